@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The chain of reasons behind the calling thread's last failure: each layer that passes a failure up
+// adds a sentence, so that "dat_ep_connect: INVALID_ADDRESS" can be followed down to the system call.
+#ifndef SOFTDAT_DAT_BASE_REASON_H_
+#define SOFTDAT_DAT_BASE_REASON_H_
+
+#include <string>
+#include <string_view>
+
+#include "dat/base/status.h"
+
+namespace softdat {
+
+// Starts a new chain with its innermost reason. Earlier reasons of this thread are dropped.
+void SetReason(std::string reason);
+
+// Adds a reason further out ("dat_psp_create refused"). Starts a chain when there is none.
+void AddReason(std::string reason);
+
+// The chain, outermost reason first, one per line; empty when this thread had no failure yet.
+std::string LastReasons();
+
+void ClearReasons();
+
+// Records the reason of a failed status (nothing for success) and returns its code.
+Code Record(const Status& status);
+
+}  // namespace softdat
+
+#endif  // SOFTDAT_DAT_BASE_REASON_H_

@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The back-end contract: everything the engine asks of a transport, near the verbs model.
+//
+// One Adapter is one open device. The engine owns every object it creates here and destroys it before
+// the Adapter. For each operation the comment says: who calls it, from which thread, whether it may
+// block, who owns what, and what a failure leaves behind. Read it top to bottom; it is all there is.
+//
+// Rules that hold everywhere
+//  * DATA operations (Post*, Poll, Arm) may be called from any thread at any time, never block, never
+//    allocate, and return a plain Code. Calls on one CompletionQueue's Poll are serialised by the engine.
+//  * CONTROL operations (everything else) may be called from any thread, also from inside an upcall.
+//    The engine holds no lock of its own that an upcall needs while it makes one.
+//  * UPCALLS (the Sink classes) are made with no back-end lock held. Connection, listener and
+//    asynchronous upcalls of one Adapter are serialised: never two at once. CompletionSink may be
+//    called from any thread, also from inside a Post.
+//  * Destroying an object waits until no upcall to its sink is running (unless the caller is that
+//    upcall) and after it none will come.
+//  * Blocking, timeouts of waits, thresholds and fairness between event streams are the engine's.
+//    Ordering, retransmission, flow control and the connect timeout are the back end's.
+#ifndef SOFTDAT_DAT_TRANSPORT_TRANSPORT_H_
+#define SOFTDAT_DAT_TRANSPORT_TRANSPORT_H_
+
+#include <sys/socket.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "dat/base/status.h"
+#include "dat/transport/waiter.h"
+#include "dat2/udat.h"
+
+namespace softdat::transport {
+
+using Clock = std::chrono::steady_clock;
+inline constexpr Clock::time_point kForever = Clock::time_point::max();
+
+// ---------------------------------------------------------------------------------------------
+// Work requests and completions
+
+// What was asked for. The receive kinds appear in completions only.
+enum class Op : uint8_t {
+  kSend,
+  kSendInvalidate,
+  kRdmaWrite,
+  kRdmaWriteImmediate,
+  kRdmaRead,
+  kFetchAdd,
+  kCompareSwap,
+  kBind,
+  kReceive,
+  kReceiveInvalidate,  // Completion::key is the context that was invalidated
+  kReceiveImmediate,   // Completion::key is the immediate value; length the bytes written, if known
+};
+
+// How a work request ended. Values are those of DAT_DTO_COMPLETION_STATUS.
+enum class WorkStatus : uint8_t {
+  kSuccess = 0,
+  kFlushed = 1,
+  kLocalLength = 2,
+  kLocalEp = 3,
+  kLocalProtection = 4,
+  kBadResponse = 5,
+  kRemoteAccess = 6,
+  kRemoteResponder = 7,
+  kTransport = 8,
+  kReceiverNotReady = 9,
+  kPartialPacket = 10,
+  kBindFailed = 11,
+};
+
+// Bits of SendRequest::flags.
+enum : uint8_t {
+  kSuppress = 1,   // no completion when it succeeds; failure and flush always complete
+  kSolicited = 2,  // the matching receive at the peer is a solicited completion
+  kQuiet = 4,      // complete, but do not notify (DAT_COMPLETION_UNSIGNALLED_FLAG)
+  kFence = 8,      // do not start before all earlier reads and atomics of this queue pair completed
+};
+
+class MemoryRegion;
+class MemoryWindow;
+class QueuePair;
+
+// One request for the send queue. The back end copies what it needs before Post returns; the memory that
+// `local` describes belongs to the back end until the completion.
+struct SendRequest {
+  Op op = Op::kSend;
+  uint8_t flags = 0;
+  uint64_t cookie = 0;                      // comes back in the completion, bit for bit
+  std::span<const DAT_LMR_TRIPLET> local;   // zero-length segments are legal and are ignored
+  DAT_RMR_TRIPLET remote{};                 // RDMA and atomics: address, length, key at the peer
+  uint32_t key = 0;                         // immediate value, or the context to invalidate at the peer
+  bool sink_is_window = false;              // kRdmaRead: local[0].lmr_context is a window's context
+  bool invalidate_sink = false;             // kRdmaRead into a window: unbind it when the data is there
+  uint64_t compare = 0;                     // kCompareSwap
+  uint64_t swap_or_add = 0;                 // kCompareSwap, kFetchAdd
+  // kBind: `window` becomes bound to `local[0]` inside `region`, or unbound when that length is 0.
+  // `key` is the context that BindKey() announced.
+  MemoryWindow* window = nullptr;
+  MemoryRegion* region = nullptr;
+  uint32_t privileges = 0;                  // DAT_MEM_PRIV_*
+  bool zero_based = false;
+};
+
+struct ReceiveRequest {
+  uint64_t cookie = 0;
+  std::span<const DAT_LMR_TRIPLET> local;
+};
+
+// One finished work request.
+struct Completion {
+  void* context = nullptr;  // QueuePairAttributes::context of the queue pair
+  uint64_t cookie = 0;
+  uint64_t length = 0;      // bytes sent, received or read; undefined unless kSuccess
+  uint32_t key = 0;         // see Op
+  Op op = Op::kSend;
+  WorkStatus status = WorkStatus::kSuccess;
+  bool solicited = false;   // a receive whose sender asked for kSolicited
+  bool quiet = false;       // was posted with kQuiet
+};
+
+// ---------------------------------------------------------------------------------------------
+// Upcalls
+
+enum class RejectReason : uint8_t {
+  kPeer,         // the peer's consumer said no (dat_cr_reject)
+  kNonPeer,      // nobody listens, backlog full, or the other end is not what we need
+  kUnreachable,  // no route, no such host
+  kTimedOut,     // no answer within the connect timeout
+  kAborted,      // the passive side's handshake did not finish (ACCEPT_COMPLETION_ERROR)
+};
+
+enum class EndReason : uint8_t {
+  kDisconnected,  // orderly, by either side
+  kBroken,        // error, lost peer, protocol violation, refused remote access
+};
+
+// One per queue pair. For each successful Connect or Accept: either OnFailed, or OnEstablished followed by
+// exactly one OnEnded. All completions that the end of a connection flushes are in their completion queues
+// before OnEnded or OnFailed is called. A Disconnect before OnEstablished ends in OnEnded(kDisconnected).
+class ConnectionSink {
+ public:
+  virtual ~ConnectionSink() = default;
+  // `private_data` is the acceptor's on the active side, empty on the passive one; valid during the call.
+  virtual void OnEstablished(std::span<const uint8_t> private_data) = 0;
+  // `private_data` of a consumer's reject; `why` is one sentence for log and reason chain.
+  virtual void OnFailed(RejectReason reason, std::span<const uint8_t> private_data,
+                        const std::string& why) = 0;
+  virtual void OnEnded(EndReason reason, const std::string& why) = 0;
+};
+
+class ConnectionRequest;
+
+class ListenerSink {
+ public:
+  virtual ~ListenerSink() = default;
+  // A request arrived. The sink takes ownership by moving from `request`; a request left in place is
+  // rejected by the back end as kNonPeer (this is the backlog rule).
+  virtual void OnRequest(std::unique_ptr<ConnectionRequest>& request) = 0;
+};
+
+// "This queue has something": called once after a successful Arm() when a completion that matches arrives.
+class CompletionSink {
+ public:
+  virtual ~CompletionSink() = default;
+  virtual void OnCompletion() = 0;
+  // A completion was lost because the queue was full. Called once per episode.
+  virtual void OnOverflow() = 0;
+};
+
+// A shared receive queue fell below its limit (one-shot, see SetLimit), or lost its device.
+class SharedReceiveSink {
+ public:
+  virtual ~SharedReceiveSink() = default;
+  virtual void OnLimit() = 0;
+};
+
+class AdapterSink {
+ public:
+  virtual ~AdapterSink() = default;
+  virtual void OnCatastrophic(const std::string& why) = 0;
+};
+
+// ---------------------------------------------------------------------------------------------
+// Objects
+
+class ProtectionDomain {
+ public:
+  virtual ~ProtectionDomain() = default;
+};
+
+// Registered memory. Destruction invalidates both keys at once; work that still uses them fails later.
+class MemoryRegion {
+ public:
+  virtual ~MemoryRegion() = default;
+  virtual uint32_t local_key() const = 0;
+  virtual uint32_t remote_key() const = 0;  // 0 when no remote privilege was asked for
+};
+
+// A window (RMR). Bound and unbound by SendRequest kBind. Destruction unbinds it.
+class MemoryWindow {
+ public:
+  virtual ~MemoryWindow() = default;
+  // The context that the next bind will have; each call gives a fresh one. Never blocks.
+  virtual uint32_t NextKey() = 0;
+};
+
+class CompletionQueue {
+ public:
+  virtual ~CompletionQueue() = default;
+  // DATA. Moves up to out.size() completions out, oldest first; returns how many.
+  virtual size_t Poll(std::span<Completion> out) = 0;
+  // DATA. Asks for one OnCompletion at the next arrival: any completion that is not quiet or, with
+  // solicited_only, any solicited or failed one. Returns false, and arms nothing, when the queue is not empty.
+  virtual bool Arm(bool solicited_only) = 0;
+  // CONTROL. Keeps what is queued. Fails with kInvalidState when more than `capacity` are queued.
+  virtual Status Resize(uint32_t capacity) = 0;
+};
+
+struct QueuePairAttributes {
+  void* context = nullptr;                   // returned in completions
+  ProtectionDomain* pd = nullptr;            // may be null until Configure, but not when connecting
+  CompletionQueue* send_cq = nullptr;        // null: completions of that direction are dropped
+  CompletionQueue* recv_cq = nullptr;
+  class SharedReceiveQueue* srq = nullptr;
+  uint32_t max_send = 0;                     // requests outstanding at most
+  uint32_t max_recv = 0;
+  uint32_t max_send_iov = 0;
+  uint32_t max_recv_iov = 0;
+  uint32_t max_read_in = 0;                  // reads and atomics the peer may have outstanding here
+  uint32_t max_read_out = 0;
+  ConnectionSink* sink = nullptr;
+};
+
+struct ConnectParameters {
+  sockaddr_storage remote{};                 // port ignored
+  uint64_t conn_qual = 0;
+  std::chrono::microseconds timeout{0};      // microseconds::max() = no limit
+  std::span<const uint8_t> private_data;     // copied
+};
+
+// Where a connection leads; zeroed (AF_UNSPEC) while there is none.
+struct ConnectionAddresses {
+  sockaddr_storage local{};
+  sockaddr_storage remote{};
+  uint64_t local_port = 0;
+  uint64_t remote_port = 0;
+};
+
+enum class DisconnectMode : uint8_t { kGraceful, kAbrupt };
+
+// A reliable connected queue pair. States: idle -> (Connect | Accept) -> connecting -> connected -> ended
+// -> (Reset) -> idle. Receives may be posted in every state; in `ended` they and sends are accepted and
+// flushed at once. Sends in idle or connecting fail with kInvalidState.
+class QueuePair {
+ public:
+  virtual ~QueuePair() = default;  // aborts a connection; unreaped completions stay in their queues
+  // DATA. kQueueFull when max_send requests have not completed yet (a slot is free as soon as the work
+  // completed, reaped or not); kProtection, kPrivileges, kOutOfBounds for local segments where the back end
+  // checks at post; kLength for RDMA lengths (semantics 10.1). A failed post leaves nothing behind.
+  virtual Code PostSend(const SendRequest& request) = 0;
+  virtual Code PostReceive(const ReceiveRequest& request) = 0;
+  // CONTROL. Replaces all attributes; only while idle or ended, posted receives survive; kInvalidState.
+  virtual Status Configure(const QueuePairAttributes& attributes) = 0;
+  // CONTROL, asynchronous: what only the wire can tell comes as an upcall. A failure leaves the pair idle.
+  virtual Status Connect(const ConnectParameters& parameters) = 0;
+  // CONTROL, asynchronous, idempotent. Graceful: posted sends complete first, new ones are refused
+  // (kInvalidState); abrupt: everything outstanding is flushed. In idle or ended: nothing happens.
+  virtual void Disconnect(DisconnectMode mode) = 0;
+  // CONTROL. ended -> idle; drops receives that were not flushed yet. In idle: nothing happens.
+  virtual Status Reset() = 0;
+  virtual ConnectionAddresses Addresses() const = 0;
+  // Work posted and not completed yet, for dat_ep_get_status. Any thread.
+  virtual uint32_t OutstandingSends() const = 0;
+  virtual uint32_t OutstandingReceives() const = 0;
+};
+
+class SharedReceiveQueue {
+ public:
+  virtual ~SharedReceiveQueue() = default;
+  virtual Code PostReceive(const ReceiveRequest& request) = 0;  // DATA
+  virtual Status Resize(uint32_t capacity) = 0;
+  // One-shot: OnLimit when the free buffers fall below `limit`; at once if they already are. 0 disarms.
+  virtual Status SetLimit(uint32_t limit) = 0;
+  virtual uint32_t Available() const = 0;  // buffers posted and not taken by a message yet
+};
+
+// An incoming request that nobody answered yet. Destroying it rejects as kNonPeer.
+class ConnectionRequest {
+ public:
+  virtual ~ConnectionRequest() = default;
+  // The requester's private data. Belongs to the request, writable, stable until the request dies; may be
+  // handed to Accept or Reject itself.
+  virtual std::span<uint8_t> private_data() = 0;
+  virtual const ConnectionAddresses& addresses() const = 0;
+  virtual uint64_t conn_qual() const = 0;
+  // CONTROL, asynchronous: OnEstablished or OnFailed(kAborted) of `qp` follows. On a failure the request and
+  // the queue pair are unchanged; after success the request is spent and may only be destroyed.
+  virtual Status Accept(QueuePair& qp, std::span<const uint8_t> private_data) = 0;
+  virtual Status Reject(std::span<const uint8_t> private_data) = 0;
+};
+
+// Listens from creation to destruction. Requests that the sink took stay valid after it.
+class Listener {
+ public:
+  virtual ~Listener() = default;
+  virtual uint64_t conn_qual() const = 0;
+};
+
+struct ListenParameters {
+  uint64_t conn_qual = 0;                    // with `any`: ignored
+  bool any = false;                          // the back end chooses a free qualifier
+  const sockaddr_storage* address = nullptr; // null: the adapter's own address and every local one
+  ListenerSink* sink = nullptr;
+};
+
+struct RegionParameters {
+  void* address = nullptr;
+  uint64_t length = 0;
+  uint32_t privileges = 0;                   // DAT_MEM_PRIV_*; local read is always granted
+  bool zero_based = false;                   // triplet addresses are offsets into the region
+};
+
+// What the device is and can do. Capabilities are data: an operation whose flag is false is never called.
+struct AdapterAttributes {
+  std::string device_name;                   // "lo", "mlx5_0"
+  std::string vendor;
+  sockaddr_storage address{};
+  uint32_t max_qps = 0, max_qp_work = 0, max_iov = 0, max_read_in = 0, max_read_out = 0;
+  uint32_t max_cqs = 0, max_cq_depth = 0, max_pds = 0, max_regions = 0, max_windows = 0;
+  uint32_t max_srqs = 0, max_srq_depth = 0;
+  uint64_t max_message = 0;                  // bytes, also of one RDMA operation
+  uint32_t max_private_data = 0;             // bytes, each way
+  uint32_t mtu = 0;                          // bytes, for DAT_IB_TRANSPORT_MTU
+  bool windows = false;
+  bool zero_based = false;
+  bool immediate = false;
+  bool atomics = false;
+  bool invalidate = false;                   // send with invalidate, read to a window
+  bool srq = false;
+};
+
+enum class ProgressResult : uint8_t {
+  kWorked,       // something moved
+  kIdle,         // nothing to do (without a waiter), or woken for no reason of one's own
+  kSignalled,    // the waiter was signalled
+  kTimedOut,
+  kInterrupted,  // a signal handler ran in this thread
+};
+
+class Adapter {
+ public:
+  // All objects are gone when the engine calls it. Joins the back end's threads.
+  virtual ~Adapter() = default;
+
+  virtual const AdapterAttributes& attributes() const = 0;
+
+  // CONTROL. Each returns an object or the Status that explains its absence.
+  virtual Result<std::unique_ptr<ProtectionDomain>> CreateProtectionDomain() = 0;
+  virtual Result<std::unique_ptr<MemoryRegion>> RegisterMemory(ProtectionDomain& pd,
+                                                               const RegionParameters& p) = 0;
+  // `exclusive_to_qp`: scope EP, the window works only over the queue pair that binds it.
+  virtual Result<std::unique_ptr<MemoryWindow>> CreateWindow(ProtectionDomain& pd,
+                                                             bool exclusive_to_qp) = 0;
+  virtual Result<std::unique_ptr<CompletionQueue>> CreateCompletionQueue(uint32_t capacity,
+                                                                         CompletionSink* sink) = 0;
+  virtual Result<std::unique_ptr<QueuePair>> CreateQueuePair(const QueuePairAttributes& a) = 0;
+  virtual Result<std::unique_ptr<SharedReceiveQueue>> CreateSharedReceiveQueue(
+      ProtectionDomain& pd, uint32_t capacity, uint32_t max_iov, SharedReceiveSink* sink) = 0;
+  // Listening when it returns. kInUse when the qualifier is taken.
+  virtual Result<std::unique_ptr<Listener>> Listen(const ListenParameters& p) = 0;
+  // Checks that each segment lies inside one region of this adapter (dat_lmr_sync_*).
+  virtual Code CheckSegments(std::span<const DAT_LMR_TRIPLET> segments) = 0;
+
+  // Moves data with the calling thread. Without a waiter: one turn that never blocks. With one: does what is
+  // ready, else blocks in the back end's own way until the waiter is signalled, the deadline passes, a signal
+  // handler ran, or (kWorked, kIdle) there may be something to look at; the caller loops. If several threads
+  // wait, one drives the back end and the others park on their waiters. Makes upcalls from this thread.
+  // The only call that may block for long, and a cancellation point: a thread cancelled inside leaves the
+  // adapter as usable as before.
+  virtual ProgressResult Progress(Waiter* waiter, Clock::time_point deadline) = 0;
+
+  // In a forked child: forget everything without touching the wire or the parent's descriptors.
+  virtual void AbandonAfterFork() = 0;
+};
+
+// A back end, as the provider library offers it.
+class Backend {
+ public:
+  struct Device {
+    std::string name;                        // IA name, "softnet-lo"
+    std::string unavailable;                 // why it cannot be opened now; empty when it can
+  };
+
+  virtual ~Backend() = default;
+  // Every IA name that Open may accept on this host now. May do system calls, opens nothing.
+  virtual std::vector<Device> Devices() = 0;
+  // `name` is the IA name, or what dat.conf's parameter field says instead. The sink outlives the adapter.
+  virtual Result<std::unique_ptr<Adapter>> Open(const std::string& name, AdapterSink* sink) = 0;
+};
+
+}  // namespace softdat::transport
+
+#endif  // SOFTDAT_DAT_TRANSPORT_TRANSPORT_H_

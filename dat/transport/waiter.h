@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A thread's parking spot. The engine signals it when the thing waited for may have happened; the back end
+// parks the thread on it, or lets the thread drive the back end's own loop, in which case a signal
+// interrupts that loop. Signals are sticky: one that comes before parking is not lost.
+#ifndef SOFTDAT_DAT_TRANSPORT_WAITER_H_
+#define SOFTDAT_DAT_TRANSPORT_WAITER_H_
+
+#include <semaphore.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+
+namespace softdat::transport {
+
+// Something that can get a thread out of a blocking call (a loop's wake-up descriptor).
+class Interruptible {
+ public:
+  virtual ~Interruptible() = default;
+  // Any thread, no lock needed, cheap when nobody blocks.
+  virtual void Interrupt() = 0;
+};
+
+class Waiter {
+ public:
+  enum class ParkResult : uint8_t { kSignalled, kTimedOut, kInterrupted };
+
+  Waiter() { sem_init(&parking_, 0, 0); }
+  ~Waiter() { sem_destroy(&parking_); }
+  Waiter(const Waiter&) = delete;
+  Waiter& operator=(const Waiter&) = delete;
+
+  // Any thread. Wakes the thread that parks or drives; costs one atomic exchange when it does neither.
+  void Signal();
+
+  bool signalled() const { return signalled_.load(std::memory_order_acquire); }
+
+  // The waiting thread, before it looks at what it waits for: forgets earlier signals.
+  void Clear() { signalled_.store(false, std::memory_order_seq_cst); }
+
+  // Back ends only. Blocks until signalled or the deadline. A cancellation point.
+  ParkResult Park(std::chrono::steady_clock::time_point deadline);
+
+  // Back ends only, around a blocking call of their own: while set, Signal() also calls
+  // loop->Interrupt(). After SetLoop(loop) check signalled() once more before blocking.
+  void SetLoop(Interruptible* loop) { loop_.store(loop, std::memory_order_seq_cst); }
+
+ private:
+  // The sticky signal.
+  std::atomic<bool> signalled_{false};
+  // Whether a thread sleeps in Park(): spares Signal() the semaphore.
+  std::atomic<bool> parked_{false};
+  // Park() sleeps here: a semaphore, because its wait ends for signal handlers, knows the monotonic clock
+  // and is a cancellation point. Posts may be stale; signalled_ is what counts.
+  sem_t parking_;
+  // The loop the waiting thread drives now, or null.
+  std::atomic<Interruptible*> loop_{nullptr};
+};
+
+}  // namespace softdat::transport
+
+#endif  // SOFTDAT_DAT_TRANSPORT_WAITER_H_
