@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The archives of libabsl-dev behind status, strings, hash containers, time and synchronization."""
+"""The pieces of libabsl-dev behind status, strings, hash containers, time and synchronization."""
 
-ABSL_ARCHIVES = ["libabsl_%s.a" % piece for piece in [
+ABSL_LIBRARIES = ["absl_%s" % piece for piece in [
     "bad_any_cast_impl",
     "bad_optional_access",
     "bad_variant_access",
