@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Settings from the environment. settings_table.inc is their only list; this header turns each line
+// into a typed member, so that reading one costs a load.
+#ifndef SOFTDAT_DAT_BASE_SETTINGS_H_
+#define SOFTDAT_DAT_BASE_SETTINGS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace softdat {
+
+// One enum class for each CHOICE line: LogLevel, CrcMode, ...
+#define BOOL(member, name, def, help)
+#define INT(member, name, def, min, max, help)
+#define SIZE(member, name, def, min, max, help)
+#define DURATION_US(member, name, def, min, max, help)
+#define DURATION_MS(member, name, def, min, max, help)
+#define STRING(member, name, def, help)
+#define CHOICE(member, name, Type, def, words, help, ...) enum class Type : int { __VA_ARGS__ };
+#include "dat/base/settings_table.inc"
+#undef BOOL
+#undef INT
+#undef SIZE
+#undef DURATION_US
+#undef DURATION_MS
+#undef STRING
+#undef CHOICE
+
+// The values; a default-constructed one holds the defaults of the table.
+struct Settings {
+#define BOOL(member, name, def, help) bool member = def;
+#define INT(member, name, def, min, max, help) int64_t member = def;
+#define SIZE(member, name, def, min, max, help) int64_t member = def;
+#define DURATION_US(member, name, def, min, max, help) int64_t member = def;
+#define DURATION_MS(member, name, def, min, max, help) int64_t member = def;
+#define STRING(member, name, def, help) std::string member = def;
+#define CHOICE(member, name, Type, def, words, help, ...) Type member = Type::def;
+#include "dat/base/settings_table.inc"
+#undef BOOL
+#undef INT
+#undef SIZE
+#undef DURATION_US
+#undef DURATION_MS
+#undef STRING
+#undef CHOICE
+};
+
+// One line of the table with the value in force, as text, for `dat_info -e` and the log.
+struct SettingRow {
+  std::string_view name;        // "SOFTDAT_SPIN_US"
+  std::string_view kind;        // "bool", "int", "size", "duration", "string" or "enum"
+  std::string_view unit;        // "us", "ms", "bytes" or ""
+  std::string range;            // "0..1000000", "auto|on|off" or ""
+  std::string default_value;    // as one would write it in the environment
+  std::string value;            // the same for the value in force
+  bool from_environment = false;  // false also when the variable was set to something invalid
+  std::string_view help;
+};
+
+// What an environment says.
+struct ParsedSettings {
+  Settings values;
+  std::vector<SettingRow> rows;       // in the order of the table
+  std::vector<std::string> problems;  // one sentence for each invalid value or unknown SOFTDAT_ name
+};
+
+// Parses an environment in the form of environ ("NAME=value" strings, the last one nullptr; nullptr
+// itself counts as empty). An invalid value is a problem and leaves the default; so is a name that
+// starts with SOFTDAT_ and is not in the table. Pure: reads and writes nothing else.
+ParsedSettings ParseSettings(const char* const* environment);
+
+// The settings of this process: environ as it was at the first call. Thread-safe; the reference is
+// good for the life of the process, and reading a member takes no lock.
+const Settings& GetSettings();
+
+// Everything that was parsed then. StartLog() (log.h) reports the problems.
+const ParsedSettings& GetParsedSettings();
+
+// The rows as a JSON array of objects {name, kind, unit, range, default, value, source, help};
+// source is "default" or "environment".
+std::string SettingsJson(const std::vector<SettingRow>& rows);
+
+}  // namespace softdat
+
+#endif  // SOFTDAT_DAT_BASE_SETTINGS_H_
