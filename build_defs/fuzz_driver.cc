@@ -88,8 +88,8 @@ int main(int argc, char** argv) {
   for (const Bytes& input : corpus) Feed(input);
 
   const uint64_t seed = Seed();
-  std::printf("fuzz_driver: %zu corpus files, %" PRIu64 " derived inputs, seed %" PRIu64 "\n", files,
-              runs, seed);
+  std::printf("fuzz_driver: %zu corpus files, %" PRIu64 " derived inputs, seed %" PRIu64 "\n",
+              files, runs, seed);
   std::fflush(stdout);
   std::mt19937_64 random(seed);
   for (uint64_t i = 0; i < runs; ++i) {

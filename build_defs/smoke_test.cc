@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The workspace itself: every third-party label compiles, links and runs.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <isa-l.h>
 #include <uv.h>
 
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>

@@ -16,4 +16,4 @@ size_t softdat_example_words(const char* text, size_t size);
 }
 #endif
 
-#endif  /* SOFTDAT_BUILD_DEFS_EXAMPLE_EXAMPLE_H_ */
+#endif /* SOFTDAT_BUILD_DEFS_EXAMPLE_EXAMPLE_H_ */

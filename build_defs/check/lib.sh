@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The frame of ./check, sourced by it: runs stages, keeps their logs, counts, reports.
+
+out=$PWD/out/check
+mkdir -p "$out"
+export HOME=${HOME:-$out/home}
+
+total_passed=0
+total_failed=0
+total_skipped=0
+failures=()     # one line for each stage that failed
+check_start=$SECONDS
+
+# tally PASSED FAILED [SKIPPED]: what the running stage adds to the totals.
+tally() {
+  stage_passed=$((stage_passed + $1))
+  stage_failed=$((stage_failed + $2))
+  stage_skipped=$((stage_skipped + ${3:-0}))
+}
+
+# remedy TEXT: what to do about the failure of the running stage.
+remedy() { stage_remedy=$1; }
+
+# Reads a log on standard input into the file $1; shows the lines that match $2, as progress.
+progress() {
+  tee "$1" | grep --line-buffered -E "$2" | sed -u -e 's/^/      /' | cut -c1-110
+}
+
+# run_stages NAME...: runs stage_NAME for each. A failed deps or build stage ends the run, since
+# nothing after it could tell anything.
+run_stages() {
+  local stage number=0 start status
+  for stage in "$@"; do
+    number=$((number + 1))
+    start=$SECONDS
+    stage_passed=0 stage_failed=0 stage_skipped=0
+    stage_log=$out/$stage.log
+    stage_remedy="see the log"
+    : >"$stage_log"
+    echo "[$number/$#] $stage: ${about[$stage]}"
+    "stage_$stage"
+    status=$?
+    [[ $status -eq 0 || $stage_failed -gt 0 ]] || stage_failed=1
+    total_passed=$((total_passed + stage_passed))
+    total_failed=$((total_failed + stage_failed))
+    total_skipped=$((total_skipped + stage_skipped))
+    echo "      $stage: $stage_passed passed, $stage_failed failed ($((SECONDS - start)) s)"
+    if [[ $stage_failed -gt 0 ]]; then
+      failures+=("FAILED in stage '$stage' ($stage_failed failed); log ${stage_log#"$PWD"/}; $stage_remedy")
+      [[ $stage != deps && $stage != build ]] || return
+    fi
+  done
+}
+
+# The last lines of ./check, and its exit status.
+finish() {
+  local line seconds=$((SECONDS - check_start))
+  echo "check: took $((seconds / 60)) min $((seconds % 60)) s"
+  for line in "${failures[@]}"; do echo "check: $line"; done
+  if [[ $total_passed -eq 0 && $total_failed -eq 0 ]]; then total_failed=1; fi
+  local skipped=""
+  [[ $total_skipped -eq 0 ]] || skipped=", $total_skipped skipped"
+  echo "$total_passed passed, $total_failed failed$skipped"
+  [[ $total_failed -eq 0 ]] || exit 1
+  exit 0
+}

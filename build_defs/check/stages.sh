@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The stages of ./check, sourced by it. A stage returns non-zero or tallies a failure when it fails.
+
+all_stages=(deps build unit format peers capture asan tsan clang tidy)
+fast_stages=(deps build unit format)
+declare -A about=(
+  [deps]="install the Debian packages that are missing"
+  [build]="build every target"
+  [unit]="run every unit test"
+  [format]="clang-format over the C and C++ files"
+  [peers]="unmodified programs of dapl2-utils over softnet-lo (tests/peers/run.sh)"
+  [capture]="tshark decodes what the peers sent, and finds nothing malformed"
+  [asan]="every unit test under AddressSanitizer and UndefinedBehaviorSanitizer"
+  [tsan]="every unit test under ThreadSanitizer"
+  [clang]="compile everything with clang as well"
+  [tidy]="clang-tidy over the C++ files (not the tests)"
+)
+
+bazel_progress='^\[[0-9,]+ / [0-9,]+\]|^(ERROR|FAIL|FAILED|TIMEOUT):|(FAILED|TIMEOUT)'
+
+# bazel_run COMMAND ARG...: Bazel with its whole output in the stage's log, progress shown.
+bazel_run() {
+  bazel "$@" --config=quiet 2>&1 </dev/null | progress "$stage_log" "$bazel_progress"
+  return "${PIPESTATUS[0]}"
+}
+
+# bazel_tests REMEDY-CONFIG ARG...: `bazel test` of everything, counted by test case.
+bazel_tests() {
+  local config=$1 status count line
+  shift
+  local events=$out/events.json
+  rm -f "$events"
+  bazel_run test //... $config --keep_going --build_event_json_file="$events" "$@"
+  status=$?
+  if ! count=$(python3 build_defs/check/count_tests.py "$events" --summary 2>>"$stage_log"); then
+    remedy "bazel test //... $config"
+    return 1
+  fi
+  mapfile -t count <<<"$count"
+  tally ${count[0]}
+  if [[ ${#count[@]} -gt 1 ]]; then
+    for line in "${count[@]:1}"; do echo "      $line"; done
+    remedy "again with: bazel test $config ${count[1]%%: *}"
+  fi
+  return $status
+}
+
+sources() { git ls-files '*.c' '*.cc' '*.h'; }
+
+stage_deps() {
+  remedy "do as the line above says"
+  build_defs/install_deps.sh check 2>&1 | tee "$stage_log"
+  [[ ${PIPESTATUS[0]} -eq 0 ]] || return 1
+  tally 1 0
+}
+
+stage_build() {
+  remedy "again with: bazel build //..."
+  bazel_run build //... || return 1
+  tally 1 0
+}
+
+stage_unit() { bazel_tests ""; }
+
+stage_format() {
+  local bad
+  remedy "clang-format -i FILE"
+  clang-format --version >"$stage_log" || return 1
+  bad=$(sources | xargs -r clang-format --dry-run -Werror 2>&1 | tee -a "$stage_log" |
+    sed -nE 's/^([^:]+):[0-9]+:.*\[-Wclang-format-violations\]$/\1/p' | sort -u)
+  if [[ -n $bad ]]; then
+    remedy "clang-format -i $(echo "$bad" | head -3 | paste -sd' ')"
+    tally 0 "$(echo "$bad" | wc -l)"
+    return 1
+  fi
+  tally 1 0
+}
+
+# The runner prints "N passed, M failed[, K skipped]" as its last line. It finds the plain build in
+# SOFTDAT_BIN and leaves captures of the wire as *.pcap or *.pcapng in SOFTDAT_OUT.
+stage_peers() {
+  local last
+  remedy "again with: ./check --only peers"
+  bazel_run build //... || return 1
+  rm -rf "$out/peers" && mkdir -p "$out/peers"
+  SOFTDAT_BIN=$(bazel info bazel-bin 2>/dev/null) SOFTDAT_OUT=$out/peers \
+    bash tests/peers/run.sh </dev/null 2>&1 | progress "$stage_log" '^(ok|FAIL|PASS|\[)'
+  local status=${PIPESTATUS[0]}
+  last=$(grep -E '^[0-9]+ passed, [0-9]+ failed' "$stage_log" | tail -1)
+  if [[ -z $last ]]; then
+    echo "      tests/peers/run.sh gave no count"
+    return 1
+  fi
+  tally $(tr -cd '0-9 ' <<<"$last")
+  return "$status"
+}
+
+stage_capture() {
+  local files last
+  remedy "tshark -r FILE --disable-protocol rpcordma"
+  shopt -s nullglob
+  files=("$out"/peers/*.pcap "$out"/peers/*.pcapng)
+  shopt -u nullglob
+  if [[ ${#files[@]} -eq 0 ]]; then
+    echo "      the stage 'peers' has left no capture in ${out#"$PWD"/}/peers"
+    return 1
+  fi
+  build_defs/check/capture.sh "${files[@]}" 2>&1 | progress "$stage_log" '^(ok|FAIL| )'
+  local status=${PIPESTATUS[0]}
+  last=$(tail -1 "$stage_log")
+  tally $(tr -cd '0-9 ' <<<"$last")
+  return "$status"
+}
+
+stage_asan() { bazel_tests --config=asan; }
+
+stage_tsan() { bazel_tests --config=tsan; }
+
+stage_clang() {
+  remedy "again with: bazel build --config=clang //..."
+  bazel_run build //... --config=clang --copt=-O0 --keep_going || return 1
+  tally 1 0
+}
+
+stage_tidy() {
+  local files bad
+  remedy "see the log"
+  mapfile -t files < <(git ls-files '*.cc' | grep -vE '_test\.cc$|^tests/|^build_defs/')
+  printf '%s\n' "${files[@]}" | xargs -r -P "$(nproc)" -n 4 sh -c \
+    'clang-tidy --quiet "$@" -- -std=c++20 -I. -Idat/include 2>/dev/null || echo "tidy: failed"' sh \
+    >"$stage_log" 2>&1
+  bad=$(grep -cE ' (warning|error): ' "$stage_log")
+  if [[ $bad -gt 0 ]] || grep -q '^tidy: failed' "$stage_log"; then
+    grep -E ' (warning|error): ' "$stage_log" | head -5 | sed "s,^$PWD/,      ,"
+    tally 0 "$((bad > 0 ? bad : 1))"
+    return 1
+  fi
+  tally "${#files[@]}" 0
+}
