@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Consumer notification object: one sticky trigger for many EVDs (semantics 6).
+#ifndef SOFTDAT_DAT_ENGINE_CNO_H_
+#define SOFTDAT_DAT_ENGINE_CNO_H_
+
+#include <mutex>
+#include <vector>
+
+#include "dat/engine/object.h"
+#include "dat/transport/waiter.h"
+
+namespace softdat::engine {
+
+class Evd;
+
+class Cno final : public Object {
+ public:
+  static constexpr DAT_HANDLE_TYPE kHandleType = DAT_HANDLE_TYPE_CNO;
+
+  // How the consumer learns of a trigger besides dat_cno_wait.
+  enum class Kind : uint8_t { kAgent, kFd };
+
+  // `fd` (>= 0) for kFd: an eventfd that the CNO owns.
+  Cno(Ia* ia, Kind kind, const DAT_OS_WAIT_PROXY_AGENT& agent, int fd);
+
+  // An event arrived at `evd`. Any thread, no engine lock held: the agent is called from here.
+  void Trigger(Evd* evd);
+
+  // dat_cno_wait. Timeout in microseconds, DAT_TIMEOUT_INFINITE for none.
+  DAT_RETURN Wait(DAT_TIMEOUT timeout_us, DAT_EVD_HANDLE* evd);
+  // dat_cno_trigger: collects the trigger without waiting; QUEUE_EMPTY when there is none.
+  DAT_RETURN Collect(DAT_EVD_HANDLE* evd);
+  // dat_cno_modify_agent.
+  void SetAgent(const DAT_OS_WAIT_PROXY_AGENT& agent);
+  DAT_RETURN Query(DAT_CNO_PARAM* param);
+  // Refused while a thread waits. The caller pins the CNO once.
+  DAT_RETURN Free();
+
+  // Attaches `evd`: called when it names this CNO; Detach when it no longer does. When the last EVD goes,
+  // waiters and agent are released with a NULL EVD.
+  void Detach(Evd* evd);
+  // `evd` used up its notification while something is still queued: ask it again at the next wait.
+  void RearmLater(Evd* evd);
+
+  // Wakes every waiter and the agent with a NULL EVD; later waits return at once (IA close).
+  void Abort();
+
+  int fd() const { return fd_; }
+  Kind kind() const { return kind_; }
+
+ private:
+  struct Sleeper {
+    transport::Waiter waiter;
+    Sleeper* next = nullptr;
+  };
+
+  ~Cno() override;
+  void Teardown() override;
+  // Takes trigger and hint. mu_ is held.
+  bool TakeTrigger(DAT_EVD_HANDLE* evd);
+  // Sets the trigger; returns the agent to call, if any. mu_ is held.
+  DAT_OS_WAIT_PROXY_AGENT SetTrigger(Evd* evd);
+  void RearmEvds();
+
+  const Kind kind_;
+  const int fd_;
+
+  std::mutex mu_;  // protects everything below; never held across an agent
+  bool triggered_ = false;
+  bool aborted_ = false;
+  DAT_EVD_HANDLE hint_ = DAT_HANDLE_NULL;
+  DAT_OS_WAIT_PROXY_AGENT agent_;
+  Sleeper* sleepers_ = nullptr;
+  std::vector<Ref<Evd>> rearm_;
+};
+
+}  // namespace softdat::engine
+
+#endif  // SOFTDAT_DAT_ENGINE_CNO_H_

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The handle arena and the pin protocol.
+#include "dat/engine/handle.h"
+
+#include <sys/mman.h>
+
+#include <mutex>
+
+namespace softdat::engine {
+namespace {
+
+// Address space, not memory: pages cost nothing until a cell in them is used.
+constexpr size_t kArenaBytes = size_t{1} << 30;
+
+struct Arena {
+  Arena() {
+    void* p = mmap(nullptr, kArenaBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED) return;
+    base = static_cast<Cell*>(p);
+    size = kArenaBytes;
+  }
+
+  Cell* base = nullptr;
+  size_t size = 0;
+  std::mutex mu;             // protects everything below
+  size_t used = 0;           // cells that were ever handed out
+  Cell* oldest = nullptr;    // free cells, first freed first
+  Cell* newest = nullptr;
+  size_t free_count = 0;
+};
+
+// Never destroyed: handles may be looked up while the process exits.
+Arena& TheArena() {
+  static Arena* arena = new Arena;
+  return *arena;
+}
+
+}  // namespace
+
+ArenaRange HandleArena() { return {TheArena().base, TheArena().size}; }
+
+Cell* AllocateCell() {
+  Arena& arena = TheArena();
+  std::lock_guard<std::mutex> lock(arena.mu);
+  const bool fresh_left = arena.used < arena.size / sizeof(Cell);
+  if (arena.free_count > kQuarantine || (!fresh_left && arena.free_count > 0)) {
+    Cell* cell = arena.oldest;
+    arena.oldest = cell->next_free;
+    if (arena.oldest == nullptr) arena.newest = nullptr;
+    --arena.free_count;
+    return cell;
+  }
+  return fresh_left ? &arena.base[arena.used++] : nullptr;
+}
+
+void ReleaseCell(Cell* cell) {
+  Arena& arena = TheArena();
+  std::lock_guard<std::mutex> lock(arena.mu);
+  cell->next_free = nullptr;
+  if (arena.newest != nullptr) {
+    arena.newest->next_free = cell;
+  } else {
+    arena.oldest = cell;
+  }
+  arena.newest = cell;
+  ++arena.free_count;
+}
+
+Cell* CellOf(const void* handle) {
+  static const ArenaRange range = HandleArena();
+  const auto offset = reinterpret_cast<uintptr_t>(handle) - reinterpret_cast<uintptr_t>(range.base);
+  if (offset >= range.size || offset % sizeof(Cell) != 0) return nullptr;
+  return static_cast<Cell*>(const_cast<void*>(handle));
+}
+
+Object* PinAnyHandle(const void* handle, DAT_HANDLE_TYPE* type) {
+  Cell* cell = CellOf(handle);
+  if (cell == nullptr) return nullptr;
+  uint64_t state = cell->state.load(std::memory_order_acquire);
+  do {
+    if ((state & kLiveBit) == 0) return nullptr;
+  } while (!cell->state.compare_exchange_weak(state, state + 1, std::memory_order_acq_rel,
+                                              std::memory_order_acquire));
+  *type = static_cast<DAT_HANDLE_TYPE>((state >> kTypeShift) & 0xff);
+  return cell->object;
+}
+
+Object* PinHandle(const void* handle, DAT_HANDLE_TYPE type) {
+  Cell* cell = CellOf(handle);
+  if (cell == nullptr) return nullptr;
+  const uint64_t wanted = kLiveBit | (static_cast<uint64_t>(type) << kTypeShift);
+  uint64_t state = cell->state.load(std::memory_order_acquire);
+  do {
+    if ((state & ~kPinMask) != wanted) return nullptr;
+  } while (!cell->state.compare_exchange_weak(state, state + 1, std::memory_order_acq_rel,
+                                              std::memory_order_acquire));
+  return cell->object;
+}
+
+void UnpinCell(Cell* cell) { cell->state.fetch_sub(1, std::memory_order_acq_rel); }
+
+}  // namespace softdat::engine

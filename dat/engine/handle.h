@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Handles: what a consumer holds of an object, and how a call finds the object again.
+//
+// A handle is the address of a Cell in one arena per library. The first word of a cell is the
+// DAT_PROVIDER pointer, as every registry library expects; the rest says whether the object lives and who
+// uses it just now. Cells are never unmapped and are re-used only after many others, so a stale handle is
+// recognised instead of followed (DAT 2.0: INVALID_HANDLE, semantics 3.2).
+#ifndef SOFTDAT_DAT_ENGINE_HANDLE_H_
+#define SOFTDAT_DAT_ENGINE_HANDLE_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "dat2/udat.h"
+
+namespace softdat::engine {
+
+class Object;
+
+struct alignas(64) Cell {
+  const DAT_PROVIDER* provider;  // must stay first: registries dispatch through it
+  // Bits 0..31 pins (calls that use the object now), 32..39 handle type, 40 live. Changed by CAS only.
+  std::atomic<uint64_t> state;
+  Object* object;
+  Cell* next_free;  // protected by the arena's mutex
+};
+static_assert(sizeof(Cell) == 64);
+
+inline constexpr uint64_t kPinMask = 0xffffffffu;
+inline constexpr int kTypeShift = 32;
+inline constexpr uint64_t kLiveBit = uint64_t{1} << 40;
+
+// The arena of this library: a reserved range of which untouched pages read as zero.
+struct ArenaRange {
+  const void* base;
+  size_t size;
+};
+ArenaRange HandleArena();
+
+// A dead cell, or null when the arena is exhausted.
+Cell* AllocateCell();
+// Gives a dead, unpinned cell back; it waits in a queue behind kQuarantine others before re-use.
+void ReleaseCell(Cell* cell);
+
+inline constexpr size_t kQuarantine = 16384;
+
+// The cell that `handle` points to, if it lies in the arena and is aligned; else null. The cell may be dead.
+Cell* CellOf(const void* handle);
+
+// Pins the object behind `handle` if it lives and is of `type`; else null. Unpin() ends the use.
+Object* PinHandle(const void* handle, DAT_HANDLE_TYPE type);
+// The same for any type.
+Object* PinAnyHandle(const void* handle, DAT_HANDLE_TYPE* type);
+void UnpinCell(Cell* cell);
+
+}  // namespace softdat::engine
+
+#endif  // SOFTDAT_DAT_ENGINE_HANDLE_H_

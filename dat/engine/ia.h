@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An open interface adapter: owner of the back-end adapter and of every object made on it.
+#ifndef SOFTDAT_DAT_ENGINE_IA_H_
+#define SOFTDAT_DAT_ENGINE_IA_H_
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "dat/engine/evd.h"
+#include "dat/engine/object.h"
+#include "dat/transport/transport.h"
+
+namespace softdat::engine {
+
+class Ia final : public Object, private transport::AdapterSink {
+ public:
+  static constexpr DAT_HANDLE_TYPE kHandleType = DAT_HANDLE_TYPE_IA;
+
+  // dat_ia_open: `async_evd` in and out as the call documents it. On success *out is published.
+  static DAT_RETURN Open(const DAT_PROVIDER* table, const std::string& ia_name, const std::string& parameters,
+                         DAT_COUNT async_qlen, DAT_EVD_HANDLE* async_evd, Ia** out);
+
+  // dat_ia_close. The caller pins the IA once.
+  DAT_RETURN Close(DAT_CLOSE_FLAGS flags);
+
+  const DAT_PROVIDER* provider_table() const { return table_; }
+  const std::string& name() const { return name_; }
+  transport::Adapter& adapter() { return *adapter_; }
+  const transport::AdapterAttributes& attributes() const { return adapter_->attributes(); }
+  // The IA's address as consumers see it; lives as long as the IA.
+  DAT_IA_ADDRESS_PTR address();
+  // The registry's name for this IA (a small integer), for ia_handle fields of queries.
+  DAT_IA_HANDLE consumer_handle();
+
+  // The EVD for asynchronous errors, null when it is out of scope (DAT_EVD_ASYNC_EXISTS).
+  Evd* async_evd() { return async_evd_.get(); }
+  // What dat_ia_query reports for it.
+  DAT_EVD_HANDLE async_evd_handle() const;
+
+  // Posts an asynchronous error to the async EVD, if there is one. Any thread, no engine lock held.
+  void PostAsync(DAT_EVENT_NUMBER number, DAT_HANDLE object, DAT_COUNT reason);
+
+  // Bounds the number of objects of one type; false when `limit` are there. Undone by Unlink.
+  bool CountWithin(DAT_HANDLE_TYPE type, uint32_t limit);
+
+  // Object lists, used by Object only.
+  void Link(Object* object);
+  void Unlink(Object* object);
+
+  // In a forked child: every handle of every IA dies; nothing is sent and nothing joined.
+  static void AbandonAllAfterFork();
+
+ private:
+  Ia(const DAT_PROVIDER* table, std::string name);
+  ~Ia() override = default;
+  void Teardown() override;
+  void OnCatastrophic(const std::string& why) override;
+
+  DAT_RETURN AttachAsyncEvd(DAT_COUNT qlen, DAT_EVD_HANDLE* async_evd);
+  bool HasConsumerObjects();
+  // Retires and destroys all objects of one type.
+  void DestroyAll(DAT_HANDLE_TYPE type);
+  Object* RetireFirst(DAT_HANDLE_TYPE type);
+
+  const DAT_PROVIDER* const table_;
+  const std::string name_;
+  std::unique_ptr<transport::Adapter> adapter_;
+  sockaddr_storage address_{};
+  Use<Evd> async_evd_;
+  bool owns_async_evd_ = false;
+  bool async_evd_elsewhere_ = false;
+
+  std::mutex objects_mutex_;  // protects the list links of all objects of this IA; a leaf lock
+  Object* objects_ = nullptr;
+};
+
+}  // namespace softdat::engine
+
+#endif  // SOFTDAT_DAT_ENGINE_IA_H_

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Birth and death of DAT objects.
+#include "dat/engine/object.h"
+
+#include <sched.h>
+
+#include "dat/engine/ia.h"
+
+namespace softdat::engine {
+
+bool Object::Publish() {
+  cell_ = AllocateCell();
+  if (cell_ == nullptr) return false;
+  cell_->provider = ia_->provider_table();
+  cell_->object = this;
+  if (type_ != DAT_HANDLE_TYPE_IA) ia_->Link(this);
+  cell_->state.store(kLiveBit | (static_cast<uint64_t>(type_) << kTypeShift), std::memory_order_release);
+  return true;
+}
+
+bool Object::AddUse() {
+  int32_t uses = uses_.load(std::memory_order_acquire);
+  do {
+    if (uses < 0) return false;
+  } while (!uses_.compare_exchange_weak(uses, uses + 1, std::memory_order_acq_rel));
+  return true;
+}
+
+bool Object::KillHandle() {
+  return (cell_->state.fetch_and(~kLiveBit, std::memory_order_acq_rel) & kLiveBit) != 0;
+}
+
+namespace {
+// Far enough below zero that DropUse() of remaining dependants never makes it positive again.
+constexpr int32_t kRetired = INT32_MIN / 2;
+}  // namespace
+
+bool Object::Retire() {
+  int32_t none = 0;
+  if (!uses_.compare_exchange_strong(none, kRetired, std::memory_order_acq_rel)) return false;
+  return KillHandle();
+}
+
+bool Object::RetireAnyway() {
+  if (!KillHandle()) return false;
+  int32_t uses = uses_.load(std::memory_order_acquire);
+  while (uses >= 0 && !uses_.compare_exchange_weak(uses, uses + kRetired, std::memory_order_acq_rel)) {
+  }
+  return true;
+}
+
+void Object::Destroy(uint32_t own_pins) {
+  // Other calls are short: waits are woken before an abrupt close gets here and refuse a plain free.
+  while ((cell_->state.load(std::memory_order_acquire) & kPinMask) > own_pins) sched_yield();
+  Teardown();
+  if (type_ != DAT_HANDLE_TYPE_IA) ia_->Unlink(this);
+  // The calling thread's own pins are still to be dropped; the cell's quarantine outlasts them by far.
+  ReleaseCell(cell_);
+  DropRef();
+}
+
+}  // namespace softdat::engine

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Base of every DAT object: its handle, its life, and how objects keep each other alive.
+//
+// Three counts, each with one meaning:
+//   pins   (in the cell)  DAT calls that use the object at this moment; a free waits for them to leave
+//   uses_                 objects that depend on this one, in the sense of the in-use rules (semantics 3.1);
+//                         negative once the object is being freed
+//   refs_                 who keeps the memory: the handle, and Ref<> members of other objects
+#ifndef SOFTDAT_DAT_ENGINE_OBJECT_H_
+#define SOFTDAT_DAT_ENGINE_OBJECT_H_
+
+#include <atomic>
+#include <utility>
+
+#include "dat/engine/handle.h"
+
+namespace softdat::engine {
+
+class Ia;
+
+class Object {
+ public:
+  Object(const Object&) = delete;
+  Object& operator=(const Object&) = delete;
+
+  DAT_HANDLE handle() const { return cell_; }
+  DAT_HANDLE_TYPE type() const { return type_; }
+  // The IA the object belongs to; the IA itself for an IA. Valid as long as the object is pinned or linked.
+  Ia& ia() const { return *ia_; }
+
+  // Makes the object visible to the consumer and links it into its IA. False when there is no handle left.
+  bool Publish();
+
+  // Registers one more dependant; false when the object is being freed. Ends with DropUse().
+  bool AddUse();
+  void DropUse() { uses_.fetch_sub(1, std::memory_order_acq_rel); }
+
+  // The first half of a free: succeeds for exactly one caller, and only while nothing depends on the
+  // object. After it the handle is dead.
+  bool Retire();
+  // The same, whatever depends on the object (abrupt close of the IA).
+  bool RetireAnyway();
+  // The second half, after a successful Retire: waits until other calls have left the object, tears it down
+  // and drops the handle's reference. `own_pins` = pins that the calling thread itself holds.
+  void Destroy(uint32_t own_pins);
+
+  void AddRef() { refs_.fetch_add(1, std::memory_order_relaxed); }
+  void DropRef() {
+    if (refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+  }
+
+  // dat_set_consumer_context. Any thread; the last one wins.
+  std::atomic<DAT_UINT64> consumer_context{0};
+
+ protected:
+  Object(Ia* ia, DAT_HANDLE_TYPE type) : ia_(ia), type_(type) {}
+  virtual ~Object() = default;
+
+  // Gives everything back that is not memory of this object: back-end objects, uses of other objects. Called
+  // once, with no lock held and no call inside the object.
+  virtual void Teardown() = 0;
+
+ private:
+  friend class Ia;
+
+  bool KillHandle();
+
+  Ia* const ia_;
+  const DAT_HANDLE_TYPE type_;
+  Cell* cell_ = nullptr;
+  std::atomic<int32_t> uses_{0};
+  std::atomic<int32_t> refs_{1};
+  // Links of the IA's object list, protected by the IA's list mutex.
+  Object* next_in_ia_ = nullptr;
+  Object* prev_in_ia_ = nullptr;
+};
+
+// Keeps an object's memory; says nothing about its life.
+template <typename T>
+class Ref {
+ public:
+  Ref() = default;
+  explicit Ref(T* object) : object_(object) {
+    if (object_ != nullptr) object_->AddRef();
+  }
+  Ref(const Ref& other) : Ref(other.object_) {}
+  Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  Ref& operator=(Ref other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~Ref() {
+    if (object_ != nullptr) object_->DropRef();
+  }
+
+  T* get() const { return object_; }
+  T* operator->() const { return object_; }
+  T& operator*() const { return *object_; }
+  explicit operator bool() const { return object_ != nullptr; }
+
+ private:
+  T* object_ = nullptr;
+};
+
+// A reference that also counts as a use: while it exists the object cannot be freed by its consumer.
+template <typename T>
+class Use {
+ public:
+  Use() = default;
+  // Empty when `object` is null or is being freed.
+  explicit Use(T* object) {
+    if (object != nullptr && object->AddUse()) ref_ = Ref<T>(object);
+  }
+  Use(Use&& other) noexcept : ref_(std::move(other.ref_)) {}
+  Use& operator=(Use&& other) noexcept {
+    std::swap(ref_, other.ref_);
+    return *this;
+  }
+  ~Use() {
+    if (ref_) ref_->DropUse();
+  }
+
+  void Reset() { *this = Use(); }
+  T* get() const { return ref_.get(); }
+  T* operator->() const { return ref_.get(); }
+  T& operator*() const { return *ref_; }
+  explicit operator bool() const { return static_cast<bool>(ref_); }
+
+ private:
+  Ref<T> ref_;
+};
+
+// The object behind a consumer's handle for the length of one call; empty for a junk, stale or wrong handle.
+template <typename T>
+class Pinned {
+ public:
+  explicit Pinned(const void* handle)
+      : cell_(CellOf(handle)), object_(static_cast<T*>(PinHandle(handle, T::kHandleType))) {}
+  ~Pinned() {
+    if (object_ != nullptr) UnpinCell(cell_);  // the object itself may be gone: the call freed it
+  }
+  Pinned(const Pinned&) = delete;
+  Pinned& operator=(const Pinned&) = delete;
+
+  T* get() const { return object_; }
+  T* operator->() const { return object_; }
+  T& operator*() const { return *object_; }
+  explicit operator bool() const { return object_ != nullptr; }
+
+ private:
+  Cell* const cell_;
+  T* const object_;
+};
+
+}  // namespace softdat::engine
+
+#endif  // SOFTDAT_DAT_ENGINE_OBJECT_H_
