@@ -88,7 +88,7 @@ SOFTDAT_END_DECLS
 #define dat_ib_collective_free_member(ia_handle, member)                         \
   dat_extension_op((DAT_IA_HANDLE)(ia_handle), DAT_IB_COLLECTIVE_FREE_MEMBER_OP, \
                    (DAT_IB_COLLECTIVE_MEMBER)(member))
-#define dat_ib_collective_create_group(evd, members, group_size, self, group_id, group_info, pd, \
+#define dat_ib_collective_create_group(members, group_size, self, group_id, group_info, evd, pd, \
                                        user_context)                                             \
   dat_extension_op((DAT_EVD_HANDLE)(evd), DAT_IB_COLLECTIVE_CREATE_GROUP_OP,                     \
                    (DAT_IB_COLLECTIVE_MEMBER *)(members), (DAT_COUNT)(group_size),               \

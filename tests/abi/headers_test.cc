@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The public headers compile under the language standards that programs use, without a warning, and
+// several such units link into one program.
+#include <cstdio>
+#include <initializer_list>
+
+extern "C" {
+const char *HeadersAsC89(void);
+const char *HeadersAsC99(void);
+const char *HeadersAsGnu11(void);
+const char *HeadersAsCxx11(void);
+const char *HeadersAsCxx20(void);
+}
+
+int main() {
+  for (const char *text :
+       {HeadersAsC89(), HeadersAsC99(), HeadersAsGnu11(), HeadersAsCxx11(), HeadersAsCxx20()}) {
+    if (text == nullptr || *text == '\0') {
+      std::printf("FAILED: no text for DAT_IB_ERR\n");
+      return 1;
+    }
+  }
+  std::printf("headers used as C89, C99, GNU C11, C++11 and C++20\n");
+  return 0;
+}

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Compares the dynamic symbols of a shared library with the table of the binary interface.
+
+  symbols_test.py registry TABLE LIBRARY    libdat2.so.2: rows symbol, symbol_version, not_exported, not_declared
+  symbols_test.py provider TABLE LIBRARY    a provider library: rows provider_symbol
+
+The registry must export every call of the table at the table's version node, also the calls that other
+implementations declare and forget to export, and nothing else but softdat_*. A provider must export its entry
+points as functions, and no call of the API, since it would hide the registry's."""
+
+import re
+import subprocess
+import sys
+
+import abi_table
+
+# Static inline functions of the headers: no library has them.
+INLINE = {'dat_strerror_extension', 'dat_strerror_ext_status'}
+# Exported by the registry besides the table; see dat2/softdat.h.
+OWN = {'softdat_last_reason', 'softdat_version'}
+
+
+def exported(library):
+    """{name: (letter of nm, version node or '')} of the defined dynamic symbols."""
+    text = subprocess.run(['nm', '-D', '--defined-only', '--with-symbol-versions', library],
+                          check=True, stdout=subprocess.PIPE, universal_newlines=True).stdout
+    symbols = {}
+    for line in text.splitlines():
+        fields = line.split()
+        if len(fields) < 2 or fields[-2] == 'A':
+            continue  # the version node itself
+        name, _, version = fields[-1].partition('@')
+        symbols[name] = (fields[-2], version.lstrip('@'))
+    return symbols
+
+
+def check_registry(rows, symbols):
+    faults, counts = [], {}
+    nodes = [r.name for r in rows if r.kind == 'symbol_version']
+    wanted = {}
+    for row in rows:
+        if row.kind not in ('symbol', 'symbol_version', 'not_exported', 'not_declared'):
+            continue
+        counts[row.kind] = counts.get(row.kind, 0) + 1
+        if row.kind == 'symbol':
+            wanted[row.name] = (row.member.split(':')[1], row.value)
+        elif row.kind == 'symbol_version':
+            if not any(version == row.name for _, version in symbols.values()):
+                faults.append(f'no symbol has this version: {row}')
+        elif row.kind == 'not_declared':
+            if row.name not in symbols:
+                faults.append(f'not exported: {row}')
+        elif row.name in INLINE:
+            if row.name in symbols:
+                faults.append(f'exported, although inline in the header: {row}')
+        else:
+            wanted[row.name] = ('T', nodes[0])
+    for name, form in sorted(wanted.items()):
+        if symbols.get(name) != form:
+            faults.append(f'{name}: found {symbols.get(name, "nothing")}, not {form}')
+    for name in sorted(OWN - set(symbols)):
+        faults.append(f'{name}: not exported (dat2/softdat.h)')
+    for name in sorted(set(symbols) - set(wanted)):
+        if not name.startswith('softdat_'):
+            faults.append(f'{name}: exported, and not in the table')
+    return faults, counts
+
+
+def check_provider(rows, symbols):
+    faults, counts = [], {}
+    for row in rows:
+        if row.kind == 'provider_symbol':
+            counts[row.kind] = counts.get(row.kind, 0) + 1
+            presence_only = row.member.startswith('presence only')
+            letter = symbols.get(row.name, (None,))[0]
+            if letter is None or (not presence_only and letter != 'T'):
+                faults.append(f'not exported as it must be (found {letter}): {row}')
+        elif row.kind == 'symbol' and row.name in symbols:
+            faults.append(f'a provider must not export a call of the API: {row}')
+    if not counts:
+        faults.append('the table has no row for providers')
+    return faults, counts
+
+
+def main(arguments):
+    checks = {'registry': check_registry, 'provider': check_provider}
+    if len(arguments) != 3 or arguments[0] not in checks:
+        raise SystemExit(__doc__)
+    form, table, library = arguments
+    symbols = exported(library)
+    faults, counts = checks[form](abi_table.read(table), symbols)
+    for kind, count in sorted(counts.items()):
+        print(f'{kind:15} {count:4} rows checked')
+    for fault in faults:
+        print(f'FAILED {re.sub(".*/", "", library)}: {fault}')
+    return 1 if faults or not counts else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:]))
