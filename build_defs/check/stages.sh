@@ -16,7 +16,7 @@ declare -A about=(
   [tidy]="clang-tidy over the C++ files (not the tests)"
 )
 
-bazel_progress='^\[[0-9,]+ / [0-9,]+\]|^(ERROR|FAIL|FAILED|TIMEOUT):|(FAILED|TIMEOUT)'
+bazel_progress='^\[[0-9,]+ / [0-9,]+\]|^(ERROR|TIMEOUT):|^//.*(FAILED|TIMEOUT|NO STATUS)'
 
 # bazel_run COMMAND ARG...: Bazel with its whole output in the stage's log, progress shown.
 bazel_run() {
