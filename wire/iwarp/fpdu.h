@@ -56,8 +56,8 @@ constexpr size_t FullSegmentPayload(size_t mulpdu, size_t header_size) {
 
 /// One whole FPDU in a buffer.
 struct FpduView {
-  ByteSpan ulpdu;   ///< The DDP segment: header and payload.
-  size_t size = 0;  ///< Octets of the FPDU; the next one starts there.
+  ByteSpan ulpdu = {};  ///< The DDP segment: header and payload.
+  size_t size = 0;      ///< Octets of the FPDU; the next one starts there.
 };
 
 /// Reads the FPDU at the front of `in`. Returns 0 and fills `out` when it is all there; otherwise

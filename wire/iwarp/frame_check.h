@@ -107,13 +107,13 @@ TerminateCode CheckFixedForm(const DdpHeader& h, size_t payload_size);
 struct ReceiveContext {
   bool crc = false;     ///< CRC was agreed at start-up.
   bool rfc7306 = true;  ///< Opcodes 8 and above are understood.
-  std::array<UntaggedSequence, kQnCount> queues;
+  std::array<UntaggedSequence, kQnCount> queues = {};
 };
 
 /// Header and payload of an FPDU that ClassifyFpdu accepted.
 struct Segment {
-  DdpHeader header;
-  ByteSpan payload;
+  DdpHeader header = {};
+  ByteSpan payload = {};
 };
 
 /// Judges one whole FPDU (as sized by PeekFpdu, without markers): length, CRC, header, queue

@@ -55,8 +55,8 @@ struct MpaStart {
   bool reject = false;    ///< R: the connection is refused (meaningful in a Reply).
   bool enhanced = false;  ///< S, in revision 2 and later: `words` is valid.
   uint8_t revision = kMpaRevision2;
-  MpaEnhanced words;      ///< Valid if `enhanced`.
-  ByteSpan private_data;  ///< The consumer's octets, without the enhanced words.
+  MpaEnhanced words = {};      ///< Valid if `enhanced`.
+  ByteSpan private_data = {};  ///< The consumer's octets, without the enhanced words.
 };
 
 enum class MpaParseStatus : uint8_t {

@@ -24,23 +24,23 @@ inline constexpr size_t kTerminateMaxFpdu = FpduSize(kUntaggedHeaderSize + kTerm
 
 /// A Terminate's contents.
 struct Terminate {
-  TerminateCode code;
+  TerminateCode code = {};
   bool has_segment_length = false;  ///< M
   uint16_t segment_length = 0;      ///< Length of the offending DDP segment.
   /// D: the offending DDP header as received, 14 or 18 octets as its T bit says; empty if absent.
-  ByteSpan ddp_header;
+  ByteSpan ddp_header = {};
   /// R: the offending Read Request payload as received, 28 octets; empty if absent. Needs D.
-  ByteSpan read_request;
+  ByteSpan read_request = {};
 };
 
 /// What DecodeTerminate made of a payload.
 struct DecodedTerminate {
-  Terminate term;  ///< Spans point into the payload.
+  Terminate term = {};  ///< Spans point into the payload.
   /// The peer had its nibbles swapped, as a little-endian Linux siw does; `term` has them right.
   bool swapped = false;
   /// Without header bits a swapped triple can be a legal other one. Then this is the other reading;
   /// otherwise kAccept.
-  TerminateCode alternate;
+  TerminateCode alternate = {};
   /// The header bits promise more than the payload holds; what is missing is left out of `term`.
   bool truncated = false;
 };
