@@ -98,11 +98,12 @@ struct SendRequest {
   uint64_t compare = 0;                     // kCompareSwap
   uint64_t swap_or_add = 0;                 // kCompareSwap, kFetchAdd
   // kBind: `window` becomes bound to `local[0]` inside `region`, or unbound when that length is 0.
-  // `key` is the context that BindKey() announced.
+  // `key` is the context that NextKey() announced.
   MemoryWindow* window = nullptr;
   MemoryRegion* region = nullptr;
   uint32_t privileges = 0;                  // DAT_MEM_PRIV_*
   bool zero_based = false;
+  void* window_context = nullptr;           // kBind: Completion::context of this request
 };
 
 struct ReceiveRequest {
@@ -112,7 +113,8 @@ struct ReceiveRequest {
 
 // One finished work request.
 struct Completion {
-  void* context = nullptr;  // QueuePairAttributes::context of the queue pair
+  // QueuePairAttributes::context of the queue pair; of a kBind, successful or not: SendRequest::window_context.
+  void* context = nullptr;
   uint64_t cookie = 0;
   uint64_t length = 0;      // bytes sent, received or read; undefined unless kSuccess
   uint32_t key = 0;         // see Op
@@ -357,6 +359,9 @@ class Adapter {
   virtual ~Adapter() = default;
 
   virtual const AdapterAttributes& attributes() const = 0;
+
+  // DATA. The clock that deadlines are in; a simulated back end overrides it with virtual time.
+  virtual Clock::time_point Now() const { return Clock::now(); }
 
   // CONTROL. Each returns an object or the Status that explains its absence.
   virtual Result<std::unique_ptr<ProtectionDomain>> CreateProtectionDomain() = 0;
