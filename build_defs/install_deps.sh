@@ -6,7 +6,7 @@
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 group=${1:-check}
-log=$here/../out/deps.log
+log=${here%/*}/out/deps.log
 
 fail() {
   echo "error: $1" >&2

@@ -2,7 +2,8 @@
 # The frame of ./check, sourced by it: runs stages, keeps their logs, counts, reports.
 
 out=$PWD/out/check
-mkdir -p "$out"
+{ mkdir -p "$out" && [[ -w $out ]]; } 2>/dev/null ||
+  { echo "check: cannot write to $out: run as its owner, or remove it" >&2; exit 1; }
 export HOME=${HOME:-$out/home}
 
 total_passed=0

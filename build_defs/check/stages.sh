@@ -79,6 +79,10 @@ stage_format() {
 # The runner prints "N passed, M failed[, K skipped]" as its last line. It finds the plain build in
 # SOFTDAT_BIN and leaves captures of the wire as *.pcap or *.pcapng in SOFTDAT_OUT.
 stage_peers() {
+  if [[ ! -f tests/peers/run.sh ]]; then
+    echo "      tests/peers/run.sh is missing"
+    return 1
+  fi
   local last
   remedy "again with: ./check --only peers"
   bazel_run build //... || return 1
