@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks of the macros that make calls: through a provider table (kind macro), through dat_extension_op (kind extop).
+"""Checks of the macros that make calls: through a provider table (kind macro), through
+dat_extension_op (kind extop).
 
-Each macro is called with known arguments; a stub takes the place of the function behind it, records what it receives,
-and the program compares."""
+Each macro is called with known arguments; a stub takes the place of the function behind it, records
+what it receives, and the program compares."""
 
 import abi_table
 
-# The rows of errata name the operation, or the type, that the published macro has by mistake; these are right.
+# The rows of errata name the operation, or the type, that the published macro has by mistake; these
+# are right.
 CORRECT_OPERATION = {'dat_ib_collective_set_clock': 'DAT_IB_COLLECTIVE_SET_CLOCK_OP'}
 CORRECT_TYPE = {'DAT_COUNTER_TYPE': 'DAT_IA_COUNTER_TYPE', '': 'DAT_DTO_COOKIE'}
 
@@ -19,7 +21,8 @@ PLAIN_MACROS = {
     'DAT_IA_HANDLE_TO_UL': 'DAT_IA_HANDLE_TO_UL((DAT_IA_HANDLE)(uintptr_t)7) == 7ul',
     'DAT_UL_TO_IA_HANDLE': 'DAT_UL_TO_IA_HANDLE(7ul) == (DAT_IA_HANDLE)(uintptr_t)7',
     'DAT_IS_WARNING': 'DAT_IS_WARNING(0x40070001u) != 0 && DAT_IS_WARNING(0x80070001u) == 0',
-    'DAT_GET_TYPE': 'DAT_GET_TYPE(0x80070001u) == 0x70000u && DAT_GET_TYPE(0xc0070001u) == 0x70000u',
+    'DAT_GET_TYPE': 'DAT_GET_TYPE(0x80070001u) == 0x70000u'
+                    ' && DAT_GET_TYPE(0xc0070001u) == 0x70000u',
     'DAT_GET_SUBTYPE': 'DAT_GET_SUBTYPE(0x80070001u) == 1u',
     'DAT_HANDLE_TO_PROVIDER': 'DAT_HANDLE_TO_PROVIDER(&abi_object) == &abi_provider',
 }
@@ -134,7 +137,8 @@ def dispatch(p, row, macro, slot, counter_row):
 
 
 def dispatch_va_list(p, macro, slot, row):
-    p.scope.append(f'''static DAT_RETURN abi_stub_{row.line}(DAT_HANDLE a0, DAT_EXTENDED_OP a1, va_list a2) {{
+    p.scope.append(f'''static DAT_RETURN abi_stub_{row.line}(DAT_HANDLE a0, DAT_EXTENDED_OP a1,
+                                      va_list a2) {{
   int value = va_arg(a2, int);
   abi_record(&a0, sizeof a0);
   abi_record(&a1, sizeof a1);

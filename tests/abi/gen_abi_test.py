@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes a test program from the table of the binary interface: one check for every row about the headers.
+"""Writes a test program from the table of the binary interface: a check for every row on the headers.
 
   gen_abi_test.py --table udapl2_abi.csv --out abi_test.c          all rows, headers with extensions
   gen_abi_test.py --table udapl2_abi.csv --out noext_test.c --noext   rows of kind noext
 
-The text is the same for C and C++ (abi_test_support.h hides the difference). What can be known at compile time is a
-static assertion; expansions of macros, calls through macros and pointer constants are checked when the program runs.
-Compiled with -DABI_FOREIGN_HEADERS it leaves out the rows that other implementations get wrong by their own account
-(kind erratum), so that the same program can be compiled against their headers."""
+The text is the same for C and C++ (abi_test_support.h hides the difference). What can be known at
+compile time is a static assertion; expansions of macros, calls through macros and pointer constants
+are checked when the program runs. Compiled with -DABI_FOREIGN_HEADERS it leaves out what is known to
+be wrong in the headers of other implementations (kind erratum), so that the same program can be
+compiled against those."""
 
 import argparse
 import collections

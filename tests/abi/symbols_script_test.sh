@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# symbols_test.py accepts a library that exports exactly what the table says, and refuses one that lacks a name, has one
-# too many, or has the wrong version node.
+# symbols_test.py accepts a library that exports exactly what the table says, and refuses one that
+# lacks a name, has one too many, or has the wrong version node.
 # usage: symbols_script_test.sh SCRIPT TABLE
 set -euo pipefail
 script=$1

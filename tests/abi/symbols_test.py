@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Compares the dynamic symbols of a shared library with the table of the binary interface.
 
-  symbols_test.py registry TABLE LIBRARY    libdat2.so.2: rows symbol, symbol_version, not_exported, not_declared
+  symbols_test.py registry TABLE LIBRARY    libdat2.so.2: rows symbol, symbol_version, not_exported,
+                                            not_declared
   symbols_test.py provider TABLE LIBRARY    a provider library: rows provider_symbol
 
-The registry must export every call of the table at the table's version node, also the calls that other
-implementations declare and forget to export, and nothing else but softdat_*. A provider must export its entry
-points as functions, and no call of the API, since it would hide the registry's."""
+The registry must export every call of the table at the table's version node, also the calls that
+other implementations declare and forget to export, and nothing else but softdat_*. A provider must
+export its entry points as functions, and no call of the API, since it would hide the registry's."""
 
 import re
 import subprocess

@@ -188,14 +188,32 @@ SOFTDAT_END_DECLS
 
 /* ---- immediate data and atomics ---- */
 
+/* These post a request on a connected EP, as dat_ep_post_rdma_write() does, and return what that
+ * returns; DAT_NOT_IMPLEMENTED if the provider does not have it. They do not block; any thread. The
+ * initiator's completion is a DAT_IB_DTO_EVENT on the request EVD, unless
+ * DAT_COMPLETION_SUPPRESS_FLAG is set and it succeeds. DAT 2.0, IB extension 2.0.9. */
+
+/* dat_ib_post_rdma_write_immed(ep, size, lbuf, cookie, rbuf, idata, flags): RDMA write of `size`
+ * local segments at lbuf to the remote segment rbuf, and 32 bits for the peer: its next receive is
+ * consumed and completes as DAT_IB_DTO_EVENT with type DAT_IB_RDMA_WRITE_IMMED_DATA, the number in
+ * val.immed.data, and the bytes written as length; the memory of that receive is not touched. The
+ * data are visible before the event is. */
 #define dat_ib_post_rdma_write_immed(ep, size, lbuf, cookie, rbuf, idata, flags)       \
   dat_extension_op((DAT_EP_HANDLE)(ep), DAT_IB_RDMA_WRITE_IMMED_OP, (DAT_COUNT)(size), \
                    (DAT_LMR_TRIPLET *)(lbuf), (cookie), (DAT_RMR_TRIPLET *)(rbuf),     \
                    (DAT_UINT32)(idata), (DAT_COMPLETION_FLAGS)(flags))
+
+/* dat_ib_post_fetch_and_add(ep, add_val, lbuf, cookie, rbuf, flags): adds a 64-bit number to the
+ * peer's 64-bit number at rbuf, in one step with respect to all other atomics of that adapter. The
+ * old value goes to the one local segment lbuf. Both segments are 8 bytes, the remote one aligned
+ * to 8, in memory with DAT_IB_MEM_PRIV_REMOTE_ATOMIC. */
 #define dat_ib_post_fetch_and_add(ep, add_val, lbuf, cookie, rbuf, flags)               \
   dat_extension_op((DAT_EP_HANDLE)(ep), DAT_IB_FETCH_AND_ADD_OP, (DAT_UINT64)(add_val), \
                    (DAT_LMR_TRIPLET *)(lbuf), (cookie), (DAT_RMR_TRIPLET *)(rbuf),      \
                    (DAT_COMPLETION_FLAGS)(flags))
+
+/* dat_ib_post_cmp_and_swap(ep, cmp_val, swap_val, lbuf, cookie, rbuf, flags): the same, storing
+ * swap_val if the number equals cmp_val. */
 #define dat_ib_post_cmp_and_swap(ep, cmp_val, swap_val, lbuf, cookie, rbuf, flags)     \
   dat_extension_op((DAT_EP_HANDLE)(ep), DAT_IB_CMP_AND_SWAP_OP, (DAT_UINT64)(cmp_val), \
                    (DAT_UINT64)(swap_val), (DAT_LMR_TRIPLET *)(lbuf), (cookie),        \
@@ -203,17 +221,31 @@ SOFTDAT_END_DECLS
 
 /* ---- unreliable datagrams ---- */
 
+/* EPs of DAT_IB_SERVICE_TYPE_UD exchange address handles by dat_ep_connect() and dat_cr_accept(),
+ * and may do so with many peers. Messages may be lost. A receive has 40 bytes for a header before
+ * the data. */
+
+/* dat_ib_post_send_ud(ep, segments, lbuf, ah, cookie, flags): sends one datagram of `segments`
+ * local segments at lbuf to the address handle ah. Returns as dat_ep_post_send(). Does not block.
+ */
 #define dat_ib_post_send_ud(ep, segments, lbuf, ah, cookie, flags)                  \
   dat_extension_op((DAT_EP_HANDLE)(ep), DAT_IB_UD_SEND_OP, (DAT_COUNT)(segments),   \
                    (DAT_LMR_TRIPLET *)(lbuf), (DAT_IB_ADDR_HANDLE *)(ah), (cookie), \
                    (DAT_COMPLETION_FLAGS)(flags))
+/* Receives are posted as for any EP. */
 #define dat_ib_post_recv_ud dat_ep_post_recv
+/* dat_ib_ud_cm_free(ep, cm), dat_ib_ud_ah_free(ep, ah): give back what a connection event brought:
+ * the context of the exchange, the address handle. Return DAT_SUCCESS or DAT_INVALID_PARAMETER. */
 #define dat_ib_ud_cm_free(ep, cm) dat_extension_op((DAT_EP_HANDLE)(ep), DAT_IB_UD_CM_FREE_OP, (cm))
 #define dat_ib_ud_ah_free(ep, ah) \
   dat_extension_op((DAT_EP_HANDLE)(ep), DAT_IB_UD_AH_FREE_OP, (DAT_IB_ADDR_HANDLE *)(ah))
 
 /* ---- queries without an open ---- */
 
+/* dat_ib_open_query(name, ia_handle, ia_mask, ia_attr, prov_mask, prov_attr): attributes of an IA
+ * as dat_ia_query() tells them, without opening it; ia_handle [out] is good for
+ * dat_ib_close_query() only, which releases the provider. Both return as dat_ia_openv() and
+ * dat_ia_close() do, and may block as those. */
 #define dat_ib_open_query(name, ia_handle, ia_mask, ia_attr, prov_mask, prov_attr) \
   dat_extension_op(DAT_HANDLE_NULL, DAT_IB_OPEN_QUERY_OP, (DAT_NAME_PTR)(name),    \
                    (DAT_HANDLE *)(ia_handle), (DAT_IA_ATTR_MASK)(ia_mask),         \

@@ -7,18 +7,20 @@
  * dat2/dat_registry.h; extended operations of the InfiniBand family are in
  * dat2/dat_ib_extensions.h, and what is SoftDAT's own in dat2/softdat.h.
  *
- * Each call is documented with its own codes. These hold for all:
+ * How to read the text of a call. @return lists the types that it may return besides the ones that
+ * hold for all calls, with their subtypes in parentheses without the prefix DAT_:
+ * "DAT_INVALID_PARAMETER (ARG2: ...)" is the return word DAT_CLASS_ERROR | DAT_INVALID_PARAMETER |
+ * DAT_INVALID_ARG2, for the second argument. The last line says whether it may block, which threads
+ * may call it, and the clause that it comes from. For all calls:
+ *
  * - a handle that is NULL, stale or of another kind gives DAT_INVALID_HANDLE with the subtype of
  * the kind that was expected, before anything else is looked at;
- * - then pointers (DAT_INVALID_PARAMETER with DAT_INVALID_ARGn), then masks and values, then states
- * are checked;
- * - a query with an unknown mask bit or a NULL result is DAT_INVALID_PARAMETER, and may fill in
- * more than was asked;
- * - a call that fails changed nothing, unless it says otherwise;
- * - any call may return DAT_INTERNAL_ERROR;
- * - all calls may be made from any thread at any time, except from a signal handler; a call does
- * not block unless its text says so;
- * - after fork() handles are good in the parent only; in the child every call with one returns an
+ * - then pointers, then masks and values, then states are checked;
+ * - a query may fill in more than its mask asks for;
+ * - a call that fails has changed nothing, unless its text says otherwise;
+ * - DAT_INTERNAL_ERROR may come from any;
+ * - "any thread" means any number of them at a time, but never a signal handler;
+ * - after fork() handles are good in the parent only; in the child a call with one returns an
  * error. */
 #ifndef _UDAT_H_
 #define _UDAT_H_

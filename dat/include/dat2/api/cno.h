@@ -52,25 +52,92 @@ typedef enum dat_cno_param_mask {
   DAT_CNO_FIELD_ALL = 0x4
 } DAT_CNO_PARAM_MASK;
 
+/* Makes a consumer notification object (CNO). It is triggered or not; an event that arrives at
+ * an enabled EVD of it, on which no thread waits, triggers it. A trigger wakes one waiter and
+ * takes the agent off and calls it; more triggers before somebody waits count as one.
+ *
+ * @param agent function to call at the next trigger, or DAT_OS_WAIT_PROXY_AGENT_NULL.
+ * @param cno_handle [out] the CNO.
+ * @return DAT_SUCCESS; DAT_INVALID_PARAMETER (ARG3: NULL); DAT_INVALID_HANDLE
+ *     (INVALID_HANDLE_IA); DAT_INSUFFICIENT_RESOURCES
+ *
+ * Does not block. Any thread. DAT 2.0, CNO create.
+ */
 DAT_EXPORT DAT_RETURN DAT_API dat_cno_create(DAT_IA_HANDLE ia_handle, DAT_OS_WAIT_PROXY_AGENT agent,
                                              DAT_CNO_HANDLE *cno_handle);
 
+/* Makes a CNO whose trigger can be seen by poll(2): the descriptor is readable while it is
+ * triggered. dat_cno_trigger() takes the trigger.
+ *
+ * @param file_descriptor [out] for poll, select or epoll only; belongs to the CNO.
+ * @param cno_handle [out] the CNO.
+ * @return DAT_SUCCESS
+ *     DAT_INVALID_PARAMETER (ARG2, ARG3: NULL)
+ *     DAT_INVALID_HANDLE (INVALID_HANDLE_IA); DAT_INSUFFICIENT_RESOURCES
+ *     DAT_MODEL_NOT_SUPPORTED
+ *
+ * Does not block. Any thread. DAT 2.0, CNO with file descriptor.
+ */
 DAT_EXPORT DAT_RETURN DAT_API dat_cno_fd_create(DAT_IA_HANDLE ia_handle, DAT_FD *file_descriptor,
                                                 DAT_CNO_HANDLE *cno_handle);
 
+/* Replaces the agent. If the CNO is triggered the new agent is called at once.
+ *
+ * @param agent the new agent, or DAT_OS_WAIT_PROXY_AGENT_NULL for none.
+ * @return DAT_SUCCESS; DAT_INVALID_HANDLE (INVALID_HANDLE_CNO)
+ *
+ * Does not block. Any thread. DAT 2.0, CNO modify agent.
+ */
 DAT_EXPORT DAT_RETURN DAT_API dat_cno_modify_agent(DAT_CNO_HANDLE cno_handle,
                                                    DAT_OS_WAIT_PROXY_AGENT agent);
 
+/* Reads the parameters of a CNO.
+ *
+ * @param cno_param_mask a DAT_CNO_FIELD_* value; all members are filled in.
+ * @param cno_param [out] the parameters.
+ * @return DAT_SUCCESS; DAT_INVALID_PARAMETER (ARG2: mask; ARG3: NULL); DAT_INVALID_HANDLE
+ *
+ * Does not block. Any thread. DAT 2.0, CNO query.
+ */
 DAT_EXPORT DAT_RETURN DAT_API dat_cno_query(DAT_CNO_HANDLE cno_handle,
                                             DAT_CNO_PARAM_MASK cno_param_mask,
                                             DAT_CNO_PARAM *cno_param);
 
+/* Waits for a trigger and takes it.
+ *
+ * @param timeout_us the longest time to wait, microseconds; 0: do not wait;
+ *     DAT_TIMEOUT_INFINITE: for ever.
+ * @param evd_handle [out] an EVD that triggered it; a hint: other EVDs of the CNO may have
+ *     events too. NULL on timeout, and when the CNO loses its last EVD or its IA is closed.
+ * @return DAT_SUCCESS
+ *     DAT_QUEUE_EMPTY (no trigger in time)
+ *     DAT_INTERRUPTED_CALL (a signal came)
+ *     DAT_INVALID_PARAMETER (ARG3: NULL)
+ *
+ * Blocks. Any number of threads; a trigger wakes one. DAT 2.0, CNO wait.
+ */
 DAT_EXPORT DAT_RETURN DAT_API dat_cno_wait(DAT_CNO_HANDLE cno_handle, DAT_TIMEOUT timeout_us,
                                            DAT_EVD_HANDLE *evd_handle);
 
+/* Takes the trigger of a CNO that was made with a file descriptor: it is not triggered
+ * afterwards and the descriptor is not readable.
+ *
+ * @param evd_handle [out] an EVD that triggered it, as from dat_cno_wait().
+ * @return DAT_SUCCESS; DAT_QUEUE_EMPTY (it is not triggered); DAT_INVALID_PARAMETER (ARG2:
+ *     NULL); DAT_MODEL_NOT_SUPPORTED
+ *
+ * Does not block. Any thread. DAT 2.0, CNO with file descriptor.
+ */
 DAT_EXPORT DAT_RETURN DAT_API dat_cno_trigger(DAT_CNO_HANDLE cno_handle,
                                               DAT_EVD_HANDLE *evd_handle);
 
+/* Destroys a CNO.
+ *
+ * @return DAT_SUCCESS; DAT_INVALID_STATE (INVALID_STATE_CNO_IN_USE: an EVD refers to it, or
+ *     a thread waits on it)
+ *
+ * Does not block. Any thread. DAT 2.0, CNO free.
+ */
 DAT_EXPORT DAT_RETURN DAT_API dat_cno_free(DAT_CNO_HANDLE cno_handle);
 
 SOFTDAT_END_DECLS

@@ -8,25 +8,28 @@
 
 SOFTDAT_BEGIN_DECLS
 
+/* What happened. Connection events go to the EP's connect EVD, asynchronous errors to the IA's
+ * asynchronous EVD. */
 typedef enum dat_event_number {
   DAT_DTO_COMPLETION_EVENT = 0x1,
   DAT_RMR_BIND_COMPLETION_EVENT = 0x1001,
   DAT_CONNECTION_REQUEST_EVENT = 0x2001,
   DAT_CONNECTION_EVENT_ESTABLISHED = 0x4001,
-  DAT_CONNECTION_EVENT_PEER_REJECTED = 0x4002,
-  DAT_CONNECTION_EVENT_NON_PEER_REJECTED = 0x4003,
+  DAT_CONNECTION_EVENT_PEER_REJECTED = 0x4002,     /* the program at the peer refused */
+  DAT_CONNECTION_EVENT_NON_PEER_REJECTED = 0x4003, /* nobody listens, or no room for requests */
+  /* the other side gave up before accept was done */
   DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR = 0x4004,
-  DAT_CONNECTION_EVENT_DISCONNECTED = 0x4005,
-  DAT_CONNECTION_EVENT_BROKEN = 0x4006,
-  DAT_CONNECTION_EVENT_TIMED_OUT = 0x4007,
+  DAT_CONNECTION_EVENT_DISCONNECTED = 0x4005, /* orderly end */
+  DAT_CONNECTION_EVENT_BROKEN = 0x4006,       /* end by an error */
+  DAT_CONNECTION_EVENT_TIMED_OUT = 0x4007,    /* no answer in the time given to connect */
   DAT_CONNECTION_EVENT_UNREACHABLE = 0x4008,
-  DAT_ASYNC_ERROR_EVD_OVERFLOW = 0x8001,
+  DAT_ASYNC_ERROR_EVD_OVERFLOW = 0x8001, /* an event was lost; dat_handle is the EVD */
   DAT_ASYNC_ERROR_IA_CATASTROPHIC = 0x8002,
-  DAT_ASYNC_ERROR_EP_BROKEN = 0x8003,
+  DAT_ASYNC_ERROR_EP_BROKEN = 0x8003, /* also: all receives of an EP with an SRQ are done */
   DAT_ASYNC_ERROR_TIMED_OUT = 0x8004,
   DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR = 0x8005,
-  DAT_HA_DOWN_TO_1 = 0x8101,
-  DAT_HA_UP_TO_MULTI_PATH = 0x8102,
+  DAT_HA_DOWN_TO_1 = 0x8101,        /* high availability: one path is left */
+  DAT_HA_UP_TO_MULTI_PATH = 0x8102, /* high availability: several paths again */
   DAT_SOFTWARE_EVENT = 0x10001
 #ifdef DAT_EXTENSIONS
   ,

@@ -81,6 +81,12 @@ typedef struct dat_ib_collective_group {
 
 SOFTDAT_END_DECLS
 
+/* ---- groups ---- */
+
+/* Return DAT_SUCCESS, DAT_INVALID_PARAMETER, DAT_INVALID_HANDLE, DAT_NOT_IMPLEMENTED (no
+ * collectives in this provider). create_member makes the address of this process, to be exchanged
+ * by other means; create_group joins the processes whose addresses are in `members`, and reports by
+ * a DAT_IB_COLLECTIVE_EVENT on the EVD with the handle of the group. */
 #define dat_ib_collective_create_member(ia_handle, progress_func, member, member_size) \
   dat_extension_op((DAT_IA_HANDLE)(ia_handle), DAT_IB_COLLECTIVE_CREATE_MEMBER_OP,     \
                    (void *)(progress_func), (DAT_IB_COLLECTIVE_MEMBER *)(member),      \
@@ -102,6 +108,12 @@ SOFTDAT_END_DECLS
 #define dat_ib_collective_read_clock(coll_handle, clock_value)                               \
   dat_extension_op((DAT_IB_COLLECTIVE_HANDLE)(coll_handle), DAT_IB_COLLECTIVE_READ_CLOCK_OP, \
                    (DAT_UINT64 *)(clock_value))
+
+/* ---- operations ---- */
+
+/* Each is called by all processes of the group, in the same order, and does not block; it ends with
+ * a DAT_IB_COLLECTIVE_EVENT with user_context. Sizes and displacements are bytes. They return as
+ * above. */
 #define dat_ib_collective_scatter(coll_handle, sendbuf, sendsize, recvbuf, recvsize, root, \
                                   user_context, flags)                                     \
   dat_extension_op((DAT_IB_COLLECTIVE_HANDLE)(coll_handle), DAT_IB_COLLECTIVE_SCATTER_OP,  \

@@ -156,15 +156,22 @@ typedef enum dat_ia_counter_type {
 
 SOFTDAT_END_DECLS
 
+/* dat_ib_query_counters(handle, counter, counters_out, reset): reads one counter of an IA, EP or
+ * EVD, or all of them with DCNT_*_ALL_COUNTERS, into 64-bit numbers at counters_out; sets them to 0
+ * if reset is not 0. Returns DAT_SUCCESS, DAT_INVALID_PARAMETER, DAT_NOT_IMPLEMENTED (no counters
+ * in this provider). Does not block. */
 #define dat_ib_query_counters(dat_handle, counter, counters_out, reset)                \
   dat_extension_op((DAT_HANDLE)(dat_handle), DAT_IB_QUERY_COUNTERS_OP, (int)(counter), \
                    (DAT_UINT64 *)(counters_out), (int)(reset))
 #define dat_query_counters dat_ib_query_counters
 
+/* dat_ib_print_counters(handle, counter, reset): the same, written to the provider's log. */
 #define dat_ib_print_counters(dat_handle, counter, reset) \
   dat_extension_op((DAT_HANDLE)(dat_handle), DAT_IB_PRINT_COUNTERS_OP, (int)(counter), (int)(reset))
 #define dat_print_counters dat_ib_print_counters
 
+/* dat_ib_start_counter(handle, type), dat_ib_stop_counter(handle, type): start and stop a group of
+ * adapter counters. */
 #define dat_ib_start_counter(dat_handle, type) \
   dat_extension_op((DAT_HANDLE)(dat_handle), DAT_IB_START_COUNTERS_OP, (DAT_IA_COUNTER_TYPE)(type))
 #define dat_ib_stop_counter(dat_handle, type) \

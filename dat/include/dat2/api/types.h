@@ -178,10 +178,10 @@ typedef struct dat_rmr_triplet {
 /* Kinds of access that a region or window grants; bits. */
 typedef enum dat_mem_priv_flags {
   DAT_MEM_PRIV_NONE_FLAG = 0x0,
-  DAT_MEM_PRIV_LOCAL_READ_FLAG = 0x1,
-  DAT_MEM_PRIV_REMOTE_READ_FLAG = 0x2,
-  DAT_MEM_PRIV_LOCAL_WRITE_FLAG = 0x10,
-  DAT_MEM_PRIV_REMOTE_WRITE_FLAG = 0x20,
+  DAT_MEM_PRIV_LOCAL_READ_FLAG = 0x1,    /* sends and RDMA writes from it */
+  DAT_MEM_PRIV_REMOTE_READ_FLAG = 0x2,   /* RDMA reads by the peer */
+  DAT_MEM_PRIV_LOCAL_WRITE_FLAG = 0x10,  /* receives and RDMA reads into it */
+  DAT_MEM_PRIV_REMOTE_WRITE_FLAG = 0x20, /* RDMA writes by the peer */
   DAT_MEM_PRIV_ALL_FLAG = 0x33
 #ifdef DAT_EXTENSIONS
   ,
