@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes a test program from the table of the binary interface: a check for every row on the headers.
+"""Writes a test program from the table of the binary interface: one check per row on headers.
 
   gen_abi_test.py --table udapl2_abi.csv --out abi_test.c          all rows, headers with extensions
   gen_abi_test.py --table udapl2_abi.csv --out noext_test.c --noext   rows of kind noext
 
 The text is the same for C and C++ (abi_test_support.h hides the difference). What can be known at
 compile time is a static assertion; expansions of macros, calls through macros and pointer constants
-are checked when the program runs. Compiled with -DABI_FOREIGN_HEADERS it leaves out what is known to
-be wrong in the headers of other implementations (kind erratum), so that the same program can be
-compiled against those."""
+are checked when the program runs. Compiled with -DABI_FOREIGN_HEADERS it leaves out what is
+known to be wrong in the headers of other implementations (kind erratum), so that the same program
+can be compiled against those."""
 
 import argparse
 import collections
@@ -21,7 +21,7 @@ from abi_table import c_string
 
 
 class Program:
-    """Collects the parts of the program: file scope, body of main(), and how many rows each kind has."""
+    """Collects the parts of the program: file scope, body of main(), rows of each kind."""
 
     def __init__(self, rows):
         self.rows = rows

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""abi_symbols_test: the dynamic symbols of a built library against the table of the binary interface."""
+
+def abi_symbols_test(name, form, library):
+    """A test that runs symbols_test.py.
+
+    Args:
+      name: of the test.
+      form: "registry" for libdat2.so.2, "provider" for a provider library.
+      library: label of the shared library.
+    """
+    native.sh_test(
+        name = name,
+        size = "small",
+        srcs = ["//tests/abi:symbols_test.py"],
+        args = [
+            form,
+            "$(location //tests/abi:udapl2_abi.csv)",
+            "$(location %s)" % library,
+        ],
+        data = [
+            library,
+            "//tests/abi:abi_table.py",
+            "//tests/abi:udapl2_abi.csv",
+        ],
+    )
