@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The chain of reasons behind the calling thread's last failure: each layer that passes a failure up
-// adds a sentence, so that "dat_ep_connect: INVALID_ADDRESS" can be followed down to the system call.
+// The chain of reasons behind the calling thread's last failure: each layer that passes a failure
+// up adds a sentence, so that "dat_ep_connect: INVALID_ADDRESS" can be followed down to the system
+// call.
 #ifndef SOFTDAT_DAT_BASE_REASON_H_
 #define SOFTDAT_DAT_BASE_REASON_H_
 

@@ -16,32 +16,32 @@ namespace softdat {
 // DAT_RETURN (class, type, subtype); nothing below the engine knows DAT return values.
 enum class Code : uint8_t {
   kOk = 0,
-  kInvalidArgument,      // a value that can never be right
-  kOutOfBounds,          // a segment that leaves its memory region
-  kLength,               // lengths that do not fit each other
-  kProtection,           // unknown key, or a key of another protection domain
-  kPrivileges,           // the key is right, the access right is missing
-  kInvalidState,         // right call, wrong moment
-  kQueueFull,            // no free slot in a work queue
-  kNoMemory,             // host memory, locked-memory limit
-  kNoResources,          // any other exhausted table, descriptors included
-  kInUse,                // connection qualifier or port is taken
-  kNoFreeQualifier,      // no port left to choose from
-  kAddressMalformed,     // not a socket address
-  kAddressUnsupported,   // a family or scope that this device cannot use
-  kUnreachable,          // known synchronously that no route leads there
-  kNotFound,             // no such device or name
-  kNotSupported,         // the model is not offered by this back end (MODEL_NOT_SUPPORTED)
-  kNotImplemented,       // the operation does not exist here (NOT_IMPLEMENTED)
-  kForked,               // an object used in a child of the process that made it
-  kInternal,             // a bug or a failure of the operating system that has no better name
+  kInvalidArgument,     // a value that can never be right
+  kOutOfBounds,         // a segment that leaves its memory region
+  kLength,              // lengths that do not fit each other
+  kProtection,          // unknown key, or a key of another protection domain
+  kPrivileges,          // the key is right, the access right is missing
+  kInvalidState,        // right call, wrong moment
+  kQueueFull,           // no free slot in a work queue
+  kNoMemory,            // host memory, locked-memory limit
+  kNoResources,         // any other exhausted table, descriptors included
+  kInUse,               // connection qualifier or port is taken
+  kNoFreeQualifier,     // no port left to choose from
+  kAddressMalformed,    // not a socket address
+  kAddressUnsupported,  // a family or scope that this device cannot use
+  kUnreachable,         // known synchronously that no route leads there
+  kNotFound,            // no such device or name
+  kNotSupported,        // the model is not offered by this back end (MODEL_NOT_SUPPORTED)
+  kNotImplemented,      // the operation does not exist here (NOT_IMPLEMENTED)
+  kForked,              // an object used in a child of the process that made it
+  kInternal,            // a bug or a failure of the operating system that has no better name
 };
 
 // Name of the code without its prefix, for logs ("OutOfBounds").
 std::string_view CodeName(Code code);
 
-// A Code and, when it is not kOk, one sentence of facts ("port 62000 is taken by another listener").
-// Success costs no allocation. Movable and cheap to return by value.
+// A Code and, when it is not kOk, one sentence of facts ("port 62000 is taken by another
+// listener"). Success costs no allocation. Movable and cheap to return by value.
 class [[nodiscard]] Status {
  public:
   Status() = default;
@@ -64,8 +64,8 @@ class [[nodiscard]] Status {
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}           // NOLINT: conversion is the point
-  Result(Status status) : status_(std::move(status)) {}   // NOLINT: conversion is the point
+  Result(T value) : value_(std::move(value)) {}          // NOLINT: conversion is the point
+  Result(Status status) : status_(std::move(status)) {}  // NOLINT: conversion is the point
 
   bool ok() const { return status_.ok(); }
   const Status& status() const { return status_; }

@@ -36,8 +36,9 @@ class Cno final : public Object {
   // Refused while a thread waits. The caller pins the CNO once.
   DAT_RETURN Free();
 
-  // Attaches `evd`: called when it names this CNO; Detach when it no longer does. When the last EVD goes,
-  // waiters and agent are released with a NULL EVD.
+  // `evd` names this CNO from now on.
+  void Attach();
+  // `evd` no longer does. When the last one goes, waiters and agent are released with a NULL EVD.
   void Detach(Evd* evd);
   // `evd` used up its notification while something is still queued: ask it again at the next wait.
   void RearmLater(Evd* evd);
@@ -54,10 +55,14 @@ class Cno final : public Object {
     Sleeper* next = nullptr;
   };
 
+  class SleepScope;
+
   ~Cno() override;
   void Teardown() override;
   // Takes trigger and hint. mu_ is held.
   bool TakeTrigger(DAT_EVD_HANDLE* evd);
+  // Releases everybody with a NULL EVD; returns the agent to call. mu_ is held.
+  DAT_OS_WAIT_PROXY_AGENT ReleaseAll();
   // Sets the trigger; returns the agent to call, if any. mu_ is held.
   DAT_OS_WAIT_PROXY_AGENT SetTrigger(Evd* evd);
   void RearmEvds();
@@ -70,6 +75,9 @@ class Cno final : public Object {
   bool aborted_ = false;
   DAT_EVD_HANDLE hint_ = DAT_HANDLE_NULL;
   DAT_OS_WAIT_PROXY_AGENT agent_;
+  int attached_ = 0;           // EVDs that name this CNO
+  uint64_t releases_ = 0;      // how often all waiters were released at once
+  bool agent_missed_ = false;  // a trigger came while no agent was set
   Sleeper* sleepers_ = nullptr;
   std::vector<Ref<Evd>> rearm_;
 };

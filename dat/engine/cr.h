@@ -18,12 +18,14 @@ class Cr final : public Object {
  public:
   static constexpr DAT_HANDLE_TYPE kHandleType = DAT_HANDLE_TYPE_CR;
 
-  // `ep` belongs to the request (RSP, provider-created) or is null. Moves from `request` on success only.
-  static Cr* Create(Ia* ia, ServicePoint* from, std::unique_ptr<transport::ConnectionRequest>& request, Ep* ep);
+  // `ep` belongs to the request (RSP, provider-created) or is null. Moves from `request` on success
+  // only.
+  static Cr* Create(Ia* ia, ServicePoint* from,
+                    std::unique_ptr<transport::ConnectionRequest>& request, Ep* ep);
 
   void Query(DAT_CR_PARAM* param);
-  // Each answers the request and frees the CR on success; on failure CR and EP are unchanged. The caller pins
-  // the CR once.
+  // Each answers the request and frees the CR on success; on failure CR and EP are unchanged. The
+  // caller pins the CR once.
   DAT_RETURN Accept(Ep* ep, std::span<const uint8_t> private_data);
   DAT_RETURN Reject(std::span<const uint8_t> private_data);
   // Takes the request back from a CR that could not be announced, and frees the CR.

@@ -78,7 +78,8 @@ DAT_RETURN ToDat(Code code, Subject subject) {
     case Code::kInvalidState:
       return Error(DAT_INVALID_STATE);
     case Code::kQueueFull:
-      return Error(DAT_INSUFFICIENT_RESOURCES, subject == Subject::kSrq ? DAT_RESOURCE_SRQ : DAT_RESOURCE_TEP);
+      return Error(DAT_INSUFFICIENT_RESOURCES,
+                   subject == Subject::kSrq ? DAT_RESOURCE_SRQ : DAT_RESOURCE_TEP);
     case Code::kNoMemory:
       return Error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
     case Code::kNoResources:

@@ -27,7 +27,9 @@ constexpr DAT_RETURN BadArgument(int n) {
 DAT_RETURN BadArgument(int n, std::string reason);
 
 // A NULL, stale, junk or wrong-kind handle; `subtype` names the kind that was expected.
-constexpr DAT_RETURN BadHandle(DAT_RETURN_SUBTYPE subtype) { return Error(DAT_INVALID_HANDLE, subtype); }
+constexpr DAT_RETURN BadHandle(DAT_RETURN_SUBTYPE subtype) {
+  return Error(DAT_INVALID_HANDLE, subtype);
+}
 
 // The call is not allowed in this EP state (semantics 8.3 note 5).
 DAT_RETURN WrongEpState(DAT_EP_STATE state);

@@ -1,8 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Endpoint: one end of a reliable connection, and its state machine (semantics 8).
 //
-// Files: ep.cc creation, attributes, query and life; ep_state.cc the transitions and the back end's upcalls;
-// ep_connect.cc the active side; ep_post.cc the data path.
+// Files: ep.cc creation, query and life; ep_modify.cc; ep_state.cc the back end's upcalls and the
+// transitions they cause; ep_connect.cc connecting, accepting, disconnecting, reset; ep_post.cc the
+// data path.
+//
+// Threads. A transition happens under mu_, and mu_ is free while the back end is called, so an
+// upcall can always make its own transition. What two threads do at once is then decided by who
+// transitions first:
+//  * A Disconnect between Connect's (Accept's) transition and its call of the back end finds an
+//  idle queue
+//    pair. The state is DISCONNECT_PENDING then, and Connect repeats the disconnect after its own
+//    call.
+//  * An upcall acts only in the states that it can end, so each connection has one final event
+//  whatever
+//    else is called meanwhile.
+//  * Free retires the handle under mu_; a service point that would reserve the EP afterwards fails.
 #ifndef SOFTDAT_DAT_ENGINE_EP_H_
 #define SOFTDAT_DAT_ENGINE_EP_H_
 
@@ -12,7 +25,9 @@
 #include <mutex>
 #include <span>
 
+#include "dat/engine/dat_error.h"
 #include "dat/engine/evd.h"
+#include "dat/engine/evd_stream.h"
 #include "dat/engine/object.h"
 #include "dat/engine/pz.h"
 #include "dat/transport/transport.h"
@@ -36,44 +51,70 @@ class Ep final : public Object, private transport::ConnectionSink {
     Srq* srq = nullptr;
   };
 
-  // dat_ep_create, dat_ep_create_with_srq, and EPs that the provider creates for a connection request
-  // (`initial` is then TENTATIVE_CONNECTION_PENDING). `attr` null = defaults.
-  static DAT_RETURN Create(Ia* ia, const Parts& parts, const DAT_EP_ATTR* attr, DAT_EP_STATE initial, Ep** out);
+  // dat_ep_create, dat_ep_create_with_srq, and EPs that the provider creates for a connection
+  // request
+  // (`initial` is then TENTATIVE_CONNECTION_PENDING). `attr` null = defaults. On success *out is
+  // published.
+  static DAT_RETURN Create(Ia* ia, const Parts& parts, const DAT_EP_ATTR* attr,
+                           DAT_EP_STATE initial, Ep** out);
 
   // --- calls of the consumer -------------------------------------------------------------------
-  DAT_RETURN Query(DAT_EP_PARAM* param);
+  void Query(DAT_EP_PARAM* param);
   DAT_RETURN Modify(DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM& param);
+  // Each pointer may be null.
   void GetStatus(DAT_EP_STATE* state, DAT_BOOLEAN* recv_idle, DAT_BOOLEAN* request_idle);
-  DAT_RETURN Connect(const sockaddr_storage& remote, DAT_CONN_QUAL conn_qual, DAT_TIMEOUT timeout_us,
-                     std::span<const uint8_t> private_data);
+  DAT_RETURN Connect(const sockaddr_storage& remote, DAT_CONN_QUAL conn_qual,
+                     DAT_TIMEOUT timeout_us, std::span<const uint8_t> private_data);
+  // Connects to where `like` leads, which must be CONNECTED from the active side.
   DAT_RETURN DupConnect(Ep& like, DAT_TIMEOUT timeout_us, std::span<const uint8_t> private_data);
   DAT_RETURN Disconnect(DAT_CLOSE_FLAGS flags);
   DAT_RETURN Reset();
   // The caller pins the EP once.
   DAT_RETURN Free();
+  DAT_RETURN ReceiveQuery(DAT_COUNT* buffers, DAT_COUNT* span);
+  DAT_RETURN SetWatermarks(DAT_COUNT soft, DAT_COUNT hard);
 
-  // Data path: no lock, no allocation.
-  DAT_RETURN PostSend(const transport::SendRequest& request);
-  DAT_RETURN PostReceive(const transport::ReceiveRequest& request);
+  // --- data path: no lock, no allocation ---------------------------------------------------------
+  // What each kind of post may carry.
+  struct PostLimits {
+    std::atomic<uint32_t> iov{0};
+    std::atomic<uint32_t> flags{0};  // DAT_COMPLETION_*_FLAG
+  };
+  enum class PostKind : uint8_t { kSend, kRead, kWrite, kReceive };
+  const PostLimits& limits(PostKind kind) const { return post_limits_[static_cast<size_t>(kind)]; }
+
+  DAT_RETURN PostSend(const transport::SendRequest& request) {
+    const DAT_EP_STATE now = state();
+    if (now != DAT_EP_STATE_CONNECTED && now != DAT_EP_STATE_DISCONNECTED) return RefusePost(now);
+    const Code code = qp_->PostSend(request);
+    return code == Code::kOk ? DAT_SUCCESS : FailedPost(code);
+  }
+  DAT_RETURN PostReceive(const transport::ReceiveRequest& request) {
+    if (srq_ != nullptr) return RefuseReceive();
+    const Code code = qp_->PostReceive(request);
+    return code == Code::kOk ? DAT_SUCCESS : FailedPost(code);
+  }
 
   DAT_EP_STATE state() const { return state_.load(std::memory_order_acquire); }
-  // Which per-post flags the EP allows (semantics 8.1).
-  DAT_COMPLETION_FLAGS request_flags() const { return request_flags_.load(std::memory_order_relaxed); }
-  DAT_COMPLETION_FLAGS recv_flags() const { return recv_flags_.load(std::memory_order_relaxed); }
-  uint32_t max_request_iov() const { return max_request_iov_.load(std::memory_order_relaxed); }
-  uint32_t max_recv_iov() const { return max_recv_iov_.load(std::memory_order_relaxed); }
-  bool uses_srq() const { return uses_srq_; }
+  bool uses_srq() const { return srq_ != nullptr; }
+  // For binds: the zone and the EVD that windows must agree with; null when there is none. Any
+  // state.
+  Pz* pz() const { return current_pz_.load(std::memory_order_acquire); }
+  bool TakesBinds() const { return takes_binds_.load(std::memory_order_acquire); }
 
   // --- for service points and connection requests -----------------------------------------------
-  // State changes of semantics 8.3 that a service point causes; false (state unchanged) when not in `from`.
+  // State changes of semantics 8.3 that a service point causes; false (state unchanged) when not in
+  // `from`, or being freed or modified.
   bool Transition(DAT_EP_STATE from, DAT_EP_STATE to);
-  // Accepts `request` on this EP: `from` -> COMPLETION_PENDING. Checks PZ and EVDs (EP_NOTREADY). On failure
-  // the state is `from` again.
+  // Accepts `request` on this EP: `from` -> COMPLETION_PENDING. Checks PZ and EVDs (EP_NOTREADY).
+  // On failure the state is `from` again.
   DAT_RETURN Accept(transport::ConnectionRequest& request, DAT_EP_STATE from,
                     std::span<const uint8_t> private_data);
+  // A provider-created EP whose request was not accepted goes back: its handle dies.
+  void TakeBack();
 
  private:
-  Ep(Ia* ia, DAT_EP_STATE initial);
+  Ep(Ia* ia, Srq* srq, DAT_EP_STATE initial);
   ~Ep() override = default;
   void Teardown() override;
 
@@ -82,38 +123,66 @@ class Ep final : public Object, private transport::ConnectionSink {
   void OnFailed(transport::RejectReason reason, std::span<const uint8_t> private_data,
                 const std::string& why) override;
   void OnEnded(transport::EndReason reason, const std::string& why) override;
+  void OnReceiveWatermark() override;
 
-  static DAT_RETURN CheckAttributes(const Ia& ia, const Parts& parts, DAT_EP_ATTR* attr);
-  DAT_RETURN AttachParts(const Parts& parts, const DAT_EP_ATTR& attr);
-  void DetachParts();
-  transport::QueuePairAttributes QueueAttributes();
-  // EP_NOTREADY unless PZ and EVDs are there. mu_ is held.
-  DAT_RETURN CheckReady();
-  void PostConnectionEvent(DAT_EVENT_NUMBER number, std::span<const uint8_t> private_data);
+  // PZ, EVDs and attributes: what Create sets and Modify changes as a whole.
+  struct Configuration {
+    Use<Pz> pz;
+    EvdStream recv;
+    EvdStream request;
+    Use<Evd> connect;
+    DAT_EP_ATTR attr{};
+  };
+  transport::QueuePairAttributes QueueAttributes(const Configuration& c);
+  // Copies what the data path needs out of configuration_. mu_ is held, or nobody else knows the
+  // EP.
+  void PublishLimits();
+  DAT_RETURN PrepareModification(DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM& param,
+                                 Configuration* next);
 
-  std::unique_ptr<transport::QueuePair> qp_;  // set once in Create, cleared in Teardown
-  const bool uses_srq_;
+  // Whether PZ and EVDs are there for a connection. mu_ is held.
+  bool Ready() const;
+  // The states that an upcall may end. mu_ is held.
+  bool Connecting() const;
+  bool Ending() const;
+  void SetState(DAT_EP_STATE s) { state_.store(s, std::memory_order_release); }
+  // Copies private data of an upcall to where events point. mu_ is held.
+  DAT_COUNT KeepPrivateData(std::span<const uint8_t> private_data);
+  void PostConnectionEvent(Evd* evd, DAT_EVENT_NUMBER number, DAT_COUNT private_data_size);
+  // After Connect or Accept: repeats a Disconnect that came before the back end knew of the
+  // connection `attempt`; after a failed one, goes back to `from`.
+  void SettleAttempt(uint32_t attempt, bool ok, DAT_EP_STATE from);
 
-  // Written under mu_; read without it by the data path. The back end checks again under its own lock, so a
-  // post that races with a state change is either flushed or refused, never lost.
+  DAT_RETURN RefusePost(DAT_EP_STATE now);
+  DAT_RETURN RefuseReceive();
+  DAT_RETURN FailedPost(Code code);
+
+  std::unique_ptr<transport::QueuePair> qp_;  // set once in Create, destroyed in Teardown
+  Srq* const srq_;                            // kept in use by srq_use_
+  Use<Object> srq_use_;
+
+  // Written under mu_; read without it by the data path. The back end checks again under its own
+  // lock, so a post that races with a state change is either flushed or refused, never lost.
   std::atomic<DAT_EP_STATE> state_;
-  // Copies of attributes that the data path needs, written under mu_.
-  std::atomic<DAT_COMPLETION_FLAGS> request_flags_{DAT_COMPLETION_DEFAULT_FLAG};
-  std::atomic<DAT_COMPLETION_FLAGS> recv_flags_{DAT_COMPLETION_DEFAULT_FLAG};
-  std::atomic<uint32_t> max_request_iov_{0};
-  std::atomic<uint32_t> max_recv_iov_{0};
+  // Copies of parts of configuration_ for the data path, written under mu_.
+  std::array<PostLimits, 4> post_limits_;
+  std::atomic<Pz*> current_pz_{nullptr};
+  std::atomic<bool> takes_binds_{false};
 
-  std::mutex mu_;  // protects everything below; never held across a back-end control call or an event push
-  Use<Pz> pz_;
-  Use<Evd> recv_evd_;
-  Use<Evd> request_evd_;
-  Use<Evd> connect_evd_;
-  DAT_EP_ATTR attr_{};
+  std::mutex
+      mu_;  // protects everything below; never held across a back-end control call or an event push
+  Configuration configuration_;
+  bool modifying_ = false;  // Modify is talking to the back end: nothing else may leave the state
+  bool retired_ = false;    // Free has won
+  uint32_t attempt_ = 0;    // counts Connects and Accepts
   sockaddr_storage local_{};
   sockaddr_storage remote_{};
-  DAT_CONN_QUAL local_port_ = 0;
-  DAT_CONN_QUAL remote_port_ = 0;
-  DAT_CONN_QUAL connect_qual_ = 0;  // what Connect was asked for, for DupConnect
+  DAT_PORT_QUAL local_port_ = 0;
+  DAT_PORT_QUAL remote_port_ = 0;
+  // What Connect was asked for, for DupConnect; not set on the passive side.
+  bool dialled_ = false;
+  sockaddr_storage dialled_address_{};
+  DAT_CONN_QUAL dialled_qual_ = 0;
   std::array<uint8_t, kMaxPrivateData> private_data_{};
 };
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Event dispatcher: merges event streams into one bounded queue (semantics 5).
 //
-// Two stages: a ring for everything that the engine itself produces, and, for EVDs that take DTO or bind
-// completions, the back end's completion queue. The ring is older: it is taken first; events that must come
-// after completions already made (the end of a connection) first move those into the ring.
+// Two stages: a ring for everything that the engine itself produces, and, for EVDs that take DTO or
+// bind completions, the back end's completion queue. The ring is older: it is taken first; events
+// that must come after completions already made (the end of a connection) first move those into the
+// ring.
 #ifndef SOFTDAT_DAT_ENGINE_EVD_H_
 #define SOFTDAT_DAT_ENGINE_EVD_H_
 
@@ -41,30 +42,35 @@ class Evd final : public Object, private transport::CompletionSink {
   void Abort();
 
   // --- the producers' side; any thread, no engine lock held -----------------------------------
-  // Appends an event; `fill` writes event_number and event_data. A full queue loses the event and raises
-  // ASYNC_ERROR_EVD_OVERFLOW.
-  // With `after_completions`, completions that are already in the completion queue come out first.
+  // Appends an event; `fill` writes event_number and event_data. A full queue loses the event and
+  // raises ASYNC_ERROR_EVD_OVERFLOW. With `after_completions`, completions that are already in the
+  // completion queue come out first.
   void Push(const DAT_EVENT& event, bool after_completions = false);
-  // The same, but a full queue is the caller's business: false and nothing happened (backlog rule, QUEUE_FULL).
+  // The same, but a full queue is the caller's business: false and nothing happened (backlog rule,
+  // QUEUE_FULL).
   bool TryPush(const DAT_EVENT& event);
 
   // --- for endpoints --------------------------------------------------------------------------
   bool Accepts(DAT_EVD_FLAGS stream) const { return (flags_ & stream) != 0; }
   transport::CompletionQueue* completion_queue() { return cq_.get(); }
   DAT_EVD_FLAGS flags() const { return flags_; }
-  // All DTO streams of one EVD must agree on UNSIGNALLED and SOLICITED_WAIT (semantics 8.1). Registers one
-  // stream with these EP completion flags; false when they contradict the streams already there.
+  // All DTO streams of one EVD must agree on UNSIGNALLED and SOLICITED_WAIT (semantics 8.1).
+  // Registers one stream with these EP completion flags; false when they contradict the streams
+  // already there.
   bool AttachStream(DAT_COMPLETION_FLAGS flags);
   void DetachStream();
 
   // --- for CNOs -------------------------------------------------------------------------------
-  // Asks for the next notification on behalf of the CNO; triggers it at once when something is queued.
+  // Asks for the next notification on behalf of the CNO; triggers it at once when something is
+  // queued.
   void RearmForCno();
 
   // dat_ia_query's view of an async EVD that other IA instances share.
   DAT_COUNT qlen() const { return static_cast<DAT_COUNT>(qlen_.load(std::memory_order_relaxed)); }
 
  private:
+  class WaitScope;
+
   Evd(Ia* ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags);
   ~Evd() override = default;
   void Teardown() override;
@@ -73,11 +79,14 @@ class Evd final : public Object, private transport::CompletionSink {
   void OnCompletion() override;
   void OnOverflow() override;
 
-  // The one place where notification is armed and the queue looked at again (DESIGN: arm, then poll again).
-  // Returns false when the completion queue has something. mu_ is held.
+  // The one place where notification is armed and the queue looked at again (DESIGN: arm, then poll
+  // again). Returns false when the completion queue has something. mu_ is held.
   bool ArmCompletions();
   // Moves completions into the ring as far as there is room. mu_ is held.
   void DrainCompletions();
+  // The common case of a wait, straight into the caller's event: the ring is empty and one
+  // completion is enough. What else is there goes to the ring, for `nmore`. mu_ is held.
+  bool TakeAtOnce(DAT_EVENT* event, DAT_COUNT* nmore);
   // Takes the oldest event. mu_ is held.
   bool PopOne(DAT_EVENT* event);
   // Why a wait cannot go on, DAT_SUCCESS when it can. mu_ is held.
@@ -100,8 +109,8 @@ class Evd final : public Object, private transport::CompletionSink {
   int streams_ = 0;
   DAT_COMPLETION_FLAGS stream_flags_ = DAT_COMPLETION_DEFAULT_FLAG;
 
-  // Whether a thread is inside Wait. Written under mu_; read without it by OnCompletion, which may then
-  // signal needlessly or trigger the CNO once too often, never too rarely.
+  // Whether a thread is inside Wait. Written under mu_; read without it by OnCompletion, which may
+  // then signal needlessly or trigger the CNO once too often, never too rarely.
   std::atomic<bool> waiting_{false};
   transport::Waiter waiter_;
 };

@@ -15,7 +15,8 @@ class EventRing {
  public:
   // calloc: pages of a deep queue cost nothing until events reach them.
   explicit EventRing(size_t capacity)
-      : slots_(static_cast<DAT_EVENT*>(std::calloc(capacity, sizeof(DAT_EVENT)))), capacity_(capacity) {}
+      : slots_(static_cast<DAT_EVENT*>(std::calloc(capacity, sizeof(DAT_EVENT)))),
+        capacity_(capacity) {}
 
   bool valid() const { return slots_ != nullptr; }
   size_t capacity() const { return capacity_; }

@@ -14,7 +14,8 @@ constexpr size_t kArenaBytes = size_t{1} << 30;
 
 struct Arena {
   Arena() {
-    void* p = mmap(nullptr, kArenaBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* p = mmap(nullptr, kArenaBytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED) return;
     base = static_cast<Cell*>(p);
     size = kArenaBytes;
@@ -22,9 +23,9 @@ struct Arena {
 
   Cell* base = nullptr;
   size_t size = 0;
-  std::mutex mu;             // protects everything below
-  size_t used = 0;           // cells that were ever handed out
-  Cell* oldest = nullptr;    // free cells, first freed first
+  std::mutex mu;           // protects everything below
+  size_t used = 0;         // cells that were ever handed out
+  Cell* oldest = nullptr;  // free cells, first freed first
   Cell* newest = nullptr;
   size_t free_count = 0;
 };

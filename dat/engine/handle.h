@@ -2,9 +2,9 @@
 // Handles: what a consumer holds of an object, and how a call finds the object again.
 //
 // A handle is the address of a Cell in one arena per library. The first word of a cell is the
-// DAT_PROVIDER pointer, as every registry library expects; the rest says whether the object lives and who
-// uses it just now. Cells are never unmapped and are re-used only after many others, so a stale handle is
-// recognised instead of followed (DAT 2.0: INVALID_HANDLE, semantics 3.2).
+// DAT_PROVIDER pointer, as every registry library expects; the rest says whether the object lives
+// and who uses it just now. Cells are never unmapped and are re-used only after many others, so a
+// stale handle is recognised instead of followed (DAT 2.0: INVALID_HANDLE, semantics 3.2).
 #ifndef SOFTDAT_DAT_ENGINE_HANDLE_H_
 #define SOFTDAT_DAT_ENGINE_HANDLE_H_
 
@@ -20,7 +20,8 @@ class Object;
 
 struct alignas(64) Cell {
   const DAT_PROVIDER* provider;  // must stay first: registries dispatch through it
-  // Bits 0..31 pins (calls that use the object now), 32..39 handle type, 40 live. Changed by CAS only.
+  // Bits 0..31 pins (calls that use the object now), 32..39 handle type, 40 live. Changed by CAS
+  // only.
   std::atomic<uint64_t> state;
   Object* object;
   Cell* next_free;  // protected by the arena's mutex
@@ -45,7 +46,8 @@ void ReleaseCell(Cell* cell);
 
 inline constexpr size_t kQuarantine = 16384;
 
-// The cell that `handle` points to, if it lies in the arena and is aligned; else null. The cell may be dead.
+// The cell that `handle` points to, if it lies in the arena and is aligned; else null. The cell may
+// be dead.
 Cell* CellOf(const void* handle);
 
 // Pins the object behind `handle` if it lives and is of `type`; else null. Unpin() ends the use.

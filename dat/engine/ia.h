@@ -8,8 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "dat/engine/attributes.h"
 #include "dat/engine/evd.h"
 #include "dat/engine/object.h"
+#include "dat/engine/registration.h"
 #include "dat/transport/transport.h"
 
 namespace softdat::engine {
@@ -19,14 +21,18 @@ class Ia final : public Object, private transport::AdapterSink {
   static constexpr DAT_HANDLE_TYPE kHandleType = DAT_HANDLE_TYPE_IA;
 
   // dat_ia_open: `async_evd` in and out as the call documents it. On success *out is published.
-  static DAT_RETURN Open(const DAT_PROVIDER* table, const std::string& ia_name, const std::string& parameters,
-                         DAT_COUNT async_qlen, DAT_EVD_HANDLE* async_evd, Ia** out);
+  static DAT_RETURN Open(const Registration& registration, DAT_COUNT async_qlen,
+                         DAT_EVD_HANDLE* async_evd, Ia** out);
 
   // dat_ia_close. The caller pins the IA once.
   DAT_RETURN Close(DAT_CLOSE_FLAGS flags);
 
-  const DAT_PROVIDER* provider_table() const { return table_; }
-  const std::string& name() const { return name_; }
+  // dat_ia_query. Each fills everything, whatever was asked for (semantics 12).
+  void Describe(DAT_IA_ATTR* attr);
+  void Describe(DAT_PROVIDER_ATTR* attr);
+
+  const DAT_PROVIDER* provider_table() const { return &registration_.table; }
+  const std::string& name() const { return registration_.ia_name; }
   transport::Adapter& adapter() { return *adapter_; }
   const transport::AdapterAttributes& attributes() const { return adapter_->attributes(); }
   // The IA's address as consumers see it; lives as long as the IA.
@@ -42,9 +48,6 @@ class Ia final : public Object, private transport::AdapterSink {
   // Posts an asynchronous error to the async EVD, if there is one. Any thread, no engine lock held.
   void PostAsync(DAT_EVENT_NUMBER number, DAT_HANDLE object, DAT_COUNT reason);
 
-  // Bounds the number of objects of one type; false when `limit` are there. Undone by Unlink.
-  bool CountWithin(DAT_HANDLE_TYPE type, uint32_t limit);
-
   // Object lists, used by Object only.
   void Link(Object* object);
   void Unlink(Object* object);
@@ -53,21 +56,25 @@ class Ia final : public Object, private transport::AdapterSink {
   static void AbandonAllAfterFork();
 
  private:
-  Ia(const DAT_PROVIDER* table, std::string name);
+  explicit Ia(const Registration& registration);
   ~Ia() override = default;
   void Teardown() override;
   void OnCatastrophic(const std::string& why) override;
 
   DAT_RETURN AttachAsyncEvd(DAT_COUNT qlen, DAT_EVD_HANDLE* async_evd);
   bool HasConsumerObjects();
+  // Wakes every waiting thread with ABORT or a NULL EVD.
+  void AbortWaits();
   // Retires and destroys all objects of one type.
   void DestroyAll(DAT_HANDLE_TYPE type);
-  Object* RetireFirst(DAT_HANDLE_TYPE type);
+  // One object of the type that this thread may destroy now. `*left` says whether any object of the
+  // type is still linked (another thread may be freeing it).
+  Object* RetireFirst(DAT_HANDLE_TYPE type, bool* left);
 
-  const DAT_PROVIDER* const table_;
-  const std::string name_;
+  const Registration& registration_;  // outlives every IA: it goes with the library
   std::unique_ptr<transport::Adapter> adapter_;
   sockaddr_storage address_{};
+  SpecificAttributes specific_;
   Use<Evd> async_evd_;
   bool owns_async_evd_ = false;
   bool async_evd_elsewhere_ = false;

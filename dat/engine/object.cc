@@ -8,13 +8,23 @@
 
 namespace softdat::engine {
 
+bool Object::ReserveHandle() {
+  if (cell_ == nullptr) cell_ = AllocateCell();
+  return cell_ != nullptr;
+}
+
+void Object::Discard() {
+  if (cell_ != nullptr) ReleaseCell(cell_);
+  DropRef();
+}
+
 bool Object::Publish() {
-  cell_ = AllocateCell();
-  if (cell_ == nullptr) return false;
+  if (!ReserveHandle()) return false;
   cell_->provider = ia_->provider_table();
   cell_->object = this;
   if (type_ != DAT_HANDLE_TYPE_IA) ia_->Link(this);
-  cell_->state.store(kLiveBit | (static_cast<uint64_t>(type_) << kTypeShift), std::memory_order_release);
+  cell_->state.store(kLiveBit | (static_cast<uint64_t>(type_) << kTypeShift),
+                     std::memory_order_release);
   return true;
 }
 
@@ -44,17 +54,20 @@ bool Object::Retire() {
 bool Object::RetireAnyway() {
   if (!KillHandle()) return false;
   int32_t uses = uses_.load(std::memory_order_acquire);
-  while (uses >= 0 && !uses_.compare_exchange_weak(uses, uses + kRetired, std::memory_order_acq_rel)) {
+  while (uses >= 0 &&
+         !uses_.compare_exchange_weak(uses, uses + kRetired, std::memory_order_acq_rel)) {
   }
   return true;
 }
 
 void Object::Destroy(uint32_t own_pins) {
-  // Other calls are short: waits are woken before an abrupt close gets here and refuse a plain free.
+  // Other calls are short: waits are woken before an abrupt close gets here and refuse a plain
+  // free.
   while ((cell_->state.load(std::memory_order_acquire) & kPinMask) > own_pins) sched_yield();
   Teardown();
   if (type_ != DAT_HANDLE_TYPE_IA) ia_->Unlink(this);
-  // The calling thread's own pins are still to be dropped; the cell's quarantine outlasts them by far.
+  // The calling thread's own pins are still to be dropped; the cell's quarantine outlasts them by
+  // far.
   ReleaseCell(cell_);
   DropRef();
 }

@@ -2,8 +2,9 @@
 // Base of every DAT object: its handle, its life, and how objects keep each other alive.
 //
 // Three counts, each with one meaning:
-//   pins   (in the cell)  DAT calls that use the object at this moment; a free waits for them to leave
-//   uses_                 objects that depend on this one, in the sense of the in-use rules (semantics 3.1);
+//   pins   (in the cell)  DAT calls that use the object at this moment; a free waits for them to
+//   leave uses_                 objects that depend on this one, in the sense of the in-use rules
+//   (semantics 3.1);
 //                         negative once the object is being freed
 //   refs_                 who keeps the memory: the handle, and Ref<> members of other objects
 #ifndef SOFTDAT_DAT_ENGINE_OBJECT_H_
@@ -25,23 +26,31 @@ class Object {
 
   DAT_HANDLE handle() const { return cell_; }
   DAT_HANDLE_TYPE type() const { return type_; }
-  // The IA the object belongs to; the IA itself for an IA. Valid as long as the object is pinned or linked.
+  // The IA the object belongs to; the IA itself for an IA. Valid as long as the object is pinned or
+  // linked.
   Ia& ia() const { return *ia_; }
 
-  // Makes the object visible to the consumer and links it into its IA. False when there is no handle left.
+  // Gives the object its handle before anybody can see it, for objects that must tell it to the
+  // back end. False when there is no handle left.
+  bool ReserveHandle();
+  // Makes the object visible to the consumer and links it into its IA. False when there is no
+  // handle left.
   bool Publish();
+  // Ends an object that was never published: gives the handle and the first reference back.
+  void Discard();
 
   // Registers one more dependant; false when the object is being freed. Ends with DropUse().
   bool AddUse();
   void DropUse() { uses_.fetch_sub(1, std::memory_order_acq_rel); }
 
-  // The first half of a free: succeeds for exactly one caller, and only while nothing depends on the
-  // object. After it the handle is dead.
+  // The first half of a free: succeeds for exactly one caller, and only while nothing depends on
+  // the object. After it the handle is dead.
   bool Retire();
   // The same, whatever depends on the object (abrupt close of the IA).
   bool RetireAnyway();
-  // The second half, after a successful Retire: waits until other calls have left the object, tears it down
-  // and drops the handle's reference. `own_pins` = pins that the calling thread itself holds.
+  // The second half, after a successful Retire: waits until other calls have left the object, tears
+  // it down and drops the handle's reference. `own_pins` = pins that the calling thread itself
+  // holds.
   void Destroy(uint32_t own_pins);
 
   void AddRef() { refs_.fetch_add(1, std::memory_order_relaxed); }
@@ -56,8 +65,8 @@ class Object {
   Object(Ia* ia, DAT_HANDLE_TYPE type) : ia_(ia), type_(type) {}
   virtual ~Object() = default;
 
-  // Gives everything back that is not memory of this object: back-end objects, uses of other objects. Called
-  // once, with no lock held and no call inside the object.
+  // Gives everything back that is not memory of this object: back-end objects, uses of other
+  // objects. Called once, with no lock held and no call inside the object.
   virtual void Teardown() = 0;
 
  private:
@@ -102,7 +111,8 @@ class Ref {
   T* object_ = nullptr;
 };
 
-// A reference that also counts as a use: while it exists the object cannot be freed by its consumer.
+// A reference that also counts as a use: while it exists the object cannot be freed by its
+// consumer.
 template <typename T>
 class Use {
  public:
@@ -130,7 +140,8 @@ class Use {
   Ref<T> ref_;
 };
 
-// The object behind a consumer's handle for the length of one call; empty for a junk, stale or wrong handle.
+// The object behind a consumer's handle for the length of one call; empty for a junk, stale or
+// wrong handle.
 template <typename T>
 class Pinned {
  public:
@@ -150,6 +161,26 @@ class Pinned {
  private:
   Cell* const cell_;
   T* const object_;
+};
+
+// The same for calls that take any handle.
+class AnyPinned {
+ public:
+  explicit AnyPinned(const void* handle)
+      : cell_(CellOf(handle)), object_(PinAnyHandle(handle, &type_)) {}
+  ~AnyPinned() {
+    if (object_ != nullptr) UnpinCell(cell_);
+  }
+  AnyPinned(const AnyPinned&) = delete;
+  AnyPinned& operator=(const AnyPinned&) = delete;
+
+  Object* operator->() const { return object_; }
+  explicit operator bool() const { return object_ != nullptr; }
+
+ private:
+  DAT_HANDLE_TYPE type_{};
+  Cell* const cell_;
+  Object* const object_;
 };
 
 }  // namespace softdat::engine

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Service points: where connection requests arrive (semantics 9.1). PSP: many requests; RSP: one, for a
-// reserved EP; CSP: an address of the common socket name space.
+// Service points: where connection requests arrive (semantics 9.1). PSP: many requests; RSP: one,
+// for a reserved EP; CSP: an address of the common socket name space.
 #ifndef SOFTDAT_DAT_ENGINE_SERVICE_POINT_H_
 #define SOFTDAT_DAT_ENGINE_SERVICE_POINT_H_
 
@@ -27,8 +27,8 @@ class ServicePoint : public Object, protected transport::ListenerSink {
   ServicePoint(Ia* ia, DAT_HANDLE_TYPE type) : Object(ia, type) {}
   // `any`: the back end chooses the qualifier. `address` as in transport::ListenParameters.
   DAT_RETURN Listen(Evd* evd, DAT_CONN_QUAL conn_qual, bool any, const sockaddr_storage* address);
-  // Makes a CR of the request and posts CONNECTION_REQUEST; leaves `request` in place when the EVD is full.
-  // `ep` is the EP that belongs to the request, or null.
+  // Makes a CR of the request and posts CONNECTION_REQUEST; leaves `request` in place when the EVD
+  // is full. `ep` is the EP that belongs to the request, or null.
   bool Announce(std::unique_ptr<transport::ConnectionRequest>& request, Ep* ep);
   void Teardown() override;
 
@@ -42,7 +42,8 @@ class ServicePoint : public Object, protected transport::ListenerSink {
 class Psp final : public ServicePoint {
  public:
   static constexpr DAT_HANDLE_TYPE kHandleType = DAT_HANDLE_TYPE_PSP;
-  static DAT_RETURN Create(Ia* ia, DAT_CONN_QUAL conn_qual, bool any, Evd* evd, DAT_PSP_FLAGS flags, Psp** out);
+  static DAT_RETURN Create(Ia* ia, DAT_CONN_QUAL conn_qual, bool any, Evd* evd, DAT_PSP_FLAGS flags,
+                           Psp** out);
   DAT_PSP_FLAGS flags() const { return flags_; }
   void Query(DAT_PSP_PARAM* param);
   DAT_RETURN Free();

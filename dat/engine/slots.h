@@ -12,6 +12,8 @@ namespace softdat::engine::slots {
 
 // api_ia.cc
 DAT_RETURN DAT_API IaOpen(const DAT_NAME_PTR, DAT_COUNT, DAT_EVD_HANDLE*, DAT_IA_HANDLE*);
+// The same for the registry entry that says "thread-safe": the slot is told only the name.
+DAT_RETURN DAT_API IaOpenThreadSafe(const DAT_NAME_PTR, DAT_COUNT, DAT_EVD_HANDLE*, DAT_IA_HANDLE*);
 DAT_RETURN DAT_API IaQuery(DAT_IA_HANDLE, DAT_EVD_HANDLE*, DAT_IA_ATTR_MASK, DAT_IA_ATTR*,
                            DAT_PROVIDER_ATTR_MASK, DAT_PROVIDER_ATTR*);
 DAT_RETURN DAT_API IaClose(DAT_IA_HANDLE, DAT_CLOSE_FLAGS);

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The back-end contract: everything the engine asks of a transport, near the verbs model.
 //
-// One Adapter is one open device. The engine owns every object it creates here and destroys it before
-// the Adapter. For each operation the comment says: who calls it, from which thread, whether it may
-// block, who owns what, and what a failure leaves behind. Read it top to bottom; it is all there is.
+// One Adapter is one open device. The engine owns every object it creates here and destroys it
+// before the Adapter. For each operation the comment says: who calls it, from which thread, whether
+// it may block, who owns what, and what a failure leaves behind. Read it top to bottom; it is all
+// there is.
 //
 // Rules that hold everywhere
-//  * DATA operations (Post*, Poll, Arm) may be called from any thread at any time, never block, never
-//    allocate, and return a plain Code. Calls on one CompletionQueue's Poll are serialised by the engine.
-//  * CONTROL operations (everything else) may be called from any thread, also from inside an upcall.
+//  * DATA operations (Post*, Poll, Arm) may be called from any thread at any time, never block,
+//  never
+//    allocate, and return a plain Code. Calls on one CompletionQueue's Poll are serialised by the
+//    engine.
+//  * CONTROL operations (everything else) may be called from any thread, also from inside an
+//  upcall.
 //    The engine holds no lock of its own that an upcall needs while it makes one.
 //  * UPCALLS (the Sink classes) are made with no back-end lock held. Connection, listener and
 //    asynchronous upcalls of one Adapter are serialised: never two at once. CompletionSink may be
@@ -84,44 +88,46 @@ class MemoryRegion;
 class MemoryWindow;
 class QueuePair;
 
-// One request for the send queue. The back end copies what it needs before Post returns; the memory that
-// `local` describes belongs to the back end until the completion.
+// One request for the send queue. The back end copies what it needs before Post returns; the memory
+// that `local` describes belongs to the back end until the completion.
 struct SendRequest {
   Op op = Op::kSend;
   uint8_t flags = 0;
-  uint64_t cookie = 0;                      // comes back in the completion, bit for bit
-  std::span<const DAT_LMR_TRIPLET> local;   // zero-length segments are legal and are ignored
-  DAT_RMR_TRIPLET remote{};                 // RDMA and atomics: address, length, key at the peer
-  uint32_t key = 0;                         // immediate value, or the context to invalidate at the peer
-  bool sink_is_window = false;              // kRdmaRead: local[0].lmr_context is a window's context
-  bool invalidate_sink = false;             // kRdmaRead into a window: unbind it when the data is there
-  uint64_t compare = 0;                     // kCompareSwap
-  uint64_t swap_or_add = 0;                 // kCompareSwap, kFetchAdd
+  uint64_t cookie = 0;                     // comes back in the completion, bit for bit
+  std::span<const DAT_LMR_TRIPLET> local;  // zero-length segments are legal and are ignored
+  DAT_RMR_TRIPLET remote{};                // RDMA and atomics: address, length, key at the peer
+  uint32_t key = 0;              // immediate value, or the context to invalidate at the peer
+  bool sink_is_window = false;   // kRdmaRead: local[0].lmr_context is a window's context
+  bool invalidate_sink = false;  // kRdmaRead into a window: unbind it when the data is there
+  uint64_t compare = 0;          // kCompareSwap
+  uint64_t swap_or_add = 0;      // kCompareSwap, kFetchAdd
   // kBind: `window` becomes bound to `local[0]` inside `region`, or unbound when that length is 0.
   // `key` is the context that NextKey() announced.
   MemoryWindow* window = nullptr;
   MemoryRegion* region = nullptr;
-  uint32_t privileges = 0;                  // DAT_MEM_PRIV_*
+  uint32_t privileges = 0;  // DAT_MEM_PRIV_*
   bool zero_based = false;
-  void* window_context = nullptr;           // kBind: Completion::context of this request
+  void* window_context = nullptr;  // kBind: Completion::context of this request
 };
 
 struct ReceiveRequest {
   uint64_t cookie = 0;
   std::span<const DAT_LMR_TRIPLET> local;
+  uint8_t flags = 0;  // kQuiet or nothing
 };
 
 // One finished work request.
 struct Completion {
-  // QueuePairAttributes::context of the queue pair; of a kBind, successful or not: SendRequest::window_context.
+  // QueuePairAttributes::context of the queue pair; of a kBind, successful or not:
+  // SendRequest::window_context.
   void* context = nullptr;
   uint64_t cookie = 0;
-  uint64_t length = 0;      // bytes sent, received or read; undefined unless kSuccess
-  uint32_t key = 0;         // see Op
+  uint64_t length = 0;  // bytes sent, received or read; undefined unless kSuccess
+  uint32_t key = 0;     // see Op
   Op op = Op::kSend;
   WorkStatus status = WorkStatus::kSuccess;
-  bool solicited = false;   // a receive whose sender asked for kSolicited
-  bool quiet = false;       // was posted with kQuiet
+  bool solicited = false;  // a receive whose sender asked for kSolicited
+  bool quiet = false;      // was posted with kQuiet
 };
 
 // ---------------------------------------------------------------------------------------------
@@ -140,13 +146,15 @@ enum class EndReason : uint8_t {
   kBroken,        // error, lost peer, protocol violation, refused remote access
 };
 
-// One per queue pair. For each successful Connect or Accept: either OnFailed, or OnEstablished followed by
-// exactly one OnEnded. All completions that the end of a connection flushes are in their completion queues
-// before OnEnded or OnFailed is called. A Disconnect before OnEstablished ends in OnEnded(kDisconnected).
+// One per queue pair. For each successful Connect or Accept: either OnFailed, or OnEstablished
+// followed by exactly one OnEnded. All completions that the end of a connection flushes are in
+// their completion queues before OnEnded or OnFailed is called. A Disconnect before OnEstablished
+// ends in OnEnded(kDisconnected).
 class ConnectionSink {
  public:
   virtual ~ConnectionSink() = default;
-  // `private_data` is the acceptor's on the active side, empty on the passive one; valid during the call.
+  // `private_data` is the acceptor's on the active side, empty on the passive one; valid during the
+  // call.
   virtual void OnEstablished(std::span<const uint8_t> private_data) = 0;
   // `private_data` of a consumer's reject; `why` is one sentence for log and reason chain.
   virtual void OnFailed(RejectReason reason, std::span<const uint8_t> private_data,
@@ -159,12 +167,13 @@ class ConnectionRequest;
 class ListenerSink {
  public:
   virtual ~ListenerSink() = default;
-  // A request arrived. The sink takes ownership by moving from `request`; a request left in place is
-  // rejected by the back end as kNonPeer (this is the backlog rule).
+  // A request arrived. The sink takes ownership by moving from `request`; a request left in place
+  // is rejected by the back end as kNonPeer (this is the backlog rule).
   virtual void OnRequest(std::unique_ptr<ConnectionRequest>& request) = 0;
 };
 
-// "This queue has something": called once after a successful Arm() when a completion that matches arrives.
+// "This queue has something": called once after a successful Arm() when a completion that matches
+// arrives.
 class CompletionSink {
  public:
   virtual ~CompletionSink() = default;
@@ -194,7 +203,8 @@ class ProtectionDomain {
   virtual ~ProtectionDomain() = default;
 };
 
-// Registered memory. Destruction invalidates both keys at once; work that still uses them fails later.
+// Registered memory. Destruction invalidates both keys at once; work that still uses them fails
+// later.
 class MemoryRegion {
  public:
   virtual ~MemoryRegion() = default;
@@ -216,32 +226,33 @@ class CompletionQueue {
   // DATA. Moves up to out.size() completions out, oldest first; returns how many.
   virtual size_t Poll(std::span<Completion> out) = 0;
   // DATA. Asks for one OnCompletion at the next arrival: any completion that is not quiet or, with
-  // solicited_only, any solicited or failed one. Returns false, and arms nothing, when the queue is not empty.
+  // solicited_only, any solicited or failed one. Returns false, and arms nothing, when the queue is
+  // not empty.
   virtual bool Arm(bool solicited_only) = 0;
   // CONTROL. Keeps what is queued. Fails with kInvalidState when more than `capacity` are queued.
   virtual Status Resize(uint32_t capacity) = 0;
 };
 
 struct QueuePairAttributes {
-  void* context = nullptr;                   // returned in completions
-  ProtectionDomain* pd = nullptr;            // may be null until Configure, but not when connecting
-  CompletionQueue* send_cq = nullptr;        // null: completions of that direction are dropped
+  void* context = nullptr;             // returned in completions
+  ProtectionDomain* pd = nullptr;      // may be null until Configure, but not when connecting
+  CompletionQueue* send_cq = nullptr;  // null: completions of that direction are dropped
   CompletionQueue* recv_cq = nullptr;
   class SharedReceiveQueue* srq = nullptr;
-  uint32_t max_send = 0;                     // requests outstanding at most
+  uint32_t max_send = 0;  // requests outstanding at most
   uint32_t max_recv = 0;
   uint32_t max_send_iov = 0;
   uint32_t max_recv_iov = 0;
-  uint32_t max_read_in = 0;                  // reads and atomics the peer may have outstanding here
+  uint32_t max_read_in = 0;  // reads and atomics the peer may have outstanding here
   uint32_t max_read_out = 0;
   ConnectionSink* sink = nullptr;
 };
 
 struct ConnectParameters {
-  sockaddr_storage remote{};                 // port ignored
+  sockaddr_storage remote{};  // port ignored
   uint64_t conn_qual = 0;
-  std::chrono::microseconds timeout{0};      // microseconds::max() = no limit
-  std::span<const uint8_t> private_data;     // copied
+  std::chrono::microseconds timeout{0};   // microseconds::max() = no limit
+  std::span<const uint8_t> private_data;  // copied
 };
 
 // Where a connection leads; zeroed (AF_UNSPEC) while there is none.
@@ -254,20 +265,24 @@ struct ConnectionAddresses {
 
 enum class DisconnectMode : uint8_t { kGraceful, kAbrupt };
 
-// A reliable connected queue pair. States: idle -> (Connect | Accept) -> connecting -> connected -> ended
-// -> (Reset) -> idle. Receives may be posted in every state; in `ended` they and sends are accepted and
-// flushed at once. Sends in idle or connecting fail with kInvalidState.
+// A reliable connected queue pair. States: idle -> (Connect | Accept) -> connecting -> connected ->
+// ended
+// -> (Reset) -> idle. Receives may be posted in every state; in `ended` they and sends are accepted
+// and flushed at once. Sends in idle or connecting fail with kInvalidState.
 class QueuePair {
  public:
   virtual ~QueuePair() = default;  // aborts a connection; unreaped completions stay in their queues
-  // DATA. kQueueFull when max_send requests have not completed yet (a slot is free as soon as the work
-  // completed, reaped or not); kProtection, kPrivileges, kOutOfBounds for local segments where the back end
-  // checks at post; kLength for RDMA lengths (semantics 10.1). A failed post leaves nothing behind.
+  // DATA. kQueueFull when max_send requests have not completed yet (a slot is free as soon as the
+  // work completed, reaped or not); kProtection, kPrivileges, kOutOfBounds for local segments where
+  // the back end checks at post; kLength for RDMA lengths (semantics 10.1). A failed post leaves
+  // nothing behind.
   virtual Code PostSend(const SendRequest& request) = 0;
   virtual Code PostReceive(const ReceiveRequest& request) = 0;
-  // CONTROL. Replaces all attributes; only while idle or ended, posted receives survive; kInvalidState.
+  // CONTROL. Replaces all attributes; only while idle or ended, posted receives survive;
+  // kInvalidState.
   virtual Status Configure(const QueuePairAttributes& attributes) = 0;
-  // CONTROL, asynchronous: what only the wire can tell comes as an upcall. A failure leaves the pair idle.
+  // CONTROL, asynchronous: what only the wire can tell comes as an upcall. A failure leaves the
+  // pair idle.
   virtual Status Connect(const ConnectParameters& parameters) = 0;
   // CONTROL, asynchronous, idempotent. Graceful: posted sends complete first, new ones are refused
   // (kInvalidState); abrupt: everything outstanding is flushed. In idle or ended: nothing happens.
@@ -285,7 +300,8 @@ class SharedReceiveQueue {
   virtual ~SharedReceiveQueue() = default;
   virtual Code PostReceive(const ReceiveRequest& request) = 0;  // DATA
   virtual Status Resize(uint32_t capacity) = 0;
-  // One-shot: OnLimit when the free buffers fall below `limit`; at once if they already are. 0 disarms.
+  // One-shot: OnLimit when the free buffers fall below `limit`; at once if they already are. 0
+  // disarms.
   virtual Status SetLimit(uint32_t limit) = 0;
   virtual uint32_t Available() const = 0;  // buffers posted and not taken by a message yet
 };
@@ -294,13 +310,14 @@ class SharedReceiveQueue {
 class ConnectionRequest {
  public:
   virtual ~ConnectionRequest() = default;
-  // The requester's private data. Belongs to the request, writable, stable until the request dies; may be
-  // handed to Accept or Reject itself.
+  // The requester's private data. Belongs to the request, writable, stable until the request dies;
+  // may be handed to Accept or Reject itself.
   virtual std::span<uint8_t> private_data() = 0;
   virtual const ConnectionAddresses& addresses() const = 0;
   virtual uint64_t conn_qual() const = 0;
-  // CONTROL, asynchronous: OnEstablished or OnFailed(kAborted) of `qp` follows. On a failure the request and
-  // the queue pair are unchanged; after success the request is spent and may only be destroyed.
+  // CONTROL, asynchronous: OnEstablished or OnFailed(kAborted) of `qp` follows. On a failure the
+  // request and the queue pair are unchanged; after success the request is spent and may only be
+  // destroyed.
   virtual Status Accept(QueuePair& qp, std::span<const uint8_t> private_data) = 0;
   virtual Status Reject(std::span<const uint8_t> private_data) = 0;
 };
@@ -313,42 +330,43 @@ class Listener {
 };
 
 struct ListenParameters {
-  uint64_t conn_qual = 0;                    // with `any`: ignored
-  bool any = false;                          // the back end chooses a free qualifier
-  const sockaddr_storage* address = nullptr; // null: the adapter's own address and every local one
+  uint64_t conn_qual = 0;                     // with `any`: ignored
+  bool any = false;                           // the back end chooses a free qualifier
+  const sockaddr_storage* address = nullptr;  // null: the adapter's own address and every local one
   ListenerSink* sink = nullptr;
 };
 
 struct RegionParameters {
   void* address = nullptr;
   uint64_t length = 0;
-  uint32_t privileges = 0;                   // DAT_MEM_PRIV_*; local read is always granted
-  bool zero_based = false;                   // triplet addresses are offsets into the region
+  uint32_t privileges = 0;  // DAT_MEM_PRIV_*; local read is always granted
+  bool zero_based = false;  // triplet addresses are offsets into the region
 };
 
-// What the device is and can do. Capabilities are data: an operation whose flag is false is never called.
+// What the device is and can do. Capabilities are data: an operation whose flag is false is never
+// called.
 struct AdapterAttributes {
-  std::string device_name;                   // "lo", "mlx5_0"
+  std::string device_name;  // "lo", "mlx5_0"
   std::string vendor;
   sockaddr_storage address{};
   uint32_t max_qps = 0, max_qp_work = 0, max_iov = 0, max_read_in = 0, max_read_out = 0;
   uint32_t max_cqs = 0, max_cq_depth = 0, max_pds = 0, max_regions = 0, max_windows = 0;
   uint32_t max_srqs = 0, max_srq_depth = 0;
-  uint64_t max_message = 0;                  // bytes, also of one RDMA operation
-  uint32_t max_private_data = 0;             // bytes, each way
-  uint32_t mtu = 0;                          // bytes, for DAT_IB_TRANSPORT_MTU
+  uint64_t max_message = 0;       // bytes, also of one RDMA operation
+  uint32_t max_private_data = 0;  // bytes, each way
+  uint32_t mtu = 0;               // bytes, for DAT_IB_TRANSPORT_MTU
   bool windows = false;
   bool zero_based = false;
   bool immediate = false;
   bool atomics = false;
-  bool invalidate = false;                   // send with invalidate, read to a window
+  bool invalidate = false;  // send with invalidate, read to a window
   bool srq = false;
 };
 
 enum class ProgressResult : uint8_t {
-  kWorked,       // something moved
-  kIdle,         // nothing to do (without a waiter), or woken for no reason of one's own
-  kSignalled,    // the waiter was signalled
+  kWorked,     // something moved
+  kIdle,       // nothing to do (without a waiter), or woken for no reason of one's own
+  kSignalled,  // the waiter was signalled
   kTimedOut,
   kInterrupted,  // a signal handler ran in this thread
 };
@@ -380,12 +398,12 @@ class Adapter {
   // Checks that each segment lies inside one region of this adapter (dat_lmr_sync_*).
   virtual Code CheckSegments(std::span<const DAT_LMR_TRIPLET> segments) = 0;
 
-  // Moves data with the calling thread. Without a waiter: one turn that never blocks. With one: does what is
-  // ready, else blocks in the back end's own way until the waiter is signalled, the deadline passes, a signal
-  // handler ran, or (kWorked, kIdle) there may be something to look at; the caller loops. If several threads
-  // wait, one drives the back end and the others park on their waiters. Makes upcalls from this thread.
-  // The only call that may block for long, and a cancellation point: a thread cancelled inside leaves the
-  // adapter as usable as before.
+  // Moves data with the calling thread. Without a waiter: one turn that never blocks. With one:
+  // does what is ready, else blocks in the back end's own way until the waiter is signalled, the
+  // deadline passes, a signal handler ran, or (kWorked, kIdle) there may be something to look at;
+  // the caller loops. If several threads wait, one drives the back end and the others park on their
+  // waiters. Makes upcalls from this thread. The only call that may block for long, and a
+  // cancellation point: a thread cancelled inside leaves the adapter as usable as before.
   virtual ProgressResult Progress(Waiter* waiter, Clock::time_point deadline) = 0;
 
   // In a forked child: forget everything without touching the wire or the parent's descriptors.
@@ -396,14 +414,15 @@ class Adapter {
 class Backend {
  public:
   struct Device {
-    std::string name;                        // IA name, "softnet-lo"
-    std::string unavailable;                 // why it cannot be opened now; empty when it can
+    std::string name;         // IA name, "softnet-lo"
+    std::string unavailable;  // why it cannot be opened now; empty when it can
   };
 
   virtual ~Backend() = default;
   // Every IA name that Open may accept on this host now. May do system calls, opens nothing.
   virtual std::vector<Device> Devices() = 0;
-  // `name` is the IA name, or what dat.conf's parameter field says instead. The sink outlives the adapter.
+  // `name` is the IA name, or what dat.conf's parameter field says instead. The sink outlives the
+  // adapter.
   virtual Result<std::unique_ptr<Adapter>> Open(const std::string& name, AdapterSink* sink) = 0;
 };
 

@@ -8,7 +8,8 @@
 namespace softdat::transport {
 namespace {
 
-// Marks the thread as sleeping for as long as it lives, also when the thread is cancelled in its sleep.
+// Marks the thread as sleeping for as long as it lives, also when the thread is cancelled in its
+// sleep.
 class ParkedMark {
  public:
   explicit ParkedMark(std::atomic<bool>* parked) : parked_(parked) {
@@ -24,7 +25,8 @@ class ParkedMark {
 
 timespec ToTimespec(std::chrono::steady_clock::time_point t) {
   // steady_clock is CLOCK_MONOTONIC in libstdc++.
-  const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(t.time_since_epoch()).count();
+  const auto ns =
+      std::chrono::duration_cast<std::chrono::nanoseconds>(t.time_since_epoch()).count();
   timespec ts{};
   ts.tv_sec = static_cast<time_t>(ns / 1'000'000'000);
   ts.tv_nsec = static_cast<long>(ns % 1'000'000'000);
@@ -40,12 +42,19 @@ void Waiter::Signal() {
   if (parked_.load(std::memory_order_seq_cst)) sem_post(&parking_);
 }
 
-Waiter::ParkResult Waiter::Park(std::chrono::steady_clock::time_point deadline) {
+void Waiter::Nudge() {
+  if (parked_.load(std::memory_order_seq_cst)) sem_post(&parking_);
+}
+
+Waiter::ParkResult Waiter::Park(std::chrono::steady_clock::time_point deadline,
+                                const std::atomic<bool>* nudged) {
   const ParkedMark mark(&parked_);
   const bool forever = deadline == std::chrono::steady_clock::time_point::max();
   const timespec until = forever ? timespec{} : ToTimespec(deadline);
-  while (!signalled_.load(std::memory_order_seq_cst)) {
-    const int rc = forever ? sem_wait(&parking_) : sem_clockwait(&parking_, CLOCK_MONOTONIC, &until);
+  while (!signalled_.load(std::memory_order_seq_cst) &&
+         (nudged == nullptr || !nudged->load(std::memory_order_seq_cst))) {
+    const int rc =
+        forever ? sem_wait(&parking_) : sem_clockwait(&parking_, CLOCK_MONOTONIC, &until);
     if (rc == 0) continue;
     if (errno == ETIMEDOUT) return ParkResult::kTimedOut;
     if (errno == EINTR) return ParkResult::kInterrupted;

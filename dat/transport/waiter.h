@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A thread's parking spot. The engine signals it when the thing waited for may have happened; the back end
-// parks the thread on it, or lets the thread drive the back end's own loop, in which case a signal
-// interrupts that loop. Signals are sticky: one that comes before parking is not lost.
+// A thread's parking spot. The engine signals it when the thing waited for may have happened; the
+// back end parks the thread on it, or lets the thread drive the back end's own loop, in which case
+// a signal interrupts that loop. Signals are sticky: one that comes before parking is not lost.
 #ifndef SOFTDAT_DAT_TRANSPORT_WAITER_H_
 #define SOFTDAT_DAT_TRANSPORT_WAITER_H_
 
@@ -30,7 +30,8 @@ class Waiter {
   Waiter(const Waiter&) = delete;
   Waiter& operator=(const Waiter&) = delete;
 
-  // Any thread. Wakes the thread that parks or drives; costs one atomic exchange when it does neither.
+  // Any thread. Wakes the thread that parks or drives; costs one atomic exchange when it does
+  // neither.
   void Signal();
 
   bool signalled() const { return signalled_.load(std::memory_order_acquire); }
@@ -38,8 +39,14 @@ class Waiter {
   // The waiting thread, before it looks at what it waits for: forgets earlier signals.
   void Clear() { signalled_.store(false, std::memory_order_seq_cst); }
 
-  // Back ends only. Blocks until signalled or the deadline. A cancellation point.
-  ParkResult Park(std::chrono::steady_clock::time_point deadline);
+  // Back ends only. Blocks until signalled or the deadline. A cancellation point. With `nudged`, a
+  // set flag ends it too (as kSignalled; signalled() tells which it was).
+  ParkResult Park(std::chrono::steady_clock::time_point deadline,
+                  const std::atomic<bool>* nudged = nullptr);
+
+  // Back ends only, any thread: makes a parked thread look at its `nudged` flag, which the caller
+  // has set (seq_cst) before. Not sticky, and no signal.
+  void Nudge();
 
   // Back ends only, around a blocking call of their own: while set, Signal() also calls
   // loop->Interrupt(). After SetLoop(loop) check signalled() once more before blocking.
@@ -50,8 +57,8 @@ class Waiter {
   std::atomic<bool> signalled_{false};
   // Whether a thread sleeps in Park(): spares Signal() the semaphore.
   std::atomic<bool> parked_{false};
-  // Park() sleeps here: a semaphore, because its wait ends for signal handlers, knows the monotonic clock
-  // and is a cancellation point. Posts may be stale; signalled_ is what counts.
+  // Park() sleeps here: a semaphore, because its wait ends for signal handlers, knows the monotonic
+  // clock and is a cancellation point. Posts may be stale; signalled_ is what counts.
   sem_t parking_;
   // The loop the waiting thread drives now, or null.
   std::atomic<Interruptible*> loop_{nullptr};

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Consumer notification object (semantics 6).
+#include "dat/engine/cno.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "dat/engine/dat_error.h"
+#include "dat/engine/evd.h"
+#include "dat/engine/ia.h"
+
+namespace softdat::engine {
+
+using transport::Clock;
+using transport::ProgressResult;
+
+Cno::Cno(Ia* owner, Kind kind, const DAT_OS_WAIT_PROXY_AGENT& agent, int fd)
+    : Object(owner, kHandleType), kind_(kind), fd_(fd), agent_(agent) {}
+
+Cno::~Cno() {
+  if (fd_ >= 0) close(fd_);
+}
+
+DAT_RETURN Cno::Free() {
+  {
+    std::lock_guard<std::mutex> lock(mu_);
+    if (sleepers_ != nullptr) {
+      return Error(DAT_INVALID_STATE, DAT_INVALID_STATE_CNO_IN_USE, "a thread waits on the CNO");
+    }
+  }
+  if (!Retire()) {
+    return Error(DAT_INVALID_STATE, DAT_INVALID_STATE_CNO_IN_USE, "an EVD still names the CNO");
+  }
+  Destroy(1);
+  return DAT_SUCCESS;
+}
+
+void Cno::Teardown() {
+  Abort();
+  std::lock_guard<std::mutex> lock(mu_);
+  rearm_.clear();
+}
+
+DAT_OS_WAIT_PROXY_AGENT Cno::SetTrigger(Evd* evd) {
+  if (!triggered_) {
+    triggered_ = true;
+    hint_ = evd != nullptr ? evd->handle() : DAT_HANDLE_NULL;
+    if (fd_ >= 0) {
+      const uint64_t one = 1;
+      // Cannot fail: the counter is 0 or 1.
+      [[maybe_unused]] const ssize_t n = write(fd_, &one, sizeof(one));
+    }
+  }
+  // One waiter per trigger; one whose wake-up is already on its way does not need another.
+  for (Sleeper* s = sleepers_; s != nullptr; s = s->next) {
+    if (s->waiter.signalled()) continue;
+    s->waiter.Signal();
+    break;
+  }
+  // The agent is one-shot; a trigger that finds none is kept for the next agent.
+  const DAT_OS_WAIT_PROXY_AGENT agent = agent_;
+  if (agent.proxy_agent_func != nullptr) {
+    agent_ = DAT_OS_WAIT_PROXY_AGENT_NULL;
+  } else {
+    agent_missed_ = true;
+  }
+  return agent;
+}
+
+void Cno::Trigger(Evd* evd) {
+  DAT_OS_WAIT_PROXY_AGENT agent;
+  {
+    std::lock_guard<std::mutex> lock(mu_);
+    agent = SetTrigger(evd);
+  }
+  if (agent.proxy_agent_func != nullptr) {
+    agent.proxy_agent_func(agent.instance_data, evd != nullptr ? evd->handle() : DAT_HANDLE_NULL);
+  }
+}
+
+bool Cno::TakeTrigger(DAT_EVD_HANDLE* evd) {
+  if (!triggered_) return false;
+  triggered_ = false;
+  *evd = hint_;
+  if (fd_ >= 0) {
+    uint64_t count = 0;
+    [[maybe_unused]] const ssize_t n = read(fd_, &count, sizeof(count));  // non-blocking
+  }
+  return true;
+}
+
+void Cno::SetAgent(const DAT_OS_WAIT_PROXY_AGENT& agent) {
+  bool call = false;
+  DAT_EVD_HANDLE hint = DAT_HANDLE_NULL;
+  {
+    std::lock_guard<std::mutex> lock(mu_);
+    agent_ = agent;
+    if (agent.proxy_agent_func != nullptr && agent_missed_ && triggered_) {
+      call = true;
+      hint = hint_;
+      agent_ = DAT_OS_WAIT_PROXY_AGENT_NULL;
+    }
+    agent_missed_ = false;
+  }
+  if (call) agent.proxy_agent_func(agent.instance_data, hint);
+  RearmEvds();
+}
+
+DAT_RETURN Cno::Query(DAT_CNO_PARAM* param) {
+  std::lock_guard<std::mutex> lock(mu_);
+  param->ia_handle = ia().consumer_handle();
+  if (kind_ == Kind::kFd) {
+    param->proxy_type = DAT_PROXY_TYPE_FD;
+    param->proxy.fd = fd_;
+  } else {
+    param->proxy_type = DAT_PROXY_TYPE_AGENT;
+    param->proxy.agent = agent_;
+  }
+  return DAT_SUCCESS;
+}
+
+void Cno::RearmLater(Evd* evd) {
+  std::lock_guard<std::mutex> lock(mu_);
+  if (aborted_) return;
+  for (const Ref<Evd>& known : rearm_) {
+    if (known.get() == evd) return;
+  }
+  rearm_.emplace_back(evd);
+}
+
+void Cno::RearmEvds() {
+  std::vector<Ref<Evd>> pending;
+  {
+    std::lock_guard<std::mutex> lock(mu_);
+    if (rearm_.empty()) return;
+    pending.swap(rearm_);
+  }
+  for (const Ref<Evd>& evd : pending) evd->RearmForCno();
+}
+
+void Cno::Attach() {
+  std::lock_guard<std::mutex> lock(mu_);
+  ++attached_;
+}
+
+DAT_OS_WAIT_PROXY_AGENT Cno::ReleaseAll() {
+  ++releases_;
+  for (Sleeper* s = sleepers_; s != nullptr; s = s->next) s->waiter.Signal();
+  return std::exchange(agent_, DAT_OS_WAIT_PROXY_AGENT_NULL);
+}
+
+void Cno::Detach(Evd* evd) {
+  Ref<Evd> forgotten;  // dropped without the lock
+  DAT_OS_WAIT_PROXY_AGENT agent = DAT_OS_WAIT_PROXY_AGENT_NULL;
+  {
+    std::lock_guard<std::mutex> lock(mu_);
+    for (auto it = rearm_.begin(); it != rearm_.end(); ++it) {
+      if (it->get() != evd) continue;
+      forgotten = std::move(*it);
+      rearm_.erase(it);
+      break;
+    }
+    if (hint_ == evd->handle()) hint_ = DAT_HANDLE_NULL;
+    if (--attached_ == 0) agent = ReleaseAll();
+  }
+  if (agent.proxy_agent_func != nullptr)
+    agent.proxy_agent_func(agent.instance_data, DAT_HANDLE_NULL);
+}
+
+void Cno::Abort() {
+  DAT_OS_WAIT_PROXY_AGENT agent;
+  {
+    std::lock_guard<std::mutex> lock(mu_);
+    if (aborted_) return;
+    aborted_ = true;
+    agent = ReleaseAll();
+  }
+  if (agent.proxy_agent_func != nullptr)
+    agent.proxy_agent_func(agent.instance_data, DAT_HANDLE_NULL);
+}
+
+// Links a sleeper for as long as its thread is inside Wait, cancellation included, and passes a
+// trigger on that arrived for a thread which leaves without taking it.
+class Cno::SleepScope {
+ public:
+  explicit SleepScope(Cno* cno) : cno_(cno) {
+    std::lock_guard<std::mutex> lock(cno_->mu_);
+    sleeper_.next = cno_->sleepers_;
+    cno_->sleepers_ = &sleeper_;
+    releases_ = cno_->releases_;
+  }
+  ~SleepScope() {
+    std::lock_guard<std::mutex> lock(cno_->mu_);
+    Sleeper** link = &cno_->sleepers_;
+    while (*link != &sleeper_) link = &(*link)->next;
+    *link = sleeper_.next;
+    if (cno_->triggered_ && cno_->sleepers_ != nullptr) cno_->sleepers_->waiter.Signal();
+  }
+  SleepScope(const SleepScope&) = delete;
+  SleepScope& operator=(const SleepScope&) = delete;
+
+  transport::Waiter& waiter() { return sleeper_.waiter; }
+  // How often everybody had been released when this wait began.
+  uint64_t releases() const { return releases_; }
+
+ private:
+  Cno* const cno_;
+  Sleeper sleeper_;
+  uint64_t releases_ = 0;
+};
+
+DAT_RETURN Cno::Wait(DAT_TIMEOUT timeout_us, DAT_EVD_HANDLE* evd) {
+  SleepScope scope(this);
+  const uint64_t releases = scope.releases();
+  Clock::time_point deadline{};
+  bool last_look = false;
+  for (;;) {
+    scope.waiter().Clear();
+    RearmEvds();
+    {
+      std::lock_guard<std::mutex> lock(mu_);
+      if (TakeTrigger(evd)) return DAT_SUCCESS;
+      if (aborted_ || releases_ != releases) {
+        *evd = DAT_HANDLE_NULL;
+        return DAT_SUCCESS;
+      }
+    }
+    if (last_look) {
+      *evd = DAT_HANDLE_NULL;
+      return Error(DAT_QUEUE_EMPTY);
+    }
+    if (timeout_us == 0) {
+      ia().adapter().Progress(nullptr, {});
+      last_look = true;
+      continue;
+    }
+    if (deadline == Clock::time_point{}) {
+      deadline = timeout_us == DAT_TIMEOUT_INFINITE
+                     ? transport::kForever
+                     : ia().adapter().Now() + std::chrono::microseconds(timeout_us);
+    }
+    const ProgressResult result = ia().adapter().Progress(&scope.waiter(), deadline);
+    if (result == ProgressResult::kTimedOut) last_look = true;
+    if (result == ProgressResult::kInterrupted) return Error(DAT_INTERRUPTED_CALL);
+  }
+}
+
+DAT_RETURN Cno::Collect(DAT_EVD_HANDLE* evd) {
+  RearmEvds();
+  std::lock_guard<std::mutex> lock(mu_);
+  if (TakeTrigger(evd)) return DAT_SUCCESS;
+  *evd = DAT_HANDLE_NULL;
+  return Error(DAT_QUEUE_EMPTY);
+}
+
+}  // namespace softdat::engine

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Event dispatcher: creation, configuration, and the producers' side. evd_wait.cc has the
+// consumer's.
+#include "dat/engine/evd.h"
+
+#include <string>
+#include <utility>
+
+#include "dat/engine/dat_error.h"
+#include "dat/engine/dto_event.h"
+#include "dat/engine/ia.h"
+
+namespace softdat::engine {
+
+Evd::Evd(Ia* owner, DAT_COUNT qlen, DAT_EVD_FLAGS flags)
+    : Object(owner, kHandleType), flags_(flags), qlen_(static_cast<uint32_t>(qlen)) {
+  ring_.emplace(static_cast<size_t>(qlen));
+}
+
+DAT_RETURN Evd::Create(Ia* ia, DAT_COUNT min_qlen, Cno* cno, DAT_EVD_FLAGS flags, Evd** out) {
+  const uint32_t limit = ia->attributes().max_cq_depth;
+  if (static_cast<uint32_t>(min_qlen) > limit) {
+    return Error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD,
+                 "an event queue of " + std::to_string(min_qlen) +
+                     " entries was asked for; this IA has at most " + std::to_string(limit));
+  }
+  Ref<Evd> evd(new Evd(ia, min_qlen, flags));
+  evd->DropRef();  // the handle's reference comes with Publish; until then `evd` holds the only one
+  if (!evd->ring_->valid()) {
+    return Error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY, "no memory for the event queue");
+  }
+  if ((flags & (DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG)) != 0) {
+    auto cq = ia->adapter().CreateCompletionQueue(static_cast<uint32_t>(min_qlen), evd.get());
+    if (!cq.ok()) return Fail(cq.status(), Subject::kEvd);
+    evd->cq_ = cq.Take();
+  }
+  if (cno != nullptr) {
+    evd->cno_ = Use<Cno>(cno);
+    if (!evd->cno_) return BadHandle(DAT_INVALID_HANDLE_CNO);
+  }
+  evd->AddRef();
+  if (!evd->Publish()) {
+    evd->DropRef();
+    return Error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD, "no free handle");
+  }
+  if (cno != nullptr) {
+    cno->Attach();
+    evd->RearmForCno();
+  }
+  *out = evd.get();
+  return DAT_SUCCESS;
+}
+
+DAT_RETURN Evd::Free() {
+  {
+    std::lock_guard<std::mutex> lock(mu_);
+    if (waiting_.load(std::memory_order_relaxed)) {
+      return Error(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER, "a thread waits on the EVD");
+    }
+  }
+  if (!Retire()) {
+    return Error(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE,
+                 "an endpoint, service point or IA still feeds the EVD");
+  }
+  Destroy(1);
+  return DAT_SUCCESS;
+}
+
+void Evd::Teardown() {
+  Abort();
+  Use<Cno> cno;
+  {
+    std::lock_guard<std::mutex> lock(mu_);
+    std::swap(cno, cno_);
+  }
+  if (cno) cno->Detach(this);
+  cq_.reset();
+}
+
+void Evd::Abort() {
+  {
+    std::lock_guard<std::mutex> lock(mu_);
+    aborted_ = true;
+  }
+  waiter_.Signal();
+}
+
+void Evd::Query(DAT_EVD_PARAM* param) {
+  std::lock_guard<std::mutex> lock(mu_);
+  param->ia_handle = ia().consumer_handle();
+  param->evd_qlen = qlen();
+  param->cno_handle = cno_ ? cno_->handle() : DAT_HANDLE_NULL;
+  param->evd_flags = flags_;
+  int state = enabled_ ? DAT_EVD_STATE_ENABLED : DAT_EVD_STATE_DISABLED;
+  state |= waitable_ ? DAT_EVD_STATE_WAITABLE : DAT_EVD_STATE_UNWAITABLE;
+  if ((stream_flags_ & DAT_COMPLETION_SOLICITED_WAIT_FLAG) != 0) {
+    state |= DAT_EVD_STATE_CONFIG_SOLICITED;
+  } else if ((stream_flags_ & DAT_COMPLETION_UNSIGNALLED_FLAG) != 0) {
+    state |= DAT_EVD_STATE_CONFIG_NOTIFY;
+  } else {
+    state |= DAT_EVD_STATE_CONFIG_THRESHOLD;
+  }
+  param->evd_state = static_cast<DAT_EVD_STATE>(state);
+}
+
+DAT_RETURN Evd::ModifyCno(Cno* cno) {
+  Use<Cno> fresh(cno);
+  if (cno != nullptr && !fresh) return BadHandle(DAT_INVALID_HANDLE_CNO);
+  {
+    std::lock_guard<std::mutex> lock(mu_);
+    std::swap(fresh, cno_);
+  }
+  if (cno != nullptr) cno->Attach();
+  if (fresh) fresh->Detach(this);  // `fresh` is the old one now
+  RearmForCno();
+  return DAT_SUCCESS;
+}
+
+void Evd::SetEnabled(bool enabled) {
+  {
+    std::lock_guard<std::mutex> lock(mu_);
+    enabled_ = enabled;
+  }
+  if (enabled) RearmForCno();
+}
+
+void Evd::SetWaitable(bool waitable) {
+  {
+    std::lock_guard<std::mutex> lock(mu_);
+    waitable_ = waitable;
+  }
+  if (!waitable) waiter_.Signal();
+}
+
+DAT_RETURN Evd::Resize(DAT_COUNT min_qlen) {
+  std::lock_guard<std::mutex> lock(mu_);
+  if (waiting_.load(std::memory_order_relaxed)) {
+    return Error(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER, "a thread waits on the EVD");
+  }
+  const auto capacity = static_cast<size_t>(min_qlen);
+  if (ring_->size() > capacity) {
+    return Error(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE,
+                 "more events are queued than would fit");
+  }
+  EventRing larger(capacity);
+  if (!larger.valid())
+    return Error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY, "no memory for the event queue");
+  if (cq_ != nullptr) {
+    const Status status = cq_->Resize(static_cast<uint32_t>(min_qlen));
+    if (!status.ok()) return Fail(status, Subject::kEvd);
+  }
+  while (!ring_->empty()) ring_->Pop(larger.Push());
+  ring_.emplace(std::move(larger));
+  qlen_.store(static_cast<uint32_t>(min_qlen), std::memory_order_relaxed);
+  return DAT_SUCCESS;
+}
+
+bool Evd::AttachStream(DAT_COMPLETION_FLAGS flags) {
+  const auto relevant = static_cast<DAT_COMPLETION_FLAGS>(
+      flags & (DAT_COMPLETION_UNSIGNALLED_FLAG | DAT_COMPLETION_SOLICITED_WAIT_FLAG));
+  std::lock_guard<std::mutex> lock(mu_);
+  if (streams_ > 0 && stream_flags_ != relevant) return false;
+  stream_flags_ = relevant;
+  ++streams_;
+  return true;
+}
+
+void Evd::DetachStream() {
+  std::lock_guard<std::mutex> lock(mu_);
+  --streams_;
+  if (streams_ == 0) stream_flags_ = DAT_COMPLETION_DEFAULT_FLAG;
+}
+
+void Evd::Push(const DAT_EVENT& event, bool after_completions) {
+  bool lost = false;
+  {
+    std::lock_guard<std::mutex> lock(mu_);
+    if (aborted_) return;  // closed: nobody can look at it any more
+    if (after_completions && cq_ != nullptr) DrainCompletions();
+    if (DAT_EVENT* slot = ring_->Push()) {
+      *slot = event;
+      slot->evd_handle = handle();
+    } else {
+      lost = !overflowed_;
+      overflowed_ = true;
+      if (!lost) return;
+    }
+  }
+  if (lost) {
+    PostOverflow();
+  } else {
+    Notify();
+  }
+}
+
+bool Evd::TryPush(const DAT_EVENT& event) {
+  {
+    std::lock_guard<std::mutex> lock(mu_);
+    DAT_EVENT* slot = aborted_ ? nullptr : ring_->Push();
+    if (slot == nullptr) return false;
+    *slot = event;
+    slot->evd_handle = handle();
+  }
+  Notify();
+  return true;
+}
+
+DAT_RETURN Evd::PostSoftwareEvent(const DAT_EVENT& event) {
+  if (TryPush(event)) return DAT_SUCCESS;
+  return Error(DAT_QUEUE_FULL, DAT_NO_SUBTYPE, "the EVD holds as many events as it has entries");
+}
+
+void Evd::Notify() {
+  Ref<Cno> cno;
+  {
+    std::lock_guard<std::mutex> lock(mu_);
+    if (!waiting_.load(std::memory_order_relaxed)) {
+      if (enabled_) cno = Ref<Cno>(cno_.get());
+    }
+  }
+  if (cno) {
+    cno->Trigger(this);
+  } else {
+    waiter_.Signal();
+  }
+}
+
+void Evd::OnCompletion() {
+  if (waiting_.load(std::memory_order_acquire)) {
+    waiter_.Signal();
+    return;
+  }
+  Ref<Cno> cno;
+  {
+    std::lock_guard<std::mutex> lock(mu_);
+    if (enabled_) cno = Ref<Cno>(cno_.get());
+  }
+  if (!cno) return;
+  cno->RearmLater(this);
+  cno->Trigger(this);
+}
+
+void Evd::OnOverflow() {
+  {
+    std::lock_guard<std::mutex> lock(mu_);
+    if (overflowed_) return;
+    overflowed_ = true;
+  }
+  PostOverflow();
+}
+
+void Evd::PostOverflow() {
+  // An overflow of the async EVD itself has nowhere to go (semantics 5.8).
+  if ((flags_ & DAT_EVD_ASYNC_FLAG) != 0 && ia().async_evd() == this) return;
+  ia().PostAsync(DAT_ASYNC_ERROR_EVD_OVERFLOW, handle(), DAT_EVD_OVERFLOW_ERROR);
+}
+
+void Evd::RearmForCno() {
+  Ref<Cno> cno;
+  {
+    std::lock_guard<std::mutex> lock(mu_);
+    if (!cno_ || !enabled_ || waiting_.load(std::memory_order_relaxed)) return;
+    const bool something = !ring_->empty() || (cq_ != nullptr && !ArmCompletions());
+    if (!something) return;
+    cno = Ref<Cno>(cno_.get());
+  }
+  cno->RearmLater(this);
+  cno->Trigger(this);
+}
+
+}  // namespace softdat::engine

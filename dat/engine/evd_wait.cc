@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The consumer's side of an event dispatcher: dat_evd_wait and dat_evd_dequeue
+// (semantics 5.3, 5.4).
+#include <algorithm>
+#include <array>
+
+#include "dat/engine/dat_error.h"
+#include "dat/engine/dto_event.h"
+#include "dat/engine/evd.h"
+#include "dat/engine/ia.h"
+
+namespace softdat::engine {
+
+using transport::Clock;
+using transport::Completion;
+using transport::ProgressResult;
+
+bool Evd::ArmCompletions() {
+  return cq_->Arm((stream_flags_ & DAT_COMPLETION_SOLICITED_WAIT_FLAG) != 0);
+}
+
+void Evd::DrainCompletions() {
+  std::array<Completion, 16> batch;
+  while (!ring_->full()) {
+    const size_t room = std::min(batch.size(), ring_->capacity() - ring_->size());
+    const size_t n = cq_->Poll({batch.data(), room});
+    for (size_t i = 0; i < n; ++i) FillDtoEvent(batch[i], handle(), ring_->Push());
+    if (n < room) return;
+  }
+}
+
+bool Evd::PopOne(DAT_EVENT* event) {
+  if (!ring_->empty()) {
+    ring_->Pop(event);
+    overflowed_ = false;
+    return true;
+  }
+  if (cq_ == nullptr) return false;
+  Completion completion;
+  if (cq_->Poll({&completion, 1}) == 0) return false;
+  FillDtoEvent(completion, handle(), event);
+  overflowed_ = false;
+  return true;
+}
+
+bool Evd::TakeAtOnce(DAT_EVENT* event, DAT_COUNT* nmore) {
+  std::array<Completion, 2> pair;
+  const size_t n = cq_->Poll(pair);
+  if (n == 0) return false;
+  FillDtoEvent(pair[0], handle(), event);
+  overflowed_ = false;
+  if (n == 2) {
+    FillDtoEvent(pair[1], handle(), ring_->Push());
+    DrainCompletions();
+  }
+  *nmore = static_cast<DAT_COUNT>(ring_->size());
+  return true;
+}
+
+DAT_RETURN Evd::WaitRefusal(DAT_COUNT threshold) {
+  if (aborted_) return Error(DAT_ABORT);
+  if (!waitable_) return Error(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_UNWAITABLE);
+  if (threshold > 1 && stream_flags_ != DAT_COMPLETION_DEFAULT_FLAG) {
+    return Error(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_CONFIG_NOTIFY);
+  }
+  return DAT_SUCCESS;
+}
+
+namespace {
+
+constexpr Clock::time_point Deadline(Clock::time_point now, DAT_TIMEOUT timeout_us) {
+  return timeout_us == DAT_TIMEOUT_INFINITE ? transport::kForever
+                                            : now + std::chrono::microseconds(timeout_us);
+}
+
+}  // namespace
+
+// The body of dat_evd_wait. One object per call, so that a thread cancelled in Progress leaves the
+// EVD without a waiter: its destructor runs while the stack unwinds.
+class Evd::WaitScope {
+ public:
+  explicit WaitScope(Evd* evd) : evd_(evd), lock_(evd->mu_) {}
+  ~WaitScope() {
+    if (!waiting_) return;
+    if (!lock_.owns_lock()) lock_.lock();
+    evd_->waiting_.store(false, std::memory_order_release);
+    const bool has_cno = static_cast<bool>(evd_->cno_);
+    const Ref<Cno> cno(has_cno ? evd_->cno_.get() : nullptr);
+    lock_.unlock();
+    // The wait may have used up a notification that the CNO was promised.
+    if (cno) cno->RearmLater(evd_);
+  }
+  WaitScope(const WaitScope&) = delete;
+  WaitScope& operator=(const WaitScope&) = delete;
+
+  // False when another thread waits already.
+  bool Enter() {
+    if (evd_->waiting_.load(std::memory_order_relaxed)) return false;
+    evd_->waiting_.store(true, std::memory_order_release);
+    waiting_ = true;
+    return true;
+  }
+
+  ProgressResult Progress(bool block, Clock::time_point deadline) {
+    lock_.unlock();
+    const ProgressResult result =
+        evd_->ia().adapter().Progress(block ? &evd_->waiter_ : nullptr, deadline);
+    lock_.lock();
+    return result;
+  }
+
+ private:
+  Evd* const evd_;
+  std::unique_lock<std::mutex> lock_;
+  bool waiting_ = false;
+};
+
+DAT_RETURN Evd::Wait(DAT_TIMEOUT timeout_us, DAT_COUNT threshold, DAT_EVENT* event,
+                     DAT_COUNT* nmore) {
+  WaitScope scope(this);
+  const auto enough = static_cast<size_t>(threshold);
+  if (threshold > qlen()) return BadArgument(3);
+  DAT_RETURN refusal = WaitRefusal(threshold);
+  if (refusal != DAT_SUCCESS) return refusal;
+  if (!scope.Enter()) return Error(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
+
+  Clock::time_point deadline{};  // read from the clock only when the thread really has to wait
+  bool last_look = false;
+  for (;;) {
+    waiter_.Clear();
+    refusal = WaitRefusal(threshold);
+    if (refusal != DAT_SUCCESS) return refusal;
+    if (cq_ != nullptr) {
+      if (enough == 1 && ring_->empty()) {
+        if (TakeAtOnce(event, nmore)) return DAT_SUCCESS;
+      } else {
+        DrainCompletions();
+      }
+    }
+    *nmore = static_cast<DAT_COUNT>(ring_->size());
+    if (ring_->size() >= enough) {
+      PopOne(event);
+      --*nmore;
+      return DAT_SUCCESS;
+    }
+    if (last_look) return Error(DAT_TIMEOUT_EXPIRED);
+    if (timeout_us == 0) {
+      scope.Progress(false, {});
+      last_look = true;
+      continue;
+    }
+    if (cq_ != nullptr && !ArmCompletions()) continue;
+    if (deadline == Clock::time_point{}) deadline = Deadline(ia().adapter().Now(), timeout_us);
+    const ProgressResult result = scope.Progress(true, deadline);
+    if (result == ProgressResult::kTimedOut) last_look = true;
+    if (result == ProgressResult::kInterrupted) {
+      *nmore = static_cast<DAT_COUNT>(ring_->size());
+      return Error(DAT_INTERRUPTED_CALL);
+    }
+  }
+}
+
+DAT_RETURN Evd::Dequeue(DAT_EVENT* event) {
+  for (bool retried = false;; retried = true) {
+    {
+      std::lock_guard<std::mutex> lock(mu_);
+      if (aborted_) return Error(DAT_ABORT);
+      if (waiting_.load(std::memory_order_relaxed)) {
+        return Error(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
+      }
+      if (PopOne(event)) return DAT_SUCCESS;
+    }
+    if (retried) break;
+    // The polling thread moves the data itself.
+    ia().adapter().Progress(nullptr, {});
+  }
+  // Programs compare the whole word on DTO EVDs (semantics 1, dtest -p): no class bits there.
+  if ((flags_ & (DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG)) != 0) return DAT_QUEUE_EMPTY;
+  return Error(DAT_QUEUE_EMPTY);
+}
+
+}  // namespace softdat::engine

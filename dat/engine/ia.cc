@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Opening, describing and closing an interface adapter.
+#include "dat/engine/ia.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "dat/base/log.h"
+#include "dat/engine/backend.h"
+#include "dat/engine/dat_error.h"
+#include "dat2/softdat.h"
+
+namespace softdat::engine {
+namespace {
+
+// Abrupt close: first whatever makes new objects, then what refers to others, last what is referred
+// to.
+constexpr DAT_HANDLE_TYPE kCloseOrder[] = {
+    DAT_HANDLE_TYPE_PSP, DAT_HANDLE_TYPE_RSP, DAT_HANDLE_TYPE_CSP, DAT_HANDLE_TYPE_CR,
+    DAT_HANDLE_TYPE_EP,  DAT_HANDLE_TYPE_RMR, DAT_HANDLE_TYPE_LMR, DAT_HANDLE_TYPE_SRQ,
+    DAT_HANDLE_TYPE_PZ,  DAT_HANDLE_TYPE_EVD, DAT_HANDLE_TYPE_CNO,
+};
+
+// Open IAs of this library, for the fork handler.
+std::mutex g_open_mutex;  // protects g_open
+std::vector<Ia*>& OpenIas() {
+  static auto* list = new std::vector<Ia*>;
+  return *list;
+}
+
+}  // namespace
+
+Ia::Ia(const Registration& registration) : Object(this, kHandleType), registration_(registration) {}
+
+DAT_RETURN Ia::Open(const Registration& registration, DAT_COUNT async_qlen,
+                    DAT_EVD_HANDLE* async_evd, Ia** out) {
+  Ref<Ia> ia(new Ia(registration));
+  ia->DropRef();  // the handle's reference comes with Publish; until then `ia` holds the only one
+  const std::string& device =
+      registration.parameters.empty() ? registration.ia_name : registration.parameters;
+  auto adapter = TheBackend().Open(device, ia.get());
+  if (!adapter.ok()) {
+    const DAT_RETURN ret = Fail(adapter.status());
+    AddReason("cannot open " + registration.ia_name);
+    return ret;
+  }
+  ia->adapter_ = adapter.Take();
+  ia->address_ = ia->attributes().address;
+  ia->specific_.Fill(registration.ia_name, ia->attributes());
+  ia->AddRef();
+  if (!ia->Publish()) {
+    ia->DropRef();
+    return Error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY, "no free handle");
+  }
+  const DAT_RETURN ret = ia->AttachAsyncEvd(async_qlen, async_evd);
+  if (ret != DAT_SUCCESS) {
+    if (ia->RetireAnyway()) ia->Destroy(0);
+    return ret;
+  }
+  {
+    std::lock_guard<std::mutex> lock(g_open_mutex);
+    OpenIas().push_back(ia.get());
+  }
+  *out = ia.get();
+  return DAT_SUCCESS;
+}
+
+DAT_RETURN Ia::AttachAsyncEvd(DAT_COUNT qlen, DAT_EVD_HANDLE* async_evd) {
+  if (*async_evd == DAT_EVD_ASYNC_EXISTS) {
+    async_evd_elsewhere_ = true;
+    return DAT_SUCCESS;
+  }
+  if (*async_evd != DAT_HANDLE_NULL) {
+    const Pinned<Evd> given(*async_evd);
+    if (!given || !given->Accepts(DAT_EVD_ASYNC_FLAG))
+      return BadHandle(DAT_INVALID_HANDLE_EVD_ASYNC);
+    async_evd_ = Use<Evd>(given.get());
+    if (!async_evd_) return BadHandle(DAT_INVALID_HANDLE_EVD_ASYNC);
+    return DAT_SUCCESS;
+  }
+  Evd* made = nullptr;
+  const DAT_RETURN ret = Evd::Create(this, qlen, nullptr, DAT_EVD_ASYNC_FLAG, &made);
+  if (ret != DAT_SUCCESS) return ret;
+  async_evd_ = Use<Evd>(made);
+  owns_async_evd_ = true;
+  *async_evd = made->handle();
+  return DAT_SUCCESS;
+}
+
+DAT_EVD_HANDLE Ia::async_evd_handle() const {
+  if (async_evd_elsewhere_) return DAT_EVD_OUT_OF_SCOPE;
+  return async_evd_ ? async_evd_->handle() : DAT_HANDLE_NULL;
+}
+
+DAT_IA_ADDRESS_PTR Ia::address() { return reinterpret_cast<DAT_IA_ADDRESS_PTR>(&address_); }
+
+DAT_IA_HANDLE Ia::consumer_handle() {
+  DAT_IA_HANDLE name = DAT_HANDLE_NULL;
+  // An IA that its registry does not know (any more) is named by its own handle.
+  return dats_get_ia_handle(handle(), &name) == DAT_SUCCESS ? name : handle();
+}
+
+void Ia::Describe(DAT_IA_ATTR* attr) {
+  FillIaAttributes(attributes(), attr);
+  attr->ia_address_ptr = address();
+}
+
+void Ia::Describe(DAT_PROVIDER_ATTR* attr) {
+  FillProviderAttributes(attributes(), attr);
+  CopyName(registration_.ia_name, attr->provider_name);
+  attr->dapl_version_major = registration_.info.dapl_version_major;
+  attr->dapl_version_minor = registration_.info.dapl_version_minor;
+  attr->is_thread_safe = registration_.info.is_thread_safe;
+  attr->num_provider_specific_attr = specific_.count();
+  attr->provider_specific_attr = specific_.data();
+}
+
+void Ia::PostAsync(DAT_EVENT_NUMBER number, DAT_HANDLE object, DAT_COUNT reason) {
+  SOFTDAT_LOG(Warning, "{}: asynchronous event {:#x}, reason {}", name(),
+              static_cast<unsigned>(number), reason);
+  if (!async_evd_) return;
+  DAT_EVENT event{};
+  event.event_number = number;
+  event.event_data.asynch_error_event_data.dat_handle = object;
+  event.event_data.asynch_error_event_data.reason = reason;
+  async_evd_->Push(event);
+}
+
+void Ia::OnCatastrophic(const std::string& why) {
+  SOFTDAT_LOG(Error, "{}: {}", name(), why);
+  PostAsync(DAT_ASYNC_ERROR_IA_CATASTROPHIC, handle(), DAT_IA_CATASTROPHIC_ERROR);
+}
+
+void Ia::Link(Object* object) {
+  std::lock_guard<std::mutex> lock(objects_mutex_);
+  object->next_in_ia_ = objects_;
+  if (objects_ != nullptr) objects_->prev_in_ia_ = object;
+  objects_ = object;
+}
+
+void Ia::Unlink(Object* object) {
+  std::lock_guard<std::mutex> lock(objects_mutex_);
+  if (object->prev_in_ia_ != nullptr) {
+    object->prev_in_ia_->next_in_ia_ = object->next_in_ia_;
+  } else {
+    objects_ = object->next_in_ia_;
+  }
+  if (object->next_in_ia_ != nullptr) object->next_in_ia_->prev_in_ia_ = object->prev_in_ia_;
+  object->next_in_ia_ = object->prev_in_ia_ = nullptr;
+}
+
+bool Ia::HasConsumerObjects() {
+  std::lock_guard<std::mutex> lock(objects_mutex_);
+  for (Object* o = objects_; o != nullptr; o = o->next_in_ia_) {
+    if (!owns_async_evd_ || o != async_evd_.get()) return true;
+  }
+  return false;
+}
+
+void Ia::AbortWaits() {
+  std::vector<Ref<Object>> waitable;
+  {
+    std::lock_guard<std::mutex> lock(objects_mutex_);
+    for (Object* o = objects_; o != nullptr; o = o->next_in_ia_) {
+      if (o->type() == DAT_HANDLE_TYPE_EVD || o->type() == DAT_HANDLE_TYPE_CNO)
+        waitable.emplace_back(o);
+    }
+  }
+  for (const Ref<Object>& o : waitable) {
+    if (o->type() == DAT_HANDLE_TYPE_EVD) {
+      static_cast<Evd*>(o.get())->Abort();
+    } else {
+      static_cast<Cno*>(o.get())->Abort();
+    }
+  }
+}
+
+Object* Ia::RetireFirst(DAT_HANDLE_TYPE type, bool* left) {
+  std::lock_guard<std::mutex> lock(objects_mutex_);
+  *left = false;
+  for (Object* o = objects_; o != nullptr; o = o->next_in_ia_) {
+    if (o->type() != type) continue;
+    *left = true;
+    if (o->RetireAnyway()) return o;
+  }
+  return nullptr;
+}
+
+void Ia::DestroyAll(DAT_HANDLE_TYPE type) {
+  for (;;) {
+    bool left = false;
+    Object* object = RetireFirst(type, &left);
+    if (object != nullptr) {
+      object->Destroy(0);
+    } else if (!left) {
+      return;
+    } else {
+      sched_yield();  // another thread is in the middle of freeing it
+    }
+  }
+}
+
+DAT_RETURN Ia::Close(DAT_CLOSE_FLAGS flags) {
+  if (flags == DAT_CLOSE_GRACEFUL_FLAG && HasConsumerObjects()) {
+    return Error(DAT_INVALID_STATE, DAT_INVALID_STATE_IA_IN_USE, "objects of this IA still exist");
+  }
+  if (!RetireAnyway()) return BadHandle(DAT_INVALID_HANDLE_IA);
+  {
+    std::lock_guard<std::mutex> lock(g_open_mutex);
+    std::erase(OpenIas(), this);
+  }
+  AbortWaits();
+  Destroy(1);
+  return DAT_SUCCESS;
+}
+
+void Ia::Teardown() {
+  async_evd_.Reset();
+  for (const DAT_HANDLE_TYPE type : kCloseOrder) DestroyAll(type);
+  adapter_.reset();
+}
+
+void Ia::AbandonAllAfterFork() {
+  // Only this thread exists in the child; the mutex may be held by one that does not.
+  for (Ia* ia : OpenIas()) {
+    for (Object* o = ia->objects_; o != nullptr; o = o->next_in_ia_) o->KillHandle();
+    ia->KillHandle();
+    ia->adapter_->AbandonAfterFork();
+  }
+  OpenIas().clear();
+}
+
+}  // namespace softdat::engine

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Local memory region: registration and life.
+#include "dat/engine/lmr.h"
+
+#include <string>
+
+#include "dat/engine/dat_error.h"
+#include "dat/engine/ia.h"
+
+namespace softdat::engine {
+
+DAT_RETURN Lmr::Create(Ia* ia, Pz* pz, const Parameters& parameters, Lmr** out) {
+  Ref<Lmr> lmr(new Lmr(ia, parameters));
+  lmr->DropRef();  // the handle's reference comes with Publish; until then `lmr` holds the only one
+  lmr->pz_ = Use<Pz>(pz);
+  if (!lmr->pz_) return BadHandle(DAT_INVALID_HANDLE_PZ);
+
+  transport::RegionParameters region;
+  region.address = parameters.address;
+  region.length = parameters.length;
+  region.privileges = static_cast<uint32_t>(parameters.privileges);
+  region.zero_based = parameters.va_type == DAT_VA_TYPE_ZB;
+  auto registered = ia->adapter().RegisterMemory(pz->domain(), region);
+  if (!registered.ok()) return Fail(registered.status(), Subject::kMemory);
+  lmr->region_ = registered.Take();
+  lmr->AddRef();
+  if (!lmr->Publish()) {
+    lmr->DropRef();
+    return Error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION, "no free handle");
+  }
+  *out = lmr.get();
+  return DAT_SUCCESS;
+}
+
+DAT_RETURN Lmr::Free() {
+  if (!Retire()) {
+    return Error(DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE, "an RMR is bound to the LMR");
+  }
+  Destroy(1);
+  return DAT_SUCCESS;
+}
+
+void Lmr::Teardown() {
+  region_.reset();
+  pz_.Reset();
+}
+
+void Lmr::Query(DAT_LMR_PARAM* param) {
+  param->ia_handle = ia().consumer_handle();
+  param->mem_type = parameters_.type;
+  param->region_desc = parameters_.description;
+  param->length = parameters_.length;
+  param->pz_handle = pz_->handle();
+  param->mem_priv = parameters_.privileges;
+  param->va_type = parameters_.va_type;
+  param->lmr_context = region_->local_key();
+  param->rmr_context = region_->remote_key();
+  param->registered_size = parameters_.length;
+  param->registered_address = reinterpret_cast<uintptr_t>(parameters_.address);
+}
+
+}  // namespace softdat::engine

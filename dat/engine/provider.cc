@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The entry points by which a registry library finds this provider (semantics 2.1, 17), and what
+// SoftDAT's own registry asks beyond them (dat2/softdat.h).
+#include <pthread.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "dat/base/log.h"
+#include "dat/base/reason.h"
+#include "dat/base/settings.h"
+#include "dat/engine/attributes.h"
+#include "dat/engine/backend.h"
+#include "dat/engine/ia.h"
+#include "dat/engine/registration.h"
+#include "dat/engine/slots.h"
+#include "dat2/softdat.h"
+
+namespace softdat::engine {
+namespace {
+
+std::mutex g_registrations_mutex;  // protects the list; entries themselves never change or go
+
+// Never freed: handles, also stale ones, point to the tables.
+std::vector<Registration*>& Registrations() {
+  static auto* list = new std::vector<Registration*>;
+  return *list;
+}
+
+Registration* FindLocked(const DAT_PROVIDER_INFO& info) {
+  for (Registration* r : Registrations()) {
+    if (std::strcmp(r->info.ia_name, info.ia_name) == 0 &&
+        r->info.dapl_version_major == info.dapl_version_major &&
+        r->info.dapl_version_minor == info.dapl_version_minor &&
+        (r->info.is_thread_safe != DAT_FALSE) == (info.is_thread_safe != DAT_FALSE)) {
+      return r;
+    }
+  }
+  return nullptr;
+}
+
+Registration* FindOrMake(const DAT_PROVIDER_INFO& info, const char* parameters) {
+  std::lock_guard<std::mutex> lock(g_registrations_mutex);
+  Registration* r = FindLocked(info);
+  if (r == nullptr) {
+    r = new Registration;
+    r->info = info;
+    r->info.ia_name[sizeof(r->info.ia_name) - 1] = '\0';
+    r->ia_name = r->info.ia_name;
+    FillProviderTable(&r->table);
+    r->table.device_name = r->ia_name.c_str();
+    if (info.is_thread_safe != DAT_FALSE) r->table.ia_open_func = slots::IaOpenThreadSafe;
+    r->parameters = parameters != nullptr ? parameters : "";
+    Registrations().push_back(r);
+  }
+  return r;
+}
+
+void AfterForkInChild() { Ia::AbandonAllAfterFork(); }
+
+void StartOnce() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    StartLog();
+    pthread_atfork(nullptr, nullptr, AfterForkInChild);
+  });
+}
+
+size_t CopyText(const std::string& text, char* buf, size_t len) {
+  if (len > 0) {
+    const size_t n = std::min(text.size(), len - 1);
+    std::memcpy(buf, text.data(), n);
+    buf[n] = '\0';
+  }
+  return text.size();
+}
+
+}  // namespace
+
+const Registration* FindRegistration(const std::string& ia_name, bool thread_safe) {
+  std::lock_guard<std::mutex> lock(g_registrations_mutex);
+  for (const Registration* r : Registrations()) {
+    if (r->ia_name == ia_name && (r->info.is_thread_safe != DAT_FALSE) == thread_safe) return r;
+  }
+  return nullptr;
+}
+
+transport::Backend& TheBackend() {
+  static transport::Backend* backend = MakeBackend().release();
+  return *backend;
+}
+
+}  // namespace softdat::engine
+
+extern "C" {
+
+// Debian's libdat2 looks for this name to learn that slot 80 exists; only its presence counts.
+DAT_EXPORT void dapl_extensions(void);
+void dapl_extensions(void) {}
+
+DAT_EXPORT void DAT_API dat_provider_init(const DAT_PROVIDER_INFO* info, const char* ia_params) {
+  using softdat::engine::Registration;
+  softdat::engine::StartOnce();
+  if (info == nullptr) return;
+  Registration* r = softdat::engine::FindOrMake(*info, ia_params);
+  const DAT_RETURN ret = dat_registry_add_provider(&r->table, &r->info);
+  if (ret != DAT_SUCCESS) {
+    SOFTDAT_LOG(Warning, "{}: the registry refused the provider ({:#x})", r->ia_name,
+                static_cast<unsigned>(ret));
+  }
+}
+
+DAT_EXPORT void DAT_API dat_provider_fini(const DAT_PROVIDER_INFO* info) {
+  if (info == nullptr) return;
+  softdat::engine::Registration* r = nullptr;
+  {
+    std::lock_guard<std::mutex> lock(softdat::engine::g_registrations_mutex);
+    r = softdat::engine::FindLocked(*info);
+  }
+  if (r != nullptr) dat_registry_remove_provider(&r->table, &r->info);
+}
+
+DAT_EXPORT size_t DAT_API softdat_provider_reason(char* buf, size_t len) {
+  return softdat::engine::CopyText(softdat::LastReasons(), buf, len);
+}
+
+DAT_EXPORT void DAT_API softdat_provider_list_ias(softdat_ia_visitor visit, void* arg) {
+  for (const auto& device : softdat::engine::TheBackend().Devices()) {
+    visit(arg, device.name.c_str(),
+          device.unavailable.empty() ? nullptr : device.unavailable.c_str());
+  }
+}
+
+DAT_EXPORT const struct softdat_handle_arena* DAT_API softdat_provider_handle_arena(void) {
+  static const softdat_handle_arena arena = {softdat::engine::HandleArena().base,
+                                             softdat::engine::HandleArena().size};
+  return &arena;
+}
+
+DAT_EXPORT const char* DAT_API softdat_provider_settings(void) {
+  static const auto* text =
+      new std::string(softdat::SettingsJson(softdat::GetParsedSettings().rows));
+  return text->c_str();
+}
+
+}  // extern "C"
