@@ -20,7 +20,7 @@
 #define ABI_LANGUAGE "C++"
 #else
 #define ABI_STATIC(condition, row) _Static_assert(condition, row)
-#define ABI_SAME_TYPE(a, b) _Generic((__typeof__(a) *)0, __typeof__(b) * : 1, default : 0)
+#define ABI_SAME_TYPE(a, b) _Generic((__typeof__(a)*)0, __typeof__(b)* : 1, default : 0)
 /* C can not ask what a type is; the compilation as C++ does. */
 #define ABI_IS_ENUM(type) 1
 #define ABI_IS_UNION(type) 1
@@ -44,7 +44,7 @@ struct abi_args {
 static struct abi_args abi_got;
 static int abi_failures;
 
-static inline void abi_record(const void *value, size_t size) {
+static inline void abi_record(const void* value, size_t size) {
   if (abi_got.count >= kAbiMaxArgs || size > kAbiMaxArgBytes) {
     ++abi_failures;
     return;
@@ -54,7 +54,7 @@ static inline void abi_record(const void *value, size_t size) {
   ++abi_got.count;
 }
 
-static inline int abi_arg_is(int index, const void *value, size_t size) {
+static inline int abi_arg_is(int index, const void* value, size_t size) {
   return index < abi_got.count && abi_got.size[index] == size &&
          memcmp(abi_got.bytes[index], value, size) == 0;
 }
@@ -62,7 +62,7 @@ static inline int abi_arg_is(int index, const void *value, size_t size) {
 static inline void abi_forget(void) { memset(&abi_got, 0, sizeof abi_got); }
 
 /* One row checked at run time: counts it, and says which one is wrong. */
-static inline void abi_check(int *counter, int holds, const char *row) {
+static inline void abi_check(int* counter, int holds, const char* row) {
   ++*counter;
   if (holds) return;
   ++abi_failures;
@@ -70,7 +70,7 @@ static inline void abi_check(int *counter, int holds, const char *row) {
 }
 
 /* One line of the report; a row of the table that was not checked fails the test. */
-static inline void abi_report(const char *kind, int in_table, int checked) {
+static inline void abi_report(const char* kind, int in_table, int checked) {
   printf("%-10s %4d rows, %4d checked as %s\n", kind, in_table, checked, ABI_LANGUAGE);
   if (checked != in_table) {
     ++abi_failures;

@@ -5,15 +5,15 @@
 #include <initializer_list>
 
 extern "C" {
-const char *HeadersAsC89(void);
-const char *HeadersAsC99(void);
-const char *HeadersAsGnu11(void);
-const char *HeadersAsCxx11(void);
-const char *HeadersAsCxx20(void);
+const char* HeadersAsC89(void);
+const char* HeadersAsC99(void);
+const char* HeadersAsGnu11(void);
+const char* HeadersAsCxx11(void);
+const char* HeadersAsCxx20(void);
 }
 
 int main() {
-  for (const char *text :
+  for (const char* text :
        {HeadersAsC89(), HeadersAsC99(), HeadersAsGnu11(), HeadersAsCxx11(), HeadersAsCxx20()}) {
     if (text == nullptr || *text == '\0') {
       std::printf("FAILED: no text for DAT_IB_ERR\n");

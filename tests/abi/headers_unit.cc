@@ -3,10 +3,10 @@
  * standard. Two of them in one program also show that the headers define nothing twice. */
 #include "tests/abi/headers_standard_check.h"
 
-extern "C" const char *HEADERS_CHECK_NAME(void);
+extern "C" const char* HEADERS_CHECK_NAME(void);
 
-const char *HEADERS_CHECK_NAME(void) {
-  const char *text = NULL;
+const char* HEADERS_CHECK_NAME(void) {
+  const char* text = NULL;
   (void)dat_strerror_extension(DAT_IB_ERR, &text);
   return text;
 }

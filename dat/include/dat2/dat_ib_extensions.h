@@ -152,7 +152,7 @@ struct ibv_ah;
 
 /* Where datagrams go. */
 typedef struct dat_ib_addr_handle {
-  struct ibv_ah *ah;
+  struct ibv_ah* ah;
   DAT_UINT32 qpn; /* queue pair number */
   DAT_SOCK_ADDR6 ia_addr;
 } DAT_IB_ADDR_HANDLE;
@@ -200,7 +200,7 @@ SOFTDAT_END_DECLS
  * data are visible before the event is. */
 #define dat_ib_post_rdma_write_immed(ep, size, lbuf, cookie, rbuf, idata, flags)       \
   dat_extension_op((DAT_EP_HANDLE)(ep), DAT_IB_RDMA_WRITE_IMMED_OP, (DAT_COUNT)(size), \
-                   (DAT_LMR_TRIPLET *)(lbuf), (cookie), (DAT_RMR_TRIPLET *)(rbuf),     \
+                   (DAT_LMR_TRIPLET*)(lbuf), (cookie), (DAT_RMR_TRIPLET*)(rbuf),       \
                    (DAT_UINT32)(idata), (DAT_COMPLETION_FLAGS)(flags))
 
 /* dat_ib_post_fetch_and_add(ep, add_val, lbuf, cookie, rbuf, flags): adds a 64-bit number to the
@@ -209,15 +209,15 @@ SOFTDAT_END_DECLS
  * to 8, in memory with DAT_IB_MEM_PRIV_REMOTE_ATOMIC. */
 #define dat_ib_post_fetch_and_add(ep, add_val, lbuf, cookie, rbuf, flags)               \
   dat_extension_op((DAT_EP_HANDLE)(ep), DAT_IB_FETCH_AND_ADD_OP, (DAT_UINT64)(add_val), \
-                   (DAT_LMR_TRIPLET *)(lbuf), (cookie), (DAT_RMR_TRIPLET *)(rbuf),      \
+                   (DAT_LMR_TRIPLET*)(lbuf), (cookie), (DAT_RMR_TRIPLET*)(rbuf),        \
                    (DAT_COMPLETION_FLAGS)(flags))
 
 /* dat_ib_post_cmp_and_swap(ep, cmp_val, swap_val, lbuf, cookie, rbuf, flags): the same, storing
  * swap_val if the number equals cmp_val. */
 #define dat_ib_post_cmp_and_swap(ep, cmp_val, swap_val, lbuf, cookie, rbuf, flags)     \
   dat_extension_op((DAT_EP_HANDLE)(ep), DAT_IB_CMP_AND_SWAP_OP, (DAT_UINT64)(cmp_val), \
-                   (DAT_UINT64)(swap_val), (DAT_LMR_TRIPLET *)(lbuf), (cookie),        \
-                   (DAT_RMR_TRIPLET *)(rbuf), (DAT_COMPLETION_FLAGS)(flags))
+                   (DAT_UINT64)(swap_val), (DAT_LMR_TRIPLET*)(lbuf), (cookie),         \
+                   (DAT_RMR_TRIPLET*)(rbuf), (DAT_COMPLETION_FLAGS)(flags))
 
 /* ---- unreliable datagrams ---- */
 
@@ -228,9 +228,9 @@ SOFTDAT_END_DECLS
 /* dat_ib_post_send_ud(ep, segments, lbuf, ah, cookie, flags): sends one datagram of `segments`
  * local segments at lbuf to the address handle ah. Returns as dat_ep_post_send(). Does not block.
  */
-#define dat_ib_post_send_ud(ep, segments, lbuf, ah, cookie, flags)                  \
-  dat_extension_op((DAT_EP_HANDLE)(ep), DAT_IB_UD_SEND_OP, (DAT_COUNT)(segments),   \
-                   (DAT_LMR_TRIPLET *)(lbuf), (DAT_IB_ADDR_HANDLE *)(ah), (cookie), \
+#define dat_ib_post_send_ud(ep, segments, lbuf, ah, cookie, flags)                \
+  dat_extension_op((DAT_EP_HANDLE)(ep), DAT_IB_UD_SEND_OP, (DAT_COUNT)(segments), \
+                   (DAT_LMR_TRIPLET*)(lbuf), (DAT_IB_ADDR_HANDLE*)(ah), (cookie), \
                    (DAT_COMPLETION_FLAGS)(flags))
 /* Receives are posted as for any EP. */
 #define dat_ib_post_recv_ud dat_ep_post_recv
@@ -238,7 +238,7 @@ SOFTDAT_END_DECLS
  * the context of the exchange, the address handle. Return DAT_SUCCESS or DAT_INVALID_PARAMETER. */
 #define dat_ib_ud_cm_free(ep, cm) dat_extension_op((DAT_EP_HANDLE)(ep), DAT_IB_UD_CM_FREE_OP, (cm))
 #define dat_ib_ud_ah_free(ep, ah) \
-  dat_extension_op((DAT_EP_HANDLE)(ep), DAT_IB_UD_AH_FREE_OP, (DAT_IB_ADDR_HANDLE *)(ah))
+  dat_extension_op((DAT_EP_HANDLE)(ep), DAT_IB_UD_AH_FREE_OP, (DAT_IB_ADDR_HANDLE*)(ah))
 
 /* ---- queries without an open ---- */
 
@@ -246,11 +246,10 @@ SOFTDAT_END_DECLS
  * as dat_ia_query() tells them, without opening it; ia_handle [out] is good for
  * dat_ib_close_query() only, which releases the provider. Both return as dat_ia_openv() and
  * dat_ia_close() do, and may block as those. */
-#define dat_ib_open_query(name, ia_handle, ia_mask, ia_attr, prov_mask, prov_attr) \
-  dat_extension_op(DAT_HANDLE_NULL, DAT_IB_OPEN_QUERY_OP, (DAT_NAME_PTR)(name),    \
-                   (DAT_HANDLE *)(ia_handle), (DAT_IA_ATTR_MASK)(ia_mask),         \
-                   (DAT_IA_ATTR *)(ia_attr), (DAT_PROVIDER_ATTR_MASK)(prov_mask),  \
-                   (DAT_PROVIDER_ATTR *)(prov_attr))
+#define dat_ib_open_query(name, ia_handle, ia_mask, ia_attr, prov_mask, prov_attr)                 \
+  dat_extension_op(DAT_HANDLE_NULL, DAT_IB_OPEN_QUERY_OP, (DAT_NAME_PTR)(name),                    \
+                   (DAT_HANDLE*)(ia_handle), (DAT_IA_ATTR_MASK)(ia_mask), (DAT_IA_ATTR*)(ia_attr), \
+                   (DAT_PROVIDER_ATTR_MASK)(prov_mask), (DAT_PROVIDER_ATTR*)(prov_attr))
 #define dat_ib_close_query(ia_handle) \
   dat_extension_op((DAT_HANDLE)(ia_handle), DAT_IB_CLOSE_QUERY_OP)
 
@@ -261,7 +260,7 @@ SOFTDAT_BEGIN_DECLS
 /* dat_strerror_extension(value, message): text of a DAT_IB_RETURN; *message is a static string,
  * never NULL. Returns DAT_SUCCESS, or DAT_INVALID_PARAMETER | ARG1 for a value that is not one (the
  * message says so). */
-static __inline__ DAT_RETURN dat_strerror_extension(DAT_IB_RETURN value, const char **message) {
+static __inline__ DAT_RETURN dat_strerror_extension(DAT_IB_RETURN value, const char** message) {
   switch ((int)value) {
     case DAT_SUCCESS:
       *message = "success";
@@ -279,7 +278,7 @@ static __inline__ DAT_RETURN dat_strerror_extension(DAT_IB_RETURN value, const c
 }
 
 /* dat_strerror_ext_status(value, message): the same for the status in an extension event. */
-static __inline__ DAT_RETURN dat_strerror_ext_status(DAT_IB_STATUS value, const char **message) {
+static __inline__ DAT_RETURN dat_strerror_ext_status(DAT_IB_STATUS value, const char** message) {
   switch (value) {
     case DAT_OP_SUCCESS:
       *message = "success";

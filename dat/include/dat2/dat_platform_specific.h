@@ -75,7 +75,7 @@ SOFTDAT_BEGIN_DECLS
 typedef uint32_t DAT_UINT32;
 typedef uint64_t DAT_UINT64;
 SOFTDAT_EXTENSION typedef unsigned long long DAT_UVERYLONG; /* not a C89 type */
-typedef void *DAT_PVOID;
+typedef void* DAT_PVOID;
 typedef int
     DAT_COUNT; /* a number of things; negative values are special (DAT_VALUE_UNKNOWN, ...) */
 typedef DAT_UINT64 DAT_PADDR; /* physical address; kernel API only */

@@ -17,11 +17,11 @@ SOFTDAT_BEGIN_DECLS
 /* dat_provider_init(info, ia_params): called once after the library is loaded for an IA name; it
  * must call dat_registry_add_provider() with this entry, or the open fails. ia_params is the text
  * of the dat.conf line, or "". */
-typedef void (*DAT_PROVIDER_INIT_FUNC)(const DAT_PROVIDER_INFO *, const char *);
+typedef void (*DAT_PROVIDER_INIT_FUNC)(const DAT_PROVIDER_INFO*, const char*);
 
 /* dat_provider_fini(info): called after the last IA of this entry was closed, before the library is
  * unloaded; it must call dat_registry_remove_provider(). */
-typedef void (*DAT_PROVIDER_FINI_FUNC)(const DAT_PROVIDER_INFO *);
+typedef void (*DAT_PROVIDER_FINI_FUNC)(const DAT_PROVIDER_INFO*);
 
 /* ---- what the registry offers to providers ---- */
 
@@ -39,8 +39,8 @@ typedef void (*DAT_PROVIDER_FINI_FUNC)(const DAT_PROVIDER_INFO *);
  *
  * Does not block. Any thread. DAT 2.0, registry add provider.
  */
-DAT_EXPORT DAT_RETURN DAT_API dat_registry_add_provider(const DAT_PROVIDER *provider,
-                                                        const DAT_PROVIDER_INFO *provider_info);
+DAT_EXPORT DAT_RETURN DAT_API dat_registry_add_provider(const DAT_PROVIDER* provider,
+                                                        const DAT_PROVIDER_INFO* provider_info);
 
 /* Takes an entry out. A provider library calls it in its dat_provider_fini().
  *
@@ -53,8 +53,8 @@ DAT_EXPORT DAT_RETURN DAT_API dat_registry_add_provider(const DAT_PROVIDER *prov
  *
  * Does not block. Any thread. DAT 2.0, registry remove provider.
  */
-DAT_EXPORT DAT_RETURN DAT_API dat_registry_remove_provider(const DAT_PROVIDER *provider,
-                                                           const DAT_PROVIDER_INFO *provider_info);
+DAT_EXPORT DAT_RETURN DAT_API dat_registry_remove_provider(const DAT_PROVIDER* provider,
+                                                           const DAT_PROVIDER_INFO* provider_info);
 
 SOFTDAT_END_DECLS
 

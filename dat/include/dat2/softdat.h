@@ -26,12 +26,12 @@ SOFTDAT_BEGIN_DECLS
  *
  * A call that succeeds does not clear the chain. Each thread has its own; never blocks, never
  * fails. */
-DAT_EXPORT size_t DAT_API softdat_last_reason(char *buf, size_t len);
+DAT_EXPORT size_t DAT_API softdat_last_reason(char* buf, size_t len);
 
 /* softdat_version(): version of the library that is loaded, for example "0.1.0".
  *
  * @return a static string, never NULL. Any thread, any time; never blocks. */
-DAT_EXPORT const char *DAT_API softdat_version(void);
+DAT_EXPORT const char* DAT_API softdat_version(void);
 
 /* ---- for providers: exported by libdat2.so.2, also by other implementations, in no header of
  * theirs ---- */
@@ -45,16 +45,16 @@ DAT_EXPORT const char *DAT_API softdat_version(void);
  *
  * A provider fills `ia_handle` members of query results with the integer. Any thread; never blocks;
  * may be called from within an entry point. */
-DAT_EXPORT DAT_RETURN DAT_API dats_get_ia_handle(DAT_IA_HANDLE handle, DAT_IA_HANDLE *ia_handle);
+DAT_EXPORT DAT_RETURN DAT_API dats_get_ia_handle(DAT_IA_HANDLE handle, DAT_IA_HANDLE* ia_handle);
 
 /* ---- exported by SoftDAT's providers; libdat2 looks them up by name, and does without if one is
  * missing ---- */
 
 /* softdat_provider_reason(buf, len): as softdat_last_reason(), for the last entry point of this
  * provider that failed in the calling thread. */
-typedef size_t (*softdat_provider_reason_func)(char *buf, size_t len);
+typedef size_t (*softdat_provider_reason_func)(char* buf, size_t len);
 #define SOFTDAT_PROVIDER_REASON_STR "softdat_provider_reason"
-DAT_EXPORT size_t DAT_API softdat_provider_reason(char *buf, size_t len);
+DAT_EXPORT size_t DAT_API softdat_provider_reason(char* buf, size_t len);
 
 /* One IA name of a provider.
  *
@@ -62,15 +62,15 @@ DAT_EXPORT size_t DAT_API softdat_provider_reason(char *buf, size_t len);
  * @param ia_name a name that dat_ia_open() takes; valid during the call.
  * @param unavailable_reason_or_null why it can not be opened now (the interface is down, ...); NULL
  * if it can. */
-typedef void (*softdat_ia_visitor)(void *arg, const char *ia_name,
-                                   const char *unavailable_reason_or_null);
+typedef void (*softdat_ia_visitor)(void* arg, const char* ia_name,
+                                   const char* unavailable_reason_or_null);
 
 /* softdat_provider_list_ias(visit, arg): calls visit once for each IA name that this provider can
  * open on this host, in a stable order, before it returns. Works before dat_provider_init(). May
  * block for the time of a few system calls; must not be called from within visit. Any thread. */
-typedef void (*softdat_provider_list_ias_func)(softdat_ia_visitor visit, void *arg);
+typedef void (*softdat_provider_list_ias_func)(softdat_ia_visitor visit, void* arg);
 #define SOFTDAT_PROVIDER_LIST_IAS_STR "softdat_provider_list_ias"
-DAT_EXPORT void DAT_API softdat_provider_list_ias(softdat_ia_visitor visit, void *arg);
+DAT_EXPORT void DAT_API softdat_provider_list_ias(softdat_ia_visitor visit, void* arg);
 
 /* Where a provider's object handles lie. Every handle that the provider ever returns (IA handles as
  * ia_open returns them, included) is in [base, base + size), aligned to a pointer, and points to
@@ -78,7 +78,7 @@ DAT_EXPORT void DAT_API softdat_provider_list_ias(softdat_ia_visitor visit, void
  * loaded, so that any pointer in it may be examined: a word that is not this provider's table is
  * not a handle. Outside of the range nothing may be read. */
 struct softdat_handle_arena {
-  const void *base;
+  const void* base;
   size_t size; /* bytes */
 };
 
@@ -86,18 +86,18 @@ struct softdat_handle_arena {
  * never moves.
  *
  * @return static memory, never NULL. Any thread, any time; never blocks. */
-typedef const struct softdat_handle_arena *(*softdat_provider_handle_arena_func)(void);
+typedef const struct softdat_handle_arena* (*softdat_provider_handle_arena_func)(void);
 #define SOFTDAT_PROVIDER_HANDLE_ARENA_STR "softdat_provider_handle_arena"
-DAT_EXPORT const struct softdat_handle_arena *DAT_API softdat_provider_handle_arena(void);
+DAT_EXPORT const struct softdat_handle_arena* DAT_API softdat_provider_handle_arena(void);
 
 /* softdat_provider_settings(): the settings table of this library: a JSON text, an array of
  * objects, one for each environment variable that it reads, with its default, its value, where that
  * came from, and help.
  *
  * @return a static string, never NULL. Any thread, any time; never blocks. */
-typedef const char *(*softdat_provider_settings_func)(void);
+typedef const char* (*softdat_provider_settings_func)(void);
 #define SOFTDAT_PROVIDER_SETTINGS_STR "softdat_provider_settings"
-DAT_EXPORT const char *DAT_API softdat_provider_settings(void);
+DAT_EXPORT const char* DAT_API softdat_provider_settings(void);
 
 SOFTDAT_END_DECLS
 

@@ -47,9 +47,9 @@ typedef struct dat_ia_attr {
   DAT_EXTENSION extension_supported; /* family of extensions */
   DAT_COUNT extension_version;       /* its version, for example 209 for 2.0.9 */
   DAT_COUNT num_transport_attr;      /* entries of transport_attr */
-  DAT_NAMED_ATTR *transport_attr;
+  DAT_NAMED_ATTR* transport_attr;
   DAT_COUNT num_vendor_attr;
-  DAT_NAMED_ATTR *vendor_attr;
+  DAT_NAMED_ATTR* vendor_attr;
 } DAT_IA_ATTR;
 
 /* Older names of members. */
@@ -163,7 +163,7 @@ typedef struct dat_provider_attr {
   DAT_BOOLEAN ha_supported;
   DAT_HA_LB ha_loadbalancing;
   DAT_COUNT num_provider_specific_attr; /* entries of provider_specific_attr */
-  DAT_NAMED_ATTR *provider_specific_attr;
+  DAT_NAMED_ATTR* provider_specific_attr;
 } DAT_PROVIDER_ATTR;
 
 /* Members of DAT_PROVIDER_ATTR that the caller wants; a provider may fill in more. */

@@ -64,7 +64,7 @@ typedef enum dat_cno_param_mask {
  * Does not block. Any thread. DAT 2.0, CNO create.
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_cno_create(DAT_IA_HANDLE ia_handle, DAT_OS_WAIT_PROXY_AGENT agent,
-                                             DAT_CNO_HANDLE *cno_handle);
+                                             DAT_CNO_HANDLE* cno_handle);
 
 /* Makes a CNO whose trigger can be seen by poll(2): the descriptor is readable while it is
  * triggered. dat_cno_trigger() takes the trigger.
@@ -78,8 +78,8 @@ DAT_EXPORT DAT_RETURN DAT_API dat_cno_create(DAT_IA_HANDLE ia_handle, DAT_OS_WAI
  *
  * Does not block. Any thread. DAT 2.0, CNO with file descriptor.
  */
-DAT_EXPORT DAT_RETURN DAT_API dat_cno_fd_create(DAT_IA_HANDLE ia_handle, DAT_FD *file_descriptor,
-                                                DAT_CNO_HANDLE *cno_handle);
+DAT_EXPORT DAT_RETURN DAT_API dat_cno_fd_create(DAT_IA_HANDLE ia_handle, DAT_FD* file_descriptor,
+                                                DAT_CNO_HANDLE* cno_handle);
 
 /* Replaces the agent. If the CNO is triggered the new agent is called at once.
  *
@@ -101,7 +101,7 @@ DAT_EXPORT DAT_RETURN DAT_API dat_cno_modify_agent(DAT_CNO_HANDLE cno_handle,
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_cno_query(DAT_CNO_HANDLE cno_handle,
                                             DAT_CNO_PARAM_MASK cno_param_mask,
-                                            DAT_CNO_PARAM *cno_param);
+                                            DAT_CNO_PARAM* cno_param);
 
 /* Waits for a trigger and takes it.
  *
@@ -117,7 +117,7 @@ DAT_EXPORT DAT_RETURN DAT_API dat_cno_query(DAT_CNO_HANDLE cno_handle,
  * Blocks. Any number of threads; a trigger wakes one. DAT 2.0, CNO wait.
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_cno_wait(DAT_CNO_HANDLE cno_handle, DAT_TIMEOUT timeout_us,
-                                           DAT_EVD_HANDLE *evd_handle);
+                                           DAT_EVD_HANDLE* evd_handle);
 
 /* Takes the trigger of a CNO that was made with a file descriptor: it is not triggered
  * afterwards and the descriptor is not readable.
@@ -129,7 +129,7 @@ DAT_EXPORT DAT_RETURN DAT_API dat_cno_wait(DAT_CNO_HANDLE cno_handle, DAT_TIMEOU
  * Does not block. Any thread. DAT 2.0, CNO with file descriptor.
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_cno_trigger(DAT_CNO_HANDLE cno_handle,
-                                              DAT_EVD_HANDLE *evd_handle);
+                                              DAT_EVD_HANDLE* evd_handle);
 
 /* Destroys a CNO.
  *

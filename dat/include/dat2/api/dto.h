@@ -34,7 +34,7 @@ SOFTDAT_BEGIN_DECLS
  * Does not block. Any thread. DAT 2.0, EP post send.
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
-                                               DAT_LMR_TRIPLET *local_iov,
+                                               DAT_LMR_TRIPLET* local_iov,
                                                DAT_DTO_COOKIE user_cookie,
                                                DAT_COMPLETION_FLAGS completion_flags);
 
@@ -51,7 +51,7 @@ DAT_EXPORT DAT_RETURN DAT_API dat_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUN
  * Does not block. Any thread. DAT 2.0, EP post send with invalidate.
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_ep_post_send_with_invalidate(
-    DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments, DAT_LMR_TRIPLET *local_iov,
+    DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments, DAT_LMR_TRIPLET* local_iov,
     DAT_DTO_COOKIE user_cookie, DAT_COMPLETION_FLAGS completion_flags, DAT_BOOLEAN invalidate_flag,
     DAT_RMR_CONTEXT rmr_context);
 
@@ -75,7 +75,7 @@ DAT_EXPORT DAT_RETURN DAT_API dat_ep_post_send_with_invalidate(
  * Does not block. Any thread. DAT 2.0, EP post receive.
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
-                                               DAT_LMR_TRIPLET *local_iov,
+                                               DAT_LMR_TRIPLET* local_iov,
                                                DAT_DTO_COOKIE user_cookie,
                                                DAT_COMPLETION_FLAGS completion_flags);
 
@@ -98,9 +98,9 @@ DAT_EXPORT DAT_RETURN DAT_API dat_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUN
  * DAT 2.0, EP post RDMA read.
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_ep_post_rdma_read(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
-                                                    DAT_LMR_TRIPLET *local_iov,
+                                                    DAT_LMR_TRIPLET* local_iov,
                                                     DAT_DTO_COOKIE user_cookie,
-                                                    const DAT_RMR_TRIPLET *remote_iov,
+                                                    const DAT_RMR_TRIPLET* remote_iov,
                                                     DAT_COMPLETION_FLAGS completion_flags);
 
 /* As dat_ep_post_rdma_read(), into memory that a bound window names.
@@ -113,9 +113,9 @@ DAT_EXPORT DAT_RETURN DAT_API dat_ep_post_rdma_read(DAT_EP_HANDLE ep_handle, DAT
  * Does not block. Any thread. DAT 2.0, EP post RDMA read to RMR.
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep_handle,
-                                                           const DAT_RMR_TRIPLET *local_rmr,
+                                                           const DAT_RMR_TRIPLET* local_rmr,
                                                            DAT_DTO_COOKIE user_cookie,
-                                                           const DAT_RMR_TRIPLET *remote_iov,
+                                                           const DAT_RMR_TRIPLET* remote_iov,
                                                            DAT_COMPLETION_FLAGS completion_flags);
 
 /* Writes own memory into memory of the peer; the program there takes no part. The data are
@@ -137,9 +137,9 @@ DAT_EXPORT DAT_RETURN DAT_API dat_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep_hand
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_ep_post_rdma_write(DAT_EP_HANDLE ep_handle,
                                                      DAT_COUNT num_segments,
-                                                     DAT_LMR_TRIPLET *local_iov,
+                                                     DAT_LMR_TRIPLET* local_iov,
                                                      DAT_DTO_COOKIE user_cookie,
-                                                     const DAT_RMR_TRIPLET *remote_iov,
+                                                     const DAT_RMR_TRIPLET* remote_iov,
                                                      DAT_COMPLETION_FLAGS completion_flags);
 
 /* Tells how many receives this EP has taken and not completed.
@@ -152,8 +152,8 @@ DAT_EXPORT DAT_RETURN DAT_API dat_ep_post_rdma_write(DAT_EP_HANDLE ep_handle,
  *
  * Does not block. Any thread. DAT 2.0, EP receive query.
  */
-DAT_EXPORT DAT_RETURN DAT_API dat_ep_recv_query(DAT_EP_HANDLE ep_handle, DAT_COUNT *nbufs_allocated,
-                                                DAT_COUNT *bufs_alloc_span);
+DAT_EXPORT DAT_RETURN DAT_API dat_ep_recv_query(DAT_EP_HANDLE ep_handle, DAT_COUNT* nbufs_allocated,
+                                                DAT_COUNT* bufs_alloc_span);
 
 /* Bounds how many receives of a shared receive queue one EP may hold.
  *

@@ -36,9 +36,9 @@ typedef struct dat_ep_attr {
   DAT_COUNT max_rdma_read_iov;                   /* 0: as max_request_iov */
   DAT_COUNT max_rdma_write_iov;                  /* 0: as max_request_iov */
   DAT_COUNT ep_transport_specific_count;         /* entries of ep_transport_specific */
-  DAT_NAMED_ATTR *ep_transport_specific;
+  DAT_NAMED_ATTR* ep_transport_specific;
   DAT_COUNT ep_provider_specific_count; /* entries of ep_provider_specific */
-  DAT_NAMED_ATTR *ep_provider_specific;
+  DAT_NAMED_ATTR* ep_provider_specific;
 } DAT_EP_ATTR;
 
 /* Life of an EP: UNCONNECTED -> a pending state -> CONNECTED -> (DISCONNECT_PENDING ->)
@@ -141,7 +141,7 @@ DAT_EXPORT DAT_RETURN DAT_API dat_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HAND
                                             DAT_EVD_HANDLE recv_evd_handle,
                                             DAT_EVD_HANDLE request_evd_handle,
                                             DAT_EVD_HANDLE connect_evd_handle,
-                                            const DAT_EP_ATTR *ep_attr, DAT_EP_HANDLE *ep_handle);
+                                            const DAT_EP_ATTR* ep_attr, DAT_EP_HANDLE* ep_handle);
 
 /* As dat_ep_create(), for an EP that takes its receives from a shared receive queue. Receives
  * can not be posted to the EP itself.
@@ -158,7 +158,7 @@ DAT_EXPORT DAT_RETURN DAT_API dat_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HAND
 DAT_EXPORT DAT_RETURN DAT_API dat_ep_create_with_srq(
     DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle, DAT_EVD_HANDLE recv_evd_handle,
     DAT_EVD_HANDLE request_evd_handle, DAT_EVD_HANDLE connect_evd_handle, DAT_SRQ_HANDLE srq_handle,
-    const DAT_EP_ATTR *ep_attr, DAT_EP_HANDLE *ep_handle);
+    const DAT_EP_ATTR* ep_attr, DAT_EP_HANDLE* ep_handle);
 
 /* Reads state, addresses, objects and attributes of an EP.
  *
@@ -170,7 +170,7 @@ DAT_EXPORT DAT_RETURN DAT_API dat_ep_create_with_srq(
  * Does not block. Any thread, any state. DAT 2.0, EP query.
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_ep_query(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK ep_param_mask,
-                                           DAT_EP_PARAM *ep_param);
+                                           DAT_EP_PARAM* ep_param);
 
 /* Changes parameters of an EP: all that the mask says, or none. The zone: in UNCONNECTED and
  * TENTATIVE_CONNECTION_PENDING; EVDs and attributes: also in RESERVED and
@@ -188,7 +188,7 @@ DAT_EXPORT DAT_RETURN DAT_API dat_ep_query(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_ep_modify(DAT_EP_HANDLE ep_handle,
                                             DAT_EP_PARAM_MASK ep_param_mask,
-                                            const DAT_EP_PARAM *ep_param);
+                                            const DAT_EP_PARAM* ep_param);
 
 /* Reads the state of an EP, and whether it has work outstanding.
  *
@@ -199,8 +199,8 @@ DAT_EXPORT DAT_RETURN DAT_API dat_ep_modify(DAT_EP_HANDLE ep_handle,
  *
  * Does not block. Any thread, any state. DAT 2.0, EP get status.
  */
-DAT_EXPORT DAT_RETURN DAT_API dat_ep_get_status(DAT_EP_HANDLE ep_handle, DAT_EP_STATE *ep_state,
-                                                DAT_BOOLEAN *recv_idle, DAT_BOOLEAN *request_idle);
+DAT_EXPORT DAT_RETURN DAT_API dat_ep_get_status(DAT_EP_HANDLE ep_handle, DAT_EP_STATE* ep_state,
+                                                DAT_BOOLEAN* recv_idle, DAT_BOOLEAN* request_idle);
 
 /* Brings a DISCONNECTED EP back to UNCONNECTED, to be used again with the same zone, EVDs and
  * attributes. Completions that were not taken may vanish. No effect in UNCONNECTED; receives

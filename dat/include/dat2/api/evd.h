@@ -72,7 +72,7 @@ typedef struct dat_evd_param {
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_evd_create(DAT_IA_HANDLE ia_handle, DAT_COUNT evd_min_qlen,
                                              DAT_CNO_HANDLE cno_handle, DAT_EVD_FLAGS evd_flags,
-                                             DAT_EVD_HANDLE *evd_handle);
+                                             DAT_EVD_HANDLE* evd_handle);
 
 /* Reads the parameters of an EVD.
  *
@@ -84,7 +84,7 @@ DAT_EXPORT DAT_RETURN DAT_API dat_evd_create(DAT_IA_HANDLE ia_handle, DAT_COUNT 
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_evd_query(DAT_EVD_HANDLE evd_handle,
                                             DAT_EVD_PARAM_MASK evd_param_mask,
-                                            DAT_EVD_PARAM *evd_param);
+                                            DAT_EVD_PARAM* evd_param);
 
 /* Gives an EVD another notification object. An event that arrives meanwhile triggers the old or
  * the new one. If events are queued the new one is triggered, so that none is missed.
@@ -138,7 +138,7 @@ DAT_EXPORT DAT_RETURN DAT_API dat_evd_resize(DAT_EVD_HANDLE evd_handle, DAT_COUN
  * CNO. DAT 2.0, EVD wait.
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout_us,
-                                           DAT_COUNT threshold, DAT_EVENT *event, DAT_COUNT *nmore);
+                                           DAT_COUNT threshold, DAT_EVENT* event, DAT_COUNT* nmore);
 
 /* Takes the oldest event without waiting. Works on an EVD that is disabled or unwaitable, too.
  *
@@ -153,7 +153,7 @@ DAT_EXPORT DAT_RETURN DAT_API dat_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOU
  * Does not block. Any thread; of events that several threads take at once the order is open.
  * DAT 2.0, EVD dequeue.
  */
-DAT_EXPORT DAT_RETURN DAT_API dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event);
+DAT_EXPORT DAT_RETURN DAT_API dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT* event);
 
 /* Puts a software event into an EVD. It counts like any other for thresholds and CNO.
  *
@@ -165,7 +165,7 @@ DAT_EXPORT DAT_RETURN DAT_API dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVE
  *
  * Does not block. Any thread, CNO agents included. DAT 2.0, EVD post software event.
  */
-DAT_EXPORT DAT_RETURN DAT_API dat_evd_post_se(DAT_EVD_HANDLE evd_handle, const DAT_EVENT *event);
+DAT_EXPORT DAT_RETURN DAT_API dat_evd_post_se(DAT_EVD_HANDLE evd_handle, const DAT_EVENT* event);
 
 /* Lets events that arrive trigger the CNO again. If events are queued the CNO is triggered at
  * once. No effect if it is enabled.

@@ -51,8 +51,8 @@ SOFTDAT_BEGIN_DECLS
  * May block: it may load a library and bring up the adapter. Any thread. DAT 2.0, IA open.
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_ia_openv(const DAT_NAME_PTR ia_name, DAT_COUNT async_evd_min_qlen,
-                                           DAT_EVD_HANDLE *async_evd_handle,
-                                           DAT_IA_HANDLE *ia_handle, DAT_UINT32 dapl_major,
+                                           DAT_EVD_HANDLE* async_evd_handle,
+                                           DAT_IA_HANDLE* ia_handle, DAT_UINT32 dapl_major,
                                            DAT_UINT32 dapl_minor, DAT_BOOLEAN thread_safety);
 
 /* Tells what the adapter and its provider can do, and which asynchronous EVD the open has.
@@ -72,10 +72,10 @@ DAT_EXPORT DAT_RETURN DAT_API dat_ia_openv(const DAT_NAME_PTR ia_name, DAT_COUNT
  * 2.0, IA query.
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_ia_query(DAT_IA_HANDLE ia_handle,
-                                           DAT_EVD_HANDLE *async_evd_handle,
-                                           DAT_IA_ATTR_MASK ia_attr_mask, DAT_IA_ATTR *ia_attr,
+                                           DAT_EVD_HANDLE* async_evd_handle,
+                                           DAT_IA_ATTR_MASK ia_attr_mask, DAT_IA_ATTR* ia_attr,
                                            DAT_PROVIDER_ATTR_MASK provider_attr_mask,
-                                           DAT_PROVIDER_ATTR *provider_attr);
+                                           DAT_PROVIDER_ATTR* provider_attr);
 
 /* Closes an open of an adapter.
  *
@@ -111,7 +111,7 @@ DAT_EXPORT DAT_RETURN DAT_API dat_set_consumer_context(DAT_HANDLE dat_handle, DA
  *
  * Does not block. Any thread. DAT 2.0, consumer context.
  */
-DAT_EXPORT DAT_RETURN DAT_API dat_get_consumer_context(DAT_HANDLE dat_handle, DAT_CONTEXT *context);
+DAT_EXPORT DAT_RETURN DAT_API dat_get_consumer_context(DAT_HANDLE dat_handle, DAT_CONTEXT* context);
 
 /* Tells which kind of object a handle names.
  *
@@ -121,7 +121,7 @@ DAT_EXPORT DAT_RETURN DAT_API dat_get_consumer_context(DAT_HANDLE dat_handle, DA
  * Does not block. Any thread. DAT 2.0, handle type.
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_get_handle_type(DAT_HANDLE dat_handle,
-                                                  DAT_HANDLE_TYPE *handle_type);
+                                                  DAT_HANDLE_TYPE* handle_type);
 
 /* One IA that can be opened. */
 typedef struct dat_provider_info {
@@ -147,8 +147,8 @@ typedef struct dat_provider_info {
  * providers.
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_registry_list_providers(DAT_COUNT max_to_return,
-                                                          DAT_COUNT *entries_returned,
-                                                          DAT_PROVIDER_INFO **dat_provider_list);
+                                                          DAT_COUNT* entries_returned,
+                                                          DAT_PROVIDER_INFO** dat_provider_list);
 
 /* Do two IA names reach the same fabric, so that one can take over from the other? */
 typedef enum dat_ha_relationship {
@@ -172,7 +172,7 @@ typedef enum dat_ha_relationship {
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_registry_providers_related(const DAT_NAME_PTR name1,
                                                              const DAT_NAME_PTR name2,
-                                                             DAT_HA_RELATIONSHIP *relation);
+                                                             DAT_HA_RELATIONSHIP* relation);
 
 /* Names of the type and the subtype in a return word.
  *
@@ -185,8 +185,8 @@ DAT_EXPORT DAT_RETURN DAT_API dat_registry_providers_related(const DAT_NAME_PTR 
  *
  * The texts are static. Needs no open adapter. Does not block. Any thread. DAT 2.0, strerror.
  */
-DAT_EXPORT DAT_RETURN DAT_API dat_strerror(DAT_RETURN value, const char **major_message,
-                                           const char **minor_message);
+DAT_EXPORT DAT_RETURN DAT_API dat_strerror(DAT_RETURN value, const char** major_message,
+                                           const char** minor_message);
 
 #ifdef DAT_EXTENSIONS
 /* The one entry of all extended operations. The macros of an extension's header call it with

@@ -64,18 +64,18 @@ typedef enum dat_ib_collective_reduce_data_op {
 
 typedef unsigned int DAT_IB_COLLECTIVE_RANK; /* number of a process in its group */
 typedef unsigned int DAT_IB_COLLECTIVE_ID;   /* names a group */
-typedef void *DAT_IB_COLLECTIVE_MEMBER;      /* address of a process, to be given to the others */
+typedef void* DAT_IB_COLLECTIVE_MEMBER;      /* address of a process, to be given to the others */
 
 /* How the processes of a group lie on hosts. */
 typedef struct dat_ib_collective_group {
   int local_size;
   int local_rank;
-  int *local_ranks;
+  int* local_ranks;
   int external_size;
   int external_rank;
-  int *external_ranks;
-  int *intranode_table;
-  int *internode_table;
+  int* external_ranks;
+  int* intranode_table;
+  int* internode_table;
   int is_comm_world;
 } DAT_IB_COLLECTIVE_GROUP;
 
@@ -89,17 +89,17 @@ SOFTDAT_END_DECLS
  * a DAT_IB_COLLECTIVE_EVENT on the EVD with the handle of the group. */
 #define dat_ib_collective_create_member(ia_handle, progress_func, member, member_size) \
   dat_extension_op((DAT_IA_HANDLE)(ia_handle), DAT_IB_COLLECTIVE_CREATE_MEMBER_OP,     \
-                   (void *)(progress_func), (DAT_IB_COLLECTIVE_MEMBER *)(member),      \
-                   (DAT_UINT32 *)(member_size))
+                   (void*)(progress_func), (DAT_IB_COLLECTIVE_MEMBER*)(member),        \
+                   (DAT_UINT32*)(member_size))
 #define dat_ib_collective_free_member(ia_handle, member)                         \
   dat_extension_op((DAT_IA_HANDLE)(ia_handle), DAT_IB_COLLECTIVE_FREE_MEMBER_OP, \
                    (DAT_IB_COLLECTIVE_MEMBER)(member))
 #define dat_ib_collective_create_group(members, group_size, self, group_id, group_info, evd, pd, \
                                        user_context)                                             \
   dat_extension_op((DAT_EVD_HANDLE)(evd), DAT_IB_COLLECTIVE_CREATE_GROUP_OP,                     \
-                   (DAT_IB_COLLECTIVE_MEMBER *)(members), (DAT_COUNT)(group_size),               \
+                   (DAT_IB_COLLECTIVE_MEMBER*)(members), (DAT_COUNT)(group_size),                \
                    (DAT_IB_COLLECTIVE_RANK)(self), (DAT_IB_COLLECTIVE_ID)(group_id),             \
-                   (DAT_IB_COLLECTIVE_GROUP *)(group_info), (DAT_PZ_HANDLE)(pd), (user_context))
+                   (DAT_IB_COLLECTIVE_GROUP*)(group_info), (DAT_PZ_HANDLE)(pd), (user_context))
 #define dat_ib_collective_free_group(coll_handle) \
   dat_extension_op((DAT_IB_COLLECTIVE_HANDLE)(coll_handle), DAT_IB_COLLECTIVE_FREE_GROUP_OP)
 #define dat_ib_collective_set_clock(coll_handle, clock_value, user_context)                 \
@@ -107,7 +107,7 @@ SOFTDAT_END_DECLS
                    (DAT_UINT64)(clock_value), (user_context))
 #define dat_ib_collective_read_clock(coll_handle, clock_value)                               \
   dat_extension_op((DAT_IB_COLLECTIVE_HANDLE)(coll_handle), DAT_IB_COLLECTIVE_READ_CLOCK_OP, \
-                   (DAT_UINT64 *)(clock_value))
+                   (DAT_UINT64*)(clock_value))
 
 /* ---- operations ---- */
 
@@ -123,7 +123,7 @@ SOFTDAT_END_DECLS
 #define dat_ib_collective_scatterv(coll_handle, sendbuf, sendsizes, displs, recvbuf, recvsize,  \
                                    root, user_context, flags)                                   \
   dat_extension_op((DAT_IB_COLLECTIVE_HANDLE)(coll_handle), DAT_IB_COLLECTIVE_SCATTERV_OP,      \
-                   (DAT_PVOID)(sendbuf), (DAT_COUNT *)(sendsizes), (DAT_COUNT *)(displs),       \
+                   (DAT_PVOID)(sendbuf), (DAT_COUNT*)(sendsizes), (DAT_COUNT*)(displs),         \
                    (DAT_PVOID)(recvbuf), (DAT_COUNT)(recvsize), (DAT_IB_COLLECTIVE_RANK)(root), \
                    (user_context), (DAT_COMPLETION_FLAGS)(flags))
 #define dat_ib_collective_gather(coll_handle, sendbuf, sendsize, recvbuf, recvsize, root, \
@@ -132,12 +132,12 @@ SOFTDAT_END_DECLS
                    (DAT_PVOID)(sendbuf), (DAT_COUNT)(sendsize), (DAT_PVOID)(recvbuf),     \
                    (DAT_COUNT)(recvsize), (DAT_IB_COLLECTIVE_RANK)(root), (user_context), \
                    (DAT_COMPLETION_FLAGS)(flags))
-#define dat_ib_collective_gatherv(coll_handle, sendbuf, sendsize, recvbuf, recvsizes, displs, \
-                                  root, user_context, flags)                                  \
-  dat_extension_op((DAT_IB_COLLECTIVE_HANDLE)(coll_handle), DAT_IB_COLLECTIVE_GATHERV_OP,     \
-                   (DAT_PVOID)(sendbuf), (DAT_COUNT)(sendsize), (DAT_PVOID)(recvbuf),         \
-                   (DAT_COUNT *)(recvsizes), (DAT_COUNT *)(displs),                           \
-                   (DAT_IB_COLLECTIVE_RANK)(root), (user_context), (DAT_COMPLETION_FLAGS)(flags))
+#define dat_ib_collective_gatherv(coll_handle, sendbuf, sendsize, recvbuf, recvsizes, displs,     \
+                                  root, user_context, flags)                                      \
+  dat_extension_op((DAT_IB_COLLECTIVE_HANDLE)(coll_handle), DAT_IB_COLLECTIVE_GATHERV_OP,         \
+                   (DAT_PVOID)(sendbuf), (DAT_COUNT)(sendsize), (DAT_PVOID)(recvbuf),             \
+                   (DAT_COUNT*)(recvsizes), (DAT_COUNT*)(displs), (DAT_IB_COLLECTIVE_RANK)(root), \
+                   (user_context), (DAT_COMPLETION_FLAGS)(flags))
 #define dat_ib_collective_allgather(coll_handle, sendbuf, sendsize, recvbuf, recvsize,      \
                                     user_context, flags)                                    \
   dat_extension_op((DAT_IB_COLLECTIVE_HANDLE)(coll_handle), DAT_IB_COLLECTIVE_ALLGATHER_OP, \
@@ -147,18 +147,18 @@ SOFTDAT_END_DECLS
                                      user_context, flags)                                        \
   dat_extension_op((DAT_IB_COLLECTIVE_HANDLE)(coll_handle), DAT_IB_COLLECTIVE_ALLGATHERV_OP,     \
                    (DAT_PVOID)(sendbuf), (DAT_COUNT)(sendsize), (DAT_PVOID)(recvbuf),            \
-                   (DAT_COUNT *)(recvsizes), (DAT_COUNT *)(displs), (user_context),              \
+                   (DAT_COUNT*)(recvsizes), (DAT_COUNT*)(displs), (user_context),                \
                    (DAT_COMPLETION_FLAGS)(flags))
 #define dat_ib_collective_alltoall(coll_handle, sendbuf, sendsize, recvbuf, recvsize,      \
                                    user_context, flags)                                    \
   dat_extension_op((DAT_IB_COLLECTIVE_HANDLE)(coll_handle), DAT_IB_COLLECTIVE_ALLTOALL_OP, \
                    (DAT_PVOID)(sendbuf), (DAT_COUNT)(sendsize), (DAT_PVOID)(recvbuf),      \
                    (DAT_COUNT)(recvsize), (user_context), (DAT_COMPLETION_FLAGS)(flags))
-#define dat_ib_collective_alltoallv(coll_handle, sendbuf, sendsizes, senddispls, recvbuf,     \
-                                    recvsizes, recvdispls, user_context, flags)               \
-  dat_extension_op((DAT_IB_COLLECTIVE_HANDLE)(coll_handle), DAT_IB_COLLECTIVE_ALLTOALLV_OP,   \
-                   (DAT_PVOID)(sendbuf), (DAT_COUNT *)(sendsizes), (DAT_COUNT *)(senddispls), \
-                   (DAT_PVOID)(recvbuf), (DAT_COUNT *)(recvsizes), (DAT_COUNT *)(recvdispls), \
+#define dat_ib_collective_alltoallv(coll_handle, sendbuf, sendsizes, senddispls, recvbuf,   \
+                                    recvsizes, recvdispls, user_context, flags)             \
+  dat_extension_op((DAT_IB_COLLECTIVE_HANDLE)(coll_handle), DAT_IB_COLLECTIVE_ALLTOALLV_OP, \
+                   (DAT_PVOID)(sendbuf), (DAT_COUNT*)(sendsizes), (DAT_COUNT*)(senddispls), \
+                   (DAT_PVOID)(recvbuf), (DAT_COUNT*)(recvsizes), (DAT_COUNT*)(recvdispls), \
                    (user_context), (DAT_COMPLETION_FLAGS)(flags))
 #define dat_ib_collective_reduce(coll_handle, sendbuf, sendsize, recvbuf, recvsize, op, type, \
                                  root, user_context, flags)                                   \
@@ -178,7 +178,7 @@ SOFTDAT_END_DECLS
                                          type, user_context, flags)                              \
   dat_extension_op((DAT_IB_COLLECTIVE_HANDLE)(coll_handle), DAT_IB_COLLECTIVE_REDUCE_SCATTER_OP, \
                    (DAT_PVOID)(sendbuf), (DAT_COUNT)(sendsize), (DAT_PVOID)(recvbuf),            \
-                   (DAT_COUNT *)(recvsizes), (DAT_IB_COLLECTIVE_REDUCE_DATA_OP)(op),             \
+                   (DAT_COUNT*)(recvsizes), (DAT_IB_COLLECTIVE_REDUCE_DATA_OP)(op),              \
                    (DAT_IB_COLLECTIVE_DATA_TYPE)(type), (user_context),                          \
                    (DAT_COMPLETION_FLAGS)(flags))
 #define dat_ib_collective_scan(coll_handle, sendbuf, sendsize, recvbuf, recvsize, op, type, \

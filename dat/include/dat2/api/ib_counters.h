@@ -162,7 +162,7 @@ SOFTDAT_END_DECLS
  * in this provider). Does not block. */
 #define dat_ib_query_counters(dat_handle, counter, counters_out, reset)                \
   dat_extension_op((DAT_HANDLE)(dat_handle), DAT_IB_QUERY_COUNTERS_OP, (int)(counter), \
-                   (DAT_UINT64 *)(counters_out), (int)(reset))
+                   (DAT_UINT64*)(counters_out), (int)(reset))
 #define dat_query_counters dat_ib_query_counters
 
 /* dat_ib_print_counters(handle, counter, reset): the same, written to the provider's log. */

@@ -29,7 +29,7 @@ typedef struct dat_pz_param {
  *
  * Does not block. Any thread. DAT 2.0, PZ create.
  */
-DAT_EXPORT DAT_RETURN DAT_API dat_pz_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE *pz_handle);
+DAT_EXPORT DAT_RETURN DAT_API dat_pz_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE* pz_handle);
 
 /* Reads the parameters of a zone.
  *
@@ -40,7 +40,7 @@ DAT_EXPORT DAT_RETURN DAT_API dat_pz_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HAND
  * Does not block. Any thread. DAT 2.0, PZ query.
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_pz_query(DAT_PZ_HANDLE pz_handle, DAT_PZ_PARAM_MASK pz_param_mask,
-                                           DAT_PZ_PARAM *pz_param);
+                                           DAT_PZ_PARAM* pz_param);
 
 /* Destroys a zone.
  *
@@ -135,8 +135,8 @@ typedef struct dat_lmr_param {
 DAT_EXPORT DAT_RETURN DAT_API dat_lmr_create(
     DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type, DAT_REGION_DESCRIPTION region_description,
     DAT_VLEN length, DAT_PZ_HANDLE pz_handle, DAT_MEM_PRIV_FLAGS privileges, DAT_VA_TYPE va_type,
-    DAT_LMR_HANDLE *lmr_handle, DAT_LMR_CONTEXT *lmr_context, DAT_RMR_CONTEXT *rmr_context,
-    DAT_VLEN *registered_size, DAT_VADDR *registered_address);
+    DAT_LMR_HANDLE* lmr_handle, DAT_LMR_CONTEXT* lmr_context, DAT_RMR_CONTEXT* rmr_context,
+    DAT_VLEN* registered_size, DAT_VADDR* registered_address);
 
 /* Reads the parameters of a region.
  *
@@ -148,7 +148,7 @@ DAT_EXPORT DAT_RETURN DAT_API dat_lmr_create(
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_lmr_query(DAT_LMR_HANDLE lmr_handle,
                                             DAT_LMR_PARAM_MASK lmr_param_mask,
-                                            DAT_LMR_PARAM *lmr_param);
+                                            DAT_LMR_PARAM* lmr_param);
 
 /* Destroys a region; its contexts are refused from now on. Transfers that still use it fail,
  * and their connection breaks.
@@ -172,7 +172,7 @@ DAT_EXPORT DAT_RETURN DAT_API dat_lmr_free(DAT_LMR_HANDLE lmr_handle);
  * Does not block. Any thread. DAT 2.0, LMR sync RDMA read.
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_lmr_sync_rdma_read(DAT_IA_HANDLE ia_handle,
-                                                     const DAT_LMR_TRIPLET *local_segments,
+                                                     const DAT_LMR_TRIPLET* local_segments,
                                                      DAT_VLEN num_segments);
 
 /* Makes what RDMA writes of the peer put there visible to the program. Otherwise as
@@ -186,7 +186,7 @@ DAT_EXPORT DAT_RETURN DAT_API dat_lmr_sync_rdma_read(DAT_IA_HANDLE ia_handle,
  * Does not block. Any thread. DAT 2.0, LMR sync RDMA write.
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_lmr_sync_rdma_write(DAT_IA_HANDLE ia_handle,
-                                                      const DAT_LMR_TRIPLET *local_segments,
+                                                      const DAT_LMR_TRIPLET* local_segments,
                                                       DAT_VLEN num_segments);
 
 /* ---- remote memory region (memory window) ---- */
@@ -222,7 +222,7 @@ typedef struct dat_rmr_param {
  *
  * Does not block. Any thread. DAT 2.0, RMR create.
  */
-DAT_EXPORT DAT_RETURN DAT_API dat_rmr_create(DAT_PZ_HANDLE pz_handle, DAT_RMR_HANDLE *rmr_handle);
+DAT_EXPORT DAT_RETURN DAT_API dat_rmr_create(DAT_PZ_HANDLE pz_handle, DAT_RMR_HANDLE* rmr_handle);
 
 /* As dat_rmr_create(), but the window is good only over the EP that it is bound on (scope EP).
  *
@@ -232,7 +232,7 @@ DAT_EXPORT DAT_RETURN DAT_API dat_rmr_create(DAT_PZ_HANDLE pz_handle, DAT_RMR_HA
  * Does not block. Any thread. DAT 2.0, RMR create for EP.
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_rmr_create_for_ep(DAT_PZ_HANDLE pz_handle,
-                                                    DAT_RMR_HANDLE *rmr_handle);
+                                                    DAT_RMR_HANDLE* rmr_handle);
 
 /* Reads the parameters of a window.
  *
@@ -244,7 +244,7 @@ DAT_EXPORT DAT_RETURN DAT_API dat_rmr_create_for_ep(DAT_PZ_HANDLE pz_handle,
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_rmr_query(DAT_RMR_HANDLE rmr_handle,
                                             DAT_RMR_PARAM_MASK rmr_param_mask,
-                                            DAT_RMR_PARAM *rmr_param);
+                                            DAT_RMR_PARAM* rmr_param);
 
 /* Posts a request that binds a window to a part of a region, or unbinds it (length 0). It takes
  * a place in the EP's request queue; its completion is a DAT_RMR_BIND_COMPLETION_EVENT on the
@@ -276,11 +276,11 @@ DAT_EXPORT DAT_RETURN DAT_API dat_rmr_query(DAT_RMR_HANDLE rmr_handle,
  * Does not block. Any thread. DAT 2.0, RMR bind.
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_rmr_bind(DAT_RMR_HANDLE rmr_handle, DAT_LMR_HANDLE lmr_handle,
-                                           const DAT_LMR_TRIPLET *lmr_triplet,
+                                           const DAT_LMR_TRIPLET* lmr_triplet,
                                            DAT_MEM_PRIV_FLAGS mem_privileges, DAT_VA_TYPE va_type,
                                            DAT_EP_HANDLE ep_handle, DAT_RMR_COOKIE user_cookie,
                                            DAT_COMPLETION_FLAGS completion_flags,
-                                           DAT_RMR_CONTEXT *rmr_context);
+                                           DAT_RMR_CONTEXT* rmr_context);
 
 /* Destroys a window; if it is bound, the peer's accesses through it are refused from now on.
  *

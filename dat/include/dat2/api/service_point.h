@@ -52,7 +52,7 @@ typedef struct dat_psp_param {
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_psp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
                                              DAT_EVD_HANDLE evd_handle, DAT_PSP_FLAGS psp_flags,
-                                             DAT_PSP_HANDLE *psp_handle);
+                                             DAT_PSP_HANDLE* psp_handle);
 
 /* As dat_psp_create(), with a free qualifier of the provider's choice.
  *
@@ -63,9 +63,9 @@ DAT_EXPORT DAT_RETURN DAT_API dat_psp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_Q
  *
  * May block for the time of a few system calls. Any thread. DAT 2.0, PSP create any.
  */
-DAT_EXPORT DAT_RETURN DAT_API dat_psp_create_any(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL *conn_qual,
+DAT_EXPORT DAT_RETURN DAT_API dat_psp_create_any(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL* conn_qual,
                                                  DAT_EVD_HANDLE evd_handle, DAT_PSP_FLAGS psp_flags,
-                                                 DAT_PSP_HANDLE *psp_handle);
+                                                 DAT_PSP_HANDLE* psp_handle);
 
 /* Reads the parameters of a public service point.
  *
@@ -77,7 +77,7 @@ DAT_EXPORT DAT_RETURN DAT_API dat_psp_create_any(DAT_IA_HANDLE ia_handle, DAT_CO
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_psp_query(DAT_PSP_HANDLE psp_handle,
                                             DAT_PSP_PARAM_MASK psp_param_mask,
-                                            DAT_PSP_PARAM *psp_param);
+                                            DAT_PSP_PARAM* psp_param);
 
 /* Ends listening and destroys the service point. Requests that came before can still be
  * answered; connections stay.
@@ -123,7 +123,7 @@ typedef struct dat_rsp_param {
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
                                              DAT_EP_HANDLE ep_handle, DAT_EVD_HANDLE evd_handle,
-                                             DAT_RSP_HANDLE *rsp_handle);
+                                             DAT_RSP_HANDLE* rsp_handle);
 
 /* Reads the parameters of a reserved service point.
  *
@@ -135,7 +135,7 @@ DAT_EXPORT DAT_RETURN DAT_API dat_rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_Q
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_rsp_query(DAT_RSP_HANDLE rsp_handle,
                                             DAT_RSP_PARAM_MASK rsp_param_mask,
-                                            DAT_RSP_PARAM *rsp_param);
+                                            DAT_RSP_PARAM* rsp_param);
 
 /* Destroys the service point, before or after its request. Before: the EP is UNCONNECTED again.
  * After: the request and the EP stay as they are.
@@ -158,7 +158,7 @@ typedef enum dat_csp_param_mask {
 
 typedef struct dat_csp_param {
   DAT_IA_HANDLE ia_handle;
-  DAT_COMM *comm;
+  DAT_COMM* comm;
   DAT_IA_ADDRESS_PTR address_ptr;
   DAT_EVD_HANDLE evd_handle;
 } DAT_CSP_PARAM;
@@ -178,9 +178,9 @@ typedef struct dat_csp_param {
  *
  * May block for the time of a few system calls. Any thread. DAT 2.0, CSP create.
  */
-DAT_EXPORT DAT_RETURN DAT_API dat_csp_create(DAT_IA_HANDLE ia_handle, DAT_COMM *comm,
+DAT_EXPORT DAT_RETURN DAT_API dat_csp_create(DAT_IA_HANDLE ia_handle, DAT_COMM* comm,
                                              DAT_IA_ADDRESS_PTR ia_address,
-                                             DAT_EVD_HANDLE evd_handle, DAT_CSP_HANDLE *csp_handle);
+                                             DAT_EVD_HANDLE evd_handle, DAT_CSP_HANDLE* csp_handle);
 
 /* Reads the parameters of a common service point.
  *
@@ -193,7 +193,7 @@ DAT_EXPORT DAT_RETURN DAT_API dat_csp_create(DAT_IA_HANDLE ia_handle, DAT_COMM *
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_csp_query(DAT_CSP_HANDLE csp_handle,
                                             DAT_CSP_PARAM_MASK csp_param_mask,
-                                            DAT_CSP_PARAM *csp_param);
+                                            DAT_CSP_PARAM* csp_param);
 
 /* Ends listening and destroys the service point. Requests that came before can still be
  * answered; connections stay.
@@ -234,7 +234,7 @@ typedef struct dat_cr_param {
  * Does not block. Any thread. DAT 2.0, CR query.
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_cr_query(DAT_CR_HANDLE cr_handle, DAT_CR_PARAM_MASK cr_param_mask,
-                                           DAT_CR_PARAM *cr_param);
+                                           DAT_CR_PARAM* cr_param);
 
 /* Accepts a request; the CR is gone. The outcome is one event on the EP's connect EVD:
  * DAT_CONNECTION_EVENT_ESTABLISHED, or DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR if the

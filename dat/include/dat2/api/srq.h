@@ -58,7 +58,7 @@ typedef struct dat_srq_param {
  * Does not block. Any thread. DAT 2.0, SRQ create.
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_srq_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
-                                             DAT_SRQ_ATTR *srq_attr, DAT_SRQ_HANDLE *srq_handle);
+                                             DAT_SRQ_ATTR* srq_attr, DAT_SRQ_HANDLE* srq_handle);
 
 /* Reads state, sizes and counts of a queue.
  *
@@ -70,7 +70,7 @@ DAT_EXPORT DAT_RETURN DAT_API dat_srq_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HAN
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_srq_query(DAT_SRQ_HANDLE srq_handle,
                                             DAT_SRQ_PARAM_MASK srq_param_mask,
-                                            DAT_SRQ_PARAM *srq_param);
+                                            DAT_SRQ_PARAM* srq_param);
 
 /* Posts memory for a message of any EP of the queue. The completion comes on that EP's receive
  * EVD with its handle; the cookie tells which receive it was. When an EP disconnects only
@@ -89,7 +89,7 @@ DAT_EXPORT DAT_RETURN DAT_API dat_srq_query(DAT_SRQ_HANDLE srq_handle,
  * Does not block. Any thread. DAT 2.0, SRQ post receive.
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_srq_post_recv(DAT_SRQ_HANDLE srq_handle, DAT_COUNT num_segments,
-                                                DAT_LMR_TRIPLET *local_iov,
+                                                DAT_LMR_TRIPLET* local_iov,
                                                 DAT_DTO_COOKIE user_cookie);
 
 /* Changes how many receives a queue holds; none is lost. A provider may leave it larger than

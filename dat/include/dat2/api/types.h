@@ -14,12 +14,12 @@ SOFTDAT_BEGIN_DECLS
 
 #define DAT_NAME_MAX_LENGTH 256 /* bytes, the terminating zero included */
 
-typedef char *DAT_NAME_PTR;
+typedef char* DAT_NAME_PTR;
 
 /* A name/value pair of text, for attributes that only some providers or transports have. */
 typedef struct dat_named_attr {
-  const char *name;
-  const char *value;
+  const char* name;
+  const char* value;
 } DAT_NAMED_ATTR;
 
 typedef enum dat_boolean { DAT_FALSE = 0x0, DAT_TRUE = 0x1 } DAT_BOOLEAN;
@@ -81,7 +81,7 @@ typedef DAT_UINT32 DAT_TIMEOUT; /* microseconds */
 
 /* ---- addresses ---- */
 
-typedef DAT_SOCK_ADDR *DAT_IA_ADDRESS_PTR; /* a struct sockaddr_in or sockaddr_in6; see sa_family */
+typedef DAT_SOCK_ADDR* DAT_IA_ADDRESS_PTR; /* a struct sockaddr_in or sockaddr_in6; see sa_family */
 typedef DAT_UINT64 DAT_CONN_QUAL;          /* names a service point on an IA; all 64 bits count */
 typedef DAT_UINT64 DAT_PORT_QUAL;          /* names an end of a connection on an IA */
 
