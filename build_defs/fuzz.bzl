@@ -7,7 +7,7 @@ def softdat_fuzz_test(name, srcs, deps = [], corpus = [], runs = 20000, size = "
     An ordinary build links build_defs/fuzz_driver.cc: the test feeds every corpus file, then
     `runs` inputs derived from them by a seeded generator (the seed is printed, and SOFTDAT_FUZZ_SEED
     sets it). With `--config=fuzz` the same target is a libFuzzer program with ASan and UBSan:
-      bazel run --config=fuzz //wire/iwarp:mpa_fuzz_test -- -max_total_time=60
+      bazel run --config=fuzz //wire/iwarp:mpa_fuzz_test -- -runs=-1 -max_total_time=60
 
     Args:
       name: the target.
@@ -17,14 +17,17 @@ def softdat_fuzz_test(name, srcs, deps = [], corpus = [], runs = 20000, size = "
       runs: derived inputs of the ordinary test.
       size: the Bazel test size.
     """
+    files = ["$(location %s)" % label for label in corpus]
+    seeds = ["-seed_inputs=" + ",".join(files)] if files else []
     native.cc_test(
         name = name,
         size = size,
         srcs = srcs,
         args = select({
-            "//build_defs:libfuzzer": ["-runs=%d" % runs],
-            "//conditions:default": ["--runs=%d" % runs],
-        }) + ["$(locations %s)" % label for label in corpus],
+            # Files as plain arguments would only be replayed.
+            "//build_defs:libfuzzer": ["-runs=%d" % runs] + seeds,
+            "//conditions:default": ["--runs=%d" % runs] + files,
+        }),
         data = corpus,
         linkstatic = True,
         tags = ["fuzz"],
