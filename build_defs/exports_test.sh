@@ -17,7 +17,7 @@ wanted=$(tr '\n' ' ' <"$script" | sed -e 's,/\*[^*]*\*/,,g' -e 's,[{};],\n&\n,g'
     scope == "global" { print $0 "@@" node }
     { last = $0 }' | LC_ALL=C sort)
 
-found=$(nm -D --defined-only --with-symbol-versions "$library" |
+found=$(nm -D --extern-only --defined-only --with-symbol-versions "$library" |
   awk '$2 != "A" { print $3 }' | LC_ALL=C sort)
 
 if [[ -z "$wanted" ]]; then

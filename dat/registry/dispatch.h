@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From a DAT call to the slot of a provider's table: handle check, call, note of a failure. For
+// objects of our own providers that is a range check, one hash probe and the call; no lock, no
+// allocation, no system call.
+#ifndef SOFTDAT_DAT_REGISTRY_DISPATCH_H_
+#define SOFTDAT_DAT_REGISTRY_DISPATCH_H_
+
+#include <dat2/dat_registry.h>
+#include <dat2/udat.h>
+
+#include "dat/registry/handle_tables.h"
+#include "dat/registry/ia_handles.h"
+#include "dat/registry/last_failure.h"
+
+namespace softdat::registry {
+
+// INVALID_HANDLE with the subtype of the kind that was expected; `call` names the DAT call.
+DAT_RETURN BadHandle(const char* call, DAT_RETURN_SUBTYPE expected, DAT_HANDLE handle);
+
+// NOT_IMPLEMENTED, for a slot that the provider left empty.
+DAT_RETURN EmptySlot(const char* call);
+
+// The table of an IA object, as a provider returned it.
+inline const DAT_PROVIDER* TableOf(DAT_HANDLE object) {
+  return *static_cast<const DAT_PROVIDER* const*>(object);
+}
+
+template <auto kSlot, typename... Args>
+inline DAT_RETURN CallSlot(const char* call, const DAT_PROVIDER* table, DAT_HANDLE object,
+                           Args... args) {
+  const auto function = table->*kSlot;
+  if (function == nullptr) [[unlikely]]
+    return EmptySlot(call);
+  return NoteResult(table, function(object, args...));
+}
+
+// A call whose first argument is an object of a provider (anything but an IA).
+template <auto kSlot, DAT_RETURN_SUBTYPE kKind, typename... Args>
+inline DAT_RETURN CallObject(const char* call, DAT_HANDLE handle, Args... args) {
+  const ProviderRef provider = g_handle_tables.Find(handle);
+  if (!provider) [[unlikely]]
+    return BadHandle(call, kKind, handle);
+  return CallSlot<kSlot>(call, provider.table, handle, args...);
+}
+
+// The same for a call that ends the object's life when it succeeds.
+template <auto kSlot, DAT_RETURN_SUBTYPE kKind, typename... Args>
+inline DAT_RETURN CallLast(const char* call, DAT_HANDLE handle, Args... args) {
+  const DAT_RETURN result = CallObject<kSlot, kKind>(call, handle, args...);
+  if (result == DAT_SUCCESS) g_handle_tables.Forget(handle);
+  return result;
+}
+
+// A call whose first argument is an IA handle, the consumer's small integer.
+template <auto kSlot, typename... Args>
+inline DAT_RETURN CallIa(const char* call, DAT_IA_HANDLE handle, Args... args) {
+  const DAT_IA_HANDLE object = g_ia_handles.Find(handle);
+  if (object == nullptr) [[unlikely]]
+    return BadHandle(call, DAT_INVALID_HANDLE_IA, handle);
+  return CallSlot<kSlot>(call, TableOf(object), object, args...);
+}
+
+// An object of any kind, IAs included.
+struct AnyObject {
+  DAT_HANDLE object = nullptr;  // nullptr: not a handle
+  ProviderRef provider;
+};
+
+inline AnyObject FindAny(DAT_HANDLE handle) {
+  if (DAT_IA_HANDLE object = g_ia_handles.Find(handle)) {
+    return {object, g_handle_tables.FindTable(reinterpret_cast<uintptr_t>(TableOf(object)))};
+  }
+  const ProviderRef provider = g_handle_tables.Find(handle);
+  return {provider ? handle : nullptr, provider};
+}
+
+// A call whose first argument is any handle.
+template <auto kSlot, typename... Args>
+inline DAT_RETURN CallAny(const char* call, DAT_HANDLE handle, Args... args) {
+  const AnyObject any = FindAny(handle);
+  if (!any.provider) [[unlikely]]
+    return BadHandle(call, DAT_INVALID_HANDLE1, handle);
+  return CallSlot<kSlot>(call, any.provider.table, any.object, args...);
+}
+
+}  // namespace softdat::registry
+
+#endif  // SOFTDAT_DAT_REGISTRY_DISPATCH_H_

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reasons of libdat2 and of providers.
+#include "dat/registry/last_failure.h"
+
+#include "dat/base/reason.h"
+#include "dat/registry/dat_return.h"
+#include "dat/registry/registry.h"
+
+namespace softdat::registry {
+
+constinit thread_local const DAT_PROVIDER* t_failed_provider
+    __attribute__((tls_model("initial-exec"))) = nullptr;
+
+DAT_RETURN Refuse(DAT_RETURN_TYPE type, DAT_RETURN_SUBTYPE subtype, std::string reason) {
+  t_failed_provider = nullptr;
+  SetReason(std::move(reason));
+  return DatError(type, subtype);
+}
+
+DAT_RETURN RefuseWithChain(DAT_RETURN_TYPE type, DAT_RETURN_SUBTYPE subtype) {
+  t_failed_provider = nullptr;
+  return DatError(type, subtype);
+}
+
+std::string ProviderReason(const ProviderExports& exports) {
+  if (exports.reason == nullptr) return "";
+  std::string text(exports.reason(nullptr, 0), '\0');
+  if (text.empty()) return text;
+  const size_t length = exports.reason(text.data(), text.size() + 1);
+  if (length < text.size()) text.resize(length);
+  return text;
+}
+
+std::string LastFailure() {
+  const DAT_PROVIDER* table = t_failed_provider;
+  if (table == nullptr) return LastReasons();
+  // The provider may be gone by now; a reference keeps it while it is asked.
+  Entry* entry = TheRegistry().AcquireByTable(table);
+  if (entry == nullptr) return "the provider that failed is no longer loaded";
+  std::string text = ProviderReason(entry->exports);
+  TheRegistry().Release(entry);
+  return text.empty() ? "the provider gives no reasons" : text;
+}
+
+}  // namespace softdat::registry

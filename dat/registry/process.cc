@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The registry of this process: made from the settings at the first call, told about fork and
+// unload.
+#include <pthread.h>
+
+#include <atomic>
+
+#include "dat/base/log.h"
+#include "dat/base/settings.h"
+#include "dat/registry/discovery.h"
+#include "dat/registry/handle_tables.h"
+#include "dat/registry/ia_handles.h"
+#include "dat/registry/registry.h"
+
+namespace softdat::registry {
+namespace {
+
+std::atomic<Registry*> g_registry{nullptr};
+
+RegistryConfig ConfigFromSettings() {
+  const ParsedSettings& parsed = GetParsedSettings();
+  RegistryConfig config;
+  config.conf.override_path = parsed.values.dat_override;
+  for (const auto& row : parsed.rows) {
+    if (row.name == "DAT_OVERRIDE") config.conf.has_override = row.from_environment;
+  }
+  // What the user names goes before what was installed.
+  config.provider_folders = SplitPath(parsed.values.provider_path);
+  for (auto& folder : FoldersBeside(&g_registry)) {
+    config.provider_folders.push_back(std::move(folder));
+  }
+  return config;
+}
+
+void BeforeFork() {
+  if (Registry* registry = g_registry.load()) registry->LockForFork();
+}
+
+void AfterForkInParent() {
+  if (Registry* registry = g_registry.load()) registry->UnlockInParent();
+}
+
+void AfterForkInChild() {
+  g_ia_handles.Clear();
+  if (Registry* registry = g_registry.load()) registry->ResetInChild();
+}
+
+Registry* MakeRegistry() {
+  StartLog();
+  auto* registry = new Registry(ConfigFromSettings());
+  g_registry.store(registry);
+  pthread_atfork(BeforeFork, AfterForkInParent, AfterForkInChild);
+  return registry;
+}
+
+// Runs when the library is unloaded or the process exits. The registry object itself stays: another
+// thread may be in a call.
+__attribute__((destructor)) void OnUnload() {
+  if (Registry* registry = g_registry.load()) registry->Shutdown();
+}
+
+}  // namespace
+
+Registry& TheRegistry() {
+  static Registry* const registry = MakeRegistry();
+  return *registry;
+}
+
+}  // namespace softdat::registry

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The registry's entries: finding, announcing, referring to them. registry_load.cc loads libraries.
+#include "dat/registry/registry.h"
+
+#include <fmt/format.h>
+#include <string.h>
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "dat/base/log.h"
+#include "dat/base/reason.h"
+#include "dat/base/setting_values.h"
+#include "dat/registry/dat_return.h"
+#include "dat/registry/discovery.h"
+
+namespace softdat::registry {
+namespace {
+
+// A discovered IA is opened as if dat.conf said "NAME u2.0 nonthreadsafe default LIB softdat.0.1 ""
+// """.
+ProviderKey DiscoveredKey(const std::string& name) { return {name, 2, 0, false}; }
+
+ProviderKey KeyOf(const DAT_PROVIDER_INFO& info) {
+  return {std::string(info.ia_name, strnlen(info.ia_name, sizeof info.ia_name)),
+          info.dapl_version_major, info.dapl_version_minor, info.is_thread_safe != DAT_FALSE};
+}
+
+DAT_RETURN_SUBTYPE SubtypeOf(KeyMismatch mismatch) {
+  switch (mismatch) {
+    case KeyMismatch::kMajor:
+      return DAT_MAJOR_NOT_FOUND;
+    case KeyMismatch::kMinor:
+      return DAT_MINOR_NOT_FOUND;
+    case KeyMismatch::kThreadSafety:
+      return DAT_THREAD_SAFETY_NOT_FOUND;
+    case KeyMismatch::kName:
+    case KeyMismatch::kNone:
+      break;
+  }
+  return DAT_NAME_NOT_REGISTERED;
+}
+
+}  // namespace
+
+Registry::Registry(RegistryConfig config) : config_(std::move(config)) {
+  const Lock lock(mutex_);
+  LoadConfLocked();
+}
+
+// Lines with the same key make one entry with several candidates (DAT 2.0 semantics 2.2).
+void Registry::LoadConfLocked() {
+  LoadedConf loaded = LoadConf(config_.conf);
+  conf_problem_ = std::move(loaded.problem);
+  for (auto& line : loaded.parsed.entries) {
+    if (!line.IsRegistered()) continue;
+    const ProviderKey key{line.ia_name, line.major, line.minor, line.thread_safe};
+    Entry* entry = FindLocked(key);
+    if (entry == nullptr) {
+      entries_.push_back(std::make_unique<Entry>());
+      entry = entries_.back().get();
+      entry->key = key;
+    }
+    entry->candidates.push_back({std::move(line.library), std::move(line.ia_params)});
+  }
+}
+
+Entry* Registry::FindLocked(const ProviderKey& key) {
+  for (const auto& entry : entries_) {
+    if (entry->key == key) return entry.get();
+  }
+  return nullptr;
+}
+
+void Registry::EraseLocked(const Entry* entry) {
+  entries_.erase(std::remove_if(entries_.begin(), entries_.end(),
+                                [entry](const auto& each) { return each.get() == entry; }),
+                 entries_.end());
+}
+
+DAT_RETURN Registry::Add(const DAT_PROVIDER* table, const DAT_PROVIDER_INFO* info) {
+  if (table == nullptr) return Refuse(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1, "no provider table");
+  if (info == nullptr) return Refuse(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2, "no provider info");
+  const ProviderKey key = KeyOf(*info);
+  if (key.name.empty() || key.name.size() >= sizeof info->ia_name) {
+    return Refuse(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2, "the IA name is empty or too long");
+  }
+  // The table belongs to a library, loaded by us or by the program; that library's other exports
+  // tell whether it is one of ours. ia_open_func is there in every provider, the table may be on
+  // the heap.
+  ProviderExports exports;
+  softdat_handle_arena arena{};
+  auto owner = ProviderLibrary::OfAddress(reinterpret_cast<const void*>(table->ia_open_func));
+  if (owner.ok()) exports = owner.value().exports();
+  if (exports.handle_arena != nullptr) {
+    if (const softdat_handle_arena* reported = exports.handle_arena()) arena = *reported;
+  }
+  DAT_RETURN result = DAT_SUCCESS;
+  {
+    const Lock lock(mutex_);
+    Entry* entry = FindLocked(key);
+    if (entry != nullptr && entry->table != nullptr) {
+      result = Refuse(DAT_PROVIDER_ALREADY_REGISTERED, DAT_NO_SUBTYPE,
+                      fmt::format("{} is registered already", DescribeKey(key)));
+    } else {
+      const bool is_new = entry == nullptr;
+      if (is_new) {
+        entries_.push_back(std::make_unique<Entry>());
+        entry = entries_.back().get();
+        entry->key = key;
+      }
+      result = RegisterTableLocked(entry, table, exports, arena);
+      if (result == DAT_SUCCESS && entry->state == Entry::State::kIdle) {
+        entry->state = Entry::State::kReady;
+      }
+      if (result != DAT_SUCCESS && is_new) EraseLocked(entry);
+    }
+  }
+  SOFTDAT_LOG_AREA(Debug, DynamicRegistry, "add {}: {:#x}", DescribeKey(key), result);
+  return result;
+}
+
+DAT_RETURN Registry::Remove(const DAT_PROVIDER* table, const DAT_PROVIDER_INFO* info) {
+  if (table == nullptr) return Refuse(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1, "no provider table");
+  if (info == nullptr) return Refuse(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2, "no provider info");
+  const ProviderKey key = KeyOf(*info);
+  const Lock lock(mutex_);
+  Entry* entry = FindLocked(key);
+  if (entry == nullptr || entry->table != table) {
+    return Refuse(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED,
+                  fmt::format("{} is not registered with this table", DescribeKey(key)));
+  }
+  if (entry->state == Entry::State::kReady && entry->references > 0) {
+    return Refuse(DAT_PROVIDER_IN_USE, DAT_NO_SUBTYPE,
+                  fmt::format("{} IAs of {} are open", entry->references, DescribeKey(key)));
+  }
+  UnregisterTableLocked(entry);
+  if (entry->state == Entry::State::kReady && !entry->library.is_open()) {
+    entry->state = Entry::State::kIdle;
+    if (entry->candidates.empty()) EraseLocked(entry);
+  }
+  SOFTDAT_LOG_AREA(Debug, DynamicRegistry, "remove {}", DescribeKey(key));
+  return DAT_SUCCESS;
+}
+
+std::optional<size_t> Registry::MatchLocked(const ProviderKey& request, KeyMismatch* mismatch) {
+  std::vector<ProviderKey> keys;
+  keys.reserve(entries_.size());
+  for (const auto& entry : entries_) keys.push_back(entry->key);
+  const KeyMatch match = FindKey(keys, request);
+  *mismatch = match.mismatch;
+  if (match.mismatch != KeyMismatch::kNone) return std::nullopt;
+  return match.index;
+}
+
+DAT_RETURN Registry::Acquire(const ProviderKey& request, Entry** entry) {
+  Lock lock(mutex_);
+  bool looked_into_folders = false;
+  for (;;) {
+    if (shut_down_) {
+      return Refuse(DAT_INVALID_STATE, DAT_NO_SUBTYPE, "the registry is shut down");
+    }
+    KeyMismatch mismatch = KeyMismatch::kNone;
+    const auto index = MatchLocked(request, &mismatch);
+    if (index) {
+      bool again = false;
+      const DAT_RETURN result = TakeLocked(&lock, *index, request, entry, &again);
+      if (!again) return result;
+      continue;
+    }
+    // An unreadable DAT_OVERRIDE leaves the static registry empty (DAT 2.0 semantics 2.2): no other
+    // source of names takes its place.
+    if (mismatch == KeyMismatch::kName && !looked_into_folders && conf_problem_.ok()) {
+      lock.unlock();
+      AddDiscovered(request.name);
+      lock.lock();
+      looked_into_folders = true;
+      continue;
+    }
+    lock.unlock();
+    return NotFound(request, mismatch);
+  }
+}
+
+// One step of Acquire() on a matching entry. *again: something changed meanwhile, match anew.
+DAT_RETURN Registry::TakeLocked(Lock* lock, size_t index, const ProviderKey& request, Entry** entry,
+                                bool* again) {
+  Entry* found = entries_[index].get();
+  if (found->state == Entry::State::kReady) {
+    if (std::exchange(found->inherited, false)) {
+      const DAT_RETURN result =
+          RegisterTableLocked(found, found->table, found->exports, found->arena);
+      if (result != DAT_SUCCESS) return result;
+    }
+    ++found->references;
+    *entry = found;
+    return DAT_SUCCESS;
+  }
+  if (found->state != Entry::State::kIdle) {
+    if (found->worker == std::this_thread::get_id()) {
+      return Refuse(DAT_INVALID_STATE, DAT_NO_SUBTYPE,
+                    fmt::format("{} is opened from within its provider's init or fini",
+                                Printable(request.name)));
+    }
+    changed_.wait(*lock);
+    *again = true;
+    return DAT_SUCCESS;
+  }
+  found->state = Entry::State::kLoading;
+  found->worker = std::this_thread::get_id();
+  ++found->references;
+  lock->unlock();
+  const bool loaded = Load(found);
+  lock->lock();
+  found->state = loaded ? Entry::State::kReady : Entry::State::kIdle;
+  found->worker = std::thread::id();
+  *entry = found;
+  if (!loaded) {
+    if (--found->references == 0 && found->discovered) EraseLocked(found);
+    *entry = nullptr;
+  }
+  changed_.notify_all();
+  if (loaded) return DAT_SUCCESS;
+  AddReason(fmt::format("no library of {} can be used", DescribeKey(request)));
+  return RefuseWithChain(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED);
+}
+
+// Adds an entry for a name that a provider in the folders offers. The entry stays without a
+// reference until Acquire() takes one; when another thread was faster, its entry is used.
+bool Registry::AddDiscovered(const std::string& ia_name) {
+  for (auto& ia : DiscoverIas(config_.provider_folders)) {
+    if (ia.name != ia_name) continue;
+    const Lock lock(mutex_);
+    const ProviderKey key = DiscoveredKey(ia_name);
+    if (FindLocked(key) != nullptr) return true;
+    entries_.push_back(std::make_unique<Entry>());
+    entries_.back()->key = key;
+    entries_.back()->discovered = true;
+    entries_.back()->candidates.push_back({std::move(ia.library), ""});
+    return true;
+  }
+  return false;
+}
+
+DAT_RETURN Registry::NotFound(const ProviderKey& request, KeyMismatch mismatch) {
+  std::string known;
+  for (const auto& key : List()) {
+    if (!known.empty()) known += ", ";
+    known += mismatch == KeyMismatch::kName ? Printable(key.name) : DescribeKey(key);
+  }
+  SetReason(fmt::format("the registry has: {}", known.empty() ? "nothing" : known));
+  if (!conf_problem_.ok()) AddReason(std::string(conf_problem_.reason()));
+  AddReason(mismatch == KeyMismatch::kName
+                ? fmt::format("no IA is called {}", Printable(request.name))
+                : fmt::format("no entry fits {}", DescribeKey(request)));
+  return RefuseWithChain(DAT_PROVIDER_NOT_FOUND, SubtypeOf(mismatch));
+}
+
+Entry* Registry::AcquireByTable(const DAT_PROVIDER* table) {
+  const Lock lock(mutex_);
+  for (const auto& entry : entries_) {
+    if (table != nullptr && entry->table == table && entry->state == Entry::State::kReady &&
+        !entry->inherited) {
+      ++entry->references;
+      return entry.get();
+    }
+  }
+  return nullptr;
+}
+
+void Registry::KeepForExtension(Entry* entry) {
+  const Lock lock(mutex_);
+  ++entry->extension_references;
+}
+
+void Registry::ReleaseExtension(const DAT_PROVIDER* table) {
+  Entry* found = nullptr;
+  {
+    const Lock lock(mutex_);
+    for (const auto& entry : entries_) {
+      if (entry->table != table || entry->extension_references == 0) continue;
+      // Several names may share a table; the one that the table bears goes first.
+      const bool same_name = table->device_name != nullptr && entry->key.name == table->device_name;
+      if (found == nullptr || same_name) found = entry.get();
+    }
+    if (found == nullptr) return;
+    --found->extension_references;
+  }
+  Release(found);
+}
+
+std::vector<ProviderKey> Registry::List() {
+  std::vector<ProviderKey> keys;
+  bool look_into_folders = false;
+  {
+    const Lock lock(mutex_);
+    for (const auto& entry : entries_) {
+      if (!entry->discovered) keys.push_back(entry->key);
+    }
+    look_into_folders = conf_problem_.ok() && !shut_down_;
+  }
+  if (!look_into_folders) return keys;
+  const size_t named = keys.size();
+  for (const auto& ia : DiscoverIas(config_.provider_folders)) {
+    const bool known = std::any_of(keys.begin(), keys.begin() + static_cast<ptrdiff_t>(named),
+                                   [&ia](const auto& key) { return key.name == ia.name; });
+    if (!known) keys.push_back(DiscoveredKey(ia.name));
+  }
+  return keys;
+}
+
+bool Registry::Knows(const std::string& ia_name) {
+  const auto keys = List();
+  return std::any_of(keys.begin(), keys.end(),
+                     [&ia_name](const auto& key) { return key.name == ia_name; });
+}
+
+void Registry::Shutdown() {
+  const Lock lock(mutex_);
+  shut_down_ = true;
+  // Providers that are still in use belong to running threads, and at exit their own destructors
+  // have run already: nothing of theirs is touched.
+  entries_.erase(std::remove_if(entries_.begin(), entries_.end(),
+                                [](const auto& entry) {
+                                  return entry->state == Entry::State::kIdle &&
+                                         entry->references == 0;
+                                }),
+                 entries_.end());
+  changed_.notify_all();
+}
+
+}  // namespace softdat::registry

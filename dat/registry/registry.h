@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The registry: which IAs there are, and the life of the libraries behind them.
+//
+// Entries come from dat.conf, from programs and providers that announce themselves, and, for names
+// that neither has, from the providers in the search folders. An entry's library is loaded by the
+// first Acquire() and unloaded by the last Release().
+//
+// Concurrency: thread-safe. mutex_ protects all members; it is never held while a provider or the
+// dynamic loader runs, so those may call back.
+#ifndef SOFTDAT_DAT_REGISTRY_REGISTRY_H_
+#define SOFTDAT_DAT_REGISTRY_REGISTRY_H_
+
+#include <dat2/dat_registry.h>
+#include <dat2/udat.h>
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "dat/registry/conf_file.h"
+#include "dat/registry/provider_key.h"
+#include "dat/registry/provider_library.h"
+
+namespace softdat::registry {
+
+struct RegistryConfig {
+  ConfSource conf;
+  std::vector<std::string> provider_folders;  // where to look for IAs that nothing else names
+};
+
+// A library that may provide an IA.
+struct Candidate {
+  std::string library;
+  std::string ia_params;
+};
+
+// One key of the registry. Only the registry touches its members; holders of a reference may read
+// key and table, which do not change while they hold it.
+struct Entry {
+  enum class State : uint8_t { kIdle, kLoading, kReady, kUnloading };
+
+  ProviderKey key;
+  std::vector<Candidate> candidates;  // in file order; empty if a program announced it
+  bool discovered = false;            // found in a folder; vanishes with the last reference
+  State state = State::kIdle;
+  int references = 0;
+  int extension_references = 0;  // those of them that open-type extended operations left
+  std::thread::id worker;        // who is loading or unloading
+  const DAT_PROVIDER* table = nullptr;
+  ProviderExports exports;       // of the library that holds the table
+  softdat_handle_arena arena{};  // base nullptr for a foreign provider
+  // In a forked child: not opened there yet, so its table is not valid; and never to be unloaded
+  // there, because what fini would stop or join did not survive the fork.
+  bool inherited = false;
+  bool keep_loaded = false;
+  ProviderLibrary library;  // open if this registry loaded it
+};
+
+class Registry {
+ public:
+  explicit Registry(RegistryConfig config);
+
+  // dat_registry_add_provider and dat_registry_remove_provider (DAT 2.0 semantics 2.1).
+  DAT_RETURN Add(const DAT_PROVIDER* table, const DAT_PROVIDER_INFO* info);
+  DAT_RETURN Remove(const DAT_PROVIDER* table, const DAT_PROVIDER_INFO* info);
+
+  // Finds the entry for a request, loads its library if need be, and takes a reference. Failures:
+  // PROVIDER_NOT_FOUND with its subtypes, INVALID_STATE after Shutdown() and for a provider that
+  // opens its own IA from within its init or fini; the reason chain says more.
+  DAT_RETURN Acquire(const ProviderKey& request, Entry** entry);
+  void Release(Entry* entry);
+
+  // A reference to the entry of a table that is registered now; nullptr if it is not.
+  Entry* AcquireByTable(const DAT_PROVIDER* table);
+
+  // A reference from Acquire() that an open-type extended operation leaves behind, and its end: the
+  // close-type operation only has the table. Without such a reference, nothing happens.
+  void KeepForExtension(Entry* entry);
+  void ReleaseExtension(const DAT_PROVIDER* table);
+
+  // Every key: static and announced ones in order, then those found in the folders.
+  std::vector<ProviderKey> List();
+
+  // Is an entry with this IA name known? Looks into the folders, too.
+  bool Knows(const std::string& ia_name);
+
+  // After it, every Acquire() fails. Called when the library is unloaded; twice is fine.
+  void Shutdown();
+
+  // Around fork(): the child must not inherit a mutex that some other thread holds.
+  void LockForFork() { mutex_.lock(); }
+  void UnlockInParent() { mutex_.unlock(); }
+  void ResetInChild();
+
+ private:
+  using Lock = std::unique_lock<std::mutex>;
+
+  void LoadConfLocked();
+  Entry* FindLocked(const ProviderKey& key);
+  std::optional<size_t> MatchLocked(const ProviderKey& request, KeyMismatch* mismatch);
+  DAT_RETURN TakeLocked(Lock* lock, size_t index, const ProviderKey& request, Entry** entry,
+                        bool* again);
+  bool AddDiscovered(const std::string& ia_name);
+  DAT_RETURN NotFound(const ProviderKey& request, KeyMismatch mismatch);
+  bool Load(Entry* entry);
+  bool LoadCandidate(Entry* entry, const Candidate& candidate);
+  void Unload(Entry* entry, ProviderLibrary* library);
+  DAT_RETURN RegisterTableLocked(Entry* entry, const DAT_PROVIDER* table,
+                                 const ProviderExports& exports, softdat_handle_arena arena);
+  void UnregisterTableLocked(Entry* entry);
+  bool PurgeLocked(const ProviderLibrary& library);
+  void CountForeignLocked();
+  void EraseLocked(const Entry* entry);
+
+  const RegistryConfig config_;
+  std::mutex mutex_;
+  std::condition_variable changed_;  // some entry left kLoading or kUnloading
+  bool shut_down_ = false;
+  Status conf_problem_;                          // DAT_OVERRIDE could not be read
+  std::vector<std::unique_ptr<Entry>> entries_;  // keys are unique
+};
+
+// The registry of this process, made from the settings at the first call; never destroyed.
+Registry& TheRegistry();
+
+}  // namespace softdat::registry
+
+#endif  // SOFTDAT_DAT_REGISTRY_REGISTRY_H_
