@@ -32,7 +32,12 @@ DAT_RETURN Resolve(DAT_MEM_TYPE type, const DAT_REGION_DESCRIPTION& description,
       return DAT_SUCCESS;
     }
     case DAT_MEM_TYPE_SHARED_VIRTUAL:
-      return Error(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE, "shared-virtual memory is not offered");
+      if (description.for_shared_memory.shared_memory_id == nullptr) {
+        return BadArgument(3, "shared memory without a cookie");
+      }
+      p->address = description.for_shared_memory.virtual_address;
+      p->length = length;
+      return DAT_SUCCESS;
     default:
       return BadArgument(2);
   }

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "dat/base/settings.h"
 #include "dat/engine/dat_error.h"
 #include "dat/engine/ia.h"
 
@@ -15,6 +16,13 @@ DAT_RETURN Lmr::Create(Ia* ia, Pz* pz, const Parameters& parameters, Lmr** out) 
   lmr->pz_ = Use<Pz>(pz);
   if (!lmr->pz_) return BadHandle(DAT_INVALID_HANDLE_PZ);
 
+  if (parameters.type == DAT_MEM_TYPE_SHARED_VIRTUAL) {
+    auto claim = SharedMemoryClaim::Make(GetSettings().shared_lmr_folder,
+                                         *parameters.description.for_shared_memory.shared_memory_id,
+                                         parameters.address, parameters.length);
+    if (!claim.ok()) return Fail(claim.status(), Subject::kMemory);
+    lmr->claim_ = claim.Take();
+  }
   transport::RegionParameters region;
   region.address = parameters.address;
   region.length = parameters.length;
@@ -42,6 +50,7 @@ DAT_RETURN Lmr::Free() {
 
 void Lmr::Teardown() {
   region_.reset();
+  claim_.reset();
   pz_.Reset();
 }
 

@@ -7,6 +7,7 @@
 
 #include "dat/engine/object.h"
 #include "dat/engine/pz.h"
+#include "dat/engine/shared_memory.h"
 #include "dat/transport/transport.h"
 
 namespace softdat::engine {
@@ -40,6 +41,7 @@ class Lmr final : public Object {
 
   const Parameters parameters_;
   Use<Pz> pz_;
+  std::unique_ptr<SharedMemoryClaim> claim_;  // DAT_MEM_TYPE_SHARED_VIRTUAL only
   std::unique_ptr<transport::MemoryRegion> region_;
 };
 

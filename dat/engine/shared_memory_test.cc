@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Shared registrations: who may join which, and what a death leaves behind.
+#include "dat/engine/shared_memory.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+
+namespace softdat::engine {
+namespace {
+
+constexpr size_t kLength = 3 * 4096;
+using Cookie = std::array<char, DAT_LMR_COOKIE_SIZE>;
+
+class SharedMemoryTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ =
+        std::string(std::getenv("TEST_TMPDIR") != nullptr ? std::getenv("TEST_TMPDIR") : "/tmp") +
+        "/shared_lmr_" + std::to_string(getpid());
+    shared_ = Map(MAP_SHARED);
+    other_ = Map(MAP_SHARED);
+    private_ = Map(MAP_PRIVATE);
+    cookie_.fill('c');
+  }
+  void TearDown() override {
+    for (void* p : {shared_, other_, private_}) munmap(p, kLength);
+    std::filesystem::remove_all(folder_);
+  }
+
+  static void* Map(int kind) {
+    void* p = mmap(nullptr, kLength, PROT_READ | PROT_WRITE, kind | MAP_ANONYMOUS, -1, 0);
+    return p == MAP_FAILED ? nullptr : p;
+  }
+  auto Claim(void* p, uint64_t length) {
+    return SharedMemoryClaim::Make(folder_, cookie_, p, length);
+  }
+  size_t Entries() {
+    const auto files = std::filesystem::directory_iterator(folder_);
+    return static_cast<size_t>(std::distance(begin(files), end(files)));
+  }
+
+  std::string folder_;
+  void* shared_ = nullptr;
+  void* other_ = nullptr;
+  void* private_ = nullptr;
+  Cookie cookie_{};
+};
+
+TEST_F(SharedMemoryTest, PrivateOrMissingMemoryIsRefused) {
+  EXPECT_EQ(Claim(private_, kLength).status().code(), Code::kInvalidState);
+  EXPECT_EQ(Claim(nullptr, 4096).status().code(), Code::kInvalidState);
+}
+
+TEST_F(SharedMemoryTest, TheSameMemoryJoinsAndTheLastOneRemovesTheEntry) {
+  auto first = Claim(shared_, kLength);
+  ASSERT_TRUE(first.ok()) << first.status().reason();
+  auto second = Claim(shared_, kLength);
+  ASSERT_TRUE(second.ok()) << second.status().reason();
+  first.value().reset();
+  EXPECT_EQ(Entries(), 1u);
+  second.value().reset();
+  EXPECT_EQ(Entries(), 0u);
+}
+
+TEST_F(SharedMemoryTest, ACookieNamesOneMemory) {
+  const auto first = Claim(shared_, kLength);
+  ASSERT_TRUE(first.ok());
+  EXPECT_EQ(Claim(other_, kLength).status().code(), Code::kInvalidState);
+  EXPECT_EQ(Claim(static_cast<char*>(shared_) + 4096, 4096).status().code(), Code::kInvalidState);
+}
+
+TEST_F(SharedMemoryTest, AllBytesOfTheCookieCount) {
+  const auto first = Claim(shared_, kLength);
+  ASSERT_TRUE(first.ok());
+  cookie_ = Cookie{};  // a text comparison would stop at the first byte
+  cookie_[39] = 1;
+  const auto second = Claim(other_, kLength);
+  EXPECT_TRUE(second.ok());
+  cookie_[39] = 2;
+  EXPECT_TRUE(Claim(shared_, kLength).ok());
+  EXPECT_EQ(Entries(), 2u) << "the third one is gone again";
+}
+
+// The child creates the registration and is killed by itself, without any clean-up.
+TEST_F(SharedMemoryTest, SurvivesItsCreatorAndForgetsTheDead) {
+  int ready[2];
+  ASSERT_EQ(pipe(ready), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    auto claim = Claim(shared_, kLength);
+    const char ok = claim.ok() ? 'y' : 'n';
+    [[maybe_unused]] const ssize_t n = write(ready[1], &ok, 1);
+    pause();
+    _exit(0);
+  }
+  char ok = 0;
+  ASSERT_EQ(read(ready[0], &ok, 1), 1);
+  ASSERT_EQ(ok, 'y');
+  EXPECT_EQ(Claim(other_, kLength).status().code(), Code::kInvalidState);
+  auto joined = Claim(shared_, kLength);
+  ASSERT_TRUE(joined.ok());
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  EXPECT_EQ(Claim(other_, kLength).status().code(), Code::kInvalidState) << "held by the survivor";
+  joined.value().reset();
+  EXPECT_TRUE(Claim(other_, kLength).ok()) << "nobody holds it any more";
+  close(ready[0]);
+  close(ready[1]);
+}
+
+TEST_F(SharedMemoryTest, AnEntryOfTheDeadIsTakenOver) {
+  const pid_t child = fork();
+  if (child == 0) {
+    auto claim = Claim(shared_, kLength);
+    _exit(claim.ok() ? (kill(getpid(), SIGKILL), 1) : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(Entries(), 1u);
+  EXPECT_TRUE(Claim(other_, kLength).ok());
+}
+
+}  // namespace
+}  // namespace softdat::engine
