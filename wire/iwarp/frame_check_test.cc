@@ -186,6 +186,7 @@ TEST(FrameCheckTest, ReadResponse) {
   EXPECT_EQ(CheckReadResponse(Tagged(7, 1000, true), 49, expect), kTermTaggedBounds);
   EXPECT_EQ(CheckReadResponse(Tagged(7, 1000, false), 50, expect), kTermTaggedBounds);
   EXPECT_EQ(CheckReadResponse(Tagged(7, 1000, true), 51, expect), kTermTaggedBounds);
+  EXPECT_EQ(CheckReadResponse(Tagged(7, 1000, false), 51, expect), kTermTaggedBounds);
   EXPECT_TRUE(CheckReadResponse(Tagged(0, 0, true), 0, {}).ok());  // the RTR's response
 }
 
