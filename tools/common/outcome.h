@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What became of a step of a tool: nothing to say, or a message and the exit status it calls for.
+#ifndef SOFTDAT_TOOLS_COMMON_OUTCOME_H_
+#define SOFTDAT_TOOLS_COMMON_OUTCOME_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "tools/common/exit_codes.h"
+
+namespace softdat::tools {
+
+// Success costs no allocation, so that it may be returned on the data path.
+class [[nodiscard]] Outcome {
+ public:
+  Outcome() = default;
+
+  static Outcome Fail(ExitCode exit_code, std::string message) {
+    Outcome outcome;
+    outcome.failure_ = std::make_unique<Failure>(Failure{exit_code, std::move(message)});
+    return outcome;
+  }
+  static Outcome Fail(std::string message) { return Fail(kExitFailed, std::move(message)); }
+
+  bool ok() const { return failure_ == nullptr; }
+  ExitCode exit_code() const { return ok() ? kExitOk : failure_->exit_code; }
+  std::string message() const { return ok() ? "" : failure_->message; }  // may have several lines
+
+ private:
+  struct Failure {
+    ExitCode exit_code;
+    std::string message;
+  };
+  std::unique_ptr<Failure> failure_;
+};
+
+}  // namespace softdat::tools
+
+// Leaves the calling function with the outcome of `expression` if it failed.
+#define SOFTDAT_TRY(expression)                                                      \
+  do {                                                                               \
+    if (::softdat::tools::Outcome tried_outcome = (expression); !tried_outcome.ok()) \
+      return tried_outcome;                                                          \
+  } while (false)
+
+#endif  // SOFTDAT_TOOLS_COMMON_OUTCOME_H_

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Text for people: lines, tables, sizes. Pure.
+#ifndef SOFTDAT_TOOLS_COMMON_TEXT_H_
+#define SOFTDAT_TOOLS_COMMON_TEXT_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace softdat::tools {
+
+// Lines without their newlines; an empty last line does not count.
+std::vector<std::string> SplitLines(std::string_view text);
+
+// Breaks at blanks so that no line is longer than `width` unless one word is.
+std::vector<std::string> WrapText(std::string_view text, size_t width);
+
+// "64 B", "4 KiB", "1 MiB"; a size that is no whole number of the unit stays in bytes.
+std::string FormatSize(uint64_t bytes);
+
+// Rows in columns that are as wide as their widest cell, two blanks apart. Short rows are filled
+// up with empty cells. No blanks at the ends of lines; ends with a newline.
+class Table {
+ public:
+  enum class Align : uint8_t { kLeft, kRight };
+
+  explicit Table(std::vector<std::string> header, std::vector<Align> align = {});
+
+  void AddRow(std::vector<std::string> row);
+  std::string Render() const;
+
+ private:
+  std::vector<Align> align_;                    // by column; left beyond its end
+  std::vector<std::vector<std::string>> rows_;  // the header first
+};
+
+}  // namespace softdat::tools
+
+#endif  // SOFTDAT_TOOLS_COMMON_TEXT_H_
