@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPA start-up without I/O, both roles (RFC 5044 §7.1, RFC 6581). The driver moves bytes and keeps time:
+// MPA start-up without I/O, both roles (RFC 5044 §7.1, RFC 6581). The driver moves bytes and keeps
+// time:
 //
 //   while (hs.bytes_wanted() > 0 && n = recv(fd, buf, hs.bytes_wanted())) hs.OnReceived(buf, n);
 //   while (!hs.output().empty() && n = send(fd, hs.output())) hs.OnSent(n);
 //
-// Reads never go past the frame: what follows belongs to the stream. A responder answers only when it is
-// told to (Accept, Reject, Refuse), and an initiator sends nothing behind its Request.
+// Reads never go past the frame: what follows belongs to the stream. A responder answers only when
+// it is told to (Accept, Reject, Refuse), and an initiator sends nothing behind its Request.
 //
-// Private header. A connection qualifier above 65535 does not fit a TCP port. Then, and only then, the
-// initiator puts 16 bytes before the consumer's private data:
+// Private header. A connection qualifier above 65535 does not fit a TCP port. Then, and only then,
+// the initiator puts 16 bytes before the consumer's private data:
 //   0  8  magic  53 44 41 54 43 51 01 bf  ("SDATCQ", version 1, a byte that is no text)
 //   8  8  the whole qualifier, big-endian
-// A responder that finds the magic takes the header away and compares the qualifier; one that listens on
-// such a qualifier refuses a request without it. A refusal by the back end itself (as opposed to the
-// consumer's reject) is a reject Reply whose private data are 16 bytes: magic 53 44 41 54 4e 50 01 bf
+// A responder that finds the magic takes the header away and compares the qualifier; one that
+// listens on such a qualifier refuses a request without it. A refusal by the back end itself (as
+// opposed to the consumer's reject) is a reject Reply whose private data are 16 bytes: magic 53 44
+// 41 54 4e 50 01 bf
 // ("SDATNP"), then a reason number, big-endian.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_IWARP_MPA_HANDSHAKE_H_
 #define SOFTDAT_PROVIDER_SOFTNET_IWARP_MPA_HANDSHAKE_H_
@@ -24,6 +26,7 @@
 #include <string>
 
 #include "wire/iwarp/mpa.h"
+#include "wire/iwarp/terminate_code.h"
 
 namespace softdat::softnet {
 
@@ -47,44 +50,53 @@ enum class Rtr : uint8_t { kNone, kSend, kWrite, kRead };
 struct MpaAgreement {
   bool crc = false;
   uint8_t revision = iwarp::kMpaRevision2;
-  Rtr rtr = Rtr::kNone;      // the initiator's first FPDU; kNone: client-server
-  uint16_t ird = 0;          // reads and atomics that the peer may have outstanding here
-  uint16_t ord = 0;          // reads and atomics that may be outstanding towards the peer
+  Rtr rtr = Rtr::kNone;  // the initiator's first FPDU; kNone: client-server
+  uint16_t ird = 0;      // reads and atomics that the peer may have outstanding here
+  uint16_t ord = 0;      // reads and atomics that may be outstanding towards the peer
 };
 
 enum class MpaState : uint8_t {
-  kExchange,       // bytes are wanted or waiting to be sent
-  kRequest,        // responder: a request is complete and waits for Accept, Reject or Refuse
-  kEstablished,    // agreed, and the own frame is sent: FPDUs follow
-  kRejected,       // initiator: the peer's consumer said no; responder: own refusal is sent
-  kFailed,         // `failure` says why
+  kExchange,     // bytes are wanted or waiting to be sent
+  kRequest,      // responder: a request is complete and waits for Accept, Reject or Refuse
+  kEstablished,  // agreed, and the own frame is sent: FPDUs follow
+  kRejected,     // initiator: the peer's consumer said no; responder: own refusal is sent
+  kFailed,       // `failure` says why
 };
 
-// Why a start-up failed. `peer_is_us` etc. are not errors of the program but of the other end.
+// Why a start-up failed.
 enum class MpaFailure : uint8_t {
   kNone,
-  kNotMpa,           // bytes that are no start-up frame of the right kind
-  kFrame,            // an MPA frame that cannot be right (lengths, revision)
-  kMarkers,          // the peer insists on markers
-  kCrc,              // CRC policies do not fit
-  kDepth,            // the responder wants more reads than we can serve (Terminate 2/0/6 is in output())
-  kRtr,              // no common ready-to-receive message
-  kQualifier,        // responder: the qualifier in the private header is not the one listened on
-  kRefusedByBackend, // initiator: the peer's back end refused (nobody listens there, backlog full, ...)
-  kClosed,           // the peer closed or reset before the start-up was complete
+  kNotMpa,     // bytes that are no start-up frame of the right kind
+  kFrame,      // an MPA frame that cannot be right (lengths, revision)
+  kMarkers,    // the peer insists on markers
+  kCrc,        // CRC policies do not fit
+  kDepth,      // the responder wants more reads than we can serve (Terminate 2/0/6 is in output())
+  kRtr,        // no common ready-to-receive message
+  kQualifier,  // responder: the qualifier in the private header is not the one listened on
+  kRefusedByBackend,  // initiator: the peer's back end refused (nobody listens there, backlog full)
+  kClosed,            // the peer closed or reset before the start-up was complete
 };
 
 // Reasons of Refuse, carried on the wire.
-enum class RefuseReason : uint64_t { kUnspecified = 0, kNoListener = 1, kBacklog = 2, kIncompatible = 3 };
+enum class RefuseReason : uint64_t {
+  kUnspecified = 0,
+  kNoListener = 1,
+  kBacklog = 2,
+  kIncompatible = 3
+};
+
+// A fixed text for logs and reasons.
+const char* RefuseReasonText(RefuseReason reason);
 
 // Common to both roles.
 struct MpaConfig {
   CrcPolicy crc = CrcPolicy::kAuto;
-  uint8_t revision = iwarp::kMpaRevision2;  // initiator: to offer (1 or 2); responder: highest to accept
-  uint32_t max_read_in = 0;                 // values above the 14 bits are cut to kMpaMaxDepth
+  uint8_t revision =
+      iwarp::kMpaRevision2;  // initiator: to offer (1 or 2); responder: highest to accept
+  uint32_t max_read_in = 0;  // values above the 14 bits are cut to kMpaMaxDepth
   uint32_t max_read_out = 0;
-  uint64_t conn_qual = 0;                   // aimed at, or listened on
-  bool peer_to_peer = true;                 // initiator: offer the peer-to-peer model (RTR write, read)
+  uint64_t conn_qual = 0;    // aimed at, or listened on
+  bool peer_to_peer = true;  // initiator: offer the peer-to-peer model (RTR write, read)
 };
 
 // What both roles share: one frame in, one frame out.
@@ -103,13 +115,15 @@ class MpaHandshake {
   void OnClosed(const std::string& why);
 
   // What is to be sent now. Still to be sent in kRejected and kFailed, before closing.
-  std::span<const uint8_t> output() const { return {out_.data() + out_sent_, out_size_ - out_sent_}; }
+  std::span<const uint8_t> output() const {
+    return {out_.data() + out_sent_, out_size_ - out_sent_};
+  }
   void OnSent(size_t size);
 
   // Valid in kEstablished (initiator) and after Accept (responder).
   const MpaAgreement& agreement() const { return agreement_; }
-  // The peer's consumer data, header taken away: in kRequest (responder), kEstablished and kRejected
-  // (initiator). Lives as long as this object.
+  // The peer's consumer data, header taken away: in kRequest (responder), kEstablished and
+  // kRejected (initiator). Lives as long as this object.
   std::span<const uint8_t> peer_private_data() const { return peer_data_; }
 
  protected:
@@ -118,6 +132,8 @@ class MpaHandshake {
   virtual void OnFrame(const iwarp::MpaStart& frame) = 0;
   void Fail(MpaFailure failure, std::string reason);
   bool Emit(const iwarp::MpaStart& frame);
+  void EmitRaw(std::span<const uint8_t> bytes);
+  bool got_bytes() const { return in_size_ > 0; }
 
   MpaConfig config_;
   MpaState state_ = MpaState::kExchange;
@@ -138,33 +154,31 @@ class MpaHandshake {
 
 class MpaInitiator final : public MpaHandshake {
  public:
-  // The Request is in output() at once. kFailed when `private_data` is longer than kMaxConsumerPrivateData
-  // (callers check first).
+  // The Request is in output() at once. kFailed when `private_data` is longer than
+  // kMaxConsumerPrivateData (callers check first).
   MpaInitiator(const MpaConfig& config, std::span<const uint8_t> private_data);
 
-  // kFailed before any byte of a Reply came, on a revision 2 Request: the peer may know only revision 1
-  // and have dropped us. Connect once more with config.revision = 1.
-  bool retry_with_revision1() const { return retry_with_revision1_; }
+  // kFailed before any byte of a Reply came, on a revision 2 Request: the peer may know only
+  // revision 1 and have dropped us. Connect once more with config.revision = 1.
+  bool retry_with_revision1() const;
 
  private:
   void OnFrame(const iwarp::MpaStart& frame) override;
   bool Settle(const iwarp::MpaStart& frame);
-  friend class MpaHandshake;
-
-  bool retry_with_revision1_ = false;
+  void FailWithTerminate(MpaFailure failure, iwarp::TerminateCode code, std::string reason);
 };
 
 class MpaResponder final : public MpaHandshake {
  public:
   explicit MpaResponder(const MpaConfig& config);
 
-  // Each once, in kRequest. `max_read_in`, `max_read_out`: of the queue pair that accepts. False, and
-  // nothing changed, when the private data are too long.
+  // Each once, in kRequest. `max_read_in`, `max_read_out`: of the queue pair that accepts. False,
+  // and nothing changed, when the private data are too long.
   bool Accept(uint32_t max_read_in, uint32_t max_read_out, std::span<const uint8_t> private_data);
   // The consumer's reject; the peer reports PEER_REJECTED with the data.
   bool Reject(std::span<const uint8_t> private_data);
-  // The back end's own refusal; the peer reports NON_PEER_REJECTED. Also used internally for requests
-  // that do not suit (markers, CRC policy, qualifier): those never reach kRequest.
+  // The back end's own refusal; the peer reports NON_PEER_REJECTED. Also used internally for
+  // requests that do not suit (markers, CRC policy, qualifier): those never reach kRequest.
   void Refuse(RefuseReason reason);
 
   // The qualifier that the peer aimed at: from the private header, or the listener's own.

@@ -1,52 +1,61 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One iWARP connection after its start-up: MPA framing, DDP placement and RDMAP operations for a queue
-// pair, without I/O. No socket, clock, thread or random source inside; bytes, posts and events go in,
-// buffers to fill, bytes to send, completions and actions come out.
+// One iWARP connection after its start-up: MPA framing, DDP placement and RDMAP operations for a
+// queue pair, without I/O. No socket, clock, thread or random source inside; bytes, posts and
+// events go in, buffers to fill, bytes to send, completions and actions come out.
 //
 // The caller holds the queue pair's lock around every call. A driver's turn looks like this:
 //
-//   lock; code = s.PostSend(request);                                     // or PostReceive, Disconnect
-//   for (;;) { b = s.TransmitVector(iov, 64, 1 << 20); if (b.count == 0) break;
+//   lock; code = s.PostSend(request);                                     // or PostReceive,
+//   Disconnect for (;;) { b = s.TransmitVector(iov, 64, 1 << 20); if (b.count == 0) break;
 //              n = sendmsg(iov, b.count); s.OnTransmitted(max(n, 0)); if (n < b.bytes) break; }
 //   a = s.TakeActions(); unlock; act on a
 //
-//   lock; c = s.ReceiveVector(iov, 16); if (c > 0) { n = recvmsg(iov, c); s.OnReceived(max(n, 0)); }
-//         n == 0: s.OnPeerFin(); error: s.OnPeerReset(text); then transmit as above (responses), actions
+//   lock; c = s.ReceiveVector(iov, 16); if (c > 0) { n = recvmsg(iov, c); s.OnReceived(max(n, 0));
+//   }
+//         n == 0: s.OnPeerFin(); error: s.OnPeerReset(text); then transmit as above (responses),
+//         actions
 //
-// Between ReceiveVector and OnReceived, and between TransmitVector and OnTransmitted, memory regions are
-// pinned: nothing but the one non-blocking system call belongs there, and no thread cancellation. Each
-// ReceiveVector and TransmitVector that returned buffers must be followed by its On... call, with 0 if
-// nothing moved.
+// Between ReceiveVector and OnReceived, and between TransmitVector and OnTransmitted, memory
+// regions are pinned: nothing but the one non-blocking system call belongs there, and no thread
+// cancellation. Each ReceiveVector and TransmitVector that returned buffers must be followed by its
+// On... call, with 0 if nothing moved.
 //
-// Data path costs: no allocation, no virtual call, no system call. Payloads below kInlinePayload are copied
-// behind their header and leave as one buffer with their neighbours; longer ones leave from the consumer's
-// memory. Arriving payloads of a page or more go straight to their destination; smaller ones are read many
-// at a time and copied once. With CRC an FPDU is checked whole before any of it touches registered memory.
+// Data path costs: no allocation, no virtual call, no system call. Payloads below kInlinePayload
+// are copied behind their header and leave as one buffer with their neighbours; longer ones leave
+// from the consumer's memory. Arriving payloads of a page or more go straight to their destination;
+// smaller ones are read many at a time and copied once. With CRC an FPDU is checked whole before
+// any of it touches registered memory.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_IWARP_STREAM_H_
 #define SOFTDAT_PROVIDER_SOFTNET_IWARP_STREAM_H_
 
 #include <sys/uio.h>
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "dat/transport/transport.h"
 #include "provider_softnet/iwarp/mpa_handshake.h"
 #include "provider_softnet/memory/memory_table.h"
 #include "provider_softnet/queue/completion_ring.h"
 #include "provider_softnet/queue/work_queue.h"
+#include "wire/iwarp/ddp.h"
+#include "wire/iwarp/frame_check.h"
+#include "wire/iwarp/rdmap.h"
+#include "wire/iwarp/terminate.h"
 #include "wire/iwarp/terminate_code.h"
 
 namespace softdat::softnet {
 
 struct StreamConfig {
   // The queue pair. All pointers are borrowed and outlive the stream.
-  void* context = nullptr;                     // goes into completions
+  void* context = nullptr;  // goes into completions
   MemoryTable* memory = nullptr;
   SendQueue* send_queue = nullptr;
-  ReceiveQueue* receive_queue = nullptr;       // one of these two
+  ReceiveQueue* receive_queue = nullptr;  // one of these two
   SharedReceiveQueue* shared_receives = nullptr;
   CompletionRing* send_completions = nullptr;  // null: dropped
   CompletionRing* receive_completions = nullptr;
@@ -56,14 +65,14 @@ struct StreamConfig {
   // The connection.
   bool initiator = false;
   MpaAgreement agreement;
-  size_t mulpdu = 1460;              // largest DDP segment to send: iwarp::Mulpdu(EMSS, false)
+  size_t mulpdu = 1460;  // largest DDP segment to send: iwarp::Mulpdu(EMSS, false)
 
   // Policy.
-  bool extensions = true;            // RFC 7306 operations may be sent (immediate data, atomics)
-  bool short_reads = false;          // a read moves min(remote, local) instead of failing with kLength
-  uint64_t rnr_timeout_us = 0;       // wait for a receive that long, then Terminate 1/2/2; 0: no limit
-  uint64_t fin_grace_us = 1000000;   // the peer closed while data wait for a receive: wait that long
-  size_t staging_size = 80 * 1024;   // receive buffer; at least kMinStaging
+  bool extensions = true;       // RFC 7306 operations may be sent (immediate data, atomics)
+  bool short_reads = false;     // a read moves min(remote, local) instead of failing with kLength
+  uint64_t rnr_timeout_us = 0;  // wait for a receive that long, then Terminate 1/2/2; 0: no limit
+  uint64_t fin_grace_us = 1000000;  // the peer closed while data wait for a receive: wait that long
+  size_t staging_size = 80 * 1024;  // receive buffer; at least kMinStaging
 };
 
 inline constexpr size_t kInlinePayload = 512;
@@ -72,26 +81,26 @@ inline constexpr size_t kMinStaging = 72 * 1024;
 
 // Bits of TakeActions().
 enum : uint32_t {
-  kActTransmit = 1u << 0,            // TransmitVector has something (or a bind to carry out)
-  kActNotifySend = 1u << 1,          // send_completions->Notify(), without locks
-  kActNotifyReceive = 1u << 2,       // receive_completions->Notify()
-  kActSharedLimit = 1u << 3,         // the SRQ fell below its limit: SharedReceiveSink::OnLimit
-  kActEstablished = 1u << 4,         // the first FPDU of the peer arrived (once)
-  kActStalled = 1u << 5,             // stalled() became true: no receive is posted. With an SRQ: register as
-                                     // a waiter, then call OnReceivePosted() once more
-  kActResumed = 1u << 6,             // stalled() became false: reading goes on
-  kActTimer = 1u << 7,               // timer() changed: start it, or stop the one running
-  kActEnded = 1u << 8,               // the connection is over and end() valid; all flushes are in the rings
-  kActCloseWrite = 1u << 9,          // all that had to be sent is sent: shutdown(SHUT_WR), then drain and
-                                     // discard input until the peer's FIN or a bounded wait, then close
-  kActAbort = 1u << 10,              // close with RST; nothing more to send
+  kActTransmit = 1u << 0,       // TransmitVector has something (or a bind to carry out)
+  kActNotifySend = 1u << 1,     // send_completions->Notify(), without locks
+  kActNotifyReceive = 1u << 2,  // receive_completions->Notify()
+  kActSharedLimit = 1u << 3,    // the SRQ fell below its limit: SharedReceiveSink::OnLimit
+  kActEstablished = 1u << 4,    // the first FPDU of the peer arrived (once)
+  kActStalled = 1u << 5,  // stalled() became true: no receive is posted. With an SRQ: register as
+                          // a waiter, then call OnReceivePosted() once more
+  kActResumed = 1u << 6,  // stalled() became false: reading goes on
+  kActTimer = 1u << 7,    // timer() changed: start it, or stop the one running
+  kActEnded = 1u << 8,    // the connection is over and end() valid; all flushes are in the rings
+  kActCloseWrite = 1u << 9,  // all that had to be sent is sent: shutdown(SHUT_WR), then drain and
+                             // discard input until the peer's FIN or a bounded wait, then close
+  kActAbort = 1u << 10,      // close with RST; nothing more to send
 };
 
 // How the connection ended.
 struct StreamEnd {
   transport::EndReason reason = transport::EndReason::kDisconnected;
-  std::string why;                   // one sentence for log and reason chain
-  bool by_peer = false;              // the peer closed, terminated or vanished first
+  std::string why;       // one sentence for log and reason chain
+  bool by_peer = false;  // the peer closed, terminated or vanished first
   // The Terminate sent or received, for logs and counters; kAccept when there was none.
   iwarp::TerminateCode terminate = iwarp::kAccept;
 };
@@ -106,12 +115,14 @@ struct StreamTimer {
 struct StreamCounters {
   uint64_t fpdus_sent = 0, fpdus_received = 0;
   uint64_t bytes_sent = 0, bytes_received = 0;
-  uint64_t bytes_copied_in = 0;      // payload that went through the staging buffer
-  uint64_t bytes_direct_in = 0;      // payload received straight into its destination
-  uint64_t bytes_inlined = 0;        // payload copied behind its header on the way out
-  uint64_t stalls = 0;               // times that no receive was posted
+  uint64_t bytes_copied_in = 0;  // payload that went through the staging buffer
+  uint64_t bytes_direct_in = 0;  // payload received straight into its destination
+  uint64_t bytes_inlined = 0;    // payload copied behind its header on the way out
+  uint64_t stalls = 0;           // times that no receive was posted
   uint64_t remote_accesses_refused = 0;
 };
+
+class IovWriter;
 
 class Stream {
  public:
@@ -122,23 +133,26 @@ class Stream {
 
   // ---- posts (contract: transport::QueuePair) ----
 
-  // kQueueFull; kInvalidArgument (too many segments); kProtection, kPrivileges, kOutOfBounds for local
-  // segments and binds; kLength (semantics 10.1); kNoResources for reads when none may be outstanding;
-  // kNotSupported for RFC 7306 operations that are switched off; kInvalidState while draining. After the
-  // end it succeeds without any check and completes as flushed. A failed post leaves nothing behind.
+  // kQueueFull; kInvalidArgument (too many segments); kProtection, kPrivileges, kOutOfBounds for
+  // local segments and binds; kLength (semantics 10.1); kNoResources for reads when none may be
+  // outstanding; kNotSupported for RFC 7306 operations that are switched off; kInvalidState while
+  // draining. After the end it succeeds without any check and completes as flushed. A failed post
+  // leaves nothing behind.
   Code PostSend(const transport::SendRequest& request);
   // Into receive_queue. Resumes a stalled stream; after the end it is flushed at once.
   Code PostReceive(const transport::ReceiveRequest& request);
   // A shared receive was posted: resumes a stalled stream. Harmless at any time.
   void OnReceivePosted();
-  // Graceful: posted sends complete, own responses leave, then kActEnded and kActCloseWrite. Abrupt:
-  // flushes everything now. A no-op after the end; abrupt overtakes a graceful one that still drains.
+  // Graceful: posted sends complete, own responses leave, then kActEnded and kActCloseWrite.
+  // Abrupt: flushes everything now. A no-op after the end; abrupt overtakes a graceful one that
+  // still drains.
   void Disconnect(transport::DisconnectMode mode);
 
   // ---- receive side ----
 
-  // Where the next bytes go: fills up to `max` (at least 4) entries and returns how many; 0 while nothing is
-  // to be read (stalled, ended).
+  // Where the next bytes go: fills up to `max` (at least 4) entries and returns how many; 0 while
+  // nothing is to be read (stalled, ended). It may end the connection: a destination can have been
+  // deregistered.
   size_t ReceiveVector(iovec* iov, size_t max);
   // `size` bytes are there. Places them, pushes completions, queues responses.
   void OnReceived(size_t size);
@@ -157,8 +171,9 @@ class Stream {
     size_t count = 0;  // iovec entries
     size_t bytes = 0;
   };
-  // Gathers what can be sent now: at most `max_iov` (at least 4) entries and about `max_bytes` bytes
-  // (more only to finish one buffer). Carries out binds on its way; an empty batch may have completed work.
+  // Gathers what can be sent now: at most `max_iov` (at least 4) entries and about `max_bytes`
+  // bytes (more only to finish one buffer). Carries out binds on its way; an empty batch may have
+  // completed work.
   Batch TransmitVector(iovec* iov, size_t max_iov, size_t max_bytes);
   // The first `size` bytes of the batch were taken by TCP. The rest is offered again.
   void OnTransmitted(size_t size);
@@ -182,17 +197,238 @@ class Stream {
     kEnded,     // flushed; at most a Terminate or the rest of an FPDU is still to be sent
   };
 
+  // An FPDU that was gathered and is not wholly sent yet.
+  struct TxFpdu {
+    uint32_t head = 0;  // arena offset of length field, DDP header and copied payload
+    uint32_t head_size = 0;
+    uint32_t payload = 0;       // bytes that leave from the consumer's memory, behind the head
+    uint32_t trailer_size = 0;  // pad and CRC, in the arena behind the head
+    uint32_t sent = 0;          // bytes of all this that TCP took
+    enum class Source : uint8_t { kArena, kSend, kResponse } source = Source::kArena;
+    bool ends_work = false;      // its last byte completes the send at `position`
+    bool ends_response = false;  // its last byte frees the oldest response
+    uint64_t position = 0;       // kSend: in the send queue
+    uint32_t segment = 0;        // kSend: where the payload begins in the work's segments
+    uint32_t segment_offset = 0;
+    uint32_t key = 0;  // kResponse: where the payload begins
+    uint64_t offset = 0;
+    uint32_t size() const { return head_size + payload + trailer_size; }
+  };
+
+  // A read or atomic request of the peer, until its response is sent.
+  struct Response {
+    iwarp::ReadRequest read;  // as asked
+    uint32_t msn = 0;         // of the request
+    uint32_t gathered = 0;    // bytes
+    bool atomic = false;
+    iwarp::AtomicResponse answer;
+  };
+
+  // An own read or atomic request that was sent and is not answered.
+  struct PendingRead {
+    uint64_t position = 0;    // in the send queue; kNoWork: the RTR
+    iwarp::ReadRequest read;  // as asked
+    uint32_t placed = 0;      // bytes
+    bool atomic = false;
+    uint32_t request_id = 0;
+  };
+
+  // Where the payload of the segment being received goes.
+  struct RxCursor {
+    uint64_t offset = 0;   // tagged: next TO
+    uint32_t segment = 0;  // send: next segment of the receive and offset in it
+    uint32_t segment_offset = 0;
+  };
+
+  // Where in a payload the next piece to send lies.
+  struct TxCursor {
+    uint32_t segment = 0;
+    uint32_t segment_offset = 0;
+    size_t done = 0;  // bytes
+  };
+
+  enum class RxPhase : uint8_t { kHeader, kPayload, kTrailer };
+  enum class Verdict : uint8_t { kGo, kWait, kStop };
+  enum class Emitted : uint8_t { kAll, kNoRoom, kLost };
+  enum class Turn : uint8_t { kNone, kSend, kResponse };
+
+  // Which work a failure belongs to.
+  struct Blame {
+    static Blame Nobody() { return {}; }
+    static Blame Send(uint64_t position, transport::WorkStatus status) {
+      return {true, false, position, status};
+    }
+    static Blame Receive(transport::WorkStatus status) { return {false, true, 0, status}; }
+    bool send = false;
+    bool receive = false;  // the receive that the current message took
+    uint64_t position = 0;
+    transport::WorkStatus status = transport::WorkStatus::kSuccess;
+  };
+
+  static constexpr uint64_t kNoWork = ~uint64_t{0};
+  static constexpr uint32_t kTxRing = 128;
+  static constexpr size_t kTxPins = 64;
+  static constexpr size_t kRxPins = 16;
+
+  // stream_post.cc
+  Code FillWork(const transport::SendRequest& request, SendWork* work, Segment* segments) const;
+  Code FillTransfer(const transport::SendRequest& request, SendWork* work, Segment* segments) const;
+  Code FillBind(const transport::SendRequest& request, SendWork* work) const;
+
+  // stream_receive.cc
+  void Process();
+  bool ProcessHeader();
+  bool ProcessPayload();
+  bool NeedBytes(size_t total);
+  void MakeRoom(size_t wanted);
+  void Stall();
+
+  // stream_segment.cc
+  static bool IsFixedForm(const iwarp::DdpHeader& h) {
+    return !h.tagged && !iwarp::IsSend(h.opcode);
+  }
+  Verdict StartSegment(size_t ulpdu);
+  Verdict StartWrite(size_t payload);
+  Verdict StartReadResponse(size_t payload);
+  Verdict StartSend(size_t payload);
+  Verdict TakeReceive();
+  Verdict TakeFixed(ByteSpan payload);
+  bool CheckFirstFpdu(size_t payload);
+  void FinishSegment();
+  void FinishSend();
+  void TakeImmediate(ByteSpan payload);
+  void CompleteReceive(transport::Op op, uint64_t length, uint32_t key, bool solicited);
+
+  // stream_place.cc
+  bool NextPiece(RxCursor* cursor, size_t want, AccessRequest* request) const;
+  void RefusePlacement(AccessError error);
+  bool Place(const uint8_t* data, size_t size);
+
+  // stream_reads.cc: requests of the peer, and answers to own ones
+  void TakeReadRequest(ByteSpan payload);
+  void TakeAtomicRequest(ByteSpan payload);
+  AccessError ExecuteAtomic(const iwarp::AtomicRequest& request, uint64_t* original);
+  bool RoomForResponse();
+  void TakeAtomicResponse(ByteSpan payload);
+  void FinishOldestRead();
+
+  // stream_transmit.cc
+  bool CanGather() const;
+  bool SendBlocked() const;
+  void NextTxPiece(const TxFpdu& fpdu, TxCursor* cursor, size_t want, AccessRequest* request) const;
+  Emitted AcquireTx(const AccessRequest& request, uint8_t** address, AccessError* error);
+  void ReleaseTxPins();
+  Emitted EmitPayload(const TxFpdu& fpdu, size_t skip, IovWriter* out, AccessError* error);
+  Emitted Emit(const TxFpdu& fpdu, IovWriter* out, AccessError* error);
+  bool EmitAt(uint32_t position, IovWriter* out);
+  void GatherAndEmit(IovWriter* out, size_t max_bytes);
+  void LoseFpdu(AccessError error);
+  void CompleteSends();
+  void PushSend(const SendWork& work, transport::WorkStatus status);
+  void MaybeDrained();
+
+  // stream_gather.cc
+  TxFpdu* NewFpdu();
+  void CommitFpdu(TxFpdu* fpdu, size_t ulpdu, uint32_t crc_state);
+  void CommitCopied(TxFpdu* fpdu);
+  bool Gather(bool alone);
+  bool GatherRtr();
+  bool GatherResponse(bool alone);
+  bool GatherSend(bool alone);
+  void EndOfWork(TxFpdu* fpdu, bool completes);
+  bool FillData(TxFpdu* fpdu, size_t payload, bool alone, uint32_t* crc_state);
+  bool GatherData(SendWork* work, bool alone);
+  bool GatherImmediate(SendWork* work);
+  bool GatherRead(SendWork* work);
+  bool GatherAtomic(SendWork* work);
+
+  // stream_refuse.cc
+  bool CarryOutBind(SendWork* work, bool alone);
+  void RefuseSend(AccessError error);
+  void RefuseResponse(AccessError error);
+
+  // stream_finish.cc
+  void Finish(transport::EndReason reason, std::string why, bool by_peer, Blame blame);
+  void Break(iwarp::TerminateCode code, ByteSpan ulpdu, size_t ulpdu_size, Blame blame,
+             const std::string& what);
+  void BreakSegment(iwarp::TerminateCode code, Blame blame, const std::string& what);
+  void KeepLastWords();
+  void FlushSends(Blame blame);
+  void FlushReceivesOf(Blame blame);
+  void Abort(const std::string& why, Blame blame);
+  void SetTimer(uint64_t delay_us);
+  void StopTimer();
+
+  // stream_terminate.cc
+  void TakeTerminate(ByteSpan payload);
+  Blame BlameFor(const iwarp::Terminate& terminate) const;
+
+  void PushReceive(const transport::Completion& completion);
+  uint32_t ReceiveDomain() const;
+
+  const StreamConfig config_;
+  const size_t mulpdu_;
   Phase phase_ = Phase::kOpen;
-  bool stalled_ = false;
+  uint32_t actions_ = 0;
   StreamTimer timer_;
+  uint32_t last_timer_ = 0;
   StreamEnd end_;
   StreamCounters counters_;
+
+  // Receive side.
+  std::unique_ptr<uint8_t[]> staging_;
+  size_t begin_ = 0, end_of_staging_ = 0;  // unparsed bytes in staging_
+  size_t needed_ = 0;         // bytes that the frame at begin_ must have before it is looked at
+  size_t read_ahead_ = 4096;  // how much to read into staging_, adapted to the traffic
+  size_t staging_offered_ = 0, direct_offered_ = 0;
+  bool segment_was_large_ = false;  // since the last read
+  Pin rx_pins_[kRxPins];
+  size_t rx_pin_count_ = 0;
+  RxPhase rx_phase_ = RxPhase::kHeader;
+  iwarp::DdpHeader rx_header_;
+  size_t rx_ulpdu_ = 0, rx_payload_size_ = 0, rx_payload_left_ = 0, rx_trailer_left_ = 0;
+  RxCursor rx_cursor_;  // tagged: of this segment; send: see rx_receive_cursor_
+  RxCursor rx_receive_cursor_;
+  ReceiveWork* rx_receive_ = nullptr;  // taken by the message on QN 0
+  std::array<iwarp::UntaggedSequence, iwarp::kQnCount> rx_queues_;
+  bool first_fpdu_seen_ = false;
+  bool stalled_ = false;
+  bool peer_closing_ = false;  // FIN known although data are left
+  bool fin_read_ = false;      // FIN read: nothing comes behind what is staged
+
+  // Transmit side.
+  std::unique_ptr<uint8_t[]> arena_;  // heads and trailers; starts anew when nothing is unsent
+  size_t arena_size_ = 0, arena_used_ = 0;
+  std::array<TxFpdu, kTxRing> tx_ring_;
+  uint32_t tx_front_ = 0, tx_back_ = 0;  // free-running
+  Pin tx_pins_[kTxPins];
+  size_t tx_pin_count_ = 0;
+  size_t tx_offered_ = 0;
+  bool rtr_due_ = false;
+  Turn turn_ = Turn::kNone;     // whose message is being gathered
+  bool response_next_ = false;  // fairness between messages
+  uint64_t send_next_ = 0;      // work being gathered, or the next to be
+  uint64_t send_offset_ = 0;    // its bytes gathered so far
+  uint32_t send_segment_ = 0, send_segment_offset_ = 0;
+  bool send_data_done_ = false;  // write with immediate: the data part is gathered
+  uint32_t send_msn_ = iwarp::kFirstMsn, read_msn_ = iwarp::kFirstMsn;
+  uint32_t atomic_response_msn_ = iwarp::kFirstMsn;
+  uint32_t next_request_id_ = 1;
+  std::unique_ptr<Response[]> responses_;  // at least ird + 1
+  uint32_t response_mask_ = 0;             // ring of a power of two
+  uint32_t response_front_ = 0, response_gather_ = 0, response_back_ = 0;
+  std::unique_ptr<PendingRead[]> pending_;  // at least ord + 1
+  uint32_t pending_mask_ = 0;
+  uint32_t pending_front_ = 0, pending_back_ = 0;
+  std::vector<uint8_t> last_words_;  // after the end: rest of an FPDU, Terminate
+  size_t last_words_sent_ = 0;
 };
 
 // ---- without a stream: a queue pair that is not connected ----
 
 // Judges local segments: key, domain, rights, bounds. kOk, kProtection, kPrivileges, kOutOfBounds.
-Code CheckLocalSegments(const MemoryTable& memory, uint32_t pd, Access access,
+// `qp` may be 0 except for window sinks.
+Code CheckLocalSegments(const MemoryTable& memory, uint32_t pd, uint32_t qp, Access access,
                         std::span<const Segment> segments);
 // Completes every posted receive as flushed. Returns true when ring->Notify() is due.
 bool FlushReceives(ReceiveQueue* queue, CompletionRing* ring, void* context);

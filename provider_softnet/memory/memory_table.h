@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Every key (STag) of one adapter, and the one place where an access to memory is judged: local and
 // remote, over either wire. A region or window is named by a key of 24 index bits and 8 key bits
-// (RFC 5040 §5.2); the index finds a slot in O(1) without a lock, the key bits change on every reuse.
+// (RFC 5040 §5.2); the index finds a slot in O(1) without a lock, the key bits change on every
+// reuse.
 //
-// Deregistration and placement. Work that is merely queued does not hold memory: it is judged anew when
-// its bytes move, and fails then (semantics 7.2). Only the copy or system call itself is covered, by a
-// Pin. Deregister, Bind, Unbind and Invalidate make the old key invalid first and then wait until no pin
-// is left, so after they return nothing touches the memory through that key.
-//   Rule for holders of a pin: no blocking call, and no call into this table except Check and Acquire.
+// Deregistration and placement. Work that is merely queued does not hold memory: it is judged anew
+// when its bytes move, and fails then (semantics 7.2). Only the copy or system call itself is
+// covered, by a Pin. Deregister, Bind, Unbind and Invalidate make the old key invalid first and
+// then wait until no pin is left, so after they return nothing touches the memory through that key.
+//   Rule for holders of a pin: no blocking call, and no call into this table except Check and
+//   Acquire.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_MEMORY_MEMORY_TABLE_H_
 #define SOFTDAT_PROVIDER_SOFTNET_MEMORY_MEMORY_TABLE_H_
 
@@ -57,16 +59,17 @@ const char* AccessErrorText(AccessError error);
 // One access to be judged.
 struct AccessRequest {
   uint32_t key = 0;
-  uint32_t pd = 0;        // protection domain of the queue pair (or of the SRQ, for its receives)
-  uint32_t qp = 0;        // queue pair id; matters only for windows of scope EP
+  uint32_t pd = 0;  // protection domain of the queue pair (or of the SRQ, for its receives)
+  uint32_t qp = 0;  // queue pair id; matters only for windows of scope EP
   Access kind = Access::kLocalRead;
-  uint64_t offset = 0;    // triplet address / tagged offset: a virtual address, or zero-based
-  uint64_t length = 0;    // 0 is judged like any other length; callers skip empty accesses
+  uint64_t offset = 0;  // triplet address / tagged offset: a virtual address, or zero-based
+  uint64_t length = 0;  // 0 is judged like any other length; callers skip empty accesses
 };
 
 class MemoryTable;
 
-// The right to touch memory until released. Movable; one atomic decrement to release (two for a window).
+// The right to touch memory until released. Movable; one atomic decrement to release (two for a
+// window).
 class Pin {
  public:
   Pin() = default;
@@ -80,8 +83,8 @@ class Pin {
   bool held() const { return first_ != nullptr; }
   uint8_t* address() const { return address_; }  // of the first byte asked for
 
-  // Whether this pin already covers another access: same key, pd, qp and kind, inside the same bounds.
-  // Then *address is where it lies. Saves atomics when many segments share one region.
+  // Whether this pin already covers another access: same key, pd, qp and kind, inside the same
+  // bounds. Then *address is where it lies. Saves atomics when many segments share one region.
   bool Covers(const AccessRequest& request, uint8_t** address) const;
 
  private:
@@ -90,9 +93,9 @@ class Pin {
   std::atomic<uint64_t>* second_ = nullptr;  // for a window: state word of its region
   uint8_t* address_ = nullptr;
   AccessRequest request_{};
-  uint64_t start_ = 0;    // first valid offset behind the key
-  uint64_t length_ = 0;   // bytes behind the key
-  uint64_t delta_ = 0;    // address minus offset
+  uint64_t start_ = 0;   // first valid offset behind the key
+  uint64_t length_ = 0;  // bytes behind the key
+  uint64_t delta_ = 0;   // address minus offset
 };
 
 class MemoryTable {
@@ -112,8 +115,8 @@ class MemoryTable {
   // (the caller checked). `privileges`: kPriv bits, others are ignored.
   uint32_t RegisterRegion(void* address, uint64_t length, uint32_t privileges, bool zero_based,
                           uint32_t pd);
-  // Returns when nothing can touch the memory through `key` any more, windows on it included. False if
-  // `key` is not a live region.
+  // Returns when nothing can touch the memory through `key` any more, windows on it included. False
+  // if `key` is not a live region.
   bool DeregisterRegion(uint32_t key);
 
   // Returns a key whose index names the window (its current key bits are not live), 0 when full.
@@ -125,11 +128,12 @@ class MemoryTable {
   uint32_t NextWindowKey(uint32_t window);
 
   struct BindRequest {
-    uint32_t key = 0;         // from NextWindowKey
-    uint32_t region = 0;      // key of the region; ignored when length is 0
-    uint64_t offset = 0;      // start, in the region's own addressing
-    uint64_t length = 0;      // 0 = unbind
-    uint32_t privileges = 0;  // remote read needs nothing, remote write and atomic need local write there
+    uint32_t key = 0;     // from NextWindowKey
+    uint32_t region = 0;  // key of the region; ignored when length is 0
+    uint64_t offset = 0;  // start, in the region's own addressing
+    uint64_t length = 0;  // 0 = unbind
+    uint32_t privileges =
+        0;  // remote read needs nothing, remote write and atomic need local write there
     bool zero_based = false;  // offsets through the window start at 0
     uint32_t pd = 0;          // of the queue pair over which the bind goes
     uint32_t qp = 0;
@@ -138,8 +142,8 @@ class MemoryTable {
   AccessError CheckBind(const BindRequest& request) const;
   // Does it: the old key dies, then the new one lives. On failure the old binding stays.
   AccessError Bind(const BindRequest& request);
-  // Unbinds the window that is live under `key` now, as a peer's send-with-invalidate or an own read to
-  // RMR ask. Regions cannot be invalidated (kRights). Judges key, pd and scope.
+  // Unbinds the window that is live under `key` now, as a peer's send-with-invalidate or an own
+  // read to RMR ask. Regions cannot be invalidated (kRights). Judges key, pd and scope.
   AccessError Invalidate(uint32_t key, uint32_t pd, uint32_t qp);
 
   // ---- data: any thread, no lock ----
@@ -151,6 +155,9 @@ class MemoryTable {
   // Whether [offset, offset+length) lies in the live region `key`, whatever its domain
   // (dat_lmr_sync_*; semantics 7.2).
   AccessError CheckInside(uint32_t key, uint64_t offset, uint64_t length) const;
+
+  // Whether `key` names a region or a bound window now (transport::MemoryWindow::IsBound).
+  bool IsLive(uint32_t key) const;
 
   // Live regions and windows that exist (for limits and leak checks). Any thread.
   uint32_t regions() const { return regions_.load(std::memory_order_relaxed); }
@@ -164,16 +171,20 @@ class MemoryTable {
   static constexpr uint32_t kChunks = (1u << 24) / kChunkSlots;
 
   Slot* Find(uint32_t key) const;
+  Slot* FindWindow(uint32_t key) const;  // mutex_ held
   bool Read(const Slot& slot, uint32_t key, View* view) const;
   static AccessError Judge(const View& view, const AccessRequest& request);
-  AccessError JudgeBind(const BindRequest& request, View* region) const;
-  uint32_t TakeSlot();  // mutex_ held; index or 0
+  AccessError JudgeBind(const BindRequest& request, View* window) const;  // mutex_ held
+  uint32_t TakeSlot();                                                    // mutex_ held; index or 0
+  static void Publish(Slot* slot, uint32_t key, const View& view);
+  static void Kill(Slot* slot);
   static void Drain(Slot* slot);
 
   // Serialises changes: registration, bind, invalidation. Readers go by the slots' state words.
   mutable std::mutex mutex_;
-  std::deque<uint32_t> free_;   // guarded by mutex_; FIFO, so that an index rests as long as possible
-  uint32_t used_slots_ = 1;     // guarded by mutex_; index 0 is never used: no key is 0 or 1
+  std::deque<uint32_t>
+      free_;                 // guarded by mutex_; FIFO, so that an index rests as long as possible
+  uint32_t used_slots_ = 1;  // guarded by mutex_; index 0 is never used: no key is 0 or 1
   // Chunks of slots: set once under mutex_, read without; freed with the table.
   std::unique_ptr<std::atomic<Slot*>[]> chunks_;
   std::atomic<uint32_t> next_id_{1};

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The completion queue of softnet: a bounded ring that many queue pairs fill and one consumer empties.
+// The completion queue of softnet: a bounded ring that many queue pairs fill and one consumer
+// empties.
 //
-// Cost. A push takes a spin lock: one atomic exchange, which is less than a lock-free push needs once the
-// race between arming and pushing has to be closed (that takes a second atomic operation). A poll of an
-// empty ring reads two words and writes nothing; otherwise it takes the lock once per batch.
+// Cost. A push takes a spin lock: one atomic exchange, which is less than a lock-free push needs
+// once the race between arming and pushing has to be closed (that takes a second atomic operation).
+// A poll of an empty ring reads two words and writes nothing; otherwise it takes the lock once per
+// batch.
 //
-// Upcalls. Push runs under the queue pair's lock and therefore never calls the sink; it says that an
-// upcall is due, and the driver makes it with Notify() after it let go of its locks.
+// Upcalls. Push runs under the queue pair's lock and therefore never calls the sink; it says that
+// an upcall is due, and the driver makes it with Notify() after it let go of its locks.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_QUEUE_COMPLETION_RING_H_
 #define SOFTDAT_PROVIDER_SOFTNET_QUEUE_COMPLETION_RING_H_
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 
 #include "dat/transport/transport.h"
@@ -25,12 +28,12 @@ class CompletionRing final : public transport::CompletionQueue {
   // `capacity` > 0, exact. `sink` may be null and outlives the ring.
   CompletionRing(uint32_t capacity, transport::CompletionSink* sink);
 
-  // Any thread. Appends, or drops when full (the episode's first drop owes OnOverflow). Returns true when
-  // Notify() has to be called: soon, by this thread, without locks held.
+  // Any thread. Appends, or drops when full (the episode's first drop owes OnOverflow). Returns
+  // true when Notify() has to be called: soon, by this thread, without locks held.
   [[nodiscard]] bool Push(const transport::Completion& completion);
 
-  // Makes the upcalls that are due: OnCompletion at most once per Arm, OnOverflow once per episode. Any
-  // thread, no lock held. An upcall that two threads owe is made by one of them.
+  // Makes the upcalls that are due: OnCompletion at most once per Arm, OnOverflow once per episode.
+  // Any thread, no lock held. An upcall that two threads owe is made by one of them.
   void Notify();
 
   // transport::CompletionQueue. A completion ends an armed wait if it is not quiet or failed; with
@@ -47,12 +50,12 @@ class CompletionRing final : public transport::CompletionQueue {
  private:
   enum class Armed : uint8_t { kNo, kAny, kSolicited };
 
-  SpinLock lock_;                                      // guards everything below
+  SpinLock lock_;  // guards everything below
   std::unique_ptr<transport::Completion[]> cells_;
-  uint32_t mask_;                                      // cells - 1, a power of two minus one
+  uint32_t mask_;  // cells - 1, a power of two minus one
   uint32_t capacity_;
   Armed armed_ = Armed::kNo;
-  bool overflowing_ = false;                           // in an episode: since a drop, until a push fits
+  bool overflowing_ = false;  // in an episode: since a drop, until a push fits
   // Free-running positions: written under lock_, read without it to see that there is nothing.
   std::atomic<uint32_t> head_{0};
   std::atomic<uint32_t> tail_{0};

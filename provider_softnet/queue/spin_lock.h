@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A lock for critical sections of a few nanoseconds: one atomic exchange to take, a plain store to give
-// back. Spins briefly, then yields the processor, so that a holder that was preempted gets to run.
+// A lock for critical sections of a few nanoseconds: one atomic exchange to take, a plain store to
+// give back. Spins briefly, then yields the processor, so that a holder that was preempted gets to
+// run.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_QUEUE_SPIN_LOCK_H_
 #define SOFTDAT_PROVIDER_SOFTNET_QUEUE_SPIN_LOCK_H_
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Work queues: fixed rings of work requests with copies of their segments. Everything is allocated when a
-// queue is made (and not touched before use); a post allocates nothing.
+// Work queues: fixed rings of work requests with copies of their segments. Everything is allocated
+// when a queue is made (and not touched before use); a post allocates nothing.
 //
-// SendQueue and ReceiveQueue belong to one queue pair and are guarded by its lock, except for the counts,
-// which any thread may read. SharedReceiveQueue has a lock of its own.
+// SendQueue and ReceiveQueue belong to one queue pair and are guarded by its lock, except for the
+// counts, which any thread may read. SharedReceiveQueue has a lock of its own.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_QUEUE_WORK_QUEUE_H_
 #define SOFTDAT_PROVIDER_SOFTNET_QUEUE_WORK_QUEUE_H_
 
@@ -20,36 +20,37 @@ namespace softdat::softnet {
 
 using Segment = DAT_LMR_TRIPLET;
 
-// A posted send-queue request. The first part is the request; the second belongs to the protocol engine.
+// A posted send-queue request. The first part is the request; the second belongs to the protocol
+// engine.
 struct SendWork {
   uint64_t cookie;
-  uint64_t length;            // bytes that move: of the local segments, or of the remote triplet for reads
+  uint64_t length;  // bytes that move: of the local segments, or of the remote triplet for reads
   uint64_t remote_address;
-  uint64_t compare;           // kBind: start of the window in its region
-  uint64_t swap_or_add;       // kBind: length of the window
+  uint64_t compare;      // kBind: start of the window in its region
+  uint64_t swap_or_add;  // kBind: length of the window
   uint32_t remote_key;
-  uint32_t key;               // immediate value, context to invalidate, or new context of a window
-  uint32_t region;            // kBind: key of the region
-  uint32_t privileges;        // kBind
-  uint32_t segment_count;     // non-empty segments
+  uint32_t key;            // immediate value, context to invalidate, or new context of a window
+  uint32_t region;         // kBind: key of the region
+  uint32_t privileges;     // kBind
+  uint32_t segment_count;  // non-empty segments
   transport::Op op;
   uint8_t flags;
   bool zero_based;
   bool sink_is_window;
   bool invalidate_sink;
   // Progress.
-  bool done;                  // nothing left to do, `status` is final; reported in post order
+  bool done;  // nothing left to do, `status` is final; reported in post order
   transport::WorkStatus status;
-  uint32_t reads_pending;     // read or atomic requests sent and not answered
-  bool all_sent;              // kRdmaRead, atomics: every request has been sent
+  uint32_t reads_pending;  // read or atomic requests sent and not answered
+  bool all_sent;           // kRdmaRead, atomics: every request has been sent
 };
 
 // A posted receive.
 struct ReceiveWork {
   uint64_t cookie;
-  uint64_t length;            // room in all segments
-  uint32_t segment_count;     // non-empty segments
-  uint32_t index;             // SharedReceiveQueue's own
+  uint64_t length;         // room in all segments
+  uint32_t segment_count;  // non-empty segments
+  uint32_t index;          // SharedReceiveQueue's own
   Segment* segments;
 };
 
@@ -73,8 +74,8 @@ class SendQueue {
             works_[Slot(position)].segment_count};
   }
 
-  // The slot for the next post, to be filled before Commit; not when full. Its segment array has room for
-  // max_segments().
+  // The slot for the next post, to be filled before Commit; not when full. Its segment array has
+  // room for max_segments().
   SendWork& Prepare() { return works_[Slot(back_)]; }
   Segment* PrepareSegments() {
     return segments_.get() + static_cast<size_t>(Slot(back_)) * max_segments_;
@@ -106,13 +107,16 @@ class ReceiveQueue {
   uint32_t count() const { return count_.load(std::memory_order_relaxed); }
   bool empty() const { return count() == 0; }
 
-  // Copies the request; empty segments are left out. kQueueFull; kInvalidArgument for too many segments.
+  // Copies the request; empty segments are left out. kQueueFull; kInvalidArgument for too many
+  // segments.
   Code Post(const transport::ReceiveRequest& request);
   // The oldest receive, null when empty. Stays put until PopFront.
-  ReceiveWork* Front() { return empty() ? nullptr : &works_[static_cast<uint32_t>(front_) & mask_]; }
+  ReceiveWork* Front() {
+    return empty() ? nullptr : &works_[static_cast<uint32_t>(front_) & mask_];
+  }
   void PopFront();
-  // Takes over what `other` holds, in order (Configure: posted receives survive). False, and nothing
-  // moved, when it does not fit.
+  // Takes over what `other` holds, in order (Configure: posted receives survive). False, and
+  // nothing moved, when it does not fit.
   bool MoveFrom(ReceiveQueue& other);
 
  private:
@@ -127,8 +131,8 @@ class ReceiveQueue {
   std::atomic<uint32_t> count_{0};
 };
 
-// Receives that many queue pairs share (semantics 11). FIFO. A buffer is free again when its message
-// completed.
+// Receives that many queue pairs share (semantics 11). FIFO. A buffer is free again when its
+// message completed.
 class SharedReceiveQueue {
  public:
   SharedReceiveQueue(uint32_t capacity, uint32_t max_segments, uint32_t pd);
@@ -139,17 +143,17 @@ class SharedReceiveQueue {
   // Any thread. Copies the request; kQueueFull, kInvalidArgument for too many segments.
   Code Post(const transport::ReceiveRequest& request);
 
-  // Any thread. The oldest posted buffer, which stays the caller's until Release; null when there is none.
-  // *limit_reached: this call took the number of free buffers below the armed limit, so OnLimit is due
-  // (without locks held).
+  // Any thread. The oldest posted buffer, which stays the caller's until Release; null when there
+  // is none. *limit_reached: this call took the number of free buffers below the armed limit, so
+  // OnLimit is due (without locks held).
   ReceiveWork* Take(bool* limit_reached);
   // Any thread. Gives a taken buffer back to the pool after its completion was pushed.
   void Release(ReceiveWork* work);
 
   // Grows at once; shrinking below what is posted or taken fails with kInvalidState.
   Status Resize(uint32_t capacity);
-  // Arms the one-shot limit (0 disarms). True when it is reached already, so that OnLimit is due now and
-  // nothing stays armed.
+  // Arms the one-shot limit (0 disarms). True when it is reached already, so that OnLimit is due
+  // now and nothing stays armed.
   bool SetLimit(uint32_t limit);
   uint32_t Available() const { return available_.load(std::memory_order_relaxed); }
 
@@ -165,20 +169,20 @@ class SharedReceiveQueue {
 
   const uint32_t max_segments_;
   const uint32_t pd_;
-  std::mutex mutex_;                    // guards everything below
-  std::vector<Chunk> chunks_;           // buffers never move: taken ones are used without the lock
-  std::vector<uint32_t> free_;          // unused buffers
-  std::vector<uint32_t> posted_;        // ring of posted ones, capacity_ long
+  std::mutex mutex_;              // guards everything below
+  std::vector<Chunk> chunks_;     // buffers never move: taken ones are used without the lock
+  std::vector<uint32_t> free_;    // unused buffers
+  std::vector<uint32_t> posted_;  // ring of posted ones, capacity_ long
   uint32_t posted_front_ = 0;
   uint32_t capacity_ = 0;
-  uint32_t used_ = 0;                   // posted or taken
+  uint32_t used_ = 0;  // posted or taken
   uint32_t limit_ = 0;
   // Posted and not taken. Written under mutex_, readable without.
   std::atomic<uint32_t> available_{0};
 };
 
-// Fills a segment array from a request: copies the non-empty ones to `out` (room for `max`), adds up their
-// lengths. kInvalidArgument when there are more than `max`.
+// Fills a segment array from a request: copies the non-empty ones to `out` (room for `max`), adds
+// up their lengths. kInvalidArgument when there are more than `max`.
 Code CopySegments(std::span<const Segment> in, uint32_t max, Segment* out, uint32_t* count,
                   uint64_t* length);
 

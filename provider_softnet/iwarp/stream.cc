@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A stream's construction and the events that are not data.
+#include "provider_softnet/iwarp/stream.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace softdat::softnet {
+
+namespace {
+
+constexpr size_t kArena = 32 * 1024;
+constexpr size_t kArenaWithCrc =
+    96 * 1024;  // read responses are copied there, see stream_gather.cc
+
+uint32_t RingSize(uint16_t depth) { return std::bit_ceil(depth + 1u); }
+
+}  // namespace
+
+Stream::Stream(const StreamConfig& config)
+    : config_(config),
+      mulpdu_(std::clamp(config.mulpdu, iwarp::kMinMulpdu, iwarp::kMaxUlpdu)),
+      staging_(
+          std::make_unique_for_overwrite<uint8_t[]>(std::max(config.staging_size, kMinStaging))),
+      arena_(
+          std::make_unique_for_overwrite<uint8_t[]>(config.agreement.crc ? kArenaWithCrc : kArena)),
+      arena_size_(config.agreement.crc ? kArenaWithCrc : kArena),
+      rtr_due_(config.initiator && config.agreement.rtr != Rtr::kNone),
+      send_next_(config.send_queue->back()),
+      // One more each than agreed: an RTR read counts against nothing that the consumer asked for.
+      responses_(std::make_unique<Response[]>(RingSize(config.agreement.ird))),
+      response_mask_(RingSize(config.agreement.ird) - 1),
+      pending_(std::make_unique<PendingRead[]>(RingSize(config.agreement.ord))),
+      pending_mask_(RingSize(config.agreement.ord) - 1) {}
+
+Stream::~Stream() = default;
+
+uint32_t Stream::TakeActions() {
+  uint32_t actions = actions_;
+  actions_ = 0;
+  if (wants_transmit()) actions |= kActTransmit;
+  return actions;
+}
+
+uint32_t Stream::ReceiveDomain() const {
+  return config_.shared_receives == nullptr ? config_.pd : config_.shared_receives->pd();
+}
+
+void Stream::PushReceive(const transport::Completion& completion) {
+  if (config_.receive_completions == nullptr) return;
+  if (config_.receive_completions->Push(completion)) actions_ |= kActNotifyReceive;
+}
+
+void Stream::SetTimer(uint64_t delay_us) {
+  timer_ = {++last_timer_, delay_us};
+  actions_ |= kActTimer;
+}
+
+void Stream::StopTimer() {
+  if (timer_.id == 0) return;
+  timer_ = {};
+  actions_ |= kActTimer;
+}
+
+void Stream::OnTimer(uint32_t id) {
+  if (id == 0 || id != timer_.id || phase_ == Phase::kEnded) return;
+  timer_ = {};
+  if (!stalled_) return;
+  if (peer_closing_) {
+    return Finish(transport::EndReason::kDisconnected,
+                  "the peer disconnected; data for which no receive was posted are dropped", true,
+                  Blame::Nobody());
+  }
+  BreakSegment(iwarp::kTermNoBuffer, Blame::Nobody(),
+               "no receive was posted within the receiver-not-ready timeout");
+}
+
+void Stream::Disconnect(transport::DisconnectMode mode) {
+  if (phase_ == Phase::kEnded) return;
+  if (mode == transport::DisconnectMode::kAbrupt) {
+    return Finish(transport::EndReason::kDisconnected, "disconnected abruptly by the own consumer",
+                  false, Blame::Nobody());
+  }
+  phase_ = Phase::kDraining;
+  MaybeDrained();
+}
+
+void Stream::OnPeerFin() {
+  if (phase_ == Phase::kEnded) return;
+  fin_read_ = true;
+  if (stalled_) return OnPeerHangup();
+  if (rx_phase_ != RxPhase::kHeader || begin_ != end_of_staging_) {
+    return Break(iwarp::kAccept, {}, 0, Blame::Nobody(),
+                 "the peer closed in the middle of an FPDU");
+  }
+  Finish(transport::EndReason::kDisconnected, "disconnected by the peer", true, Blame::Nobody());
+}
+
+// A peer that disconnected abruptly will not come back, one that did so gracefully wants its last
+// messages delivered; which it was, nobody can tell. So they get a bounded time (semantics 9.6).
+void Stream::OnPeerHangup() {
+  if (phase_ == Phase::kEnded || !stalled_ || peer_closing_) return;
+  peer_closing_ = true;
+  SetTimer(config_.fin_grace_us);
+}
+
+void Stream::OnPeerReset(const std::string& why) {
+  if (phase_ == Phase::kEnded) return;
+  Blame blame;
+  // The oldest request that has begun is the one that the loss hit.
+  if (!config_.send_queue->empty() &&
+      (config_.send_queue->front() < send_next_ || turn_ == Turn::kSend)) {
+    blame = Blame::Send(config_.send_queue->front(), transport::WorkStatus::kTransport);
+  }
+  Abort("the connection broke: " + why, blame);
+  end_.by_peer = true;
+}
+
+}  // namespace softdat::softnet

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// For tests: two streams joined by two byte pipes. What moves when, and in what pieces, is drawn
+// from a seeded generator, so a failing seed replays.
+#ifndef SOFTDAT_PROVIDER_SOFTNET_IWARP_STREAM_PAIR_H_
+#define SOFTDAT_PROVIDER_SOFTNET_IWARP_STREAM_PAIR_H_
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "provider_softnet/iwarp/stream.h"
+
+namespace softdat::softnet::testing {
+
+// One direction of a connection.
+struct Pipe {
+  std::vector<uint8_t> bytes;  // sent and not received
+  size_t capacity = 1 << 20;   // what TCP buffers
+  bool fin = false;
+  bool reset = false;
+  uint64_t carried = 0;         // bytes that ever went in
+  std::optional<uint64_t> cut;  // the connection breaks when that many bytes went in
+  std::vector<uint8_t> log;     // everything that went in, if wanted
+  bool keep_log = false;
+};
+
+struct PairOptions {
+  uint64_t seed = 1;
+  bool crc = false;
+  size_t mulpdu = 1460;
+  uint16_t depth = 4;  // ird and ord, both ways
+  Rtr rtr = Rtr::kWrite;
+  uint32_t queue = 64;  // work queue entries
+  uint32_t max_segments = 4;
+  size_t pipe_capacity = 1 << 20;
+  bool whole_steps = false;     // no random splits
+  bool share_receives = false;  // side 1 receives from an SRQ
+  uint64_t rnr_timeout_us = 0;
+  bool extensions = true;
+  bool short_reads = false;
+};
+
+// Counts upcalls.
+struct CountingSink : transport::CompletionSink {
+  void OnCompletion() override { ++completions; }
+  void OnOverflow() override { ++overflows; }
+  int completions = 0, overflows = 0;
+};
+
+class Side {
+ public:
+  Side(MemoryTable* memory, bool initiator, const PairOptions& options);
+
+  // Registers `size` bytes with guard bytes around them; index into buffers.
+  size_t AddBuffer(size_t size, uint32_t privileges = kPrivLocalWrite | kPrivRemoteRead |
+                                                      kPrivRemoteWrite | kPrivRemoteAtomic);
+  uint8_t* data(size_t buffer) { return buffers[buffer].bytes.data() + kGuard; }
+  size_t size(size_t buffer) const { return buffers[buffer].bytes.size() - 2 * kGuard; }
+  Segment Local(size_t buffer, uint64_t offset, uint32_t length);
+  DAT_RMR_TRIPLET Remote(size_t buffer, uint64_t offset, uint32_t length);
+  bool GuardsIntact() const;
+
+  Code Send(uint64_t cookie, std::vector<Segment> local, uint8_t flags = 0);
+  Code Receive(uint64_t cookie, std::vector<Segment> local);
+  Code Write(uint64_t cookie, std::vector<Segment> local, DAT_RMR_TRIPLET remote,
+             uint8_t flags = 0);
+  Code Read(uint64_t cookie, std::vector<Segment> local, DAT_RMR_TRIPLET remote, uint8_t flags = 0);
+
+  // Everything completed since the last call.
+  std::vector<transport::Completion> Reap(CompletionRing& ring);
+  std::vector<transport::Completion> Sends() { return Reap(send_ring); }
+  std::vector<transport::Completion> Receives() { return Reap(receive_ring); }
+  bool saw(uint32_t action) const { return (actions_seen & action) != 0; }
+
+  static constexpr size_t kGuard = 64;
+  static constexpr uint8_t kGuardByte = 0xa5;
+  struct Buffer {
+    std::vector<uint8_t> bytes;
+    uint32_t key = 0;
+  };
+
+  MemoryTable* memory;
+  uint32_t pd, qp;
+  SendQueue send_queue;
+  ReceiveQueue receive_queue;
+  std::unique_ptr<SharedReceiveQueue> shared;
+  CountingSink send_sink, receive_sink;
+  CompletionRing send_ring, receive_ring;
+  std::unique_ptr<Stream> stream;
+  std::vector<Buffer> buffers;
+  uint32_t actions_seen = 0;
+  int ends_seen = 0;
+};
+
+class StreamPair {
+ public:
+  explicit StreamPair(const PairOptions& options);
+
+  // Moves bytes in random pieces until nothing moves any more. False after an absurd number of
+  // steps.
+  bool Run();
+  // One random step of side `i`; whether anything moved.
+  bool Transmit(int i);
+  bool Receive(int i);
+  // Delivers raw bytes to side `i` as if its peer had sent them.
+  void Inject(int i, const std::vector<uint8_t>& bytes);
+  uint64_t Draw(uint64_t bound) { return random_() % bound; }
+
+  MemoryTable memory[2];
+  std::array<std::unique_ptr<Side>, 2> sides;
+  Side& a() { return *sides[0]; }  // initiator
+  Side& b() { return *sides[1]; }
+  std::array<Pipe, 2> pipes;  // [i]: from side i
+
+ private:
+  void Act(int i);
+
+  PairOptions options_;
+  std::mt19937_64 random_;
+  std::array<bool, 2> wrote_fin_{};
+};
+
+// A byte of the pattern that tests fill buffers with.
+inline uint8_t Pattern(uint64_t stream, uint64_t at) {
+  return static_cast<uint8_t>((at * 31 + (at >> 8) * 7 + stream * 101) & 0xff);
+}
+
+}  // namespace softdat::softnet::testing
+
+#endif  // SOFTDAT_PROVIDER_SOFTNET_IWARP_STREAM_PAIR_H_

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Posts: what can be refused at once is refused here; the rest is copied into the queues
+// (semantics 10.1).
+#include <algorithm>
+
+#include "provider_softnet/iwarp/stream.h"
+
+namespace softdat::softnet {
+
+using transport::Op;
+
+namespace {
+
+Code CodeFor(AccessError error) {
+  switch (error) {
+    case AccessError::kNone:
+      return Code::kOk;
+    case AccessError::kRights:
+      return Code::kPrivileges;
+    case AccessError::kBounds:
+    case AccessError::kWrap:
+      return Code::kOutOfBounds;
+    case AccessError::kInvalidKey:
+    case AccessError::kProtectionDomain:
+    case AccessError::kQueuePair:
+      return Code::kProtection;
+  }
+  return Code::kInternal;
+}
+
+// What the request does with its local segments.
+Access LocalAccess(const transport::SendRequest& request) {
+  switch (request.op) {
+    case Op::kRdmaRead:
+      return request.sink_is_window ? Access::kWindowSink : Access::kLocalWrite;
+    case Op::kFetchAdd:
+    case Op::kCompareSwap:
+      return Access::kLocalWrite;
+    default:
+      return Access::kLocalRead;
+  }
+}
+
+bool NeedsReadCredit(Op op) {
+  return op == Op::kRdmaRead || op == Op::kFetchAdd || op == Op::kCompareSwap;
+}
+
+bool IsExtension(Op op) {
+  return op == Op::kRdmaWriteImmediate || op == Op::kFetchAdd || op == Op::kCompareSwap;
+}
+
+constexpr uint64_t kAtomicSize = 8;
+// DDP's message offset and MSN arithmetic have 32 bits (RFC 5041 §4.2).
+constexpr uint64_t kMaxMessage = 0xffffffffu;
+
+}  // namespace
+
+Code CheckLocalSegments(const MemoryTable& memory, uint32_t pd, uint32_t qp, Access access,
+                        std::span<const Segment> segments) {
+  for (const Segment& s : segments) {
+    if (s.segment_length == 0) continue;
+    const AccessError error =
+        memory.Check({s.lmr_context, pd, qp, access, s.virtual_address, s.segment_length});
+    if (error != AccessError::kNone) return CodeFor(error);
+  }
+  return Code::kOk;
+}
+
+Code Stream::FillBind(const transport::SendRequest& request, SendWork* work) const {
+  const Segment part = request.local.empty() ? Segment{} : request.local[0];
+  work->region = request.region == nullptr ? 0 : request.region->local_key();
+  work->compare = part.virtual_address;
+  work->swap_or_add = part.segment_length;
+  work->privileges = request.privileges;
+  work->zero_based = request.zero_based;
+  work->segment_count = 0;
+  work->length = part.segment_length;
+  MemoryTable::BindRequest bind;
+  bind.key = request.key;
+  bind.region = work->region;
+  bind.offset = work->compare;
+  bind.length = work->swap_or_add;
+  bind.privileges = request.privileges;
+  bind.zero_based = request.zero_based;
+  bind.pd = config_.pd;
+  bind.qp = config_.qp;
+  return CodeFor(config_.memory->CheckBind(bind));
+}
+
+// Lengths and keys of everything that moves data.
+Code Stream::FillTransfer(const transport::SendRequest& request, SendWork* work,
+                          Segment* segments) const {
+  if (NeedsReadCredit(request.op) && config_.agreement.ord == 0) return Code::kNoResources;
+  const Code code = CopySegments(request.local, config_.send_queue->max_segments(), segments,
+                                 &work->segment_count, &work->length);
+  if (code != Code::kOk) return code;
+  const uint64_t remote_length = request.remote.segment_length;
+  switch (request.op) {
+    case Op::kRdmaWrite:
+    case Op::kRdmaWriteImmediate:
+      if (remote_length < work->length) return Code::kLength;
+      break;
+    case Op::kRdmaRead:
+      if (work->length < remote_length && !config_.short_reads) return Code::kLength;
+      work->length = std::min(work->length, remote_length);
+      break;
+    case Op::kFetchAdd:
+    case Op::kCompareSwap:
+      if (work->length < kAtomicSize) return Code::kLength;
+      work->length = kAtomicSize;
+      break;
+    default:
+      break;
+  }
+  if (work->length > kMaxMessage) return Code::kLength;
+  return CheckLocalSegments(*config_.memory, config_.pd, config_.qp, LocalAccess(request),
+                            {segments, work->segment_count});
+}
+
+Code Stream::FillWork(const transport::SendRequest& request, SendWork* work,
+                      Segment* segments) const {
+  work->cookie = request.cookie;
+  work->op = request.op;
+  work->flags = request.flags;
+  work->remote_address = request.remote.virtual_address;
+  work->remote_key = request.remote.rmr_context;
+  work->key = request.key;
+  work->compare = request.compare;
+  work->swap_or_add = request.swap_or_add;
+  work->sink_is_window = request.sink_is_window;
+  work->invalidate_sink = request.invalidate_sink;
+  work->done = false;
+  work->status = transport::WorkStatus::kSuccess;
+  work->reads_pending = 0;
+  work->all_sent = false;
+  if (request.op == Op::kBind) return FillBind(request, work);
+  if (request.op > Op::kBind) return Code::kInvalidArgument;
+  if (IsExtension(request.op) && !config_.extensions) return Code::kNotSupported;
+  return FillTransfer(request, work, segments);
+}
+
+Code Stream::PostSend(const transport::SendRequest& request) {
+  if (phase_ == Phase::kEnded) {
+    if (FlushPostedSend(request, config_.send_completions, config_.context)) {
+      actions_ |= kActNotifySend;
+    }
+    return Code::kOk;
+  }
+  if (phase_ == Phase::kDraining) return Code::kInvalidState;
+  SendQueue& queue = *config_.send_queue;
+  if (queue.full()) return Code::kQueueFull;
+  const Code code = FillWork(request, &queue.Prepare(), queue.PrepareSegments());
+  if (code == Code::kOk) queue.Commit();
+  return code;
+}
+
+Code Stream::PostReceive(const transport::ReceiveRequest& request) {
+  if (config_.receive_queue == nullptr) return Code::kInvalidState;
+  if (phase_ != Phase::kEnded) {
+    const Code code = CheckLocalSegments(*config_.memory, config_.pd, config_.qp,
+                                         Access::kLocalWrite, request.local);
+    if (code != Code::kOk) return code;
+  }
+  const Code code = config_.receive_queue->Post(request);
+  if (code != Code::kOk) return code;
+  if (phase_ == Phase::kEnded) {
+    FlushReceivesOf(Blame::Nobody());
+  } else {
+    OnReceivePosted();
+  }
+  return Code::kOk;
+}
+
+bool FlushReceives(ReceiveQueue* queue, CompletionRing* ring, void* context) {
+  bool notify = false;
+  while (ReceiveWork* work = queue->Front()) {
+    if (ring != nullptr) {
+      transport::Completion c;
+      c.context = context;
+      c.cookie = work->cookie;
+      c.op = Op::kReceive;
+      c.status = transport::WorkStatus::kFlushed;
+      notify |= ring->Push(c);
+    }
+    queue->PopFront();
+  }
+  return notify;
+}
+
+bool FlushPostedSend(const transport::SendRequest& request, CompletionRing* ring, void* context) {
+  if (ring == nullptr) return false;
+  transport::Completion c;
+  c.context = context;
+  c.cookie = request.cookie;
+  c.op = request.op;
+  c.status = transport::WorkStatus::kFlushed;
+  c.quiet = (request.flags & transport::kQuiet) != 0;
+  return ring->Push(c);
+}
+
+}  // namespace softdat::softnet

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sending: offers gathered FPDUs to the driver and completes work as TCP takes them.
+#include <algorithm>
+
+#include "provider_softnet/iwarp/access_terminate.h"
+#include "provider_softnet/iwarp/iov_writer.h"
+#include "provider_softnet/iwarp/stream.h"
+
+namespace softdat::softnet {
+
+using transport::WorkStatus;
+
+bool Stream::SendBlocked() const {
+  const SendWork& work = config_.send_queue->at(send_next_);
+  const uint32_t outstanding = pending_back_ - pending_front_;
+  if ((work.flags & transport::kFence) != 0 && outstanding > 0 && work.reads_pending == 0) {
+    return true;
+  }
+  const bool takes_credit = work.op == transport::Op::kRdmaRead ||
+                            work.op == transport::Op::kFetchAdd ||
+                            work.op == transport::Op::kCompareSwap;
+  return takes_credit && outstanding >= config_.agreement.ord;
+}
+
+bool Stream::CanGather() const {
+  if (phase_ == Phase::kEnded) return false;
+  if (rtr_due_ || turn_ != Turn::kNone) return true;
+  // A responder sends nothing before the initiator's first FPDU (RFC 5044 §7.1.2).
+  if (!config_.initiator && !first_fpdu_seen_) return false;
+  if (response_gather_ != response_back_) return true;
+  return send_next_ != config_.send_queue->back() && !SendBlocked();
+}
+
+bool Stream::wants_transmit() const {
+  return tx_front_ != tx_back_ || last_words_sent_ < last_words_.size() || CanGather();
+}
+
+// The access for the next contiguous piece of an FPDU's payload, of at most `want` bytes.
+void Stream::NextTxPiece(const TxFpdu& fpdu, TxCursor* cursor, size_t want,
+                         AccessRequest* request) const {
+  if (fpdu.source == TxFpdu::Source::kResponse) {
+    *request = {fpdu.key, config_.pd, config_.qp, Access::kRemoteRead, fpdu.offset + cursor->done,
+                want};
+    cursor->done += want;
+    return;
+  }
+  const Segment& s = config_.send_queue->segments(fpdu.position)[cursor->segment];
+  const size_t piece = std::min<size_t>(want, s.segment_length - cursor->segment_offset);
+  *request = {s.lmr_context,
+              config_.pd,
+              config_.qp,
+              Access::kLocalRead,
+              s.virtual_address + cursor->segment_offset,
+              piece};
+  cursor->done += piece;
+  cursor->segment_offset += static_cast<uint32_t>(piece);
+  if (cursor->segment_offset == s.segment_length) {
+    ++cursor->segment;
+    cursor->segment_offset = 0;
+  }
+}
+
+// Pins a piece until ReleaseTxPins, with the pin of an earlier piece where that covers it.
+Stream::Emitted Stream::AcquireTx(const AccessRequest& request, uint8_t** address,
+                                  AccessError* error) {
+  const size_t look_back = std::min<size_t>(tx_pin_count_, 4);
+  for (size_t i = 1; i <= look_back; ++i) {
+    if (tx_pins_[tx_pin_count_ - i].Covers(request, address)) return Emitted::kAll;
+  }
+  if (tx_pin_count_ == kTxPins) return Emitted::kNoRoom;
+  Pin& pin = tx_pins_[tx_pin_count_];
+  *error = config_.memory->Acquire(request, &pin);
+  if (*error != AccessError::kNone) return Emitted::kLost;
+  *address = pin.address();
+  ++tx_pin_count_;
+  return Emitted::kAll;
+}
+
+void Stream::ReleaseTxPins() {
+  while (tx_pin_count_ > 0) tx_pins_[--tx_pin_count_].Release();
+}
+
+Stream::Emitted Stream::EmitPayload(const TxFpdu& fpdu, size_t skip, IovWriter* out,
+                                    AccessError* error) {
+  TxCursor cursor{fpdu.segment, fpdu.segment_offset, 0};
+  while (cursor.done < fpdu.payload) {
+    const size_t before = cursor.done;
+    AccessRequest piece;
+    NextTxPiece(fpdu, &cursor, fpdu.payload - before, &piece);
+    if (cursor.done <= skip) continue;
+    if (skip > before) {
+      piece.offset += skip - before;
+      piece.length -= skip - before;
+    }
+    uint8_t* address = nullptr;
+    const Emitted emitted = AcquireTx(piece, &address, error);
+    if (emitted != Emitted::kAll) return emitted;
+    if (!out->Add(address, piece.length)) return Emitted::kNoRoom;
+  }
+  return Emitted::kAll;
+}
+
+// Offers what is unsent of one FPDU.
+Stream::Emitted Stream::Emit(const TxFpdu& fpdu, IovWriter* out, AccessError* error) {
+  size_t skip = fpdu.sent;
+  if (skip < fpdu.head_size) {
+    if (!out->Add(arena_.get() + fpdu.head + skip, fpdu.head_size - skip)) return Emitted::kNoRoom;
+    skip = fpdu.head_size;
+  }
+  skip -= fpdu.head_size;
+  if (skip < fpdu.payload) {
+    const Emitted emitted = EmitPayload(fpdu, skip, out, error);
+    if (emitted != Emitted::kAll) return emitted;
+    skip = fpdu.payload;
+  }
+  skip -= fpdu.payload;
+  uint8_t* trailer = arena_.get() + fpdu.head + fpdu.head_size;
+  if (!out->Add(trailer + skip, fpdu.trailer_size - skip)) return Emitted::kNoRoom;
+  return Emitted::kAll;
+}
+
+Stream::Batch Stream::TransmitVector(iovec* iov, size_t max_iov, size_t max_bytes) {
+  ReleaseTxPins();
+  tx_offered_ = 0;
+  if (phase_ != Phase::kEnded) {
+    IovWriter out(iov, max_iov);
+    GatherAndEmit(&out, max_bytes);
+    if (out.count() > 0) {
+      tx_offered_ = out.bytes();
+      return {out.count(), out.bytes()};
+    }
+  }
+  // The end may have come while gathering.
+  ReleaseTxPins();
+  if (last_words_sent_ == last_words_.size()) return {};
+  tx_offered_ = last_words_.size() - last_words_sent_;
+  iov[0] = {last_words_.data() + last_words_sent_, tx_offered_};
+  return {1, tx_offered_};
+}
+
+// Offers the FPDU at `position` of the ring. If its memory is gone, nothing of it is offered, and
+// when nothing else is either, the stream ends.
+bool Stream::EmitAt(uint32_t position, IovWriter* out) {
+  const IovWriter::Mark mark = out->mark();
+  AccessError error = AccessError::kNone;
+  const Emitted emitted = Emit(tx_ring_[position % kTxRing], out, &error);
+  if (emitted == Emitted::kLost) {
+    out->Rollback(mark);
+    if (out->bytes() == 0) LoseFpdu(error);
+  }
+  return emitted == Emitted::kAll;
+}
+
+void Stream::GatherAndEmit(IovWriter* out, size_t max_bytes) {
+  for (uint32_t i = tx_front_; i != tx_back_; ++i) {
+    if (out->bytes() >= max_bytes || !EmitAt(i, out)) return;
+  }
+  // Gathering stops at whatever may end the connection or must wait for pins, unless nothing is
+  // offered.
+  while (out->bytes() < max_bytes && CanGather()) {
+    const uint32_t before = tx_back_;
+    if (!Gather(/*alone=*/out->bytes() == 0)) return;
+    if (tx_back_ == before) continue;  // a bind was carried out
+    if (!EmitAt(before, out)) return;
+  }
+}
+
+// The memory behind the oldest FPDU was deregistered.
+void Stream::LoseFpdu(AccessError error) {
+  const TxFpdu fpdu = tx_ring_[tx_front_ % kTxRing];
+  const std::string text = AccessErrorText(error);
+  Blame blame;
+  if (fpdu.source == TxFpdu::Source::kSend) {
+    blame = Blame::Send(fpdu.position, WorkStatus::kLocalProtection);
+  }
+  tx_front_ = tx_back_;
+  if (fpdu.sent > 0) return Abort("memory was freed in the middle of a transfer: " + text, blame);
+  if (fpdu.source == TxFpdu::Source::kSend) {
+    return Break(iwarp::kTermLocalCatastrophic, {}, 0, blame,
+                 "memory to be sent cannot be read: " + text);
+  }
+  RefuseResponse(error);
+}
+
+void Stream::OnTransmitted(size_t size) {
+  ReleaseTxPins();
+  size = std::min(size, tx_offered_);
+  tx_offered_ = 0;
+  if (size == 0) return;
+  counters_.bytes_sent += size;
+  if (phase_ == Phase::kEnded) {
+    last_words_sent_ += size;
+    if (last_words_sent_ == last_words_.size()) actions_ |= kActCloseWrite;
+    return;
+  }
+  bool work_done = false;
+  while (size > 0 && tx_front_ != tx_back_) {
+    TxFpdu& fpdu = tx_ring_[tx_front_ % kTxRing];
+    const size_t now = std::min<size_t>(size, fpdu.size() - fpdu.sent);
+    fpdu.sent += static_cast<uint32_t>(now);
+    size -= now;
+    if (fpdu.sent < fpdu.size()) break;
+    ++counters_.fpdus_sent;
+    if (fpdu.ends_work) {
+      config_.send_queue->at(fpdu.position).done = true;
+      work_done = true;
+    }
+    if (fpdu.ends_response) ++response_front_;
+    ++tx_front_;
+  }
+  if (work_done) {
+    CompleteSends();
+  } else {
+    MaybeDrained();
+  }
+}
+
+// Reports what is done, in post order (semantics 10.3).
+void Stream::CompleteSends() {
+  SendQueue& queue = *config_.send_queue;
+  while (!queue.empty() && queue.front() != send_next_) {
+    const SendWork& work = queue.at(queue.front());
+    if (!work.done) break;
+    // A copy: the slot is free before the completion can be seen.
+    const SendWork finished = work;
+    queue.PopFront();
+    PushSend(finished, finished.status);
+  }
+  MaybeDrained();
+}
+
+void Stream::PushSend(const SendWork& work, WorkStatus status) {
+  const bool failed = status != WorkStatus::kSuccess;
+  if (config_.send_completions == nullptr) return;
+  if (!failed && (work.flags & transport::kSuppress) != 0) return;
+  transport::Completion c;
+  c.context = config_.context;
+  c.cookie = work.cookie;
+  c.length = work.length;
+  c.op = work.op;
+  c.status = status;
+  c.quiet = (work.flags & transport::kQuiet) != 0;
+  if (config_.send_completions->Push(c)) actions_ |= kActNotifySend;
+}
+
+void Stream::MaybeDrained() {
+  if (phase_ != Phase::kDraining || !config_.send_queue->empty()) return;
+  if (tx_front_ != tx_back_ || rtr_due_ || response_front_ != response_back_ ||
+      pending_front_ != pending_back_) {
+    return;
+  }
+  Finish(transport::EndReason::kDisconnected, "disconnected gracefully by the own consumer", false,
+         Blame::Nobody());
+}
+
+}  // namespace softdat::softnet

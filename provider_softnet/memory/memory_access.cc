@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Who may touch what: the judgement of accesses, and pins.
+#include "provider_softnet/memory/memory_slot.h"
+
+namespace softdat::softnet {
+
+namespace {
+
+void Unpin(std::atomic<uint64_t>* state) { state->fetch_sub(1, std::memory_order_release); }
+
+// Takes a pin if `key` is live there.
+bool TryPin(std::atomic<uint64_t>* state, uint32_t key) {
+  uint64_t seen = state->load(std::memory_order_relaxed);
+  do {
+    if (LiveKey(seen) != key) return false;
+  } while (!state->compare_exchange_weak(seen, seen + 1, std::memory_order_acquire,
+                                         std::memory_order_relaxed));
+  return true;
+}
+
+uint32_t RightsFor(Access kind) {
+  switch (kind) {
+    case Access::kLocalRead:
+      return 0;
+    case Access::kLocalWrite:
+      return kPrivLocalWrite;
+    case Access::kWindowSink:
+      return kPrivLocalWrite | kPrivRemoteWrite;
+    case Access::kRemoteRead:
+      return kPrivRemoteRead;
+    case Access::kRemoteWrite:
+      return kPrivRemoteWrite;
+    case Access::kRemoteAtomic:
+      return kPrivRemoteAtomic;
+  }
+  return ~0u;
+}
+
+bool IsRemote(Access kind) { return kind >= Access::kRemoteRead; }
+
+}  // namespace
+
+const char* AccessErrorText(AccessError error) {
+  switch (error) {
+    case AccessError::kNone:
+      return "granted";
+    case AccessError::kInvalidKey:
+      return "no memory has this key";
+    case AccessError::kProtectionDomain:
+      return "the key belongs to another protection zone";
+    case AccessError::kQueuePair:
+      return "the window is bound over another endpoint";
+    case AccessError::kRights:
+      return "the privilege is missing";
+    case AccessError::kBounds:
+      return "the range leaves the registered memory";
+    case AccessError::kWrap:
+      return "the range passes the end of the address space";
+  }
+  return "unknown";
+}
+
+// ---- Pin ----
+
+Pin& Pin::operator=(Pin&& other) noexcept {
+  if (this != &other) {
+    Release();
+    first_ = std::exchange(other.first_, nullptr);
+    second_ = std::exchange(other.second_, nullptr);
+    address_ = other.address_;
+    request_ = other.request_;
+    start_ = other.start_;
+    length_ = other.length_;
+    delta_ = other.delta_;
+  }
+  return *this;
+}
+
+void Pin::Release() {
+  if (second_ != nullptr) Unpin(std::exchange(second_, nullptr));
+  if (first_ != nullptr) Unpin(std::exchange(first_, nullptr));
+}
+
+bool Pin::Covers(const AccessRequest& r, uint8_t** address) const {
+  if (first_ == nullptr || r.key != request_.key || r.kind != request_.kind ||
+      r.pd != request_.pd || r.qp != request_.qp || r.offset < start_) {
+    return false;
+  }
+  const uint64_t skip = r.offset - start_;
+  if (skip > length_ || r.length > length_ - skip) return false;
+  *address = reinterpret_cast<uint8_t*>(r.offset + delta_);
+  return true;
+}
+
+// ---- the judgement ----
+
+MemoryTable::MemoryTable() : chunks_(std::make_unique<std::atomic<Slot*>[]>(kChunks)) {}
+
+MemoryTable::~MemoryTable() {
+  for (uint32_t i = 0; i < kChunks; ++i) {
+    Slot* chunk = chunks_[i].load(std::memory_order_relaxed);
+    if (chunk == nullptr) break;
+    delete[] chunk;
+  }
+}
+
+MemoryTable::Slot* MemoryTable::Find(uint32_t key) const {
+  const uint32_t index = key >> 8;
+  Slot* chunk = chunks_[index >> kChunkBits].load(std::memory_order_acquire);
+  return chunk == nullptr ? nullptr : &chunk[index & (kChunkSlots - 1)];
+}
+
+// The loads are acquire loads so that the second look at `state` cannot move before them. False
+// when `key` was not live all the time.
+bool MemoryTable::Read(const Slot& slot, uint32_t key, View* view) const {
+  if (key == 0 || LiveKey(slot.state.load(std::memory_order_acquire)) != key) return false;
+  view->start = slot.start.load(std::memory_order_acquire);
+  view->length = slot.length.load(std::memory_order_acquire);
+  view->delta = slot.delta.load(std::memory_order_acquire);
+  view->rights = slot.rights.load(std::memory_order_acquire);
+  view->pd = slot.pd.load(std::memory_order_acquire);
+  view->qp = slot.qp.load(std::memory_order_acquire);
+  view->region = slot.region.load(std::memory_order_acquire);
+  return LiveKey(slot.state.load(std::memory_order_relaxed)) == key;
+}
+
+// The one validation point: everything but whether the key is live, which the caller found.
+AccessError MemoryTable::Judge(const View& view, const AccessRequest& r) {
+  if (view.pd != r.pd) return AccessError::kProtectionDomain;
+  if (view.qp != 0 && view.qp != r.qp) return AccessError::kQueuePair;
+  const bool is_window = view.region != 0;
+  // Own work names regions, except where it says that it means a window.
+  if (!IsRemote(r.kind) && is_window != (r.kind == Access::kWindowSink))
+    return AccessError::kRights;
+  const uint32_t needed = RightsFor(r.kind);
+  if (needed != 0 && (view.rights & needed) == 0) return AccessError::kRights;
+  if (r.length != 0 && r.offset + (r.length - 1) < r.offset) return AccessError::kWrap;
+  if (r.offset < view.start) return AccessError::kBounds;
+  const uint64_t skip = r.offset - view.start;
+  if (skip > view.length || r.length > view.length - skip) return AccessError::kBounds;
+  return AccessError::kNone;
+}
+
+AccessError MemoryTable::Check(const AccessRequest& request) const {
+  const Slot* slot = Find(request.key);
+  View view;
+  if (slot == nullptr || !Read(*slot, request.key, &view)) return AccessError::kInvalidKey;
+  if (view.region != 0) {
+    const Slot* region = Find(view.region);
+    if (LiveKey(region->state.load(std::memory_order_acquire)) != view.region) {
+      return AccessError::kInvalidKey;
+    }
+  }
+  return Judge(view, request);
+}
+
+AccessError MemoryTable::Acquire(const AccessRequest& request, Pin* pin) {
+  Slot* slot = request.key == 0 ? nullptr : Find(request.key);
+  if (slot == nullptr || !TryPin(&slot->state, request.key)) return AccessError::kInvalidKey;
+  // Pinned: the fields stand still.
+  View view;
+  view.start = slot->start.load(std::memory_order_relaxed);
+  view.length = slot->length.load(std::memory_order_relaxed);
+  view.delta = slot->delta.load(std::memory_order_relaxed);
+  view.rights = slot->rights.load(std::memory_order_relaxed);
+  view.pd = slot->pd.load(std::memory_order_relaxed);
+  view.qp = slot->qp.load(std::memory_order_relaxed);
+  view.region = slot->region.load(std::memory_order_relaxed);
+  std::atomic<uint64_t>* second = nullptr;
+  AccessError error = AccessError::kNone;
+  if (view.region != 0) {
+    second = &Find(view.region)->state;
+    if (!TryPin(second, view.region)) {
+      second = nullptr;
+      error = AccessError::kInvalidKey;
+    }
+  }
+  if (error == AccessError::kNone) error = Judge(view, request);
+  if (error != AccessError::kNone) {
+    if (second != nullptr) Unpin(second);
+    Unpin(&slot->state);
+    return error;
+  }
+  pin->first_ = &slot->state;
+  pin->second_ = second;
+  pin->request_ = request;
+  pin->start_ = view.start;
+  pin->length_ = view.length;
+  pin->delta_ = view.delta;
+  pin->address_ = reinterpret_cast<uint8_t*>(request.offset + view.delta);
+  return AccessError::kNone;
+}
+
+bool MemoryTable::IsLive(uint32_t key) const {
+  const Slot* slot = Find(key);
+  return key != 0 && slot != nullptr && LiveKey(slot->state.load(std::memory_order_acquire)) == key;
+}
+
+AccessError MemoryTable::CheckInside(uint32_t key, uint64_t offset, uint64_t length) const {
+  const Slot* slot = Find(key);
+  View view;
+  if (slot == nullptr || !Read(*slot, key, &view) || view.region != 0) {
+    return AccessError::kInvalidKey;
+  }
+  return Judge(view, {key, view.pd, view.qp, Access::kLocalRead, offset, length});
+}
+
+}  // namespace softdat::softnet

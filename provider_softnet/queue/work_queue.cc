@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Send and receive queues of one queue pair.
+#include "provider_softnet/queue/work_queue.h"
+
+#include <bit>
+#include <cstring>
+
+namespace softdat::softnet {
+
+namespace {
+
+template <typename T>
+std::unique_ptr<T[]> NewArray(size_t count) {
+  return std::make_unique_for_overwrite<T[]>(count);  // pages are touched when slots are used
+}
+
+uint32_t RingSize(uint32_t capacity) { return std::bit_ceil(capacity == 0 ? 1 : capacity); }
+
+}  // namespace
+
+Code CopySegments(std::span<const Segment> in, uint32_t max, Segment* out, uint32_t* count,
+                  uint64_t* length) {
+  uint32_t used = 0;
+  uint64_t total = 0;
+  for (const Segment& segment : in) {
+    if (segment.segment_length == 0) continue;
+    if (used == max) return Code::kInvalidArgument;
+    out[used++] = segment;
+    total += segment.segment_length;
+  }
+  *count = used;
+  *length = total;
+  return Code::kOk;
+}
+
+SendQueue::SendQueue(uint32_t capacity, uint32_t max_segments)
+    : capacity_(capacity),
+      max_segments_(max_segments),
+      mask_(RingSize(capacity) - 1),
+      works_(NewArray<SendWork>(RingSize(capacity))),
+      segments_(NewArray<Segment>(static_cast<size_t>(RingSize(capacity)) * max_segments)) {}
+
+void SendQueue::Commit() {
+  ++back_;
+  count_.store(static_cast<uint32_t>(back_ - front_), std::memory_order_relaxed);
+}
+
+void SendQueue::PopFront() {
+  ++front_;
+  count_.store(static_cast<uint32_t>(back_ - front_), std::memory_order_relaxed);
+}
+
+ReceiveQueue::ReceiveQueue(uint32_t capacity, uint32_t max_segments)
+    : capacity_(capacity),
+      max_segments_(max_segments),
+      mask_(RingSize(capacity) - 1),
+      works_(NewArray<ReceiveWork>(RingSize(capacity))),
+      segments_(NewArray<Segment>(static_cast<size_t>(RingSize(capacity)) * max_segments)) {}
+
+Code ReceiveQueue::Post(const transport::ReceiveRequest& request) {
+  if (count() == capacity_) return Code::kQueueFull;
+  const uint32_t slot = static_cast<uint32_t>(back_) & mask_;
+  ReceiveWork& work = works_[slot];
+  work.segments = segments_.get() + static_cast<size_t>(slot) * max_segments_;
+  const Code code =
+      CopySegments(request.local, max_segments_, work.segments, &work.segment_count, &work.length);
+  if (code != Code::kOk) return code;
+  work.cookie = request.cookie;
+  work.index = 0;
+  ++back_;
+  count_.store(static_cast<uint32_t>(back_ - front_), std::memory_order_relaxed);
+  return Code::kOk;
+}
+
+void ReceiveQueue::PopFront() {
+  ++front_;
+  count_.store(static_cast<uint32_t>(back_ - front_), std::memory_order_relaxed);
+}
+
+bool ReceiveQueue::MoveFrom(ReceiveQueue& other) {
+  if (other.count() > capacity_ - count()) return false;
+  for (uint64_t p = other.front_; p != other.back_; ++p) {
+    if (other.works_[static_cast<uint32_t>(p) & other.mask_].segment_count > max_segments_) {
+      return false;
+    }
+  }
+  while (ReceiveWork* work = other.Front()) {
+    Post({work->cookie, {work->segments, work->segment_count}});
+    other.PopFront();
+  }
+  return true;
+}
+
+}  // namespace softdat::softnet
