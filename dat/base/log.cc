@@ -20,7 +20,7 @@ namespace {
 
 constexpr size_t kMaxLine = 4000;  // below PIPE_BUF, so that lines of several threads do not mix
 
-std::atomic<int> g_fd{-1};        // stderr (2), a log file, or -1
+std::atomic<int> g_fd{-1};         // stderr (2), a log file, or -1
 std::atomic<int> g_second_fd{-1};  // the file when stderr is asked for as well
 std::atomic<bool> g_syslog{false};
 
@@ -130,12 +130,13 @@ void WriteLog(uint32_t bits, std::string_view message) {
   clock_gettime(CLOCK_REALTIME, &now);
   tm local{};
   localtime_r(&now.tv_sec, &local);
-  std::string line = fmt::format("{:02}:{:02}:{:02}.{:06} softdat[{}:{}] {}: ", local.tm_hour,
-                                 local.tm_min, local.tm_sec, now.tv_nsec / 1000, getpid(),
-                                 syscall(SYS_gettid), LevelName(bits));
+  std::string line =
+      fmt::format("{:02}:{:02}:{:02}.{:06} softdat[{}:{}] {}: ", local.tm_hour, local.tm_min,
+                  local.tm_sec, now.tv_nsec / 1000, getpid(), syscall(SYS_gettid), LevelName(bits));
   const size_t text_at = line.size();
   for (char c : message.substr(0, kMaxLine - text_at - 1)) {
-    // What a peer or a file sent may stand in a message; it must not steer a terminal or fake a line.
+    // What a peer or a file sent may stand in a message; it must not steer a terminal or fake a
+    // line.
     line += static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? ' ' : c;
   }
   if (g_syslog.load(std::memory_order_relaxed)) {

@@ -1,43 +1,103 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Per-thread reason chain. Thread-local, so it needs no lock.
+// Per-thread reason chain. Each thread has its own block, so it needs no lock.
+//
+// The block hangs on a POSIX thread key, not on a thread_local object: an object with a destructor
+// would keep a library that carries this code from being unloaded until each thread that ever
+// failed has ended. free() is a destructor that outlives the library.
 #include "dat/base/reason.h"
 
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include <algorithm>
-#include <vector>
+#include <atomic>
 
 namespace softdat {
 namespace {
 
 // Long enough for every layer; a loop that adds reasons without end must not eat memory.
 constexpr size_t kMaxReasons = 16;
+constexpr size_t kMaxBytes = 4000;
 
-std::vector<std::string>& Chain() {
-  thread_local std::vector<std::string> chain;  // innermost first
+struct Chain {
+  size_t count;
+  size_t ends[kMaxReasons];  // end of each reason in text, innermost first
+  char text[kMaxBytes];
+};
+
+// Set while the key exists: after the library's destructors have run, a straggling thread gets no
+// chain and loses its reasons.
+std::atomic<bool> g_key_exists{false};
+
+pthread_key_t MakeKey() {
+  pthread_key_t key{};
+  g_key_exists = pthread_key_create(&key, free) == 0;
+  return key;
+}
+
+pthread_key_t Key() {
+  static const pthread_key_t key = MakeKey();
+  return key;
+}
+
+__attribute__((destructor)) void DeleteKey() {
+  if (!g_key_exists.exchange(false)) return;
+  free(pthread_getspecific(Key()));
+  pthread_key_delete(Key());
+}
+
+// The calling thread's chain; nullptr when there is none and `make` is false, or without memory.
+Chain* GetChain(bool make) {
+  const pthread_key_t key = Key();
+  if (!g_key_exists) return nullptr;
+  auto* chain = static_cast<Chain*>(pthread_getspecific(key));
+  if (chain != nullptr || !make) return chain;
+  chain = static_cast<Chain*>(calloc(1, sizeof(Chain)));
+  if (chain != nullptr && pthread_setspecific(key, chain) != 0) {
+    free(chain);
+    chain = nullptr;
+  }
   return chain;
+}
+
+void Append(Chain* chain, std::string_view reason) {
+  if (chain->count == kMaxReasons) return;
+  const size_t start = chain->count == 0 ? 0 : chain->ends[chain->count - 1];
+  const size_t length = std::min(reason.size(), kMaxBytes - start);
+  memcpy(chain->text + start, reason.data(), length);
+  chain->ends[chain->count++] = start + length;
 }
 
 }  // namespace
 
 void SetReason(std::string reason) {
-  Chain().clear();
-  Chain().push_back(std::move(reason));
+  Chain* chain = GetChain(true);
+  if (chain == nullptr) return;
+  chain->count = 0;
+  Append(chain, reason);
 }
 
 void AddReason(std::string reason) {
-  if (Chain().size() < kMaxReasons) Chain().push_back(std::move(reason));
+  if (Chain* chain = GetChain(true)) Append(chain, reason);
 }
 
 std::string LastReasons() {
   std::string text;
-  const auto& chain = Chain();
-  std::for_each(chain.rbegin(), chain.rend(), [&text](const std::string& reason) {
+  const Chain* chain = GetChain(false);
+  if (chain == nullptr) return text;
+  for (size_t i = chain->count; i-- > 0;) {
+    const size_t start = i == 0 ? 0 : chain->ends[i - 1];
+    if (start == chain->ends[i]) continue;
     if (!text.empty()) text += '\n';
-    text += reason;
-  });
+    text.append(chain->text + start, chain->ends[i] - start);
+  }
   return text;
 }
 
-void ClearReasons() { Chain().clear(); }
+void ClearReasons() {
+  if (Chain* chain = GetChain(false)) chain->count = 0;
+}
 
 Code Record(const Status& status) {
   if (!status.ok()) SetReason(std::string(status.reason()));

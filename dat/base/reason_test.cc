@@ -33,6 +33,18 @@ TEST(Reason, LengthIsBounded) {
   EXPECT_NE(LastReasons().find("innermost"), std::string::npos);
 }
 
+TEST(Reason, BytesAreBounded) {
+  SetReason(std::string(3000, 'i'));
+  AddReason(std::string(3000, 'o'));
+  AddReason("dropped");
+  const std::string text = LastReasons();
+  EXPECT_LE(text.size(), 4001u);
+  EXPECT_EQ(text.substr(text.size() - 3000), std::string(3000, 'i'));
+  EXPECT_EQ(text[0], 'o');
+  SetReason("short again");
+  EXPECT_EQ(LastReasons(), "short again");
+}
+
 TEST(Reason, EachThreadHasItsOwn) {
   SetReason("mine");
   std::string seen = "unset";

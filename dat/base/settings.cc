@@ -37,10 +37,9 @@ void TakeRow(const char* const* environment, SettingRow row, T* member, Parse pa
       *member = *value;
       row.from_environment = true;
     } else {
-      out->problems.push_back(fmt::format("{}={} is not valid ({}{}{}); using the default, {}",
-                                          row.name, Printable(*text), row.kind,
-                                          row.range.empty() ? "" : ", ", row.range,
-                                          row.default_value));
+      out->problems.push_back(fmt::format(
+          "{}={} is not valid ({}{}{}); using the default, {}", row.name, Printable(*text),
+          row.kind, row.range.empty() ? "" : ", ", row.range, row.default_value));
     }
   }
   row.value = show(*member);
@@ -95,10 +94,11 @@ void NoteUnknownNames(const char* const* environment, ParsedSettings* out) {
 ParsedSettings ParseSettings(const char* const* environment) {
   ParsedSettings out;
   Settings& v = out.values;
-#define BOOL(member, name, def, help)                                                        \
-  TakeRow(environment, {name, "bool", "", "on|off", "", "", false, help}, &v.member, ParseBool, \
-          [](bool value) { return std::string(value ? "on" : "off"); }, &out);
-#define INT(member, name, def, min, max, help)                                              \
+#define BOOL(member, name, def, help)                                                       \
+  TakeRow(                                                                                  \
+      environment, {name, "bool", "", "on|off", "", "", false, help}, &v.member, ParseBool, \
+      [](bool value) { return std::string(value ? "on" : "off"); }, &out);
+#define INT(member, name, def, min, max, help)                                             \
   TakeNumber(environment, {name, "int", "", "", "", "", false, help}, &v.member, min, max, \
              ParseInt, &out);
 #define SIZE(member, name, def, min, max, help)                                                  \
@@ -110,11 +110,12 @@ ParsedSettings ParseSettings(const char* const* environment) {
 #define DURATION_MS(member, name, def, min, max, help)                                            \
   TakeNumber(environment, {name, "duration", "ms", "", "", "", false, help}, &v.member, min, max, \
              ParseDurationMs, &out);
-#define STRING(member, name, def, help)                                              \
-  TakeRow(environment, {name, "string", "", "", "", "", false, help}, &v.member,     \
-          [](std::string_view text) { return std::optional<std::string>(text); },    \
-          [](const std::string& value) { return value; }, &out);
-#define CHOICE(member, name, Type, def, words, help, ...)                                \
+#define STRING(member, name, def, help)                                       \
+  TakeRow(                                                                    \
+      environment, {name, "string", "", "", "", "", false, help}, &v.member,  \
+      [](std::string_view text) { return std::optional<std::string>(text); }, \
+      [](const std::string& value) { return value; }, &out);
+#define CHOICE(member, name, Type, def, words, help, ...) \
   TakeChoice(environment, {name, "enum", "", "", "", "", false, help}, &v.member, words, &out);
 #include "dat/base/settings_table.inc"
 #undef BOOL

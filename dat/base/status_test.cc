@@ -25,9 +25,7 @@ TEST(Status, CarriesCodeAndReasonThroughMoves) {
   EXPECT_EQ(moved.reason(), "port 62000 is taken");
 }
 
-TEST(Status, ReasonOfSuccessIsDropped) {
-  EXPECT_EQ(Status(Code::kOk, "unused").reason(), "");
-}
+TEST(Status, ReasonOfSuccessIsDropped) { EXPECT_EQ(Status(Code::kOk, "unused").reason(), ""); }
 
 TEST(Result, HoldsValueOrStatus) {
   Result<std::string> good(std::string("lo"));

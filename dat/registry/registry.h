@@ -107,7 +107,7 @@ class Registry {
   bool AddDiscovered(const std::string& ia_name);
   DAT_RETURN NotFound(const ProviderKey& request, KeyMismatch mismatch);
   bool Load(Entry* entry);
-  bool LoadCandidate(Entry* entry, const Candidate& candidate);
+  std::string LoadCandidate(Entry* entry, const Candidate& candidate);
   void Unload(Entry* entry, ProviderLibrary* library);
   DAT_RETURN RegisterTableLocked(Entry* entry, const DAT_PROVIDER* table,
                                  const ProviderExports& exports, softdat_handle_arena arena);

@@ -27,56 +27,48 @@ DAT_PROVIDER_INFO InfoOf(const ProviderKey& key) {
   return info;
 }
 
-void Note(bool first, std::string reason) {
-  SOFTDAT_LOG_AREA(Warning, StaticRegistry, "{}", reason);
-  if (first) {
-    SetReason(std::move(reason));
-  } else {
-    AddReason(std::move(reason));
-  }
-}
-
 }  // namespace
 
 // Tries the candidates in order until one registers the entry's key. Runs unlocked, in state
-// kLoading.
+// kLoading. On failure, the thread's reason chain names what was wrong with each.
 bool Registry::Load(Entry* entry) {
-  ClearReasons();
+  std::vector<std::string> reasons;
   for (const auto& candidate : entry->candidates) {
-    if (LoadCandidate(entry, candidate)) return true;
+    std::string reason = LoadCandidate(entry, candidate);
+    if (reason.empty()) return true;
+    SOFTDAT_LOG_AREA(Warning, StaticRegistry, "{}", reason);
+    reasons.push_back(std::move(reason));
   }
+  ClearReasons();
+  for (auto& reason : reasons) AddReason(std::move(reason));
   return false;
 }
 
-bool Registry::LoadCandidate(Entry* entry, const Candidate& candidate) {
-  const bool first = LastReasons().empty();
+// "" on success, else what was wrong.
+std::string Registry::LoadCandidate(Entry* entry, const Candidate& candidate) {
   auto opened = ProviderLibrary::Open(candidate.library);
-  if (!opened.ok()) {
-    Note(first, std::string(opened.status().reason()));
-    return false;
-  }
+  if (!opened.ok()) return std::string(opened.status().reason());
   ProviderLibrary library = opened.Take();
   if (library.exports().init == nullptr || library.exports().fini == nullptr) {
-    Note(first, fmt::format("{} is not a provider: it exports no {}", Printable(library.path()),
-                            library.exports().init == nullptr ? DAT_PROVIDER_INIT_FUNC_STR
-                                                              : DAT_PROVIDER_FINI_FUNC_STR));
-    return false;
+    return fmt::format("{} is not a provider: it exports no {}", Printable(library.path()),
+                       library.exports().init == nullptr ? DAT_PROVIDER_INIT_FUNC_STR
+                                                         : DAT_PROVIDER_FINI_FUNC_STR);
   }
   const DAT_PROVIDER_INFO info = InfoOf(entry->key);
   SOFTDAT_LOG_AREA(Debug, ProviderApi, "{}: init for {} with '{}'", Printable(library.path()),
                    DescribeKey(entry->key), Printable(candidate.ia_params));
   library.exports().init(&info, candidate.ia_params.c_str());
-  bool registered = false;
   {
     const Lock lock(mutex_);
-    registered = entry->table != nullptr;
-    if (registered) entry->library = std::move(library);
+    if (entry->table != nullptr) {
+      entry->library = std::move(library);
+      return "";
+    }
   }
-  if (registered) return true;
-  Note(first,
-       fmt::format("{} did not register {}", Printable(library.path()), DescribeKey(entry->key)));
+  std::string reason =
+      fmt::format("{} did not register {}", Printable(library.path()), DescribeKey(entry->key));
   Unload(entry, &library);
-  return false;
+  return reason;
 }
 
 // Runs fini and unloads; unlocked, in a state that keeps other threads away from the entry.
