@@ -71,7 +71,9 @@ class Ep final : public Object, private transport::ConnectionSink {
   DAT_RETURN Reset();
   // The caller pins the EP once.
   DAT_RETURN Free();
-  DAT_RETURN ReceiveQuery(DAT_COUNT* buffers, DAT_COUNT* span);
+  // Each pointer may be null.
+  void ReceiveQuery(DAT_COUNT* buffers, DAT_COUNT* span);
+  // Each a count or DAT_WATERMARK_INFINITE.
   DAT_RETURN SetWatermarks(DAT_COUNT soft, DAT_COUNT hard);
 
   // --- data path: no lock, no allocation ---------------------------------------------------------
@@ -87,12 +89,16 @@ class Ep final : public Object, private transport::ConnectionSink {
     const DAT_EP_STATE now = state();
     if (now != DAT_EP_STATE_CONNECTED && now != DAT_EP_STATE_DISCONNECTED) return RefusePost(now);
     const Code code = qp_->PostSend(request);
-    return code == Code::kOk ? DAT_SUCCESS : FailedPost(code);
+    if (code != Code::kOk) [[unlikely]]
+      return FailedPost(code);
+    return DAT_SUCCESS;
   }
   DAT_RETURN PostReceive(const transport::ReceiveRequest& request) {
     if (srq_ != nullptr) return RefuseReceive();
     const Code code = qp_->PostReceive(request);
-    return code == Code::kOk ? DAT_SUCCESS : FailedPost(code);
+    if (code != Code::kOk) [[unlikely]]
+      return FailedPost(code);
+    return DAT_SUCCESS;
   }
 
   DAT_EP_STATE state() const { return state_.load(std::memory_order_acquire); }
@@ -137,8 +143,8 @@ class Ep final : public Object, private transport::ConnectionSink {
   // Copies what the data path needs out of configuration_. mu_ is held, or nobody else knows the
   // EP.
   void PublishLimits();
-  DAT_RETURN PrepareModification(DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM& param,
-                                 Configuration* next);
+  // Undoes a modification that went no further than the EVDs. mu_ is held.
+  void RegisterStreams();
 
   // Whether PZ and EVDs are there for a connection. mu_ is held.
   bool Ready() const;
@@ -172,9 +178,10 @@ class Ep final : public Object, private transport::ConnectionSink {
   std::mutex
       mu_;  // protects everything below; never held across a back-end control call or an event push
   Configuration configuration_;
-  bool modifying_ = false;  // Modify is talking to the back end: nothing else may leave the state
+  bool modifying_ = false;  // Modify is talking to the back end, which needs an idle queue pair
   bool retired_ = false;    // Free has won
   uint32_t attempt_ = 0;    // counts Connects and Accepts
+  bool aborting_ = false;   // Disconnect came while attempt_ was not established
   sockaddr_storage local_{};
   sockaddr_storage remote_{};
   DAT_PORT_QUAL local_port_ = 0;

@@ -10,6 +10,7 @@
 #include "dat/base/log.h"
 #include "dat/engine/backend.h"
 #include "dat/engine/dat_error.h"
+#include "dat/engine/service_point.h"
 #include "dat2/softdat.h"
 
 namespace softdat::engine {
@@ -159,6 +160,26 @@ bool Ia::HasConsumerObjects() {
   return false;
 }
 
+DAT_HANDLE Ia::FindServicePoint(DAT_CONN_QUAL conn_qual) {
+  std::lock_guard<std::mutex> lock(objects_mutex_);
+  for (Object* o = objects_; o != nullptr; o = o->next_in_ia_) {
+    const DAT_HANDLE_TYPE type = o->type();
+    if (type != DAT_HANDLE_TYPE_PSP && type != DAT_HANDLE_TYPE_RSP && type != DAT_HANDLE_TYPE_CSP) continue;
+    const auto* sp = static_cast<ServicePoint*>(o);
+    if (sp->listening() && sp->conn_qual() == conn_qual) return o->handle();
+  }
+  return DAT_HANDLE_NULL;
+}
+
+std::vector<Ref<Object>> Ia::ObjectsOf(DAT_HANDLE_TYPE type) {
+  std::vector<Ref<Object>> found;
+  std::lock_guard<std::mutex> lock(objects_mutex_);
+  for (Object* o = objects_; o != nullptr; o = o->next_in_ia_) {
+    if (o->type() == type) found.emplace_back(o);
+  }
+  return found;
+}
+
 void Ia::AbortWaits() {
   std::vector<Ref<Object>> waitable;
   {
@@ -217,9 +238,10 @@ DAT_RETURN Ia::Close(DAT_CLOSE_FLAGS flags) {
 }
 
 void Ia::Teardown() {
-  async_evd_.Reset();
   for (const DAT_HANDLE_TYPE type : kCloseOrder) DestroyAll(type);
   adapter_.reset();
+  // Last: until here upcalls may still post asynchronous errors (which a closed EVD drops).
+  async_evd_.Reset();
 }
 
 void Ia::AbandonAllAfterFork() {

@@ -48,6 +48,12 @@ class Ia final : public Object, private transport::AdapterSink {
   // Posts an asynchronous error to the async EVD, if there is one. Any thread, no engine lock held.
   void PostAsync(DAT_EVENT_NUMBER number, DAT_HANDLE object, DAT_COUNT reason);
 
+  // The service point of this IA that listens on `conn_qual`, as a handle to pin; NULL when there is none.
+  DAT_HANDLE FindServicePoint(DAT_CONN_QUAL conn_qual);
+
+  // All objects of one type that exist now; some may be in the middle of being freed.
+  std::vector<Ref<Object>> ObjectsOf(DAT_HANDLE_TYPE type);
+
   // Object lists, used by Object only.
   void Link(Object* object);
   void Unlink(Object* object);

@@ -7,6 +7,7 @@
 #include "dat/base/settings.h"
 #include "dat/engine/dat_error.h"
 #include "dat/engine/ia.h"
+#include "dat/engine/rmr.h"
 
 namespace softdat::engine {
 
@@ -41,7 +42,13 @@ DAT_RETURN Lmr::Create(Ia* ia, Pz* pz, const Parameters& parameters, Lmr** out) 
 }
 
 DAT_RETURN Lmr::Free() {
-  if (!Retire()) {
+  bool retired = Retire();
+  if (!retired) {
+    // Windows may have lost their binding without a call of the consumer: flushed, or invalidated remotely.
+    Rmr::ForgetDeadBinds(*this);
+    retired = Retire();
+  }
+  if (!retired) {
     return Error(DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE, "an RMR is bound to the LMR");
   }
   Destroy(1);

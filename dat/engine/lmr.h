@@ -31,8 +31,9 @@ class Lmr final : public Object {
   void Query(DAT_LMR_PARAM* param);
 
   transport::MemoryRegion& region() { return *region_; }
+  DAT_LMR_CONTEXT local_key() const { return region_->local_key(); }
   const Parameters& parameters() const { return parameters_; }
-  Pz* pz() { return pz_.get(); }
+  Pz* pz() const { return pz_.get(); }
 
  private:
   Lmr(Ia* ia, const Parameters& parameters) : Object(ia, kHandleType), parameters_(parameters) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Service points: where connection requests arrive (semantics 9.1). PSP: many requests; RSP: one,
-// for a reserved EP; CSP: an address of the common socket name space.
+// for a reserved EP; CSP: an address of the common socket name space (semantics 16.1).
 #ifndef SOFTDAT_DAT_ENGINE_SERVICE_POINT_H_
 #define SOFTDAT_DAT_ENGINE_SERVICE_POINT_H_
 
@@ -18,38 +18,60 @@ namespace softdat::engine {
 // What the three kinds share: a listener, and a CR EVD whose free entries are the backlog.
 class ServicePoint : public Object, protected transport::ListenerSink {
  public:
-  DAT_CONN_QUAL conn_qual() const { return conn_qual_; }
+  DAT_CONN_QUAL conn_qual() const { return conn_qual_.load(std::memory_order_acquire); }
   Evd* evd() { return evd_.get(); }
-  // Stops listening; requests that arrived before stay valid. Idempotent.
-  void StopListening();
+  bool listening() const { return listening_.load(std::memory_order_acquire); }
+
+  // dat_cr_handoff: offers a request that came to another service point, as if it had come here.
+  // Takes it by moving from `request`; one left in place found no room. Any thread.
+  void Offer(std::unique_ptr<transport::ConnectionRequest>& request) { OnRequest(request); }
 
  protected:
   ServicePoint(Ia* ia, DAT_HANDLE_TYPE type) : Object(ia, type) {}
-  // `any`: the back end chooses the qualifier. `address` as in transport::ListenParameters.
-  DAT_RETURN Listen(Evd* evd, DAT_CONN_QUAL conn_qual, bool any, const sockaddr_storage* address);
+
+  // The second half of each Create (which answers with a reference: a consumer that reaps the first
+  // request may free the service point before Create has returned): makes the service point
+  // visible, then listens, so that a request which arrives at once names a handle that works. On
+  // failure the object is gone. `any`: the back end chooses the qualifier. `address` as in
+  // transport::ListenParameters.
+  DAT_RETURN PublishAndListen(Evd* evd, DAT_CONN_QUAL conn_qual, bool any,
+                              const sockaddr_storage* address);
   // Makes a CR of the request and posts CONNECTION_REQUEST; leaves `request` in place when the EVD
-  // is full. `ep` is the EP that belongs to the request, or null.
-  bool Announce(std::unique_ptr<transport::ConnectionRequest>& request, Ep* ep);
+  // is full. `ep` is the EP that belongs to the request, or null; the CR takes charge of it on
+  // success only.
+  bool Announce(std::unique_ptr<transport::ConnectionRequest>& request, Ep* ep,
+                bool provider_created);
+  // The same with an EP that the provider creates for the request.
+  bool AnnounceWithNewEp(std::unique_ptr<transport::ConnectionRequest>& request);
+  // Stops listening; requests that arrived before stay valid. Idempotent; also from inside
+  // OnRequest.
+  void StopListening();
+  // The common part of each Free. The caller pins the service point once.
+  DAT_RETURN FreeAs(DAT_RETURN_SUBTYPE expected_handle);
   void Teardown() override;
 
  private:
-  std::mutex mu_;  // protects listener_
+  Use<Evd> evd_;  // set before the listener exists
+  std::atomic<DAT_CONN_QUAL> conn_qual_{0};
+  std::atomic<bool> listening_{false};
+
+  std::mutex mu_;  // protects the two below; not held across back-end calls
   std::unique_ptr<transport::Listener> listener_;
-  Use<Evd> evd_;
-  DAT_CONN_QUAL conn_qual_ = 0;
+  bool stopped_ = false;
 };
 
 class Psp final : public ServicePoint {
  public:
   static constexpr DAT_HANDLE_TYPE kHandleType = DAT_HANDLE_TYPE_PSP;
+
   static DAT_RETURN Create(Ia* ia, DAT_CONN_QUAL conn_qual, bool any, Evd* evd, DAT_PSP_FLAGS flags,
-                           Psp** out);
-  DAT_PSP_FLAGS flags() const { return flags_; }
+                           Ref<Psp>* out);
   void Query(DAT_PSP_PARAM* param);
-  DAT_RETURN Free();
+  DAT_RETURN Free() { return FreeAs(DAT_INVALID_HANDLE_PSP); }
 
  private:
   Psp(Ia* ia, DAT_PSP_FLAGS flags) : ServicePoint(ia, kHandleType), flags_(flags) {}
+  ~Psp() override = default;
   void OnRequest(std::unique_ptr<transport::ConnectionRequest>& request) override;
 
   const DAT_PSP_FLAGS flags_;
@@ -58,19 +80,43 @@ class Psp final : public ServicePoint {
 class Rsp final : public ServicePoint {
  public:
   static constexpr DAT_HANDLE_TYPE kHandleType = DAT_HANDLE_TYPE_RSP;
-  static DAT_RETURN Create(Ia* ia, DAT_CONN_QUAL conn_qual, Ep* ep, Evd* evd, Rsp** out);
+
+  // `ep` may be null: the provider creates one for the request.
+  static DAT_RETURN Create(Ia* ia, DAT_CONN_QUAL conn_qual, Ep* ep, Evd* evd, Ref<Rsp>* out);
   void Query(DAT_RSP_PARAM* param);
   // Before a request the EP becomes UNCONNECTED again; after it the EP is not touched.
-  DAT_RETURN Free();
+  DAT_RETURN Free() { return FreeAs(DAT_INVALID_HANDLE_RSP); }
 
  private:
-  explicit Rsp(Ia* ia) : ServicePoint(ia, kHandleType) {}
+  Rsp(Ia* ia, Ep* ep);
+  ~Rsp() override = default;
   void OnRequest(std::unique_ptr<transport::ConnectionRequest>& request) override;
   void Teardown() override;
 
-  Ref<Ep> ep_;
-  // Whether the one request of this RSP has arrived. Set by the (serialised) upcall, read by Free.
+  const Ref<Ep> ep_;
+  const DAT_EP_HANDLE ep_handle_;  // what Query reports, also when the EP has been freed meanwhile
+  // The one request of this RSP has arrived, or it is being freed: the EP is no longer the RSP's.
   std::atomic<bool> used_{false};
+};
+
+class Csp final : public ServicePoint {
+ public:
+  static constexpr DAT_HANDLE_TYPE kHandleType = DAT_HANDLE_TYPE_CSP;
+
+  static DAT_RETURN Create(Ia* ia, const DAT_COMM& comm, const sockaddr_storage& address, Evd* evd,
+                           Ref<Csp>* out);
+  void Query(DAT_CSP_PARAM* param);
+  DAT_RETURN Free() { return FreeAs(DAT_INVALID_HANDLE_CSP); }
+
+ private:
+  Csp(Ia* ia, const DAT_COMM& comm, const sockaddr_storage& address)
+      : ServicePoint(ia, kHandleType), comm_(comm), address_(address) {}
+  ~Csp() override = default;
+  void OnRequest(std::unique_ptr<transport::ConnectionRequest>& request) override;
+
+  // Query hands out pointers to these; they change only before Create returns.
+  DAT_COMM comm_;
+  sockaddr_storage address_;
 };
 
 }  // namespace softdat::engine

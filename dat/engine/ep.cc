@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Endpoint: creation, query, status and end of life.
+#include "dat/engine/ep.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "dat/engine/ep_attributes.h"
+#include "dat/engine/ia.h"
+#include "dat/engine/srq.h"
+
+namespace softdat::engine {
+
+using transport::QueuePairAttributes;
+
+namespace {
+
+// One direction of an EP that the consumer described: [O] an EVD and room for work go together. An
+// EVD may be missing all the same, to be supplied by dat_ep_modify (semantics 8.1).
+DAT_RETURN CheckDirection(const Evd* evd, DAT_COUNT dtos, DAT_COUNT iov, int argument,
+                          const char* name) {
+  if (evd != nullptr && dtos == 0) {
+    return BadArgument(
+        argument, std::string("the ") + name + " EVD is given, but room for no " + name + " work");
+  }
+  if (evd != nullptr && iov == 0) {
+    return BadArgument(
+        argument, std::string(name) + " work needs at least one segment (max_" + name + "_iov)");
+  }
+  return DAT_SUCCESS;
+}
+
+DAT_RETURN AttachFailed(EvdStream::Result result, int argument, DAT_RETURN_SUBTYPE subtype) {
+  if (result == EvdStream::Result::kFreed) return BadHandle(subtype);
+  return BadArgument(argument,
+                     "the completion flags contradict those of other streams of the same EVD");
+}
+
+}  // namespace
+
+Ep::Ep(Ia* owner, Srq* srq, DAT_EP_STATE initial)
+    : Object(owner, kHandleType), srq_(srq), srq_use_(srq), state_(initial) {}
+
+DAT_RETURN Ep::Create(Ia* ia, const Parts& parts, const DAT_EP_ATTR* attr, DAT_EP_STATE initial,
+                      Ep** out) {
+  const bool srq = parts.srq != nullptr;
+  const int argument = srq ? 7 : 6;  // of the consumer's call
+  Configuration c;
+  c.attr = attr != nullptr ? *attr : DefaultEpAttributes(ia->attributes());
+  DAT_RETURN ret = GrantEpAttributes(ia->attributes(), srq, argument, &c.attr);
+  if (ret == DAT_SUCCESS && attr != nullptr) {
+    if (!srq)
+      ret =
+          CheckDirection(parts.recv_evd, attr->max_recv_dtos, attr->max_recv_iov, argument, "recv");
+    if (ret == DAT_SUCCESS) {
+      ret = CheckDirection(parts.request_evd, attr->max_request_dtos, attr->max_request_iov,
+                           argument, "request");
+    }
+  }
+  if (ret != DAT_SUCCESS) return ret;
+
+  c.pz = Use<Pz>(parts.pz);
+  if (parts.pz != nullptr && !c.pz) return BadHandle(DAT_INVALID_HANDLE_PZ);
+  c.connect = Use<Evd>(parts.connect_evd);
+  if (parts.connect_evd != nullptr && !c.connect) return BadHandle(DAT_INVALID_HANDLE_EVD_CONN);
+  auto attached = c.recv.Attach(parts.recv_evd, c.attr.recv_completion_flags);
+  if (attached != EvdStream::Result::kOk)
+    return AttachFailed(attached, argument, DAT_INVALID_HANDLE_EVD_RECV);
+  attached = c.request.Attach(parts.request_evd, c.attr.request_completion_flags);
+  if (attached != EvdStream::Result::kOk)
+    return AttachFailed(attached, argument, DAT_INVALID_HANDLE_EVD_REQUEST);
+
+  Ep* ep = new Ep(ia, parts.srq, initial);
+  if (srq && !ep->srq_use_) {
+    ep->Discard();
+    return BadHandle(DAT_INVALID_HANDLE_SRQ);
+  }
+  if (!ep->ReserveHandle()) {
+    ep->Discard();
+    return Error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP, "no free handle");
+  }
+  auto qp = ia->adapter().CreateQueuePair(ep->QueueAttributes(c));
+  if (!qp.ok()) {
+    ep->Discard();
+    return Fail(qp.status(), Subject::kEp);
+  }
+  ep->qp_ = qp.Take();
+  ep->configuration_ = std::move(c);
+  ep->PublishLimits();
+  ep->Publish();  // cannot fail: the handle is reserved
+  *out = ep;
+  return DAT_SUCCESS;
+}
+
+QueuePairAttributes Ep::QueueAttributes(const Configuration& c) {
+  const transport::AdapterAttributes& limits = ia().attributes();
+  QueuePairAttributes a;
+  a.context = handle();
+  a.pd = c.pz ? &c.pz->domain() : nullptr;
+  a.send_cq = c.request.get() != nullptr ? c.request.get()->completion_queue() : nullptr;
+  a.recv_cq = c.recv.get() != nullptr ? c.recv.get()->completion_queue() : nullptr;
+  a.srq = srq_ != nullptr ? &srq_->queue() : nullptr;
+  a.max_send = static_cast<uint32_t>(c.attr.max_request_dtos);
+  a.max_recv = srq_ != nullptr ? 0 : static_cast<uint32_t>(c.attr.max_recv_dtos);
+  a.max_send_iov = static_cast<uint32_t>(
+      std::max({c.attr.max_request_iov, c.attr.max_rdma_read_iov, c.attr.max_rdma_write_iov}));
+  a.max_recv_iov = srq_ != nullptr ? 0 : static_cast<uint32_t>(c.attr.max_recv_iov);
+  a.max_read_in = GrantedReads(c.attr.max_rdma_read_in, limits.max_read_in);
+  a.max_read_out = GrantedReads(c.attr.max_rdma_read_out, limits.max_read_out);
+  a.sink = this;
+  return a;
+}
+
+void Ep::PublishLimits() {
+  const DAT_EP_ATTR& attr = configuration_.attr;
+  // UNSIGNALLED is legal on a post if the EP attribute has it (semantics 8.1, 10.2).
+  const uint32_t request = DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_BARRIER_FENCE_FLAG |
+                           (attr.request_completion_flags & DAT_COMPLETION_UNSIGNALLED_FLAG);
+  const auto set = [this](PostKind kind, DAT_COUNT iov, uint32_t flags) {
+    PostLimits& limits = post_limits_[static_cast<size_t>(kind)];
+    limits.iov.store(static_cast<uint32_t>(iov), std::memory_order_relaxed);
+    limits.flags.store(flags, std::memory_order_relaxed);
+  };
+  set(PostKind::kSend, attr.max_request_iov, request | DAT_COMPLETION_SOLICITED_WAIT_FLAG);
+  set(PostKind::kRead, attr.max_rdma_read_iov, request);
+  set(PostKind::kWrite, attr.max_rdma_write_iov, request);
+  set(PostKind::kReceive, attr.max_recv_iov,
+      attr.recv_completion_flags & DAT_COMPLETION_UNSIGNALLED_FLAG);
+  current_pz_.store(configuration_.pz.get(), std::memory_order_release);
+  const Evd* request_evd = configuration_.request.get();
+  takes_binds_.store(request_evd != nullptr && request_evd->Accepts(DAT_EVD_RMR_BIND_FLAG),
+                     std::memory_order_release);
+}
+
+namespace {
+
+// Writes only what changed: consumers hold pointers to `to` and may be reading.
+void Refresh(const sockaddr_storage& from, sockaddr_storage* to) {
+  if (std::memcmp(&from, to, sizeof(from)) != 0) *to = from;
+}
+
+DAT_EVD_HANDLE HandleOf(const Evd* evd) { return evd != nullptr ? evd->handle() : DAT_HANDLE_NULL; }
+
+}  // namespace
+
+void Ep::Query(DAT_EP_PARAM* param) {
+  const transport::ConnectionAddresses now = qp_->Addresses();
+  std::lock_guard<std::mutex> lock(mu_);
+  if (now.remote.ss_family != AF_UNSPEC) {
+    Refresh(now.remote, &remote_);
+    Refresh(now.local, &local_);
+    remote_port_ = now.remote_port;
+    local_port_ = now.local_port;
+  }
+  param->ia_handle = ia().consumer_handle();
+  param->ep_state = state();
+  param->local_ia_address_ptr = local_.ss_family != AF_UNSPEC
+                                    ? reinterpret_cast<DAT_IA_ADDRESS_PTR>(&local_)
+                                    : ia().address();
+  param->local_port_qual = local_port_;
+  param->remote_ia_address_ptr = reinterpret_cast<DAT_IA_ADDRESS_PTR>(&remote_);
+  param->remote_port_qual = remote_port_;
+  param->comm.domain = param->local_ia_address_ptr->sa_family;
+  param->comm.type = SOCK_STREAM;
+  param->comm.protocol = 0;
+  param->pz_handle = configuration_.pz ? configuration_.pz->handle() : DAT_HANDLE_NULL;
+  param->recv_evd_handle = HandleOf(configuration_.recv.get());
+  param->request_evd_handle = HandleOf(configuration_.request.get());
+  param->connect_evd_handle = HandleOf(configuration_.connect.get());
+  param->srq_handle = srq_ != nullptr ? srq_->handle() : DAT_HANDLE_NULL;
+  param->ep_attr = configuration_.attr;
+}
+
+void Ep::GetStatus(DAT_EP_STATE* state_out, DAT_BOOLEAN* recv_idle, DAT_BOOLEAN* request_idle) {
+  if (state_out != nullptr) *state_out = state();
+  if (recv_idle != nullptr) *recv_idle = qp_->OutstandingReceives() == 0 ? DAT_TRUE : DAT_FALSE;
+  if (request_idle != nullptr) *request_idle = qp_->OutstandingSends() == 0 ? DAT_TRUE : DAT_FALSE;
+}
+
+void Ep::ReceiveQuery(DAT_COUNT* buffers, DAT_COUNT* span) {
+  // Receives complete in message order, so the messages they are for are consecutive (semantics
+  // 11).
+  const auto held = static_cast<DAT_COUNT>(qp_->OutstandingReceives());
+  if (buffers != nullptr) *buffers = held;
+  if (span != nullptr) *span = held;
+}
+
+DAT_RETURN Ep::SetWatermarks(DAT_COUNT soft, DAT_COUNT hard) {
+  if (srq_ == nullptr || !ia().attributes().receive_watermarks) {
+    return Error(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE,
+                 srq_ == nullptr ? "watermarks are for EPs with an SRQ"
+                                 : "this back end does not count the receive buffers of an EP");
+  }
+  static_assert(static_cast<uint32_t>(DAT_WATERMARK_INFINITE) == transport::kNoWatermark);
+  return Fail(qp_->SetReceiveWatermarks(static_cast<uint32_t>(soft), static_cast<uint32_t>(hard)));
+}
+
+DAT_RETURN Ep::Free() {
+  {
+    std::lock_guard<std::mutex> lock(mu_);
+    switch (state()) {
+      case DAT_EP_STATE_RESERVED:
+      case DAT_EP_STATE_PASSIVE_CONNECTION_PENDING:
+      case DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING:
+        return WrongEpState(state());
+      default:
+        break;
+    }
+    if (!Retire()) return BadHandle(DAT_INVALID_HANDLE_EP);
+    retired_ = true;
+  }
+  Destroy(1);
+  return DAT_SUCCESS;
+}
+
+void Ep::TakeBack() {
+  {
+    std::lock_guard<std::mutex> lock(mu_);
+    if (!Retire()) return;  // the IA is being closed and frees the EP itself
+    retired_ = true;
+  }
+  Destroy(0);
+}
+
+void Ep::Teardown() {
+  // Upcalls may run until the destructor returns and look at qp_: it goes first, the pointer after
+  // it.
+  delete qp_.get();
+  static_cast<void>(qp_.release());
+  Configuration gone;
+  {
+    std::lock_guard<std::mutex> lock(mu_);
+    std::swap(gone, configuration_);
+  }
+  srq_use_.Reset();
+}
+
+}  // namespace softdat::engine

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Endpoint: what a post that was not taken returns. The way in is inline, in ep.h and
+// api_ep_post.cc.
+#include "dat/engine/dat_error.h"
+#include "dat/engine/ep.h"
+
+namespace softdat::engine {
+
+DAT_RETURN Ep::RefusePost(DAT_EP_STATE now) { return WrongEpState(now); }
+
+DAT_RETURN Ep::RefuseReceive() {
+  return Error(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_IN_USE,
+               "the EP takes its receives from an SRQ");
+}
+
+DAT_RETURN Ep::FailedPost(Code code) {
+  if (code != Code::kInvalidState) return ToDat(code, Subject::kEp);
+  // The back end has left the connected state already and its upcall is still on the way.
+  const DAT_EP_STATE now = state();
+  return WrongEpState(now == DAT_EP_STATE_CONNECTED ? DAT_EP_STATE_DISCONNECT_PENDING : now);
+}
+
+}  // namespace softdat::engine

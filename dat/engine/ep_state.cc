@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Endpoint: the back end's upcalls, the transitions they cause, and the one final event of a
+// connection (semantics 8.3).
+#include <algorithm>
+#include <cstring>
+
+#include "dat/base/log.h"
+#include "dat/engine/ep.h"
+#include "dat/engine/ia.h"
+
+namespace softdat::engine {
+
+using transport::EndReason;
+using transport::RejectReason;
+
+namespace {
+
+DAT_EVENT_NUMBER EventOf(RejectReason reason) {
+  switch (reason) {
+    case RejectReason::kPeer:
+      return DAT_CONNECTION_EVENT_PEER_REJECTED;
+    case RejectReason::kNonPeer:
+      return DAT_CONNECTION_EVENT_NON_PEER_REJECTED;
+    case RejectReason::kUnreachable:
+      return DAT_CONNECTION_EVENT_UNREACHABLE;
+    case RejectReason::kTimedOut:
+      return DAT_CONNECTION_EVENT_TIMED_OUT;
+    case RejectReason::kAborted:
+      break;
+  }
+  return DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR;
+}
+
+}  // namespace
+
+bool Ep::Connecting() const {
+  return state() == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING ||
+         state() == DAT_EP_STATE_COMPLETION_PENDING;
+}
+
+bool Ep::Ending() const {
+  return Connecting() || state() == DAT_EP_STATE_CONNECTED ||
+         state() == DAT_EP_STATE_DISCONNECT_PENDING;
+}
+
+bool Ep::Transition(DAT_EP_STATE from, DAT_EP_STATE to) {
+  std::lock_guard<std::mutex> lock(mu_);
+  if (state() != from || retired_) return false;
+  SetState(to);
+  return true;
+}
+
+DAT_COUNT Ep::KeepPrivateData(std::span<const uint8_t> private_data) {
+  const size_t size = std::min(private_data.size(), private_data_.size());
+  if (size > 0) std::memcpy(private_data_.data(), private_data.data(), size);
+  return static_cast<DAT_COUNT>(size);
+}
+
+void Ep::PostConnectionEvent(Evd* evd, DAT_EVENT_NUMBER number, DAT_COUNT private_data_size) {
+  if (evd == nullptr) return;
+  DAT_EVENT event;
+  event.event_number = number;
+  auto& data = event.event_data.connect_event_data;
+  data.ep_handle = handle();
+  data.private_data_size = private_data_size;
+  data.private_data = private_data_size > 0 ? private_data_.data() : nullptr;
+  // Completions made before the end of a connection come out before its event (semantics 5.5).
+  evd->Push(event, number != DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+// In each upcall: the event may make a consumer's agent free the EP from within the push, so the
+// push comes last and the references keep memory until it returns.
+
+void Ep::OnEstablished(std::span<const uint8_t> private_data) {
+  const Ref<Ep> self(this);
+  Ref<Evd> evd;
+  DAT_COUNT size = 0;
+  {
+    std::lock_guard<std::mutex> lock(mu_);
+    // Disconnected meanwhile: the back end reports the end of it.
+    if (!Connecting()) return;
+    // Only the active side's event carries private data (semantics 5.7).
+    if (state() == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING) size = KeepPrivateData(private_data);
+    evd = Ref<Evd>(configuration_.connect.get());
+    SetState(DAT_EP_STATE_CONNECTED);
+  }
+  PostConnectionEvent(evd.get(), DAT_CONNECTION_EVENT_ESTABLISHED, size);
+}
+
+void Ep::OnFailed(RejectReason reason, std::span<const uint8_t> private_data,
+                  const std::string& why) {
+  const Ref<Ep> self(this);
+  Ref<Evd> evd;
+  DAT_COUNT size = 0;
+  DAT_EVENT_NUMBER number = EventOf(reason);
+  {
+    std::lock_guard<std::mutex> lock(mu_);
+    if (!Ending()) return;
+    if (state() == DAT_EP_STATE_DISCONNECT_PENDING) {
+      // The consumer aborted the attempt first: that is its outcome (semantics 8.3 note 1).
+      number = DAT_CONNECTION_EVENT_DISCONNECTED;
+    } else if (state() == DAT_EP_STATE_COMPLETION_PENDING) {
+      number = DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR;
+    } else if (reason == RejectReason::kPeer) {
+      size = KeepPrivateData(private_data);
+    }
+    evd = Ref<Evd>(configuration_.connect.get());
+    SetState(DAT_EP_STATE_DISCONNECTED);
+  }
+  SOFTDAT_LOG(Info, "{}: connection attempt failed: {}", ia().name(), why);
+  PostConnectionEvent(evd.get(), number, size);
+}
+
+void Ep::OnEnded(EndReason reason, const std::string& why) {
+  const Ref<Ep> self(this);
+  Ref<Evd> evd;
+  DAT_EVENT_NUMBER number = reason == EndReason::kBroken ? DAT_CONNECTION_EVENT_BROKEN
+                                                         : DAT_CONNECTION_EVENT_DISCONNECTED;
+  {
+    std::lock_guard<std::mutex> lock(mu_);
+    if (!Ending()) return;
+    // Never established, so not a disconnect (semantics 8.3, fatal error and peer's disconnect).
+    if (state() == DAT_EP_STATE_COMPLETION_PENDING)
+      number = DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR;
+    if (state() == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING)
+      number = DAT_CONNECTION_EVENT_NON_PEER_REJECTED;
+    evd = Ref<Evd>(configuration_.connect.get());
+    SetState(DAT_EP_STATE_DISCONNECTED);
+  }
+  SOFTDAT_LOG(Info, "{}: connection ended: {}", ia().name(), why);
+  // "Last buffer of the SRQ returned": consumers wait for it after each end (semantics 5.8,
+  // dtestsrq).
+  if (uses_srq()) ia().PostAsync(DAT_ASYNC_ERROR_EP_BROKEN, handle(), DAT_EP_TRANSFER_TO_ERROR);
+  PostConnectionEvent(evd.get(), number, 0);
+}
+
+void Ep::OnReceiveWatermark() {
+  ia().PostAsync(DAT_ASYNC_ERROR_EP_BROKEN, handle(), DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT);
+}
+
+}  // namespace softdat::engine

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Public service point.
+#include <utility>
+
+#include "dat/engine/ia.h"
+#include "dat/engine/service_point.h"
+
+namespace softdat::engine {
+
+DAT_RETURN Psp::Create(Ia* ia, DAT_CONN_QUAL conn_qual, bool any, Evd* evd, DAT_PSP_FLAGS flags,
+                       Ref<Psp>* out) {
+  Psp* psp = new Psp(ia, flags);
+  Ref<Psp> keep(psp);
+  const DAT_RETURN ret = psp->PublishAndListen(evd, conn_qual, any, nullptr);
+  if (ret == DAT_SUCCESS) *out = std::move(keep);
+  return ret;
+}
+
+void Psp::OnRequest(std::unique_ptr<transport::ConnectionRequest>& request) {
+  if (flags_ == DAT_PSP_PROVIDER_FLAG) {
+    AnnounceWithNewEp(request);
+  } else {
+    Announce(request, nullptr, false);
+  }
+}
+
+void Psp::Query(DAT_PSP_PARAM* param) {
+  param->ia_handle = ia().consumer_handle();
+  param->conn_qual = conn_qual();
+  param->evd_handle = evd()->handle();
+  param->psp_flags = flags_;
+}
+
+}  // namespace softdat::engine

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What all service points do: listen, announce requests, stop.
+#include "dat/engine/service_point.h"
+
+#include <string>
+#include <utility>
+
+#include "dat/base/log.h"
+#include "dat/engine/cr.h"
+#include "dat/engine/dat_error.h"
+#include "dat/engine/ia.h"
+
+namespace softdat::engine {
+
+using transport::ConnectionRequest;
+
+DAT_RETURN ServicePoint::PublishAndListen(Evd* evd, DAT_CONN_QUAL conn_qual, bool any,
+                                          const sockaddr_storage* address) {
+  evd_ = Use<Evd>(evd);
+  if (!evd_) {
+    Discard();
+    return BadHandle(DAT_INVALID_HANDLE_EVD_CR);
+  }
+  if (!any) conn_qual_.store(conn_qual, std::memory_order_release);
+  if (!Publish()) {
+    Discard();
+    return Error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY, "no free handle");
+  }
+  listening_.store(true, std::memory_order_release);
+  transport::ListenParameters p;
+  p.conn_qual = conn_qual;
+  p.any = any;
+  p.address = address;
+  p.sink = this;
+  auto listener = ia().adapter().Listen(p);
+  if (!listener.ok()) {
+    const DAT_RETURN ret = Fail(listener.status(), Subject::kQualifier);
+    listening_.store(false, std::memory_order_release);
+    if (RetireAnyway()) Destroy(0);
+    return ret;
+  }
+  std::unique_ptr<transport::Listener> unwanted = listener.Take();
+  conn_qual_.store(any ? unwanted->conn_qual() : conn_qual, std::memory_order_release);
+  {
+    std::lock_guard<std::mutex> lock(mu_);
+    if (!stopped_) std::swap(listener_, unwanted);
+  }
+  return DAT_SUCCESS;
+}
+
+void ServicePoint::StopListening() {
+  listening_.store(false, std::memory_order_release);
+  std::unique_ptr<transport::Listener> listener;
+  {
+    std::lock_guard<std::mutex> lock(mu_);
+    stopped_ = true;
+    std::swap(listener, listener_);
+  }
+}
+
+bool ServicePoint::Announce(std::unique_ptr<ConnectionRequest>& request, Ep* ep,
+                            bool provider_created) {
+  const DAT_CONN_QUAL asked_for = request->conn_qual();
+  Cr* cr = Cr::Create(&ia(), request, ep, provider_created);
+  if (cr == nullptr) return false;
+  DAT_EVENT event;
+  event.event_number = DAT_CONNECTION_REQUEST_EVENT;
+  auto& data = event.event_data.cr_arrival_event_data;
+  data.sp_handle.psp_handle = handle();
+  data.local_ia_address_ptr = ia().address();
+  // The first requests of a qualifier that the back end chose may come before Listen has returned
+  // it.
+  data.conn_qual = conn_qual() != 0 ? conn_qual() : asked_for;
+  data.cr_handle = cr->handle();
+  data.truncate_flag = DAT_FALSE;
+  if (evd_->TryPush(event))
+    return true;  // the consumer may have answered already: cr is not ours any more
+  SOFTDAT_LOG(Info, "{}: request for {} refused: its event queue is full", ia().name(),
+              data.conn_qual);
+  cr->Withdraw(&request);
+  return false;
+}
+
+bool ServicePoint::AnnounceWithNewEp(std::unique_ptr<ConnectionRequest>& request) {
+  Ep* ep = nullptr;
+  const DAT_RETURN ret =
+      Ep::Create(&ia(), Ep::Parts{}, nullptr, DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING, &ep);
+  if (ret != DAT_SUCCESS) return false;
+  const Ref<Ep> keep(ep);
+  if (Announce(request, ep, true)) return true;
+  keep->TakeBack();
+  return false;
+}
+
+DAT_RETURN ServicePoint::FreeAs(DAT_RETURN_SUBTYPE expected_handle) {
+  if (!Retire()) return BadHandle(expected_handle);
+  Destroy(1);
+  return DAT_SUCCESS;
+}
+
+void ServicePoint::Teardown() {
+  StopListening();
+  evd_.Reset();
+}
+
+}  // namespace softdat::engine
