@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// SoftnetAdapter: attributes, creation of objects, progress.
+#include "provider_softnet/driver/adapter.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "dat/base/log.h"
+#include "provider_softnet/driver/endpoint.h"
+#include "provider_softnet/driver/listener.h"
+#include "provider_softnet/driver/objects.h"
+#include "provider_softnet/driver/queue_cores.h"
+#include "provider_softnet/iwarp/stream.h"
+
+namespace softdat::softnet {
+namespace {
+
+constexpr uint32_t kMaxQueueWork = 65536;
+constexpr uint32_t kMaxIov = 32;
+constexpr uint32_t kMaxReads = 128;
+constexpr uint32_t kMaxCompletions = 1 << 20;
+constexpr uint32_t kMaxPrivateData = 256;
+
+transport::AdapterAttributes AttributesOf(const Interface& interface) {
+  transport::AdapterAttributes a;
+  a.device_name = interface.name;
+  a.vendor = "SoftDAT";
+  a.address = interface.address;
+  // Objects cost memory only: what bounds them is the key space of 2^24 and, for connections, descriptors.
+  a.max_qps = 65536;
+  a.max_qp_work = kMaxQueueWork;
+  a.max_iov = kMaxIov;
+  a.max_read_in = kMaxReads;
+  a.max_read_out = kMaxReads;
+  a.max_cqs = 65536;
+  a.max_cq_depth = kMaxCompletions;
+  a.max_pds = 65536;
+  a.max_regions = 1 << 23;
+  a.max_windows = 1 << 22;
+  a.max_srqs = 65536;
+  a.max_srq_depth = kMaxQueueWork;
+  a.max_message = uint64_t{1} << 31;
+  a.max_private_data = kMaxPrivateData;
+  a.mtu = interface.mtu;
+  a.windows = true;
+  a.zero_based = true;
+  a.immediate = true;
+  a.atomics = true;
+  a.invalidate = true;
+  a.srq = true;
+  return a;
+}
+
+Status CheckLimits(const transport::QueuePairAttributes& a) {
+  if (a.max_send > kMaxQueueWork || a.max_recv > kMaxQueueWork) {
+    return Status(Code::kInvalidArgument, fmt::format("queues of {} and {}; {} are possible", a.max_send,
+                                                      a.max_recv, kMaxQueueWork));
+  }
+  if (a.max_send_iov > kMaxIov || a.max_recv_iov > kMaxIov) {
+    return Status(Code::kInvalidArgument, fmt::format("{} and {} segments per request; {} are possible",
+                                                      a.max_send_iov, a.max_recv_iov, kMaxIov));
+  }
+  if (a.max_read_in > kMaxReads || a.max_read_out > kMaxReads) {
+    return Status(Code::kInvalidArgument, fmt::format("{} and {} outstanding reads; {} are possible",
+                                                      a.max_read_in, a.max_read_out, kMaxReads));
+  }
+  return Status::Ok();
+}
+
+uint32_t IdOf(transport::ProtectionDomain& pd) { return static_cast<SoftnetProtectionDomain&>(pd).id(); }
+
+}  // namespace
+
+SoftnetAdapter::SoftnetAdapter(const Interface& interface, const AdapterOptions& options)
+    : core_(std::make_shared<AdapterCore>(options, AttributesOf(interface))) {
+  core_->interface_index = interface.index;
+}
+
+SoftnetAdapter::~SoftnetAdapter() {
+  if (core_ == nullptr) return;
+  core_->Stop();
+  if (core_->driver.started()) {
+    SOFTDAT_LOG(Debug, "softnet-{} closed: {}", core_->attributes.device_name,
+                core_->driver.counters().Text());
+  }
+}
+
+Result<std::unique_ptr<transport::ProtectionDomain>> SoftnetAdapter::CreateProtectionDomain() {
+  return std::unique_ptr<transport::ProtectionDomain>(
+      std::make_unique<SoftnetProtectionDomain>(core_->memory.NewProtectionDomainId()));
+}
+
+Result<std::unique_ptr<transport::MemoryRegion>> SoftnetAdapter::RegisterMemory(
+    transport::ProtectionDomain& pd, const transport::RegionParameters& p) {
+  if (p.length == 0) return Status(Code::kLength, "a region of length 0");
+  const uint64_t start = reinterpret_cast<uintptr_t>(p.address);
+  if (start + p.length < start) return Status(Code::kLength, "the region passes the end of the address space");
+  const uint32_t key =
+      core_->memory.RegisterRegion(p.address, p.length, p.privileges, p.zero_based, IdOf(pd));
+  if (key == 0) return Status(Code::kNoResources, "no key is left for another region");
+  return std::unique_ptr<transport::MemoryRegion>(
+      std::make_unique<SoftnetMemoryRegion>(core_, key, (p.privileges & kPrivAnyRemote) != 0));
+}
+
+Result<std::unique_ptr<transport::MemoryWindow>> SoftnetAdapter::CreateWindow(
+    transport::ProtectionDomain& pd, bool exclusive_to_qp) {
+  const uint32_t key = core_->memory.CreateWindow(IdOf(pd), exclusive_to_qp);
+  if (key == 0) return Status(Code::kNoResources, "no key is left for another window");
+  return std::unique_ptr<transport::MemoryWindow>(std::make_unique<SoftnetMemoryWindow>(core_, key));
+}
+
+Result<std::unique_ptr<transport::CompletionQueue>> SoftnetAdapter::CreateCompletionQueue(
+    uint32_t capacity, transport::CompletionSink* sink) {
+  if (capacity == 0 || capacity > kMaxCompletions) {
+    return Status(Code::kInvalidArgument,
+                  fmt::format("a completion queue of {}; up to {} are possible", capacity, kMaxCompletions));
+  }
+  return std::unique_ptr<transport::CompletionQueue>(
+      std::make_unique<SoftnetCompletionQueue>(capacity, sink));
+}
+
+Result<std::unique_ptr<transport::QueuePair>> SoftnetAdapter::CreateQueuePair(
+    const transport::QueuePairAttributes& a) {
+  if (Status s = CheckLimits(a); !s.ok()) return s;
+  return std::unique_ptr<transport::QueuePair>(std::make_unique<SoftnetQueuePair>(core_, a));
+}
+
+Result<std::unique_ptr<transport::SharedReceiveQueue>> SoftnetAdapter::CreateSharedReceiveQueue(
+    transport::ProtectionDomain& pd, uint32_t capacity, uint32_t max_iov,
+    transport::SharedReceiveSink* sink) {
+  if (capacity == 0 || capacity > kMaxQueueWork || max_iov > kMaxIov) {
+    return Status(Code::kInvalidArgument,
+                  fmt::format("a shared receive queue of {} with {} segments; {} and {} are possible", capacity,
+                              max_iov, kMaxQueueWork, kMaxIov));
+  }
+  return std::unique_ptr<transport::SharedReceiveQueue>(std::make_unique<SoftnetSharedReceiveQueue>(
+      &core_->driver, &core_->memory, capacity, max_iov == 0 ? 1 : max_iov, IdOf(pd), sink));
+}
+
+Result<std::unique_ptr<transport::Listener>> SoftnetAdapter::Listen(const transport::ListenParameters& p) {
+  return SoftnetListener::Create(core_, p);
+}
+
+Code SoftnetAdapter::CheckSegments(std::span<const DAT_LMR_TRIPLET> segments) {
+  for (const DAT_LMR_TRIPLET& s : segments) {
+    switch (core_->memory.CheckInside(s.lmr_context, s.virtual_address, s.segment_length)) {
+      case AccessError::kNone:
+        break;
+      case AccessError::kBounds:
+      case AccessError::kWrap:
+        return Code::kOutOfBounds;
+      default:
+        return Code::kProtection;
+    }
+  }
+  return Code::kOk;
+}
+
+transport::ProgressResult SoftnetAdapter::Progress(transport::Waiter* waiter,
+                                                   transport::Clock::time_point deadline) {
+  return core_->driver.Progress(waiter, deadline);
+}
+
+void SoftnetAdapter::AbandonAfterFork() {
+  // Locks may be held by threads that do not exist here: nothing is destroyed, ever. The list keeps leak
+  // checkers content.
+  CloseInheritedDescriptors();
+  core_->driver.Abandon();
+  struct Abandoned {
+    std::shared_ptr<AdapterCore> core;
+    Abandoned* next;
+  };
+  static Abandoned* abandoned = nullptr;
+  abandoned = new Abandoned{std::move(core_), abandoned};
+}
+
+}  // namespace softdat::softnet

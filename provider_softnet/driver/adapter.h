@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// transport::Adapter over TCP: one open softnet device.
+#ifndef SOFTDAT_PROVIDER_SOFTNET_DRIVER_ADAPTER_H_
+#define SOFTDAT_PROVIDER_SOFTNET_DRIVER_ADAPTER_H_
+
+#include <memory>
+
+#include "dat/transport/transport.h"
+#include "provider_softnet/driver/adapter_core.h"
+#include "provider_softnet/driver/interfaces.h"
+
+namespace softdat::softnet {
+
+class SoftnetAdapter final : public transport::Adapter {
+ public:
+  // Costs no thread and no descriptor before the first listener or connect.
+  SoftnetAdapter(const Interface& interface, const AdapterOptions& options);
+  ~SoftnetAdapter() override;
+
+  const transport::AdapterAttributes& attributes() const override { return core_->attributes; }
+  Result<std::unique_ptr<transport::ProtectionDomain>> CreateProtectionDomain() override;
+  Result<std::unique_ptr<transport::MemoryRegion>> RegisterMemory(
+      transport::ProtectionDomain& pd, const transport::RegionParameters& p) override;
+  Result<std::unique_ptr<transport::MemoryWindow>> CreateWindow(transport::ProtectionDomain& pd,
+                                                                bool exclusive_to_qp) override;
+  Result<std::unique_ptr<transport::CompletionQueue>> CreateCompletionQueue(
+      uint32_t capacity, transport::CompletionSink* sink) override;
+  Result<std::unique_ptr<transport::QueuePair>> CreateQueuePair(
+      const transport::QueuePairAttributes& a) override;
+  Result<std::unique_ptr<transport::SharedReceiveQueue>> CreateSharedReceiveQueue(
+      transport::ProtectionDomain& pd, uint32_t capacity, uint32_t max_iov,
+      transport::SharedReceiveSink* sink) override;
+  Result<std::unique_ptr<transport::Listener>> Listen(const transport::ListenParameters& p) override;
+  Code CheckSegments(std::span<const DAT_LMR_TRIPLET> segments) override;
+  transport::ProgressResult Progress(transport::Waiter* waiter,
+                                     transport::Clock::time_point deadline) override;
+  void AbandonAfterFork() override;
+
+  // What it counted, for tests.
+  const DriverCounters& counters() const { return core_->driver.counters(); }
+
+ private:
+  std::shared_ptr<AdapterCore> core_;
+};
+
+}  // namespace softdat::softnet
+
+#endif  // SOFTDAT_PROVIDER_SOFTNET_DRIVER_ADAPTER_H_

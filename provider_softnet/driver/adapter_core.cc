@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// AdapterCore: settings, and sockets that outlive their connection.
+#include "provider_softnet/driver/adapter_core.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+
+#include "dat/base/log.h"
+#include "dat/base/settings.h"
+#include "provider_softnet/driver/closing_socket.h"
+#include "provider_softnet/driver/incoming.h"
+#include "provider_softnet/driver/socket_util.h"
+
+namespace softdat::softnet {
+
+AdapterOptions AdapterOptions::FromSettings() {
+  const Settings& s = GetSettings();
+  AdapterOptions o;
+  o.driver.spin = std::chrono::microseconds(s.spin_us);
+  o.driver.flush_tick = std::chrono::microseconds(s.gather_us);
+  o.crc = s.crc == CrcMode::kOn ? CrcPolicy::kOn : s.crc == CrcMode::kOff ? CrcPolicy::kOff : CrcPolicy::kAuto;
+  o.mpa_revision = static_cast<uint8_t>(s.mpa_revision);
+  o.rnr_timeout_us = static_cast<uint64_t>(s.rnr_timeout_ms) * 1000;
+  o.connect_grace = std::chrono::milliseconds(s.connect_grace_ms);
+  o.handshake_timeout = std::chrono::milliseconds(s.handshake_timeout_ms);
+  o.close_timeout = std::chrono::milliseconds(s.close_timeout_ms);
+  o.max_half_open = static_cast<size_t>(s.max_half_open);
+  return o;
+}
+
+AdapterCore::AdapterCore(const AdapterOptions& o, const transport::AdapterAttributes& a)
+    : options(o), attributes(a), driver(o.driver) {}
+
+AdapterCore::~AdapterCore() { Stop(); }
+
+void AdapterCore::Stop() {
+  driver.StopHelper();
+  closing.clear();
+  half_open.clear();
+  driver.Stop();
+}
+
+void AdapterCore::CloseGently(UniqueFd fd) {
+  if (!driver.started()) return;
+  auto socket = std::make_shared<ClosingSocket*>(nullptr);
+  // Out of the list at once, but destroyed later: `done` is called from the object's own handlers.
+  auto done = [this, socket] {
+    const auto it = std::find_if(closing.begin(), closing.end(),
+                                 [&](const auto& c) { return c.get() == *socket; });
+    if (it == closing.end()) return;
+    std::unique_ptr<ClosingSocket> taken = std::move(*it);
+    closing.erase(it);
+    driver.counters().sockets_closed.Add();
+    driver.DeleteLater(std::shared_ptr<ClosingSocket>(std::move(taken)));
+  };
+  auto closing_socket = std::make_unique<ClosingSocket>(&driver.loop(), std::move(fd), done);
+  *socket = closing_socket.get();
+  if (closing_socket->Start(options.close_timeout)) {
+    closing.push_back(std::move(closing_socket));
+  } else {
+    driver.counters().sockets_closed.Add();
+  }
+}
+
+void AdapterCore::CloseNow(UniqueFd fd, bool reset) {
+  if (reset) ResetOnClose(fd.get());
+  fd.Close();
+  driver.counters().sockets_closed.Add();
+}
+
+}  // namespace softdat::softnet

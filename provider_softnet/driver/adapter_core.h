@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the objects of one adapter share.
+#ifndef SOFTDAT_PROVIDER_SOFTNET_DRIVER_ADAPTER_CORE_H_
+#define SOFTDAT_PROVIDER_SOFTNET_DRIVER_ADAPTER_CORE_H_
+
+#include <atomic>
+#include <list>
+#include <memory>
+
+#include "dat/transport/transport.h"
+#include "provider_softnet/driver/driver.h"
+#include "provider_softnet/driver/unique_fd.h"
+#include "provider_softnet/iwarp/mpa_handshake.h"
+#include "provider_softnet/memory/memory_table.h"
+
+namespace softdat::softnet {
+
+class Incoming;
+
+// Choices that settings and tests make.
+struct AdapterOptions {
+  DriverOptions driver;
+  CrcPolicy crc = CrcPolicy::kAuto;
+  uint8_t mpa_revision = 2;
+  uint64_t rnr_timeout_us = 0;
+  std::chrono::milliseconds connect_grace{300};      // retries of a refused connect to this host
+  std::chrono::milliseconds handshake_timeout{8000}; // for a peer's start-up frame
+  std::chrono::milliseconds close_timeout{3000};     // for a peer's end of connection after our own
+  size_t max_half_open = 1024;                       // connections whose request has not arrived yet
+  // Gathered sends leave at the latest with so many messages or bytes.
+  uint32_t gather_messages = 64;
+  size_t gather_bytes = 256 * 1024;
+
+  static AdapterOptions FromSettings();
+};
+
+class ClosingSocket;
+
+// Held by every object of the adapter; the driver dies last.
+struct AdapterCore {
+  AdapterCore(const AdapterOptions& o, const transport::AdapterAttributes& a);
+  ~AdapterCore();
+  AdapterCore(const AdapterCore&) = delete;
+  AdapterCore& operator=(const AdapterCore&) = delete;
+
+  // The adapter closes: joins the helper, drops what only waits for a peer. No caller is inside any more.
+  void Stop();
+
+  // Token: sends a FIN, discards input until the peer's own or close_timeout, closes.
+  void CloseGently(UniqueFd fd);
+  // Token: closes at once, with a reset when `reset`.
+  void CloseNow(UniqueFd fd, bool reset);
+
+  const AdapterOptions options;
+  const transport::AdapterAttributes attributes;
+  uint32_t interface_index = 0;  // for link-local destinations without a scope
+  MemoryTable memory;
+  Driver driver;
+  // With the token:
+  std::list<std::unique_ptr<ClosingSocket>> closing;
+  std::list<std::unique_ptr<Incoming>> half_open;  // oldest first
+};
+
+}  // namespace softdat::softnet
+
+#endif  // SOFTDAT_PROVIDER_SOFTNET_DRIVER_ADAPTER_CORE_H_

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The softnet back end: devices and their opening.
+#include "provider_softnet/driver/backend.h"
+
+#include <string_view>
+
+#include "provider_softnet/driver/adapter.h"
+#include "provider_softnet/driver/interfaces.h"
+
+namespace softdat::softnet {
+namespace {
+
+constexpr std::string_view kPrefix = "softnet-";
+
+class SoftnetBackend final : public transport::Backend {
+ public:
+  std::vector<Device> Devices() override {
+    std::vector<Device> out;
+    for (const Interface& i : ListInterfaces()) {
+      out.push_back({std::string(kPrefix) + i.name, UnavailableReason(i)});
+    }
+    return out;
+  }
+
+  Result<std::unique_ptr<transport::Adapter>> Open(const std::string& name,
+                                                   transport::AdapterSink*) override {
+    std::string device = name;
+    if (device.starts_with(kPrefix)) device.erase(0, kPrefix.size());
+    Result<Interface> interface = FindInterface(device);
+    if (!interface.ok()) return interface.TakeStatus();
+    return std::unique_ptr<transport::Adapter>(
+        std::make_unique<SoftnetAdapter>(interface.value(), AdapterOptions::FromSettings()));
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<transport::Backend> MakeBackend() { return std::make_unique<SoftnetBackend>(); }
+
+}  // namespace softdat::softnet

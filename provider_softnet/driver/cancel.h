@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Thread cancellation. A consumer may cancel a thread that waits in dat_evd_wait; everywhere else in the
+// driver a cancellation point (read, write, epoll_wait, a condition variable) would leave work half done,
+// so that cancellation is switched off but for the two places where a thread sleeps on purpose.
+#ifndef SOFTDAT_PROVIDER_SOFTNET_DRIVER_CANCEL_H_
+#define SOFTDAT_PROVIDER_SOFTNET_DRIVER_CANCEL_H_
+
+#include <pthread.h>
+
+namespace softdat::softnet {
+
+// No cancellation in this scope.
+class CancelOff {
+ public:
+  CancelOff() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+  ~CancelOff() { pthread_setcancelstate(before_, nullptr); }
+  CancelOff(const CancelOff&) = delete;
+  CancelOff& operator=(const CancelOff&) = delete;
+
+  // What it was outside the scope.
+  int before() const { return before_; }
+
+ private:
+  int before_ = PTHREAD_CANCEL_ENABLE;
+};
+
+// Inside a CancelOff: the caller's own state again, for the blocking call.
+class CancelRestored {
+ public:
+  explicit CancelRestored(const CancelOff& off) { pthread_setcancelstate(off.before(), nullptr); }
+  ~CancelRestored() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, nullptr); }
+  CancelRestored(const CancelRestored&) = delete;
+  CancelRestored& operator=(const CancelRestored&) = delete;
+};
+
+}  // namespace softdat::softnet
+
+#endif  // SOFTDAT_PROVIDER_SOFTNET_DRIVER_CANCEL_H_

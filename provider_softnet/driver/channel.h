@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One stream as the driver sees it: something to receive on, to flush, and to attend to. Counted
+// references, so that a thread that polls it needs no lock shared with other streams to keep it alive.
+#ifndef SOFTDAT_PROVIDER_SOFTNET_DRIVER_CHANNEL_H_
+#define SOFTDAT_PROVIDER_SOFTNET_DRIVER_CHANNEL_H_
+
+#include <atomic>
+#include <cstdint>
+#include <utility>
+
+namespace softdat::softnet {
+
+class Channel {
+ public:
+  Channel() = default;
+  Channel(const Channel&) = delete;
+  Channel& operator=(const Channel&) = delete;
+
+  void Ref() { references_.fetch_add(1, std::memory_order_relaxed); }
+  void Unref() {
+    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+  }
+
+  // Reads what is there without blocking, or does nothing when another thread is at it. Any thread, with
+  // or without the token; true when something moved. Makes completion upcalls, never connection upcalls.
+  virtual bool TryReceive() = 0;
+  // Writes what was left to a gathered send. Any thread, with or without the token.
+  virtual bool FlushSends() = 0;
+  // Does what RequestAttention() was called for: watches, timers, connection upcalls. With the token.
+  virtual void Attend() = 0;
+
+ protected:
+  virtual ~Channel() = default;
+
+ private:
+  friend class ChannelStack;
+  std::atomic<uint32_t> references_{1};
+  // One link for each kind of stack; the flag says "in the stack", so that a push is idempotent.
+  struct StackLink {
+    std::atomic<bool> queued{false};
+    Channel* next = nullptr;
+  };
+  StackLink links_[3];  // deferred sends, attention, starving
+};
+
+// A counted pointer to a Channel (or a class derived from it).
+template <typename T>
+class RefPtr {
+ public:
+  RefPtr() = default;
+  // Takes over the reference that a new object starts with.
+  static RefPtr Adopt(T* pointer) {
+    RefPtr r;
+    r.pointer_ = pointer;
+    return r;
+  }
+  explicit RefPtr(T* pointer) : pointer_(pointer) {
+    if (pointer_ != nullptr) pointer_->Ref();
+  }
+  RefPtr(const RefPtr& other) : RefPtr(other.pointer_) {}
+  RefPtr(RefPtr&& other) noexcept : pointer_(std::exchange(other.pointer_, nullptr)) {}
+  RefPtr& operator=(RefPtr other) noexcept {
+    std::swap(pointer_, other.pointer_);
+    return *this;
+  }
+  ~RefPtr() {
+    if (pointer_ != nullptr) pointer_->Unref();
+  }
+  T* get() const { return pointer_; }
+  T* operator->() const { return pointer_; }
+  T& operator*() const { return *pointer_; }
+  explicit operator bool() const { return pointer_ != nullptr; }
+
+ private:
+  T* pointer_ = nullptr;
+};
+
+// A set of channels that many threads push to and any thread empties: no lock, no allocation. Each
+// pushed channel is kept alive until it was taken.
+class ChannelStack {
+ public:
+  explicit ChannelStack(int link) : link_(link) {}
+  ~ChannelStack() {
+    TakeAll([](Channel*) {});
+  }
+  ChannelStack(const ChannelStack&) = delete;
+  ChannelStack& operator=(const ChannelStack&) = delete;
+
+  bool empty() const { return head_.load(std::memory_order_seq_cst) == nullptr; }
+
+  // True when the channel was not in it yet.
+  bool Push(Channel* channel) {
+    Channel::StackLink& link = channel->links_[link_];
+    if (link.queued.exchange(true, std::memory_order_seq_cst)) return false;
+    channel->Ref();
+    Channel* head = head_.load(std::memory_order_relaxed);
+    do {
+      link.next = head;
+    } while (!head_.compare_exchange_weak(head, channel, std::memory_order_seq_cst,
+                                          std::memory_order_relaxed));
+    return true;
+  }
+
+  // Empties it, oldest first. What is pushed meanwhile stays for the next time.
+  template <typename Function>
+  void TakeAll(Function&& function) {
+    Channel* newest = head_.exchange(nullptr, std::memory_order_seq_cst);
+    Channel* oldest = nullptr;
+    while (newest != nullptr) {
+      Channel* next = newest->links_[link_].next;
+      newest->links_[link_].next = oldest;
+      oldest = newest;
+      newest = next;
+    }
+    while (oldest != nullptr) {
+      Channel* channel = oldest;
+      oldest = channel->links_[link_].next;
+      channel->links_[link_].queued.store(false, std::memory_order_seq_cst);
+      function(channel);
+      channel->Unref();
+    }
+  }
+
+ private:
+  const int link_;
+  std::atomic<Channel*> head_{nullptr};
+};
+
+}  // namespace softdat::softnet
+
+#endif  // SOFTDAT_PROVIDER_SOFTNET_DRIVER_CHANNEL_H_

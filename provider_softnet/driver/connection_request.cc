@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// SoftnetConnectionRequest: accept, reject, refuse.
+#include "provider_softnet/driver/connection_request.h"
+
+#include <errno.h>
+#include <fmt/format.h>
+#include <string.h>
+
+#include "dat/base/log.h"
+#include "provider_softnet/driver/endpoint.h"
+#include "provider_softnet/driver/socket_util.h"
+
+namespace softdat::softnet {
+
+void DeliverRequest(const std::shared_ptr<ServicePoint>& point, ArrivedRequest arrived) {
+  auto own = std::make_unique<SoftnetConnectionRequest>(point->adapter, std::move(arrived));
+  SoftnetConnectionRequest* const raw = own.get();
+  if (point->sink == nullptr) return raw->Refuse(RefuseReason::kNoListener);
+  std::unique_ptr<transport::ConnectionRequest> request = std::move(own);
+  point->sink->OnRequest(request);
+  if (request != nullptr) raw->Refuse(RefuseReason::kBacklog);
+}
+
+SoftnetConnectionRequest::SoftnetConnectionRequest(std::shared_ptr<AdapterCore> adapter,
+                                                   ArrivedRequest request)
+    : adapter_(std::move(adapter)), request_(std::move(request)) {
+  const std::span<const uint8_t> data = request_.responder->peer_private_data();
+  private_data_.assign(data.begin(), data.end());
+}
+
+// The Reply fits any socket buffer: nothing else was sent on this connection.
+bool SoftnetConnectionRequest::SendReply() {
+  MpaResponder& mpa = *request_.responder;
+  while (!mpa.output().empty()) {
+    const iovec iov{const_cast<uint8_t*>(mpa.output().data()), mpa.output().size()};
+    const ssize_t n = SendNow(request_.fd.get(), &iov, 1);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    mpa.OnSent(static_cast<size_t>(n));
+  }
+  return true;
+}
+
+Status SoftnetConnectionRequest::Accept(transport::QueuePair& qp, std::span<const uint8_t> private_data) {
+  const TokenHold token(&adapter_->driver.token());
+  Endpoint& endpoint = static_cast<SoftnetQueuePair&>(qp).endpoint();
+  if (!request_.fd.valid()) return Status(Code::kInvalidState, "the request is answered already");
+  if (endpoint.adapter() != adapter_.get()) {
+    return Status(Code::kInvalidArgument, "the queue pair belongs to another adapter");
+  }
+  if (Status s = endpoint.CheckAcceptable(); !s.ok()) return s;
+  if (private_data.size() > adapter_->attributes.max_private_data ||
+      !request_.responder->Accept(endpoint.attributes().max_read_in, endpoint.attributes().max_read_out,
+                                  private_data)) {
+    return Status(Code::kInvalidArgument, fmt::format("{} bytes of private data are too many",
+                                                      private_data.size()));
+  }
+  // A peer that has gone meanwhile shows when the endpoint looks at the socket.
+  SendReply();
+  AgreedConnection connection;
+  connection.fd = std::move(request_.fd);
+  connection.agreement = request_.responder->agreement();
+  connection.addresses = request_.addresses;
+  endpoint.BeginAccepted(std::move(connection));
+  return Status::Ok();
+}
+
+Status SoftnetConnectionRequest::Reject(std::span<const uint8_t> private_data) {
+  const TokenHold token(&adapter_->driver.token());
+  if (!request_.fd.valid()) return Status(Code::kInvalidState, "the request is answered already");
+  if (private_data.size() > adapter_->attributes.max_private_data ||
+      !request_.responder->Reject(private_data)) {
+    return Status(Code::kInvalidArgument, fmt::format("{} bytes of private data are too many",
+                                                      private_data.size()));
+  }
+  SendReply();
+  adapter_->CloseGently(std::move(request_.fd));
+  return Status::Ok();
+}
+
+void SoftnetConnectionRequest::Refuse(RefuseReason reason) {
+  if (!request_.fd.valid()) return;
+  const TokenHold token(&adapter_->driver.token());
+  SOFTDAT_LOG(Info, "request from {} for qualifier {} refused ({})", AddressText(request_.addresses.remote),
+              conn_qual(), static_cast<uint64_t>(reason));
+  request_.responder->Refuse(reason);
+  SendReply();
+  adapter_->CloseGently(std::move(request_.fd));
+}
+
+}  // namespace softdat::softnet

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A connection request that waits for the consumer's answer.
+#ifndef SOFTDAT_PROVIDER_SOFTNET_DRIVER_CONNECTION_REQUEST_H_
+#define SOFTDAT_PROVIDER_SOFTNET_DRIVER_CONNECTION_REQUEST_H_
+
+#include <memory>
+#include <vector>
+
+#include "dat/transport/transport.h"
+#include "provider_softnet/driver/incoming.h"
+#include "provider_softnet/driver/port_registry.h"
+
+namespace softdat::softnet {
+
+// Gives a request to the sink of `point`, on the thread that holds the token of its adapter; refuses it
+// when nobody takes it.
+void DeliverRequest(const std::shared_ptr<ServicePoint>& point, ArrivedRequest request);
+
+class SoftnetConnectionRequest final : public transport::ConnectionRequest {
+ public:
+  SoftnetConnectionRequest(std::shared_ptr<AdapterCore> adapter, ArrivedRequest request);
+  ~SoftnetConnectionRequest() override { Refuse(RefuseReason::kUnspecified); }
+
+  std::span<uint8_t> private_data() override { return private_data_; }
+  const transport::ConnectionAddresses& addresses() const override { return request_.addresses; }
+  uint64_t conn_qual() const override { return request_.responder->conn_qual(); }
+  Status Accept(transport::QueuePair& qp, std::span<const uint8_t> private_data) override;
+  Status Reject(std::span<const uint8_t> private_data) override;
+
+  // The back end's own refusal; nothing when it was answered already.
+  void Refuse(RefuseReason reason);
+
+ private:
+  bool SendReply();
+
+  const std::shared_ptr<AdapterCore> adapter_;
+  ArrivedRequest request_;
+  std::vector<uint8_t> private_data_;
+};
+
+}  // namespace softdat::softnet
+
+#endif  // SOFTDAT_PROVIDER_SOFTNET_DRIVER_CONNECTION_REQUEST_H_

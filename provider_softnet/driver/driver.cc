@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Driver: starting, progress by callers, and the ways to get a blocked thread's attention.
+#include "provider_softnet/driver/driver.h"
+
+#include <errno.h>
+#include <fmt/format.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <system_error>
+
+namespace softdat::softnet {
+
+using transport::Waiter;
+using Result = transport::ProgressResult;
+
+Driver::Driver(const DriverOptions& options) : options_(options), token_(this) {}
+
+Driver::~Driver() { Stop(); }
+
+void Driver::StopHelper() {
+  if (!helper_.joinable() || abandoned_) return;
+  stop_.store(true, std::memory_order_seq_cst);
+  WakeHelper();
+  Interrupt();
+  helper_.join();
+}
+
+void Driver::Stop() {
+  StopHelper();
+  if (abandoned_) return;
+  hot_.Clear();
+  deferred_.TakeAll([](Channel*) {});
+  attention_.TakeAll([](Channel*) {});
+  tasks_.clear();
+  trash_.clear();
+  wake_watch_.reset();
+}
+
+Status Driver::Start() {
+  if (started()) return Status::Ok();
+  const CancelOff no_cancellation;
+  const std::lock_guard<std::mutex> lock(start_mutex_);
+  if (started()) return Status::Ok();
+  if (!loop_.open()) {
+    if (Status s = loop_.Open(); !s.ok()) return s;
+  }
+  if (!wake_fd_.valid()) wake_fd_ = UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!wake_fd_.valid()) {
+    return Status(Code::kNoResources, fmt::format("no descriptor for wake-ups: {}", strerror(errno)));
+  }
+  wake_watch_.emplace(&loop_, [this](int) {
+    uint64_t count;
+    // Level-triggered: read, so that the next sleep is one.
+    [[maybe_unused]] const ssize_t n = ::read(wake_fd_.get(), &count, sizeof(count));
+  });
+  if (Status s = wake_watch_->Start(wake_fd_.get(), UV_READABLE); !s.ok()) return s;
+  // The helper must never run the program's signal handlers.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  Status status;
+  try {
+    helper_ = std::thread([this] { RunHelper(); });
+  } catch (const std::system_error& e) {
+    status = Status(Code::kNoResources, fmt::format("no helper thread: {}", e.what()));
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (status.ok()) started_.store(true, std::memory_order_release);
+  return status;
+}
+
+// -------------------------------------------------------------------------------------------------
+// Waking
+
+void Driver::Interrupt() {
+  if (blocked_.load(std::memory_order_seq_cst) != Blocked::kNo) Kick();
+}
+
+void Driver::Kick() {
+  // One write for each sleep, however many threads want to end it.
+  if (blocked_.exchange(Blocked::kNo, std::memory_order_seq_cst) == Blocked::kNo) return;
+  counters_.kicks.Add();
+  const uint64_t one = 1;
+  // Raw: write() is a cancellation point, and posts come here with locks held.
+  [[maybe_unused]] const long n = syscall(SYS_write, wake_fd_.get(), &one, sizeof(one));
+}
+
+void Driver::DeferSends(Channel* channel) {
+  if (!deferred_.Push(channel)) return;
+  const Blocked blocked = blocked_.load(std::memory_order_seq_cst);
+  if (blocked == Blocked::kLong) {
+    Kick();
+  } else if (blocked == Blocked::kNo) {
+    const HelperSleep sleep = helper_sleep_.load(std::memory_order_seq_cst);
+    if (sleep == HelperSleep::kTick || sleep == HelperSleep::kDeep) WakeHelper();
+  }
+}
+
+void Driver::RequestAttention(Channel* channel) {
+  if (attention_.Push(channel)) Interrupt();
+}
+
+void Driver::Post(std::function<void()> task) {
+  {
+    const std::lock_guard<std::mutex> lock(tasks_mutex_);
+    tasks_.push_back(std::move(task));
+    have_tasks_.store(true, std::memory_order_seq_cst);
+  }
+  Interrupt();
+}
+
+// -------------------------------------------------------------------------------------------------
+// What a turn consists of
+
+bool Driver::FlushDeferred() {
+  if (deferred_.empty()) return false;
+  bool worked = false;
+  deferred_.TakeAll([&worked](Channel* channel) { worked |= channel->FlushSends(); });
+  flushes_.fetch_add(1, std::memory_order_relaxed);
+  return worked;
+}
+
+void Driver::AttendAll() {
+  if (have_tasks_.load(std::memory_order_seq_cst)) {
+    std::vector<std::function<void()>> tasks;
+    {
+      const std::lock_guard<std::mutex> lock(tasks_mutex_);
+      tasks.swap(tasks_);
+      have_tasks_.store(false, std::memory_order_seq_cst);
+    }
+    for (auto& task : tasks) task();
+    worked_ = true;
+  }
+  if (attention_.empty()) return;
+  attention_.TakeAll([](Channel* channel) { channel->Attend(); });
+  worked_ = true;
+}
+
+bool Driver::Turn() {
+  counters_.loop_turns.Add();
+  AttendAll();
+  loop_.Look();
+  Dispatch();
+  return std::exchange(worked_, false);
+}
+
+void Driver::Dispatch() {
+  ++handlers_running_;
+  loop_.Dispatch();
+  AttendAll();
+  if (--handlers_running_ == 0) trash_.clear();
+}
+
+// -------------------------------------------------------------------------------------------------
+// Progress by callers
+
+Result Driver::Progress(Waiter* waiter, LoopClock::time_point deadline) {
+  if (waiter != nullptr && started()) return Wait(waiter, deadline);
+  if (started()) return PollOnce();
+  if (waiter == nullptr) return Result::kIdle;
+  switch (waiter->Park(deadline)) {
+    case Waiter::ParkResult::kSignalled:
+      return Result::kSignalled;
+    case Waiter::ParkResult::kTimedOut:
+      return Result::kTimedOut;
+    case Waiter::ParkResult::kInterrupted:
+      break;
+  }
+  return Result::kInterrupted;
+}
+
+Result Driver::PollOnce() {
+  NoteActivity();
+  NoteProgress();
+  bool worked = FlushDeferred();
+  worked |= hot_.Poll();
+  static thread_local uint32_t polls = 0;
+  const bool due = ++polls >= hot_.interval() || !attention_.empty() ||
+                   have_tasks_.load(std::memory_order_relaxed);
+  if (due && !token_.HeldByMe()) {  // inside an upcall: no upcall within an upcall
+    polls = 0;
+    const CancelOff no_cancellation;
+    if (token_.TryAcquire(DriverToken::Holder::kPoller)) {
+      worked |= Turn();
+      token_.Release();
+    } else if (token_.holder() == DriverToken::Holder::kHelper) {
+      evict_helper_.store(true, std::memory_order_seq_cst);
+      Interrupt();
+    }
+  }
+  return worked ? Result::kWorked : Result::kIdle;
+}
+
+namespace {
+
+// The end of a wait, also of a cancelled one: gives the token back or leaves its queue.
+class EndOfWait {
+ public:
+  EndOfWait(DriverToken* token, Waiter* waiter, ParkedThread* self, const bool* holding)
+      : token_(token), waiter_(waiter), self_(self), holding_(holding) {}
+  ~EndOfWait() {
+    waiter_->SetLoop(nullptr);
+    if (*holding_ || token_->LeaveQueue(self_)) token_->Release();
+  }
+  EndOfWait(const EndOfWait&) = delete;
+  EndOfWait& operator=(const EndOfWait&) = delete;
+
+ private:
+  DriverToken* const token_;
+  Waiter* const waiter_;
+  ParkedThread* const self_;
+  const bool* const holding_;
+};
+
+}  // namespace
+
+Result Driver::Wait(Waiter* waiter, LoopClock::time_point deadline) {
+  const CancelOff cancel;
+  NoteActivity();
+  NoteProgress();
+  FlushDeferred();
+  if (waiter->signalled()) return Result::kSignalled;
+  ParkedThread self(waiter);
+  bool holding = false;
+  // A helper that sleeps deeply relies on a waiting thread to drive; tell it when that ends.
+  struct WakeDeepHelper {
+    Driver* driver;
+    ~WakeDeepHelper() {
+      if (driver->helper_sleep_.load(std::memory_order_seq_cst) == HelperSleep::kDeep) {
+        driver->WakeHelper();
+      }
+    }
+  };
+  const WakeDeepHelper wake_deep_helper{this};
+  const EndOfWait end(&token_, waiter, &self, &holding);
+  holding = token_.AcquireOrQueue(&self);
+  if (!holding) {
+    if (std::optional<Result> r = ParkForToken(waiter, deadline, &self, &holding, cancel)) return *r;
+  }
+  return Drive(waiter, deadline, &self, &holding, cancel);
+}
+
+std::optional<Result> Driver::ParkForToken(Waiter* waiter, LoopClock::time_point deadline,
+                                           ParkedThread* self, bool* holding,
+                                           const CancelOff& cancel) {
+  counters_.parked_waits.Add();
+  Waiter::ParkResult parked;
+  {
+    const CancelRestored cancellation_point(cancel);
+    parked = waiter->Park(deadline, &self->granted);
+  }
+  *holding = self->granted.load(std::memory_order_seq_cst);
+  if (parked == Waiter::ParkResult::kTimedOut) return Result::kTimedOut;
+  if (parked == Waiter::ParkResult::kInterrupted) return Result::kInterrupted;
+  if (waiter->signalled()) return Result::kSignalled;
+  return std::nullopt;  // granted
+}
+
+Result Driver::Drive(Waiter* waiter, LoopClock::time_point deadline, ParkedThread* self, bool* holding,
+                     const CancelOff& cancel) {
+  waiter->SetLoop(this);
+  LoopClock::time_point spin_until{};
+  uint32_t polls = 0;
+  bool spinning = options_.spin.count() > 0;
+  if (spinning) spin_until = LoopClock::now() + options_.spin;
+  while (true) {
+    if (waiter->signalled()) return Result::kSignalled;
+    if (token_.WantedByControl() && token_.GiveWay(self)) {
+      *holding = false;
+      waiter->SetLoop(nullptr);
+      if (std::optional<Result> r = ParkForToken(waiter, deadline, self, holding, cancel)) return *r;
+      waiter->SetLoop(this);
+      continue;
+    }
+    if (!spinning) {
+      const EventLoop::BlockResult r = BlockOnce(waiter, deadline, cancel);
+      if (waiter->signalled()) return Result::kSignalled;
+      if (r == EventLoop::BlockResult::kTimedOut) return Result::kTimedOut;
+      if (r == EventLoop::BlockResult::kInterrupted) return Result::kInterrupted;
+      continue;
+    }
+    bool worked = FlushDeferred();
+    worked |= hot_.Poll();
+    if (++polls >= hot_.interval() || !attention_.empty()) {
+      polls = 0;
+      worked |= Turn();
+    }
+    if (worked) continue;
+    const LoopClock::time_point now = LoopClock::now();
+    if (now >= deadline) return Result::kTimedOut;
+    spinning = now < spin_until;
+    // Without the yield a peer on the same processor could not answer.
+    if (spinning) sched_yield();
+  }
+}
+
+EventLoop::BlockResult Driver::BlockOnce(Waiter* waiter, LoopClock::time_point deadline,
+                                         const CancelOff& cancel) {
+  using BlockResult = EventLoop::BlockResult;
+  if (loop_.HasWork()) {
+    Turn();
+    return BlockResult::kReady;
+  }
+  const bool short_tick = short_until_ != LoopClock::time_point{} && LoopClock::now() < short_until_;
+  const LoopClock::time_point until =
+      short_tick ? std::min(deadline, LoopClock::now() + options_.flush_tick) : deadline;
+  BlockResult result = BlockResult::kReady;
+  {
+    struct Unblock {
+      std::atomic<Blocked>* blocked;
+      ~Unblock() { blocked->store(Blocked::kNo, std::memory_order_seq_cst); }
+    };
+    const Unblock unblock{&blocked_};
+    blocked_.store(short_tick ? Blocked::kShort : Blocked::kLong, std::memory_order_seq_cst);
+    // Whoever made one of these true before the store did not see us blocked: look once more.
+    const bool wanted = waiter != nullptr
+                            ? waiter->signalled() || token_.WantedByControl()
+                            : token_.WantedByAnybody() || evict_helper_.load(std::memory_order_seq_cst) ||
+                                  stop_.load(std::memory_order_seq_cst);
+    if (!wanted && !WorkPending() && !have_tasks_.load(std::memory_order_seq_cst)) {
+      result = loop_.Block(until, cancel);
+    }
+  }
+  Dispatch();
+  if (!deferred_.empty()) {
+    short_until_ = LoopClock::now() + options_.helper_tick;
+    if (waiter == nullptr) counters_.helper_flushes.Add();
+    FlushDeferred();
+  }
+  NoteProgress();
+  worked_ = false;
+  if (result == BlockResult::kTimedOut && until != deadline) result = BlockResult::kReady;
+  return result;
+}
+
+}  // namespace softdat::softnet

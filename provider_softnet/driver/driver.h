@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The driver of one adapter: who moves its data, and when (DESIGN "the caller drives").
+//
+//  * A thread in a wait takes the driver token and runs the loop itself: a short spin of recv() and
+//    sched_yield(), then one sleep in the loop's epoll descriptor. Others park behind it.
+//  * A polling thread does recv() on the hot streams, without the token, and looks at all sockets now and
+//    then, if the token is free.
+//  * The helper thread looks after the sockets while no caller does. It ticks once a millisecond as long as
+//    callers are active, sleeps in the loop when they are not, and never spins.
+//
+// Deferred sends. A channel that left messages to a gathered write is in `deferred_`; whoever polls or
+// waits next flushes it, else the helper after some tens of microseconds.
+#ifndef SOFTDAT_PROVIDER_SOFTNET_DRIVER_DRIVER_H_
+#define SOFTDAT_PROVIDER_SOFTNET_DRIVER_DRIVER_H_
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "dat/base/status.h"
+#include "dat/transport/transport.h"
+#include "dat/transport/waiter.h"
+#include "provider_softnet/driver/cancel.h"
+#include "provider_softnet/driver/channel.h"
+#include "provider_softnet/driver/counters.h"
+#include "provider_softnet/driver/driver_token.h"
+#include "provider_softnet/driver/event_loop.h"
+#include "provider_softnet/driver/hot_set.h"
+#include "provider_softnet/driver/unique_fd.h"
+
+namespace softdat::softnet {
+
+struct DriverOptions {
+  std::chrono::microseconds spin{20};          // of a wait, before it sleeps
+  std::chrono::microseconds helper_tick{1000}; // silence of the callers after which the helper takes over
+  std::chrono::microseconds flush_tick{50};    // how long deferred sends may wait for a caller
+};
+
+class Driver final : private transport::Interruptible {
+ public:
+  explicit Driver(const DriverOptions& options);
+  // Stopped by now, or abandoned; every watch and timer is gone.
+  ~Driver() override;
+  Driver(const Driver&) = delete;
+  Driver& operator=(const Driver&) = delete;
+
+  // Creates loop, wake-up descriptor and helper thread at the first call. Any thread.
+  Status Start();
+  bool started() const { return started_.load(std::memory_order_acquire); }
+
+  // transport::Adapter::Progress.
+  transport::ProgressResult Progress(transport::Waiter* waiter, LoopClock::time_point deadline);
+
+  DriverToken& token() { return token_; }
+  EventLoop& loop() { return loop_; }  // with the token
+  HotSet& hot() { return hot_; }
+  DriverCounters& counters() { return counters_; }
+
+  // Any thread; QP locks may be held. `channel` has messages for a gathered write.
+  void DeferSends(Channel* channel);
+  // Any thread; QP locks may be held. The token holder calls channel->Attend() soon.
+  void RequestAttention(Channel* channel);
+  // Any thread. `task` runs soon with the token, on some thread.
+  void Post(std::function<void()> task);
+
+  // Advances whenever somebody makes progress after MarkPosted(): a post that finds the epoch of its
+  // queue pair's last write unchanged knows that earlier work is still unreaped, and gathers.
+  uint32_t epoch() const { return epoch_.load(std::memory_order_relaxed); }
+  void MarkPosted() {
+    if (!posted_.load(std::memory_order_relaxed)) posted_.store(true, std::memory_order_relaxed);
+  }
+
+  // With the token: a handler found data on `channel` while looking at all sockets.
+  void FoundByTurn(Channel* channel) {
+    hot_.OnFoundByTurn(channel);
+    worked_ = true;
+  }
+
+  // With the token: keeps something alive until no handler is running any more (a handler that ends its
+  // own object).
+  void DeleteLater(std::shared_ptr<void> object) { trash_.push_back(std::move(object)); }
+
+  // Joins the helper. No caller is inside any more, and none comes: what follows needs no token.
+  void StopHelper();
+  // The same, and lets go of every channel.
+  void Stop();
+
+  // In a forked child: the destructor must not touch the helper, which does not exist here.
+  void Abandon();
+
+ private:
+  // What the thread in the loop does now, for those who might have to wake it.
+  enum class Blocked : uint8_t { kNo, kLong, kShort };
+  // What the helper does when it is not in the loop.
+  enum class HelperSleep : uint8_t { kAwake, kShortTick, kTick, kDeep };
+
+  using Result = transport::ProgressResult;
+
+  void Interrupt() override;  // of Waiter and DriverToken: get the blocked thread out
+  void Kick();
+
+  Result PollOnce();
+  Result Wait(transport::Waiter* waiter, LoopClock::time_point deadline);
+  Result Drive(transport::Waiter* waiter, LoopClock::time_point deadline, ParkedThread* self,
+               bool* holding, const CancelOff& cancel);
+  std::optional<Result> ParkForToken(transport::Waiter* waiter, LoopClock::time_point deadline,
+                                     ParkedThread* self, bool* holding, const CancelOff& cancel);
+  // One sleep in the loop, or none when there is something to do.
+  EventLoop::BlockResult BlockOnce(transport::Waiter* waiter, LoopClock::time_point deadline,
+                                   const CancelOff& cancel);
+  bool Turn();          // token held: looks at all sockets, attends
+  void Dispatch();      // token held: handlers of what was seen, attention, trash
+  void AttendAll();     // token held
+  bool FlushDeferred();
+  void NoteProgress() {
+    if (posted_.load(std::memory_order_relaxed)) {
+      posted_.store(false, std::memory_order_relaxed);
+      epoch_.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+  void NoteActivity() {
+    if (!activity_.load(std::memory_order_relaxed)) activity_.store(true, std::memory_order_relaxed);
+  }
+  bool WorkPending() const { return !deferred_.empty() || !attention_.empty(); }
+
+  void RunHelper();
+  void HelperSleepFor(HelperSleep kind, std::chrono::microseconds tick);
+  void HelperDrive(const CancelOff& cancel);
+  void WakeHelper();
+
+  const DriverOptions options_;
+  DriverCounters counters_;
+  DriverToken token_;
+  HotSet hot_;
+  ChannelStack deferred_{0};
+  ChannelStack attention_{1};
+
+  // Serialises Start().
+  std::mutex start_mutex_;
+  std::atomic<bool> started_{false};
+  bool abandoned_ = false;
+
+  // With the token.
+  EventLoop loop_{&counters_};
+  UniqueFd wake_fd_;
+  std::optional<SocketWatch> wake_watch_;
+  bool worked_ = false;
+  int handlers_running_ = 0;  // depth of dispatching: more than one when an upcall waits
+  std::vector<std::shared_ptr<void>> trash_;
+  LoopClock::time_point short_until_{};  // ticks are short until then, because sends were deferred
+
+  // Set by the thread in the loop before its last look at what might be pending; whoever takes it to kNo
+  // writes the wake-up descriptor.
+  std::atomic<Blocked> blocked_{Blocked::kNo};
+  // Callers made progress since the helper looked last.
+  std::atomic<bool> activity_{false};
+  // See epoch().
+  std::atomic<bool> posted_{false};
+  std::atomic<uint32_t> epoch_{1};
+  // Counts emptyings of deferred_, so that the helper can tell whether callers do it themselves.
+  std::atomic<uint32_t> flushes_{0};
+
+  // Guards tasks_.
+  std::mutex tasks_mutex_;
+  std::vector<std::function<void()>> tasks_;
+  std::atomic<bool> have_tasks_{false};
+
+  // Guards the helper's sleep: wake and stop flags, and the change of helper_sleep_ to kAwake.
+  std::mutex helper_mutex_;
+  std::condition_variable helper_wake_;
+  bool helper_woken_ = false;
+  std::atomic<bool> stop_{false};
+  std::atomic<HelperSleep> helper_sleep_{HelperSleep::kAwake};
+  // A polling caller wants the loop that the helper sleeps in.
+  std::atomic<bool> evict_helper_{false};
+  std::thread helper_;
+};
+
+}  // namespace softdat::softnet
+
+#endif  // SOFTDAT_PROVIDER_SOFTNET_DRIVER_DRIVER_H_

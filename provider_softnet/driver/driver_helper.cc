@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Driver's helper thread: serves a program that makes no DAT call, and flushes sends that nobody flushes.
+// It never spins: it sleeps in ticks while callers are active, and in the loop when they are not.
+#include <pthread.h>
+
+#include <algorithm>
+
+#include "provider_softnet/driver/driver.h"
+
+namespace softdat::softnet {
+namespace {
+
+// A waiting thread that drives needs no helper: after so many quiet ticks behind it, sleep until it leaves.
+constexpr uint32_t kTicksBeforeDeepSleep = 32;
+// The longest flush tick, reached while callers flush by themselves.
+constexpr int kSlowestFlush = 4;
+
+}  // namespace
+
+void Driver::WakeHelper() {
+  const std::lock_guard<std::mutex> lock(helper_mutex_);
+  helper_woken_ = true;
+  helper_sleep_.store(HelperSleep::kAwake, std::memory_order_seq_cst);
+  counters_.helper_wakeups.Add();
+  helper_wake_.notify_one();
+}
+
+void Driver::HelperSleepFor(HelperSleep kind, std::chrono::microseconds tick) {
+  std::unique_lock<std::mutex> lock(helper_mutex_);
+  helper_sleep_.store(kind, std::memory_order_seq_cst);
+  // A send that was deferred before the store has not woken us.
+  const bool pending = kind != HelperSleep::kShortTick && !deferred_.empty();
+  if (!helper_woken_ && !pending && !stop_.load(std::memory_order_seq_cst)) {
+    if (kind == HelperSleep::kDeep) {
+      helper_wake_.wait(lock);
+    } else {
+      helper_wake_.wait_for(lock, tick);
+    }
+  }
+  helper_woken_ = false;
+  helper_sleep_.store(HelperSleep::kAwake, std::memory_order_seq_cst);
+}
+
+void Driver::RunHelper() {
+  pthread_setname_np(pthread_self(), "softdat-helper");
+  const CancelOff cancel;
+  LoopClock::time_point last_activity = LoopClock::now();
+  LoopClock::time_point flushing_until{};
+  std::chrono::microseconds flush_tick = options_.flush_tick;
+  uint32_t seen_flushes = 0;
+  uint32_t quiet_ticks = 0;
+  while (!stop_.load(std::memory_order_seq_cst)) {
+    LoopClock::time_point now = LoopClock::now();
+    const bool flushing = now < flushing_until;
+    const HelperSleep kind = flushing ? HelperSleep::kShortTick
+                             : quiet_ticks >= kTicksBeforeDeepSleep &&
+                                     token_.holder() == DriverToken::Holder::kWaiter
+                                 ? HelperSleep::kDeep
+                                 : HelperSleep::kTick;
+    seen_flushes = flushes_.load(std::memory_order_relaxed);
+    HelperSleepFor(kind, flushing ? flush_tick : options_.helper_tick);
+    if (stop_.load(std::memory_order_seq_cst)) return;
+    now = LoopClock::now();
+
+    if (!deferred_.empty()) {
+      flushing_until = now + options_.helper_tick;
+      if (!flushing) {
+        flush_tick = options_.flush_tick;  // just woken for the first of them: give the caller this long
+        continue;
+      }
+      if (flushes_.load(std::memory_order_relaxed) == seen_flushes) {
+        counters_.helper_flushes.Add();
+        FlushDeferred();
+        NoteProgress();
+        flush_tick = options_.flush_tick;
+      } else {
+        flush_tick = std::min(flush_tick * 2, options_.flush_tick * kSlowestFlush);
+      }
+    }
+
+    if (activity_.exchange(false, std::memory_order_relaxed)) {
+      counters_.helper_ticks.Add();
+      last_activity = now;
+      quiet_ticks = 0;
+      continue;
+    }
+    if (now - last_activity < options_.helper_tick) continue;
+    if (token_.TryAcquire(DriverToken::Holder::kHelper)) {
+      quiet_ticks = 0;
+      HelperDrive(cancel);
+      token_.Release();
+      last_activity = LoopClock::now();
+    } else {
+      ++quiet_ticks;
+    }
+  }
+}
+
+void Driver::HelperDrive(const CancelOff& cancel) {
+  counters_.helper_drives.Add();
+  evict_helper_.store(false, std::memory_order_seq_cst);
+  while (!stop_.load(std::memory_order_seq_cst) && !token_.WantedByAnybody() &&
+         !evict_helper_.load(std::memory_order_seq_cst)) {
+    BlockOnce(nullptr, LoopClock::time_point::max(), cancel);
+  }
+}
+
+void Driver::Abandon() {
+  abandoned_ = true;
+  // The thread exists in the parent only; its handle must not make the destructor end the child.
+  if (helper_.joinable()) helper_.detach();
+}
+
+}  // namespace softdat::softnet

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The driver token: who may touch the uv loop of an adapter. Held by one thread at a time, recursively
+// (a control call from inside an upcall), and handed on in order:
+//   1. control calls (Acquire) in the order of their arrival,
+//   2. parked waiters, the thread that gave way for a control call first,
+//   3. the helper, when nobody else wants it (TryAcquire).
+// A holder that blocks in the loop asks wanted() after each wake-up; whoever queues kicks it.
+#ifndef SOFTDAT_PROVIDER_SOFTNET_DRIVER_DRIVER_TOKEN_H_
+#define SOFTDAT_PROVIDER_SOFTNET_DRIVER_DRIVER_TOKEN_H_
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+
+#include "dat/transport/waiter.h"
+#include "provider_softnet/driver/cancel.h"
+
+namespace softdat::softnet {
+
+// A waiting thread in the queue of the token. Lives on its stack.
+struct ParkedThread {
+  explicit ParkedThread(transport::Waiter* w) : waiter(w) {}
+  transport::Waiter* waiter;
+  std::atomic<bool> granted{false};  // the token is its own now; written under the token's mutex
+  // Under the token's mutex:
+  const void* thread = nullptr;
+  bool queued = false;
+  ParkedThread* next = nullptr;
+  ParkedThread* previous = nullptr;
+};
+
+class DriverToken {
+ public:
+  enum class Holder : uint8_t { kNobody, kControl, kPoller, kWaiter, kHelper };
+
+  // `blocked_holder` is interrupted whenever somebody queues; it decides whether that needs a system call.
+  explicit DriverToken(transport::Interruptible* blocked_holder) : blocked_holder_(blocked_holder) {}
+  DriverToken(const DriverToken&) = delete;
+  DriverToken& operator=(const DriverToken&) = delete;
+
+  // Takes it when it is free, nobody queues, or it is this thread's already. Never blocks.
+  bool TryAcquire(Holder as);
+  // Takes it, blocking until its turn has come. Not a cancellation point.
+  void Acquire(Holder as);
+  // One for each successful acquisition of any kind.
+  void Release();
+
+  // For a thread that waits for an event: takes the token, or queues `self` and returns false; then the
+  // thread parks on its waiter and finds self->granted set when the token was handed to it. A helper in
+  // the loop is asked to leave; a waiting thread that drives is not.
+  bool AcquireOrQueue(ParkedThread* self);
+  // The end of queueing: leaves the queue. True when the token had been granted, and is the caller's.
+  bool LeaveQueue(ParkedThread* self);
+  // The driving waiter steps aside for control calls and queues at the front. False, and nothing happened,
+  // when it drives from inside an upcall.
+  bool GiveWay(ParkedThread* self);
+
+  bool HeldByMe() const { return owner_.load(std::memory_order_relaxed) == Me(); }
+  // For the holder: somebody with a better right queues. A driving waiter ignores parked waiters; the
+  // helper must leave for anybody.
+  bool WantedByControl() const { return control_waiting_.load(std::memory_order_seq_cst) != 0; }
+  bool WantedByAnybody() const {
+    return WantedByControl() || parked_waiting_.load(std::memory_order_seq_cst) != 0;
+  }
+  bool HasParked() const { return parked_waiting_.load(std::memory_order_relaxed) != 0; }
+  Holder holder() const { return holder_.load(std::memory_order_relaxed); }
+  uint64_t hand_overs() const { return hand_overs_.load(std::memory_order_relaxed); }
+
+ private:
+  struct ControlWaiter {
+    const void* thread;
+    Holder as;
+    bool granted = false;
+    ControlWaiter* next = nullptr;
+    std::condition_variable ready;
+  };
+
+  static const void* Me();
+  void Take(const void* thread, Holder as);
+  void Unlink(ParkedThread* parked);
+  void HandOn();  // mutex held: the token goes to the next in line, or to nobody
+
+  transport::Interruptible* const blocked_holder_;
+  // Protects the queues and every change of owner.
+  std::mutex mutex_;
+  // Thread marker of the holder. Written under mutex_; read without it only for "is it me", which no
+  // other thread can change.
+  std::atomic<const void*> owner_{nullptr};
+  std::atomic<Holder> holder_{Holder::kNobody};
+  int depth_ = 0;  // the holder's
+  ControlWaiter* control_head_ = nullptr;
+  ControlWaiter* control_tail_ = nullptr;
+  ParkedThread* parked_head_ = nullptr;
+  ParkedThread* parked_tail_ = nullptr;
+  // Lengths of the two queues, for the holder's questions without the mutex.
+  std::atomic<int> control_waiting_{0};
+  std::atomic<int> parked_waiting_{0};
+  std::atomic<uint64_t> hand_overs_{0};
+};
+
+// Holds the token for a scope (control calls). No cancellation meanwhile: a thread that is cancelled in
+// close() or connect() would leave an object half changed.
+class TokenHold {
+ public:
+  explicit TokenHold(DriverToken* token) : token_(token) {
+    token_->Acquire(DriverToken::Holder::kControl);
+  }
+  ~TokenHold() { token_->Release(); }
+  TokenHold(const TokenHold&) = delete;
+  TokenHold& operator=(const TokenHold&) = delete;
+
+ private:
+  const CancelOff no_cancellation_;
+  DriverToken* const token_;
+};
+
+}  // namespace softdat::softnet
+
+#endif  // SOFTDAT_PROVIDER_SOFTNET_DRIVER_DRIVER_TOKEN_H_

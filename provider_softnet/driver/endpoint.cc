@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Endpoint's control operations: creation, configuration, connecting, disconnecting, reset, the end.
+#include "provider_softnet/driver/endpoint.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "provider_softnet/driver/connector.h"
+#include "provider_softnet/driver/objects.h"
+#include "provider_softnet/driver/socket_util.h"
+
+namespace softdat::softnet {
+
+Endpoint::Endpoint(std::shared_ptr<AdapterCore> adapter, const transport::QueuePairAttributes& attributes)
+    : adapter_(std::move(adapter)), driver_(&adapter_->driver), id_(adapter_->memory.NewQueuePairId()) {
+  SetQueues(attributes);
+}
+
+Endpoint::~Endpoint() = default;
+
+void Endpoint::SetQueues(const transport::QueuePairAttributes& a) {
+  attributes_ = a;
+  sink_ = a.sink;
+  pd_ = a.pd == nullptr ? 0 : static_cast<SoftnetProtectionDomain*>(a.pd)->id();
+  send_cq_ = a.send_cq == nullptr ? RefPtr<CompletionCore>()
+                                  : static_cast<SoftnetCompletionQueue*>(a.send_cq)->core();
+  recv_cq_ = a.recv_cq == nullptr ? RefPtr<CompletionCore>()
+                                  : static_cast<SoftnetCompletionQueue*>(a.recv_cq)->core();
+  srq_ = a.srq == nullptr ? RefPtr<SharedReceiveCore>()
+                          : static_cast<SoftnetSharedReceiveQueue*>(a.srq)->core();
+  send_queue_ = std::make_unique<SendQueue>(std::max(a.max_send, 1u), std::max(a.max_send_iov, 1u));
+  auto receives = std::make_unique<ReceiveQueue>(std::max(a.max_recv, 1u), std::max(a.max_recv_iov, 1u));
+  if (receive_queue_ != nullptr) receives->MoveFrom(*receive_queue_);
+  receive_queue_ = std::move(receives);
+}
+
+Status Endpoint::Configure(const transport::QueuePairAttributes& a) {
+  const TokenHold token(&driver_->token());
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (state_ != State::kIdle && state_ != State::kEnded) {
+      return Status(Code::kInvalidState, "the queue pair is connected or connecting");
+    }
+    if (receive_queue_->count() > a.max_recv || (a.srq != nullptr && receive_queue_->count() > 0)) {
+      return Status(Code::kInvalidState, fmt::format("{} receives are posted, more than the new queue holds",
+                                                     receive_queue_->count()));
+    }
+  }
+  DropConnection(true);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  SetQueues(a);
+  return Status::Ok();
+}
+
+Status Endpoint::Connect(const transport::ConnectParameters& parameters) {
+  const TokenHold token(&driver_->token());
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (state_ != State::kIdle) return Status(Code::kInvalidState, "the queue pair is not idle");
+    if (pd_ == 0) return Status(Code::kInvalidState, "the queue pair has no protection domain");
+  }
+  if (AddressLength(parameters.remote) == 0) {
+    return Status(Code::kAddressUnsupported,
+                  fmt::format("address family {} is neither IPv4 nor IPv6", parameters.remote.ss_family));
+  }
+  if (parameters.conn_qual == 0) return Status(Code::kInvalidArgument, "connection qualifier 0");
+  if (parameters.private_data.size() > adapter_->attributes.max_private_data) {
+    return Status(Code::kInvalidArgument,
+                  fmt::format("{} bytes of private data; {} are possible", parameters.private_data.size(),
+                              adapter_->attributes.max_private_data));
+  }
+  if (Status s = driver_->Start(); !s.ok()) return s;
+  auto connector = std::make_unique<Connector>(this, adapter_.get(), parameters, attributes_.max_read_in,
+                                               attributes_.max_read_out);
+  if (Status s = connector->Start(); !s.ok()) return s;
+  connector_ = std::move(connector);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  state_ = State::kConnecting;
+  addresses_ = {};
+  addresses_.remote = parameters.remote;
+  addresses_.remote_port = parameters.conn_qual;
+  return Status::Ok();
+}
+
+void Endpoint::Disconnect(transport::DisconnectMode mode) {
+  PendingUpcalls upcalls;
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (state_ == State::kConnected) {
+    gathered_messages_ = 0;  // they leave first
+    stream_->Disconnect(mode);
+    return Finish(&lock, &upcalls);
+  }
+  if (state_ != State::kConnecting) return;
+  lock.unlock();
+  const TokenHold token(&driver_->token());
+  lock.lock();
+  if (state_ == State::kConnected) {
+    lock.unlock();
+    return Disconnect(mode);
+  }
+  if (state_ != State::kConnecting) return;
+  lock.unlock();
+  // The peer of an accepted connection believes in it: let it see an orderly end.
+  DropConnection(false);
+  lock.lock();
+  state_ = State::kEnded;
+  FlushAllReceives(&upcalls);
+  pending_ |= kPendAborted;
+  Finish(&lock, &upcalls);
+}
+
+Status Endpoint::Reset() {
+  const TokenHold token(&driver_->token());
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (state_ == State::kIdle) return Status::Ok();
+    if (state_ != State::kEnded) return Status(Code::kInvalidState, "the queue pair is still connected");
+  }
+  DropConnection(true);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  state_ = State::kIdle;
+  addresses_ = {};
+  while (!receive_queue_->empty()) receive_queue_->PopFront();
+  return Status::Ok();
+}
+
+void Endpoint::Shutdown() {
+  const TokenHold token(&driver_->token());
+  bool connected;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    dead_ = true;
+    connected = state_ == State::kConnected || state_ == State::kConnecting;
+    // The flushed completions of an abort would go to queues nobody relates to this pair any more, but
+    // what is sent half must be sent whole, so that the peer sees an orderly end.
+    if (stream_ != nullptr && state_ == State::kConnected) {
+      gathered_messages_ = 0;
+      stream_->Disconnect(transport::DisconnectMode::kAbrupt);
+      Transmit();
+    }
+  }
+  sink_ = nullptr;
+  DropConnection(!connected);
+  if (stream_timer_) stream_timer_->Close();
+  if (limit_timer_) limit_timer_->Close();
+  const std::lock_guard<std::mutex> lock(mutex_);
+  state_ = State::kEnded;
+  send_cq_ = {};
+  recv_cq_ = {};
+  srq_ = {};
+}
+
+// Unhooks what belongs to the connection. The socket is closed with a reset, or with a FIN.
+void Endpoint::DropConnection(bool reset) {
+  if (connector_ != nullptr) driver_->DeleteLater(std::shared_ptr<Connector>(std::move(connector_)));
+  accepting_ = false;
+  established_ = false;
+  CloseConnection(reset);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  stream_.reset();
+  pending_ = 0;
+}
+
+void Endpoint::CloseConnection(bool reset) {
+  if (watch_) watch_->Stop();
+  if (stream_timer_) stream_timer_->Stop();
+  if (limit_timer_) limit_timer_->Stop();
+  driver_->hot().Drop(this);
+  UniqueFd fd;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    data_open_ = false;
+    send_blocked_ = false;
+    hangup_seen_ = false;
+    gathered_messages_ = 0;
+    gathered_bytes_ = 0;
+    sent_epoch_ = 0;
+    fd = std::move(fd_);
+  }
+  if (!fd.valid()) return;
+  if (reset) {
+    adapter_->CloseNow(std::move(fd), true);
+  } else {
+    adapter_->CloseGently(std::move(fd));
+  }
+}
+
+transport::ConnectionAddresses Endpoint::Addresses() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return addresses_;
+}
+
+uint32_t Endpoint::OutstandingSends() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return send_queue_->count();
+}
+
+uint32_t Endpoint::OutstandingReceives() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return receive_queue_->count();
+}
+
+Status Endpoint::CheckAcceptable() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (state_ != State::kIdle) return Status(Code::kInvalidState, "the queue pair is not idle");
+  if (pd_ == 0) return Status(Code::kInvalidState, "the queue pair has no protection domain");
+  return Status::Ok();
+}
+
+}  // namespace softdat::softnet

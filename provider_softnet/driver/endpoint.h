@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A queue pair's working half: queues, the stream of its connection, the socket. Counted, since a polling
+// thread may still look at it while the engine destroys its handle (SoftnetQueuePair).
+//
+// Locks. `mutex_` is the queue pair's lock: queues, stream, socket for reading and writing. Watches,
+// timers, the connector and every connection upcall belong to the holder of the driver token; the order is
+// token, then mutex_. No upcall is made with mutex_ held, and connection upcalls never from a post.
+//
+// What a thread without the token finds out (an error, the end, a full socket) is left in `pending_` and
+// attended to by the token holder (Attend).
+#ifndef SOFTDAT_PROVIDER_SOFTNET_DRIVER_ENDPOINT_H_
+#define SOFTDAT_PROVIDER_SOFTNET_DRIVER_ENDPOINT_H_
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dat/transport/transport.h"
+#include "provider_softnet/driver/adapter_core.h"
+#include "provider_softnet/driver/channel.h"
+#include "provider_softnet/driver/counters.h"
+#include "provider_softnet/driver/queue_cores.h"
+#include "provider_softnet/iwarp/mpa_handshake.h"
+#include "provider_softnet/iwarp/stream.h"
+#include "provider_softnet/queue/work_queue.h"
+
+namespace softdat::softnet {
+
+class Connector;
+
+// A socket whose start-up frames are exchanged.
+struct AgreedConnection {
+  UniqueFd fd;
+  MpaAgreement agreement;
+  transport::ConnectionAddresses addresses;
+};
+
+class Endpoint final : public Channel {
+ public:
+  Endpoint(std::shared_ptr<AdapterCore> adapter, const transport::QueuePairAttributes& attributes);
+
+  // ---- transport::QueuePair ----
+  Code PostSend(const transport::SendRequest& request);
+  Code PostReceive(const transport::ReceiveRequest& request);
+  Status Configure(const transport::QueuePairAttributes& attributes);
+  Status Connect(const transport::ConnectParameters& parameters);
+  void Disconnect(transport::DisconnectMode mode);
+  Status Reset();
+  transport::ConnectionAddresses Addresses() const;
+  uint32_t OutstandingSends() const;
+  uint32_t OutstandingReceives() const;
+  // The handle dies: no upcall after it returns.
+  void Shutdown();
+
+  // ---- passive side (token) ----
+  // Whether it may accept now, and with which depths.
+  Status CheckAcceptable() const;
+  const transport::QueuePairAttributes& attributes() const { return attributes_; }
+  const AdapterCore* adapter() const { return adapter_.get(); }
+  // The Reply is sent.
+  void BeginAccepted(AgreedConnection connection);
+
+  // ---- active side: the connector's report (token) ----
+  void OnConnected(AgreedConnection connection, std::span<const uint8_t> private_data);
+  void OnConnectFailed(transport::RejectReason reason, std::span<const uint8_t> private_data,
+                       const std::string& why);
+
+  // ---- Channel ----
+  bool TryReceive() override;
+  bool FlushSends() override;
+  void Attend() override;
+
+  const ChannelCounters& counters() const { return counters_; }
+
+ private:
+  enum class State : uint8_t { kIdle, kConnecting, kConnected, kEnded };
+  // Bits of pending_ beside the stream's kAct bits.
+  enum : uint32_t {
+    kPendWatch = 1u << 28,        // what the watch waits for may have changed
+    kPendAborted = 1u << 29,      // Disconnect before the establishment: report OnEnded
+    kPendEstablish = 1u << 30,    // accepted without a ready-to-receive message: report OnEstablished
+    kPendReceive = 1u << 31,      // a shared receive may have been posted
+  };
+  static constexpr uint32_t kControlActions = kActEstablished | kActStalled | kActResumed | kActTimer |
+                                              kActEnded | kActCloseWrite | kActAbort;
+
+  ~Endpoint() override;
+
+  void SetQueues(const transport::QueuePairAttributes& attributes);
+
+  // mutex_ held:
+  void StartStream(AgreedConnection connection, bool initiator);
+  void FlushAllReceives(PendingUpcalls* upcalls);
+  bool MustGather(const transport::SendRequest& request) const;
+  bool Transmit();                              // writes until nothing is left or the socket is full
+  bool Receive(size_t budget);                  // reads until nothing is left or the budget is used
+  void TakeActions(PendingUpcalls* upcalls);    // transmits, notes control work in pending_
+  int WantedEvents() const;
+  // mutex_ held by `lock`; lets go of it, makes upcalls, sees to it that control work is attended to.
+  void Finish(std::unique_lock<std::mutex>* lock, PendingUpcalls* upcalls);
+
+  // Token:
+  void OnSocketReady(int events);
+  void OnAcceptedSocketReady();
+  void WatchSocket();
+  void Established(std::span<const uint8_t> private_data);
+  void FailAccept(const std::string& why);
+  void CloseConnection(bool reset);
+  void DropConnection(bool reset);              // with stream and connector (Reset, Configure, Shutdown)
+  void AttendToEnd(uint32_t actions);
+  void ReceiveMore();                           // blocks for the lock, unlike TryReceive
+  void UpdateTimer();
+  void StartLimit(std::chrono::milliseconds limit);
+
+  const std::shared_ptr<AdapterCore> adapter_;
+  Driver* const driver_;
+  const uint32_t id_;
+
+  mutable std::mutex mutex_;
+  // Guarded by mutex_:
+  transport::QueuePairAttributes attributes_;   // sink and depths also read with the token; changed with both
+  uint32_t pd_ = 0;
+  RefPtr<CompletionCore> send_cq_;
+  RefPtr<CompletionCore> recv_cq_;
+  RefPtr<SharedReceiveCore> srq_;
+  std::unique_ptr<SendQueue> send_queue_;
+  std::unique_ptr<ReceiveQueue> receive_queue_;
+  State state_ = State::kIdle;
+  UniqueFd fd_;
+  std::unique_ptr<Stream> stream_;
+  transport::ConnectionAddresses addresses_;
+  bool data_open_ = false;      // the engine knows that the connection is established
+  bool dead_ = false;           // the handle is gone
+  bool send_blocked_ = false;   // the socket took less than it was offered
+  bool hangup_seen_ = false;    // the peer's end was noticed while the stream is stalled
+  uint32_t connection_ = 0;     // counts connections: what an upcall did may be told by it
+  uint32_t pending_ = 0;
+  uint32_t sent_epoch_ = 0;     // Driver::epoch() at the last write by a post
+  uint32_t gathered_messages_ = 0;
+  size_t gathered_bytes_ = 0;
+  ChannelCounters counters_;
+
+  // Token:
+  transport::ConnectionSink* sink_ = nullptr;
+  std::optional<SocketWatch> watch_;
+  std::optional<LoopTimer> stream_timer_;
+  std::optional<LoopTimer> limit_timer_;  // for the peer's first bytes, or for our last ones
+  std::unique_ptr<Connector> connector_;
+  bool established_ = false;    // OnEstablished was called, OnEnded was not
+  bool accepting_ = false;      // waits for the first bytes of an accepted connection
+};
+
+// The engine's handle.
+class SoftnetQueuePair final : public transport::QueuePair {
+ public:
+  SoftnetQueuePair(std::shared_ptr<AdapterCore> adapter, const transport::QueuePairAttributes& a)
+      : endpoint_(RefPtr<Endpoint>::Adopt(new Endpoint(std::move(adapter), a))) {}
+  ~SoftnetQueuePair() override { endpoint_->Shutdown(); }
+
+  Code PostSend(const transport::SendRequest& r) override { return endpoint_->PostSend(r); }
+  Code PostReceive(const transport::ReceiveRequest& r) override { return endpoint_->PostReceive(r); }
+  Status Configure(const transport::QueuePairAttributes& a) override { return endpoint_->Configure(a); }
+  Status Connect(const transport::ConnectParameters& p) override { return endpoint_->Connect(p); }
+  void Disconnect(transport::DisconnectMode mode) override { endpoint_->Disconnect(mode); }
+  Status Reset() override { return endpoint_->Reset(); }
+  transport::ConnectionAddresses Addresses() const override { return endpoint_->Addresses(); }
+  uint32_t OutstandingSends() const override { return endpoint_->OutstandingSends(); }
+  uint32_t OutstandingReceives() const override { return endpoint_->OutstandingReceives(); }
+
+  Endpoint& endpoint() { return *endpoint_; }
+
+ private:
+  const RefPtr<Endpoint> endpoint_;
+};
+
+}  // namespace softdat::softnet
+
+#endif  // SOFTDAT_PROVIDER_SOFTNET_DRIVER_ENDPOINT_H_

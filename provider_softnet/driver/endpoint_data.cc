@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Endpoint's data path: posts, receiving, sending, gathering.
+#include <errno.h>
+#include <string.h>
+
+#include <algorithm>
+
+#include "provider_softnet/driver/endpoint.h"
+#include "provider_softnet/driver/socket_util.h"
+
+namespace softdat::softnet {
+namespace {
+
+constexpr size_t kSendIov = 256;
+constexpr size_t kReceiveIov = 16;
+constexpr size_t kSendBatch = 1 << 20;
+// Bytes read in one go: bounds how long the lock is held and other sockets wait.
+constexpr size_t kReceiveBudget = 512 * 1024;
+
+size_t BytesOf(const transport::SendRequest& request) {
+  size_t bytes = 0;
+  for (const Segment& s : request.local) bytes += s.segment_length;
+  return bytes;
+}
+
+}  // namespace
+
+// -------------------------------------------------------------------------------------------------
+// Posts
+
+Code Endpoint::PostSend(const transport::SendRequest& request) {
+  PendingUpcalls upcalls;
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (state_ == State::kIdle || state_ == State::kConnecting) return Code::kInvalidState;
+  if (stream_ == nullptr) {  // ended without ever having been connected
+    if (send_cq_ && FlushPostedSend(request, &send_cq_->ring, attributes_.context)) upcalls.Owe(send_cq_);
+    lock.unlock();
+    upcalls.Make();
+    return Code::kOk;
+  }
+  const Code code = stream_->PostSend(request);
+  if (code != Code::kOk) return code;
+  if (MustGather(request)) {
+    ++gathered_messages_;
+    gathered_bytes_ += BytesOf(request);
+    if (gathered_messages_ >= adapter_->options.gather_messages ||
+        gathered_bytes_ >= adapter_->options.gather_bytes ||
+        send_queue_->count() * 2 >= send_queue_->capacity()) {
+      Transmit();
+    } else {
+      counters_.deferred_sends.Add();
+      driver_->DeferSends(this);
+    }
+  } else if (!send_blocked_) {
+    counters_.inline_sends.Add();
+    Transmit();
+    sent_epoch_ = driver_->epoch();
+    driver_->MarkPosted();
+  }
+  Finish(&lock, &upcalls);
+  return Code::kOk;
+}
+
+// While earlier work is unreaped: nobody polled or waited since a post wrote to this socket, or there is
+// a gathered message already.
+bool Endpoint::MustGather(const transport::SendRequest&) const {
+  if (send_blocked_ || state_ != State::kConnected) return false;
+  return gathered_messages_ > 0 || sent_epoch_ == driver_->epoch();
+}
+
+Code Endpoint::PostReceive(const transport::ReceiveRequest& request) {
+  PendingUpcalls upcalls;
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (srq_) return Code::kInvalidState;
+  Code code;
+  if (stream_ != nullptr) {
+    code = stream_->PostReceive(request);
+  } else {
+    code = pd_ == 0 ? Code::kOk
+                    : CheckLocalSegments(adapter_->memory, pd_, id_, Access::kLocalWrite,
+                                         request.local);
+    if (code == Code::kOk) code = receive_queue_->Post(request);
+    if (code == Code::kOk && state_ == State::kEnded) FlushAllReceives(&upcalls);
+  }
+  Finish(&lock, &upcalls);
+  return code;
+}
+
+// -------------------------------------------------------------------------------------------------
+// Sending
+
+bool Endpoint::Transmit() {
+  gathered_messages_ = 0;
+  gathered_bytes_ = 0;
+  if (!fd_.valid()) return false;
+  bool moved = false;
+  iovec iov[kSendIov];
+  while (stream_->wants_transmit()) {
+    const Stream::Batch batch = stream_->TransmitVector(iov, kSendIov, kSendBatch);
+    if (batch.count == 0) {
+      send_blocked_ = false;
+      return true;  // a bind, or nothing that may be sent now
+    }
+    const ssize_t n = SendNow(fd_.get(), iov, batch.count);
+    const int error = errno;
+    counters_.send_calls.Add();
+    stream_->OnTransmitted(n > 0 ? static_cast<size_t>(n) : 0);
+    if (n > 0) {
+      counters_.bytes_sent.Add(static_cast<uint64_t>(n));
+      moved = true;
+    }
+    if (n < 0 && error == EINTR) continue;
+    if (n < 0 && error != EAGAIN && error != EWOULDBLOCK && error != ENOBUFS) {
+      // What the peer sent before it went is still to be read: it may hold the reason (a Terminate).
+      if (data_open_) Receive(kReceiveBudget);
+      if (stream_->ended()) pending_ |= kActAbort;  // nothing more can be said
+      stream_->OnPeerReset(strerror(error));
+      return true;
+    }
+    if (n < static_cast<ssize_t>(batch.bytes)) {
+      if (!send_blocked_) pending_ |= kPendWatch;
+      send_blocked_ = true;
+      return moved;
+    }
+  }
+  send_blocked_ = false;
+  return moved;
+}
+
+bool Endpoint::FlushSends() {
+  PendingUpcalls upcalls;
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (dead_ || stream_ == nullptr || gathered_messages_ == 0) return false;
+  const bool moved = Transmit();
+  Finish(&lock, &upcalls);
+  return moved;
+}
+
+// -------------------------------------------------------------------------------------------------
+// Receiving
+
+bool Endpoint::Receive(size_t budget) {
+  bool moved = false;
+  while (budget > 0) {
+    iovec iov[kReceiveIov];
+    const size_t count = stream_->ReceiveVector(iov, kReceiveIov);
+    if (count == 0) break;
+    size_t room = 0;
+    for (size_t i = 0; i < count; ++i) room += iov[i].iov_len;
+    const ssize_t n = ReceiveNow(fd_.get(), iov, count);
+    const int error = errno;
+    counters_.recv_calls.Add();
+    stream_->OnReceived(n > 0 ? static_cast<size_t>(n) : 0);
+    if (n > 0) {
+      const size_t size = static_cast<size_t>(n);
+      counters_.bytes_received.Add(size);
+      moved = true;
+      budget -= std::min(budget, size);
+      if (size < room) break;  // TCP had no more
+      continue;
+    }
+    if (n == 0) {
+      stream_->OnPeerFin();
+      return true;
+    }
+    if (error == EINTR) continue;
+    if (error != EAGAIN && error != EWOULDBLOCK) {
+      stream_->OnPeerReset(strerror(error));
+      return true;
+    }
+    counters_.recv_empty.Add();
+    break;
+  }
+  return moved;
+}
+
+bool Endpoint::TryReceive() {
+  PendingUpcalls upcalls;
+  std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock() || !data_open_ || !fd_.valid()) return false;
+  bool moved = Receive(kReceiveBudget);
+  if (send_blocked_ || (moved && gathered_messages_ > 0)) moved |= Transmit();
+  if (!moved && pending_ == 0) return false;
+  Finish(&lock, &upcalls);
+  return moved;
+}
+
+// -------------------------------------------------------------------------------------------------
+// After each step
+
+void Endpoint::TakeActions(PendingUpcalls* upcalls) {
+  if (stream_ == nullptr) return;
+  // Sending may complete work, and that may let more be sent (a fence, the end of a graceful disconnect).
+  constexpr int kRounds = 8;
+  for (int round = 0; round <= kRounds; ++round) {
+    const uint32_t actions = stream_->TakeActions();
+    if ((actions & kActNotifySend) != 0) upcalls->Owe(send_cq_);
+    if ((actions & kActNotifyReceive) != 0) upcalls->Owe(recv_cq_);
+    if ((actions & kActSharedLimit) != 0) upcalls->OweLimit(srq_);
+    pending_ |= actions & kControlActions;
+    if ((actions & kActEnded) != 0) state_ = State::kEnded;
+    // A gathered send is left alone; the rest (responses, last words) leaves now.
+    const bool may = !send_blocked_ && gathered_messages_ == 0 && fd_.valid();
+    if ((actions & kActTransmit) == 0 || !may || round == kRounds) return;
+    Transmit();
+  }
+}
+
+void Endpoint::Finish(std::unique_lock<std::mutex>* lock, PendingUpcalls* upcalls) {
+  TakeActions(upcalls);
+  const bool control = pending_ != 0 && !dead_;
+  lock->unlock();
+  upcalls->Make();
+  if (control) driver_->RequestAttention(this);
+}
+
+}  // namespace softdat::softnet

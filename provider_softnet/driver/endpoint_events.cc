@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Endpoint's connection life with the driver token: establishing, watching, timers, the end.
+#include <errno.h>
+#include <fmt/format.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+
+#include "dat/base/log.h"
+#include "provider_softnet/driver/connector.h"
+#include "provider_softnet/driver/endpoint.h"
+#include "provider_softnet/driver/socket_util.h"
+#include "wire/iwarp/fpdu.h"
+
+namespace softdat::softnet {
+
+using transport::EndReason;
+using transport::RejectReason;
+
+namespace {
+
+constexpr size_t kReceiveBudget = 512 * 1024;
+
+}  // namespace
+
+// -------------------------------------------------------------------------------------------------
+// Establishing
+
+void Endpoint::StartStream(AgreedConnection connection, bool initiator) {
+  StreamConfig config;
+  config.context = attributes_.context;
+  config.memory = &adapter_->memory;
+  config.send_queue = send_queue_.get();
+  config.receive_queue = srq_ ? nullptr : receive_queue_.get();
+  config.shared_receives = srq_ ? &srq_->queue : nullptr;
+  config.send_completions = send_cq_ ? &send_cq_->ring : nullptr;
+  config.receive_completions = recv_cq_ ? &recv_cq_->ring : nullptr;
+  config.pd = pd_;
+  config.qp = id_;
+  config.initiator = initiator;
+  config.agreement = connection.agreement;
+  config.mulpdu = iwarp::Mulpdu(SegmentSize(connection.fd.get()), false);
+  config.rnr_timeout_us = adapter_->options.rnr_timeout_us;
+  fd_ = std::move(connection.fd);
+  addresses_ = connection.addresses;
+  stream_ = std::make_unique<Stream>(config);
+  ++connection_;
+}
+
+void Endpoint::OnConnected(AgreedConnection connection, std::span<const uint8_t> private_data) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    StartStream(std::move(connection), true);
+    Transmit();  // the ready-to-receive message, if one was agreed
+  }
+  // Kept until the upcall is done: the private data live in it.
+  driver_->DeleteLater(std::shared_ptr<Connector>(std::move(connector_)));
+  WatchSocket();
+  Established(private_data);
+}
+
+void Endpoint::OnConnectFailed(RejectReason reason, std::span<const uint8_t> private_data,
+                               const std::string& why) {
+  driver_->DeleteLater(std::shared_ptr<Connector>(std::move(connector_)));
+  PendingUpcalls upcalls;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    state_ = State::kEnded;
+    FlushAllReceives(&upcalls);
+  }
+  upcalls.Make();
+  SOFTDAT_LOG(Info, "{}", why);
+  if (sink_ != nullptr) sink_->OnFailed(reason, private_data, why);
+}
+
+void Endpoint::BeginAccepted(AgreedConnection connection) {
+  const bool wait_for_first = connection.agreement.rtr != Rtr::kNone;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    StartStream(std::move(connection), false);
+    state_ = State::kConnecting;
+    if (!wait_for_first) pending_ |= kPendEstablish;
+  }
+  if (!wait_for_first) return driver_->RequestAttention(this);
+  accepting_ = true;
+  WatchSocket();
+  StartLimit(adapter_->options.handshake_timeout);
+}
+
+void Endpoint::StartLimit(std::chrono::milliseconds limit) {
+  if (!limit_timer_) {
+    limit_timer_.emplace(&driver_->loop(), [this] {
+      const RefPtr<Endpoint> keep(this);
+      if (accepting_) return FailAccept("the peer sent nothing after our Reply");
+      CloseConnection(true);  // an ended connection whose last words nobody reads
+    });
+  }
+  limit_timer_->Start(limit);
+}
+
+// An accepted connection is established when the peer's first bytes are there (RFC 6581 §4); they are not
+// read before the engine knows, so that no completion can overtake ESTABLISHED.
+void Endpoint::OnAcceptedSocketReady() {
+  const ssize_t n = PeekNow(fd_.get());
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (n < 0) return FailAccept(strerror(errno));
+  if (n == 0) return FailAccept("the peer closed");
+  accepting_ = false;
+  limit_timer_->Stop();
+  Established({});
+}
+
+void Endpoint::Established(std::span<const uint8_t> private_data) {
+  uint32_t connection;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    state_ = State::kConnected;
+    connection = connection_;
+  }
+  established_ = true;
+  if (sink_ != nullptr) sink_->OnEstablished(private_data);
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    // The upcall may have ended this connection, even begun another.
+    if (connection != connection_ || !fd_.valid() || dead_) return;
+    data_open_ = true;
+  }
+  ReceiveMore();
+}
+
+void Endpoint::FailAccept(const std::string& why) {
+  const std::string text = fmt::format("accept from {}: {}", AddressText(addresses_.remote), why);
+  DropConnection(true);
+  PendingUpcalls upcalls;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    state_ = State::kEnded;
+    FlushAllReceives(&upcalls);
+  }
+  upcalls.Make();
+  SOFTDAT_LOG(Info, "{}", text);
+  if (sink_ != nullptr) sink_->OnFailed(RejectReason::kAborted, {}, text);
+}
+
+void Endpoint::FlushAllReceives(PendingUpcalls* upcalls) {
+  CompletionRing* ring = recv_cq_ ? &recv_cq_->ring : nullptr;
+  if (FlushReceives(receive_queue_.get(), ring, attributes_.context)) upcalls->Owe(recv_cq_);
+}
+
+// -------------------------------------------------------------------------------------------------
+// Readiness
+
+void Endpoint::WatchSocket() {
+  if (!watch_) watch_.emplace(&driver_->loop(), [this](int events) { OnSocketReady(events); });
+  const Status s = watch_->Start(fd_.get(), UV_READABLE);
+  if (!s.ok()) SOFTDAT_LOG(Error, "{}", s.reason());
+}
+
+int Endpoint::WantedEvents() const {
+  if (!fd_.valid()) return 0;
+  int events = send_blocked_ ? UV_WRITABLE : 0;
+  if (accepting_) return events | UV_READABLE;
+  if (stream_ == nullptr || stream_->ended()) return events;
+  // A stalled stream leaves its data in the socket: only the peer's end is of interest.
+  if (!stream_->stalled()) return events | UV_READABLE;
+  return hangup_seen_ ? events : events | UV_DISCONNECT;
+}
+
+void Endpoint::OnSocketReady(int events) {
+  const RefPtr<Endpoint> keep(this);
+  if (accepting_) return OnAcceptedSocketReady();
+  PendingUpcalls upcalls;
+  bool moved = false;
+  bool control = false;
+  int wanted = 0;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (dead_ || stream_ == nullptr || !fd_.valid()) return;
+    if (data_open_) moved = Receive(kReceiveBudget);
+    if (send_blocked_ || gathered_messages_ > 0) moved |= Transmit();
+    if ((events & UV_DISCONNECT) != 0 && stream_->stalled()) {
+      int error = 0;
+      socklen_t size = sizeof(error);
+      getsockopt(fd_.get(), SOL_SOCKET, SO_ERROR, &error, &size);
+      hangup_seen_ = true;
+      if (error != 0) {
+        stream_->OnPeerReset(strerror(error));
+      } else {
+        stream_->OnPeerHangup();
+      }
+    }
+    TakeActions(&upcalls);
+    control = pending_ != 0;
+    wanted = WantedEvents();
+  }
+  upcalls.Make();
+  if (moved) driver_->FoundByTurn(this);
+  if (control) return Attend();
+  if (watch_->active()) watch_->Update(wanted);
+}
+
+void Endpoint::ReceiveMore() {
+  if (watch_ && watch_->active()) OnSocketReady(0);
+}
+
+void Endpoint::UpdateTimer() {
+  StreamTimer timer;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (stream_ != nullptr) timer = stream_->timer();
+  }
+  if (timer.id == 0) {
+    if (stream_timer_) stream_timer_->Stop();
+    return;
+  }
+  if (!stream_timer_) {
+    stream_timer_.emplace(&driver_->loop(), [this] {
+      const RefPtr<Endpoint> keep(this);
+      {
+        PendingUpcalls upcalls;
+        std::unique_lock<std::mutex> lock(mutex_);
+        if (dead_ || stream_ == nullptr) return;
+        stream_->OnTimer(stream_->timer().id);
+        Finish(&lock, &upcalls);
+      }
+      Attend();
+    });
+  }
+  stream_timer_->Start(std::chrono::microseconds(timer.delay_us));
+}
+
+// -------------------------------------------------------------------------------------------------
+// Attending
+
+void Endpoint::Attend() {
+  const RefPtr<Endpoint> keep(this);
+  uint32_t actions;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (dead_) return;
+    actions = std::exchange(pending_, 0);
+  }
+  if ((actions & kPendAborted) != 0) {
+    if (sink_ != nullptr) {
+      sink_->OnEnded(EndReason::kDisconnected, "disconnected by the own consumer before it was established");
+    }
+    return;
+  }
+  if ((actions & kPendEstablish) != 0) {
+    WatchSocket();
+    return Established({});
+  }
+  if ((actions & kActTimer) != 0) UpdateTimer();
+  if ((actions & (kActEnded | kActCloseWrite | kActAbort)) != 0) return AttendToEnd(actions);
+
+  // A stall, its end, a full socket, a shared receive: all are a matter of looking again.
+  bool resumed = false;
+  int wanted = 0;
+  {
+    PendingUpcalls upcalls;
+    std::unique_lock<std::mutex> lock(mutex_);
+    if (stream_ == nullptr || !fd_.valid()) return;
+    if (stream_->stalled() && srq_) {
+      srq_->starving.Push(this);
+      stream_->OnReceivePosted();  // one may have been posted before we were in the list
+    }
+    resumed = data_open_ && !stream_->stalled();
+    if (!stream_->stalled()) hangup_seen_ = false;
+    wanted = WantedEvents();
+  }
+  if (watch_ && watch_->active()) watch_->Update(wanted);
+  if (resumed && (actions & (kActResumed | kActStalled)) != 0) return ReceiveMore();
+  if (resumed && srq_) ReceiveMore();
+}
+
+void Endpoint::AttendToEnd(uint32_t actions) {
+  EndReason reason = EndReason::kDisconnected;
+  std::string why;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (stream_ != nullptr) {
+      reason = stream_->end().reason;
+      why = stream_->end().why;
+    }
+  }
+  if ((actions & kActAbort) != 0) {
+    CloseConnection(true);
+  } else if ((actions & kActCloseWrite) != 0) {
+    CloseConnection(false);
+  } else {
+    // Last words (a Terminate, the rest of a message) wait for room in the socket: not for ever.
+    int wanted;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      wanted = WantedEvents();
+    }
+    if (watch_ && watch_->active()) watch_->Update(wanted);
+    StartLimit(adapter_->options.close_timeout);
+  }
+  if ((actions & kActEnded) == 0 || !std::exchange(established_, false)) return;
+  SOFTDAT_LOG(Info, "connection with {}: {}", AddressText(addresses_.remote), why);
+  if (sink_ != nullptr) sink_->OnEnded(reason, why);
+}
+
+}  // namespace softdat::softnet

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// EventLoop, SocketWatch, LoopTimer over libuv 1.44.
+#include "provider_softnet/driver/event_loop.h"
+
+#include <errno.h>
+#include <fmt/format.h>
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <atomic>
+
+namespace softdat::softnet {
+namespace {
+
+constexpr int kBatch = 64;
+
+// Milliseconds for epoll_wait where nanoseconds are not offered: rounded up, so that a deadline has passed
+// when the sleep ends.
+int RoundUpMs(std::chrono::nanoseconds left) {
+  const auto ms = std::chrono::ceil<std::chrono::milliseconds>(left).count();
+  return static_cast<int>(std::min<int64_t>(ms, 3'600'000));
+}
+
+// Sleeps in an epoll descriptor with the precision of the deadline; like epoll_wait.
+int SleepIn(int epoll_fd, epoll_event* events, int max, LoopClock::time_point until) {
+  if (until == LoopClock::time_point::max()) return epoll_pwait(epoll_fd, events, max, -1, nullptr);
+  const auto left = std::max(std::chrono::nanoseconds(0),
+                             std::chrono::nanoseconds(until - LoopClock::now()));
+  static std::atomic<bool> no_pwait2{false};  // the kernel is older than 5.11
+  if (!no_pwait2.load(std::memory_order_relaxed)) {
+    timespec ts{};
+    ts.tv_sec = static_cast<time_t>(left.count() / 1'000'000'000);
+    ts.tv_nsec = static_cast<long>(left.count() % 1'000'000'000);
+    const int n = epoll_pwait2(epoll_fd, events, max, &ts, nullptr);
+    if (n >= 0 || (errno != ENOSYS && errno != EPERM)) return n;
+    no_pwait2.store(true, std::memory_order_relaxed);
+  }
+  return epoll_pwait(epoll_fd, events, max, RoundUpMs(left), nullptr);
+}
+
+}  // namespace
+
+struct SocketWatch::Handle {
+  uv_poll_t poll;
+  SocketWatch* owner;
+};
+
+struct LoopTimer::Handle {
+  uv_timer_t timer;
+  LoopTimer* owner;
+};
+
+void LoopEvent::Forget() {
+  if (previous == nullptr) return;
+  previous->next = next;
+  next->previous = previous;
+  previous = next = nullptr;
+}
+
+Status SocketWatch::Start(int fd, int events) {
+  Stop();
+  auto* handle = new Handle{};
+  handle->owner = this;
+  const int rc = uv_poll_init(&loop_->loop_, &handle->poll, fd);
+  if (rc != 0) {
+    delete handle;
+    return Status(Code::kNoResources, fmt::format("cannot watch a socket: {}", uv_strerror(rc)));
+  }
+  handle_ = handle;
+  fd_ = fd;
+  const size_t index = static_cast<size_t>(fd);
+  if (loop_->by_fd_.size() <= index) loop_->by_fd_.resize(index + 64);
+  loop_->by_fd_[index] = this;
+  events_ = 0;
+  Update(events);
+  return Status::Ok();
+}
+
+void SocketWatch::Update(int events) {
+  if (handle_ == nullptr || events == events_) return;
+  events_ = events;
+  if (events == 0) {
+    uv_poll_stop(&handle_->poll);
+  } else {
+    uv_poll_start(&handle_->poll, events, &EventLoop::OnPoll);
+  }
+  loop_->needs_uv_run_ = true;
+}
+
+void SocketWatch::Stop() {
+  Forget();
+  if (handle_ == nullptr) return;
+  loop_->by_fd_[static_cast<size_t>(fd_)] = nullptr;
+  handle_->owner = nullptr;
+  // Takes the descriptor out of epoll at once; the memory goes when libuv reports the close.
+  uv_close(reinterpret_cast<uv_handle_t*>(&handle_->poll),
+           [](uv_handle_t* h) { delete reinterpret_cast<Handle*>(h); });
+  handle_ = nullptr;
+  events_ = happened_ = 0;
+  loop_->needs_uv_run_ = true;
+}
+
+void SocketWatch::Fire() {
+  const int events = failed_ ? UV_READABLE | UV_WRITABLE | UV_DISCONNECT : happened_ & events_;
+  happened_ = 0;
+  failed_ = false;
+  if (events != 0) handler_(events);
+}
+
+void LoopTimer::Start(std::chrono::microseconds delay) {
+  if (handle_ == nullptr) {
+    handle_ = new Handle{};
+    handle_->owner = this;
+    uv_timer_init(&loop_->loop_, &handle_->timer);
+  }
+  // libuv counts from its cached time, which is as old as the last uv_run().
+  uv_update_time(&loop_->loop_);
+  const auto ms = std::chrono::ceil<std::chrono::milliseconds>(delay).count();
+  uv_timer_start(&handle_->timer, &EventLoop::OnTimer, static_cast<uint64_t>(std::max<int64_t>(ms, 0)), 0);
+  if (!running_) ++loop_->running_timers_;
+  running_ = true;
+}
+
+void LoopTimer::Stop() {
+  Forget();
+  if (!running_) return;
+  running_ = false;
+  --loop_->running_timers_;
+  uv_timer_stop(&handle_->timer);
+}
+
+void LoopTimer::Close() {
+  Stop();
+  if (handle_ == nullptr) return;
+  handle_->owner = nullptr;
+  uv_close(reinterpret_cast<uv_handle_t*>(&handle_->timer),
+           [](uv_handle_t* h) { delete reinterpret_cast<Handle*>(h); });
+  handle_ = nullptr;
+  loop_->needs_uv_run_ = true;
+}
+
+void LoopTimer::Fire() { handler_(); }
+
+Status EventLoop::Open() {
+  const int rc = uv_loop_init(&loop_);
+  if (rc != 0) {
+    return Status(Code::kNoResources, fmt::format("cannot create an event loop: {}", uv_strerror(rc)));
+  }
+  epoll_fd_ = uv_backend_fd(&loop_);
+  open_ = true;
+  return Status::Ok();
+}
+
+EventLoop::~EventLoop() {
+  if (!open_) return;
+  // Every watch and timer is gone by now; what remains are handles whose close libuv has yet to report.
+  while (uv_loop_close(&loop_) == UV_EBUSY) uv_run(&loop_, UV_RUN_NOWAIT);
+}
+
+void EventLoop::OnPoll(uv_poll_t* handle, int status, int events) {
+  SocketWatch* watch = reinterpret_cast<SocketWatch::Handle*>(handle)->owner;
+  if (watch == nullptr) return;
+  if (status < 0) {
+    // libuv has stopped the watch: the handler's own system call will say what is wrong.
+    watch->failed_ = true;
+    watch->events_ = 0;
+  } else {
+    watch->happened_ |= events;
+  }
+  watch->loop_->Note(watch);
+}
+
+void EventLoop::OnTimer(uv_timer_t* handle) {
+  LoopTimer* timer = reinterpret_cast<LoopTimer::Handle*>(handle)->owner;
+  if (timer == nullptr) return;
+  timer->running_ = false;
+  --timer->loop_->running_timers_;
+  timer->loop_->Note(timer);
+}
+
+void EventLoop::Note(LoopEvent* event) {
+  if (event->previous != nullptr) return;
+  event->previous = happened_.previous;
+  event->next = &happened_;
+  happened_.previous->next = event;
+  happened_.previous = event;
+}
+
+void EventLoop::NoteReady(int fd, uint32_t epoll_events) {
+  SocketWatch* watch =
+      static_cast<size_t>(fd) < by_fd_.size() ? by_fd_[static_cast<size_t>(fd)] : nullptr;
+  if (watch == nullptr) {  // one of libuv's own
+    needs_uv_run_ = true;
+    return;
+  }
+  if ((epoll_events & EPOLLIN) != 0) watch->happened_ |= UV_READABLE;
+  if ((epoll_events & EPOLLOUT) != 0) watch->happened_ |= UV_WRITABLE;
+  if ((epoll_events & EPOLLRDHUP) != 0) watch->happened_ |= UV_DISCONNECT;
+  if ((epoll_events & (EPOLLERR | EPOLLHUP)) != 0) watch->failed_ = true;
+  Note(watch);
+}
+
+void EventLoop::RunUv() {
+  counters_->uv_runs.Add();
+  needs_uv_run_ = false;
+  uv_run(&loop_, UV_RUN_NOWAIT);
+}
+
+void EventLoop::Look() {
+  if (needs_uv_run_ || running_timers_ > 0) {
+    RunUv();
+    return;
+  }
+  epoll_event events[kBatch];
+  // A timeout of zero never sleeps, and is no place to be cancelled: the caller holds a CancelOff.
+  const int n = epoll_pwait(epoll_fd_, events, kBatch, 0, nullptr);
+  for (int i = 0; i < n; ++i) NoteReady(events[i].data.fd, events[i].events);
+  if (needs_uv_run_) RunUv();
+}
+
+EventLoop::BlockResult EventLoop::Block(LoopClock::time_point until, const CancelOff& cancel) {
+  bool timer_first = false;
+  if (running_timers_ > 0) {
+    uv_update_time(&loop_);
+    const int ms = uv_backend_timeout(&loop_);
+    const auto due = LoopClock::now() + std::chrono::milliseconds(std::max(ms, 0));
+    if (ms >= 0 && due < until) {
+      until = due;
+      timer_first = true;
+    }
+  }
+  epoll_event events[kBatch];
+  int n;
+  counters_->blocking_waits.Add();
+  {
+    const CancelRestored cancellation_point(cancel);
+    n = SleepIn(epoll_fd_, events, kBatch, until);
+  }
+  if (n < 0) {
+    counters_->interruptions.Add();
+    return BlockResult::kInterrupted;
+  }
+  for (int i = 0; i < n; ++i) NoteReady(events[i].data.fd, events[i].events);
+  if (needs_uv_run_ || (n == 0 && timer_first)) RunUv();
+  return n == 0 && !timer_first ? BlockResult::kTimedOut : BlockResult::kReady;
+}
+
+void EventLoop::Dispatch() {
+  // Only what is there now: a handler that makes new events must not keep this from ending. Moved to a
+  // list of its own, which destructors of events unlink from just as well.
+  if (happened_.next == &happened_) return;
+  LoopLink batch;
+  batch.next = happened_.next;
+  batch.previous = happened_.previous;
+  batch.next->previous = batch.previous->next = &batch;
+  happened_.next = happened_.previous = &happened_;
+  while (batch.next != &batch) {
+    auto* event = static_cast<LoopEvent*>(batch.next);
+    event->Forget();
+    event->Fire();
+  }
+}
+
+}  // namespace softdat::softnet

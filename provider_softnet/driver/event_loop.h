@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The uv loop of one adapter with its socket watches and timers. Everything here needs the driver token.
+//
+// Two deviations from a plain uv_run() make it fast and re-entrant:
+//  * readiness is taken from the loop's own epoll descriptor with one system call, which also lets the
+//    caller see signals (libuv restarts after EINTR) and deadlines finer than a millisecond; uv_run(NOWAIT)
+//    runs when libuv has something to do itself: a changed watch, a timer, a closing handle;
+//  * libuv's callbacks only note what happened; handlers run afterwards from Dispatch(), outside uv_run(),
+//    so that an upcall may create, close and even wait.
+#ifndef SOFTDAT_PROVIDER_SOFTNET_DRIVER_EVENT_LOOP_H_
+#define SOFTDAT_PROVIDER_SOFTNET_DRIVER_EVENT_LOOP_H_
+
+#include <uv.h>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "dat/base/status.h"
+#include "provider_softnet/driver/cancel.h"
+#include "provider_softnet/driver/counters.h"
+
+namespace softdat::softnet {
+
+using LoopClock = std::chrono::steady_clock;
+
+class EventLoop;
+
+// A node of the list of things that happened; the list's own end is a bare node.
+struct LoopLink {
+  LoopLink* previous = nullptr;  // null: in no list
+  LoopLink* next = nullptr;
+};
+
+// Something that happened and waits for its handler to run. Leaves the list when destroyed.
+class LoopEvent : private LoopLink {
+ public:
+  LoopEvent() = default;
+  LoopEvent(const LoopEvent&) = delete;
+  LoopEvent& operator=(const LoopEvent&) = delete;
+
+ protected:
+  virtual ~LoopEvent() { Forget(); }
+  virtual void Fire() = 0;
+  void Forget();
+
+ private:
+  friend class EventLoop;
+};
+
+// A socket held by uv_poll. The handler gets UV_READABLE, UV_WRITABLE
+// and UV_DISCONNECT bits; an error counts as all three, whatever is watched.
+class SocketWatch final : public LoopEvent {
+ public:
+  using Handler = std::function<void(int events)>;
+
+  SocketWatch(EventLoop* loop, Handler handler) : loop_(loop), handler_(std::move(handler)) {}
+  ~SocketWatch() override { Stop(); }
+
+  // Watches `fd` (not owned) for `events`.
+  Status Start(int fd, int events);
+  // Changes what is watched; 0 watches nothing, not even errors.
+  void Update(int events);
+  // Before the descriptor is closed. Idempotent. A stopped watch may be destroyed without the token.
+  void Stop();
+  bool active() const { return handle_ != nullptr; }
+  int events() const { return events_; }
+
+ private:
+  friend class EventLoop;
+  struct Handle;
+  void Fire() override;
+
+  EventLoop* const loop_;
+  const Handler handler_;
+  Handle* handle_ = nullptr;  // owned by libuv once closing
+  int fd_ = -1;
+  int events_ = 0;
+  int happened_ = 0;
+  bool failed_ = false;  // epoll reported an error: the handler runs whatever is watched
+};
+
+// A one-shot uv timer.
+class LoopTimer final : public LoopEvent {
+ public:
+  using Handler = std::function<void()>;
+
+  LoopTimer(EventLoop* loop, Handler handler) : loop_(loop), handler_(std::move(handler)) {}
+  ~LoopTimer() override { Close(); }
+
+  // Fires once after `delay`, rounded up to milliseconds. Replaces an earlier start.
+  void Start(std::chrono::microseconds delay);
+  void Stop();
+  // Stops for good; needed before a destruction without the token.
+  void Close();
+  bool running() const { return running_; }
+
+ private:
+  friend class EventLoop;
+  struct Handle;
+  void Fire() override;
+
+  EventLoop* const loop_;
+  const Handler handler_;
+  Handle* handle_ = nullptr;
+  bool running_ = false;
+};
+
+class EventLoop {
+ public:
+  enum class BlockResult : uint8_t { kReady, kTimedOut, kInterrupted };
+
+  explicit EventLoop(DriverCounters* counters) : counters_(counters) {}
+  ~EventLoop();
+  EventLoop(const EventLoop&) = delete;
+  EventLoop& operator=(const EventLoop&) = delete;
+
+  // Creates the loop and its descriptors. kNoResources when there are none left.
+  Status Open();
+  bool open() const { return open_; }
+
+  // Notes what is ready now; never blocks. Follow with Dispatch().
+  void Look();
+  // Sleeps until something is ready, a timer is due, `until`, or a signal handler ran. A cancellation
+  // point if `cancel` was one. Follow with Dispatch().
+  BlockResult Block(LoopClock::time_point until, const CancelOff& cancel);
+  // Runs the handlers of what was noted.
+  void Dispatch();
+  // Whether Block() would be premature: libuv has changes of its own to make, or handlers wait.
+  bool HasWork() const { return needs_uv_run_ || happened_.next != &happened_; }
+
+ private:
+  friend class LoopEvent;
+  friend class SocketWatch;
+  friend class LoopTimer;
+
+  static void OnPoll(uv_poll_t* handle, int status, int events);
+  static void OnTimer(uv_timer_t* handle);
+  void RunUv();
+  void Note(LoopEvent* event);
+  void NoteReady(int fd, uint32_t epoll_events);
+
+  DriverCounters* const counters_;
+  bool open_ = false;
+  bool needs_uv_run_ = false;  // a watch changed or a handle closes: libuv acts only inside uv_run()
+  int running_timers_ = 0;
+  int epoll_fd_ = -1;  // the loop's, for waiting only
+  uv_loop_t loop_{};
+  LoopLink happened_{&happened_, &happened_};  // LoopEvents in the order in which they were noted
+  std::vector<SocketWatch*> by_fd_;
+};
+
+}  // namespace softdat::softnet
+
+#endif  // SOFTDAT_PROVIDER_SOFTNET_DRIVER_EVENT_LOOP_H_

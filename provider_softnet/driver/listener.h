@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A listening socket of one service point.
+#ifndef SOFTDAT_PROVIDER_SOFTNET_DRIVER_LISTENER_H_
+#define SOFTDAT_PROVIDER_SOFTNET_DRIVER_LISTENER_H_
+
+#include <memory>
+#include <optional>
+
+#include "dat/transport/transport.h"
+#include "provider_softnet/driver/adapter_core.h"
+#include "provider_softnet/driver/port_registry.h"
+
+namespace softdat::softnet {
+
+class SoftnetListener final : public transport::Listener {
+ public:
+  // Listening when it succeeds.
+  static Result<std::unique_ptr<transport::Listener>> Create(std::shared_ptr<AdapterCore> adapter,
+                                                             const transport::ListenParameters& p);
+  ~SoftnetListener() override;
+
+  uint64_t conn_qual() const override { return point_->conn_qual; }
+
+ private:
+  explicit SoftnetListener(std::shared_ptr<AdapterCore> adapter);
+  void OnReadable();
+  // No descriptors: looks again later. The peers wait in the backlog meanwhile.
+  void Pause(int error);
+
+  const std::shared_ptr<AdapterCore> adapter_;
+  std::shared_ptr<ServicePoint> point_;
+  PortKey key_;
+  UniqueFd fd_;
+  bool registered_ = false;
+  SocketWatch watch_;
+  LoopTimer pause_;
+};
+
+}  // namespace softdat::softnet
+
+#endif  // SOFTDAT_PROVIDER_SOFTNET_DRIVER_LISTENER_H_
