@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// On which CPUs this process runs.
+#include "tools/common/cpu.h"
+
+#include <sched.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <system_error>
+
+namespace softdat::tools {
+
+std::vector<int> AllowedCpus() {
+  std::vector<int> cpus;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return cpus;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
+  }
+  return cpus;
+}
+
+bool PinProcess(int cpu) {
+  if (cpu < 0 || cpu >= CPU_SETSIZE) return false;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(cpu, &set);
+  if (sched_setaffinity(0, sizeof set, &set) != 0) return false;
+  // Threads of a provider, too. One that ends meanwhile does not matter.
+  std::error_code error;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", error))
+    sched_setaffinity(atoi(task.path().filename().c_str()), sizeof set, &set);
+  return !error;
+}
+
+}  // namespace softdat::tools

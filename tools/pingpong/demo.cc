@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// dat_pingpong --demo.
+#include "tools/pingpong/demo.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "tools/common/text.h"
+
+namespace softdat::tools {
+namespace {
+
+constexpr uint32_t kTransferSize = 65536;
+constexpr uint64_t kTransfers = 100;
+
+// A cell of the table: a short run to see how long an iteration takes, then one of this length.
+constexpr double kCellSeconds = 0.06;
+constexpr uint64_t kTrialIterations = 8;
+constexpr uint64_t kMaxCellIterations = 20000;
+
+void Say(const std::string& line) {
+  fmt::print("{}\n", line);
+  std::fflush(stdout);
+}
+
+Outcome Measure(Session* session, Job job, JobResult* result, uint64_t* iterations) {
+  job.iterations = std::max<uint64_t>(kTrialIterations, job.window);
+  SOFTDAT_TRY(session->Run(job, result));
+  const double each = std::max(result->seconds / static_cast<double>(job.iterations), 1e-9);
+  job.iterations =
+      std::clamp(static_cast<uint64_t>(kCellSeconds / each), job.iterations, kMaxCellIterations);
+  *iterations = job.iterations;
+  return session->Run(job, result);
+}
+
+}  // namespace
+
+Outcome DemoTransfers(Session* session) {
+  struct Step {
+    JobKind kind;
+    const char* name;
+    const char* what;
+  };
+  constexpr Step kSteps[] = {
+      {JobKind::kSendPingPong, "send", "messages there and as many back"},
+      {JobKind::kWritePingPong, "RDMA write", "writes into the server and as many back"},
+      {JobKind::kReadPingPong, "RDMA read", "reads of the server's memory"},
+  };
+  for (const auto& step : kSteps) {
+    Job job;
+    job.kind = step.kind;
+    job.check = true;
+    job.wait = WaitMode::kWait;
+    job.server_decides_wait = false;
+    job.size = kTransferSize;
+    job.iterations = kTransfers;
+    JobResult result;
+    const Outcome outcome = session->Run(job, &result);
+    Say(fmt::format("  {:<13} {} {} of {}, every byte checked: {}", step.name, kTransfers,
+                    step.what, FormatSize(kTransferSize), outcome.ok() ? "ok" : "FAILED"));
+    if (!outcome.ok()) return Outcome::Fail(outcome.exit_code(), outcome.message());
+  }
+  return {};
+}
+
+Outcome DemoTable(Session* session) {
+  struct Column {
+    const char* head;
+    JobKind kind;
+    uint32_t window;  // 1: latency
+  };
+  // A latency is half of a round trip, of a read the whole of it.
+  constexpr Column kColumns[] = {
+      {"send us", JobKind::kSendPingPong, 1},  {"write us", JobKind::kWritePingPong, 1},
+      {"read us", JobKind::kReadPingPong, 1},  {"write MB/s", JobKind::kWriteStream, 16},
+      {"read MB/s", JobKind::kReadStream, 16},
+  };
+  std::string head = fmt::format("  {:>8}", "size");
+  for (const auto& column : kColumns) head += fmt::format("  {:>10}", column.head);
+  Say(head);
+  for (const uint32_t size : {64u, 256u, 1024u, 4096u, 16384u, 65536u, 262144u, 1048576u}) {
+    std::string line = fmt::format("  {:>8}", FormatSize(size));
+    for (const auto& column : kColumns) {
+      Job job;
+      job.kind = column.kind;
+      job.size = size;
+      job.window = column.window;
+      job.server_decides_wait = false;
+      job.wait = WaitMode::kPoll;
+      JobResult result;
+      uint64_t iterations = 1;
+      SOFTDAT_TRY(Measure(session, job, &result, &iterations));
+      if (column.window > 1) {
+        line +=
+            fmt::format("  {:>10.1f}", static_cast<double>(result.bytes) / 1e6 / result.seconds);
+      } else {
+        const double moves = static_cast<double>(iterations * BytesPerIteration(job) / size);
+        line += fmt::format("  {:>10.2f}", result.seconds * 1e6 / moves);
+      }
+    }
+    Say(line);
+  }
+  Say("  latencies: half a round trip, a read: until the data are here; both ends poll");
+  return {};
+}
+
+}  // namespace softdat::tools

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tests of the control messages: both ways, and what a peer might send instead.
+#include "tools/traffic/job.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace softdat::tools {
+namespace {
+
+Request SomeRequest() {
+  Request request;
+  request.job.kind = JobKind::kWriteStream;
+  request.job.check = true;
+  request.job.wait = WaitMode::kWait;
+  request.job.server_decides_wait = false;
+  request.job.server_cpu = -1;
+  request.job.size = 1 << 20;
+  request.job.window = 16;
+  request.job.iterations = 123456789012;
+  request.memory = {0x123456789abcdef0, 77, 0xdeadbeef};
+  return request;
+}
+
+TEST(JobMessages, RequestComesBackAsItWas) {
+  const Request in = SomeRequest();
+  const auto out = DecodeRequest(EncodeRequest(in));
+  ASSERT_TRUE(out);
+  EXPECT_EQ(out->job.kind, in.job.kind);
+  EXPECT_EQ(out->job.check, in.job.check);
+  EXPECT_EQ(out->job.wait, in.job.wait);
+  EXPECT_EQ(out->job.server_decides_wait, in.job.server_decides_wait);
+  EXPECT_EQ(out->job.server_cpu, in.job.server_cpu);
+  EXPECT_EQ(out->job.size, in.job.size);
+  EXPECT_EQ(out->job.window, in.job.window);
+  EXPECT_EQ(out->job.iterations, in.job.iterations);
+  EXPECT_EQ(out->memory.address, in.memory.address);
+  EXPECT_EQ(out->memory.bytes, in.memory.bytes);
+  EXPECT_EQ(out->memory.context, in.memory.context);
+}
+
+TEST(JobMessages, ReplyComesBackAndLongTextIsCut) {
+  Reply in;
+  in.ok = false;
+  in.text = std::string(1000, 'x');
+  in.memory = {1, 2, 3};
+  const auto out = DecodeReply(EncodeReply(in));
+  ASSERT_TRUE(out);
+  EXPECT_FALSE(out->ok);
+  EXPECT_EQ(out->text, std::string(kMaxReplyText, 'x'));
+  EXPECT_EQ(out->memory.context, 3u);
+}
+
+TEST(JobMessages, EachDecoderTakesItsOwnKindOnly) {
+  const auto request = EncodeRequest(SomeRequest());
+  const auto reply = EncodeReply({});
+  const auto done = EncodeDone();
+  EXPECT_FALSE(DecodeRequest(reply));
+  EXPECT_FALSE(DecodeRequest(done));
+  EXPECT_FALSE(DecodeReply(request));
+  EXPECT_FALSE(DecodeReply(done));
+  EXPECT_TRUE(IsDone(done));
+  EXPECT_FALSE(IsDone(request));
+}
+
+TEST(JobMessages, WrongLengthOrMagicIsRefused) {
+  auto message = EncodeRequest(SomeRequest());
+  EXPECT_FALSE(DecodeRequest(std::span(message).first(kControlBytes - 1)));
+  EXPECT_FALSE(DecodeRequest({}));
+  message[3] ^= 1;
+  EXPECT_FALSE(DecodeRequest(message));
+}
+
+TEST(JobMessages, JobsBeyondTheLimitsAreRefused) {
+  for (const auto& spoil : std::initializer_list<void (*)(Job*)>{
+           [](Job* job) { job->size = kMaxJobSize + 1; }, [](Job* job) { job->size = 0; },
+           [](Job* job) { job->iterations = 0; },
+           [](Job* job) { job->iterations = kMaxIterations + 1; },
+           [](Job* job) { job->window = 0; }, [](Job* job) { job->window = kMaxWindow + 1; }}) {
+    Request request = SomeRequest();
+    spoil(&request.job);
+    EXPECT_NE(JobProblem(request.job), "");
+    EXPECT_FALSE(DecodeRequest(EncodeRequest(request)));
+  }
+}
+
+TEST(JobMessages, RandomBytesNeverDecodeToABadJob) {
+  std::mt19937 random(7);
+  int decoded = 0;
+  for (int i = 0; i < 20000; ++i) {
+    auto message = EncodeRequest(SomeRequest());
+    for (int n = 0; n < 3; ++n) message[5 + random() % 40] = static_cast<uint8_t>(random());
+    const auto request = DecodeRequest(message);
+    if (!request) continue;
+    ++decoded;
+    EXPECT_EQ(JobProblem(request->job), "");
+  }
+  EXPECT_GT(decoded, 0);
+}
+
+TEST(JobKinds, NamesBothWays) {
+  for (const auto kind : {JobKind::kSendPingPong, JobKind::kWritePingPong, JobKind::kReadPingPong,
+                          JobKind::kWriteStream, JobKind::kReadStream})
+    EXPECT_EQ(FindJobKind(JobKindName(kind)), kind);
+  EXPECT_FALSE(FindJobKind("atomic"));
+}
+
+}  // namespace
+}  // namespace softdat::tools

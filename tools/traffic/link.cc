@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Making and ending a connection.
+#include "tools/traffic/link.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tools/common/address.h"
+#include "tools/common/dat_error.h"
+#include "tools/common/names.h"
+
+namespace softdat::tools {
+namespace {
+
+constexpr DAT_COUNT kConnectQueue = 8;
+constexpr DAT_COUNT kRequestQueue = 8;  // connection requests; one is served at a time
+// How long the other side may take to finish its part of a set-up or a graceful end.
+constexpr DAT_TIMEOUT kSettleUs = 10'000'000;
+
+Outcome NextConnectionEvent(const Evd& evd, DAT_TIMEOUT timeout_us, const char* what,
+                            DAT_EVENT* event) {
+  DAT_COUNT more = 0;
+  const DAT_RETURN result = dat_evd_wait(evd.get(), timeout_us, 1, event, &more);
+  if (DAT_GET_TYPE(result) == DAT_TIMEOUT_EXPIRED)
+    return Outcome::Fail(fmt::format("{}: no answer for {} s", what, timeout_us / 1000000));
+  return Check("dat_evd_wait", result);
+}
+
+}  // namespace
+
+Outcome Link::Open(const std::string& ia_name, const LinkDepths& depths) {
+  SOFTDAT_TRY(ia_.Open(ia_name));
+  const DAT_IA_ATTR& attr = ia_.attributes();
+  depths_ = depths;
+  for (const int limit : {attr.max_dto_per_ep, attr.max_evd_qlen}) {
+    if (limit > 0) {
+      depths_.receives = std::min(depths_.receives, limit);
+      depths_.requests = std::min(depths_.requests, limit);
+    }
+  }
+  SOFTDAT_TRY(Check("dat_pz_create", dat_pz_create(ia_.get(), pz_.out())));
+  const auto create = [this](const char* call, DAT_COUNT length, DAT_EVD_FLAGS flags, Evd* evd) {
+    return Check(call, dat_evd_create(ia_.get(), length, DAT_HANDLE_NULL, flags, evd->out()));
+  };
+  SOFTDAT_TRY(
+      create("dat_evd_create(connection)", kConnectQueue, DAT_EVD_CONNECTION_FLAG, &connect_evd_));
+  SOFTDAT_TRY(create("dat_evd_create(request)", depths_.requests, DAT_EVD_DTO_FLAG, &request_evd_));
+  return create("dat_evd_create(receive)", depths_.receives, DAT_EVD_DTO_FLAG, &receive_evd_);
+}
+
+Outcome Link::MakeEndPoint() {
+  end_.reset();
+  const DAT_IA_ATTR& adapter = ia_.attributes();
+  DAT_EP_ATTR attr{};
+  attr.service_type = DAT_SERVICE_TYPE_RC;
+  attr.max_message_size = adapter.max_message_size;
+  attr.max_rdma_size = adapter.max_rdma_size;
+  attr.qos = DAT_QOS_BEST_EFFORT;
+  attr.max_recv_dtos = depths_.receives;
+  attr.max_request_dtos = depths_.requests;
+  attr.max_recv_iov = 1;
+  attr.max_request_iov = 1;
+  attr.max_rdma_read_in = adapter.max_rdma_read_per_ep_in;
+  attr.max_rdma_read_out = adapter.max_rdma_read_per_ep_out;
+  attr.max_rdma_read_iov = 1;
+  attr.max_rdma_write_iov = 1;
+  return Check("dat_ep_create",
+               dat_ep_create(ia_.get(), pz_.get(), receive_evd_.get(), request_evd_.get(),
+                             connect_evd_.get(), &attr, ep_.out()));
+}
+
+Outcome Link::Listen(uint64_t conn_qual) {
+  SOFTDAT_TRY(Check(
+      "dat_evd_create(connection requests)",
+      dat_evd_create(ia_.get(), kRequestQueue, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, cr_evd_.out())));
+  conn_qual_ = conn_qual;
+  if (conn_qual == 0) {
+    return Check("dat_psp_create_any", dat_psp_create_any(ia_.get(), &conn_qual_, cr_evd_.get(),
+                                                          DAT_PSP_CONSUMER_FLAG, psp_.out()));
+  }
+  const std::string call = fmt::format("dat_psp_create(connection qualifier {})", conn_qual);
+  return Check(call.c_str(), dat_psp_create(ia_.get(), conn_qual, cr_evd_.get(),
+                                            DAT_PSP_CONSUMER_FLAG, psp_.out()));
+}
+
+Outcome Link::Accept() {
+  SOFTDAT_TRY(MakeEndPoint());
+  DAT_EVENT event{};
+  SOFTDAT_TRY(NextConnectionEvent(cr_evd_, DAT_TIMEOUT_INFINITE, "listening", &event));
+  if (event.event_number != DAT_CONNECTION_REQUEST_EVENT)
+    return Outcome::Fail("listening: " + EventName(event.event_number));
+  SOFTDAT_TRY(Check("dat_cr_accept", dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle,
+                                                   ep_.get(), 0, nullptr)));
+  return AwaitEstablished("accepting a connection");
+}
+
+Outcome Link::Connect(const sockaddr* address, uint64_t conn_qual, uint32_t timeout_us) {
+  SOFTDAT_TRY(MakeEndPoint());
+  conn_qual_ = conn_qual;
+  const std::string what =
+      fmt::format("connecting to {}, connection qualifier {}", FormatAddress(address), conn_qual);
+  SOFTDAT_TRY(Check("dat_ep_connect",
+                    dat_ep_connect(ep_.get(), const_cast<sockaddr*>(address), conn_qual, timeout_us,
+                                   0, nullptr, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG)));
+  return AwaitEstablished(what.c_str());
+}
+
+Outcome Link::AwaitEstablished(const char* what) {
+  DAT_EVENT event{};
+  // The provider ends a connect that takes too long with an event of its own.
+  SOFTDAT_TRY(NextConnectionEvent(connect_evd_, DAT_TIMEOUT_INFINITE, what, &event));
+  switch (event.event_number) {
+    case DAT_CONNECTION_EVENT_ESTABLISHED:
+      return {};
+    case DAT_CONNECTION_EVENT_NON_PEER_REJECTED:
+      return Outcome::Fail(fmt::format("{}: refused, nobody listens there ({})", what,
+                                       EventName(event.event_number)));
+    case DAT_CONNECTION_EVENT_UNREACHABLE:
+      return Outcome::Fail(
+          fmt::format("{}: unreachable ({})", what, EventName(event.event_number)));
+    case DAT_CONNECTION_EVENT_TIMED_OUT:
+      return Outcome::Fail(
+          fmt::format("{}: no answer in time ({})", what, EventName(event.event_number)));
+    default:
+      return Outcome::Fail(fmt::format("{}: {}", what, EventName(event.event_number)));
+  }
+}
+
+Outcome Link::Disconnect() {
+  SOFTDAT_TRY(Check("dat_ep_disconnect", dat_ep_disconnect(ep_.get(), DAT_CLOSE_GRACEFUL_FLAG)));
+  return AwaitDisconnect();
+}
+
+Outcome Link::AwaitDisconnect() {
+  if (!end_) {
+    DAT_EVENT event{};
+    SOFTDAT_TRY(NextConnectionEvent(connect_evd_, kSettleUs, "disconnecting", &event));
+    end_ = event.event_number;
+  }
+  ep_.Reset();
+  // Flushed completions belong to the connection that is gone.
+  for (const Evd* evd : {&receive_evd_, &request_evd_}) {
+    DAT_EVENT flushed{};
+    while (dat_evd_dequeue(evd->get(), &flushed) == DAT_SUCCESS) {
+    }
+  }
+  if (end_ == DAT_CONNECTION_EVENT_DISCONNECTED) return {};
+  return Outcome::Fail("disconnecting: " + EventName(*end_));
+}
+
+std::string Link::LocalName() const {
+  DAT_EP_PARAM param{};
+  if (!ep_ || dat_ep_query(ep_.get(), DAT_EP_FIELD_ALL, &param) != DAT_SUCCESS)
+    return FormatAddress(ia_.attributes().ia_address_ptr);
+  return fmt::format("{}, port qualifier {}", FormatAddress(param.local_ia_address_ptr),
+                     param.local_port_qual);
+}
+
+std::string Link::RemoteName() const {
+  DAT_EP_PARAM param{};
+  if (!ep_ || dat_ep_query(ep_.get(), DAT_EP_FIELD_ALL, &param) != DAT_SUCCESS) return "nobody";
+  return fmt::format("{}, port qualifier {}", FormatAddress(param.remote_ia_address_ptr),
+                     param.remote_port_qual);
+}
+
+}  // namespace softdat::tools

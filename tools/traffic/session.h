@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Jobs over a connected link: the client asks and measures, the server takes part until the client
+// disconnects.
+#ifndef SOFTDAT_TOOLS_TRAFFIC_SESSION_H_
+#define SOFTDAT_TOOLS_TRAFFIC_SESSION_H_
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+
+#include "tools/common/objects.h"
+#include "tools/common/outcome.h"
+#include "tools/traffic/job.h"
+#include "tools/traffic/link.h"
+
+namespace softdat::tools {
+
+class Session {
+ public:
+  // `link` is connected before the first job, and stays with the caller. `receive_depth`: receives
+  // to keep posted.
+  Session(Link* link, uint64_t receive_depth) : link_(*link), receive_depth_(receive_depth) {}
+
+  // Before Connect() or Accept(): memory for control messages.
+  Outcome Prepare();
+
+  // Client. Wrong data, at either end, are a failure with kExitBadData.
+  Outcome Run(const Job& job, JobResult* result);
+
+  // Server, after Accept(). `wait` is its own way to wait, for clients that leave it the choice.
+  // `examine` says why a job is refused, "" if it is not; `report` hears of each job that is done.
+  struct Hooks {
+    WaitMode wait = WaitMode::kPoll;
+    std::function<std::string(const Job&)> examine;
+    std::function<void(const Job&, const JobResult&)> report;
+  };
+  // Returns when the client has disconnected; a failure in the middle of a job.
+  Outcome Serve(const Hooks& hooks);
+
+ private:
+  Outcome PostControlReceive();
+  Outcome SendControl(const ControlMessage& message);
+  // Takes the next message, without limit. Nothing if the client has disconnected.
+  Outcome NextControl(bool* over);
+  Outcome NextReply(Reply* reply);
+  Outcome ServeJob(const Request& request, const Hooks& hooks);
+  Outcome EnsureMemory(const Job& job);
+  RemoteMemory OwnMemory() const;
+  std::span<const uint8_t> Received() const;
+
+  Link& link_;
+  const uint64_t receive_depth_;
+  Memory control_;  // a message to send, then a message received
+  Memory data_;
+  uint32_t received_bytes_ = 0;
+};
+
+}  // namespace softdat::tools
+
+#endif  // SOFTDAT_TOOLS_TRAFFIC_SESSION_H_
