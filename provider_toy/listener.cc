@@ -42,9 +42,11 @@ Listener::~Listener() {
 
 void Listener::Deliver(const std::shared_ptr<Connection>& connection) {
   // Should the listener go first, the request dies in the dispatcher's queue and thereby rejects.
+  // It is moved there: the last owner takes the fabric's lock, which is held here.
   auto request = std::make_shared<std::unique_ptr<transport::ConnectionRequest>>(
       std::make_unique<ConnectionRequest>(fabric_, connection));
-  dispatcher_.Post(gate_, [sink = sink_, request] { sink->OnRequest(*request); });
+  dispatcher_.Post(gate_,
+                   [sink = sink_, request = std::move(request)] { sink->OnRequest(*request); });
 }
 
 ConnectionRequest::ConnectionRequest(Fabric& fabric, std::shared_ptr<Connection> connection)

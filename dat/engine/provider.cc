@@ -96,13 +96,17 @@ transport::Backend& TheBackend() {
 
 }  // namespace softdat::engine
 
+// The headers declare no prototype for these: a registry finds them by name.
+#define SOFTDAT_ENTRY_POINT __attribute__((visibility("default")))
+
 extern "C" {
 
 // Debian's libdat2 looks for this name to learn that slot 80 exists; only its presence counts.
-DAT_EXPORT void dapl_extensions(void);
+SOFTDAT_ENTRY_POINT void dapl_extensions(void);
 void dapl_extensions(void) {}
 
-DAT_EXPORT void DAT_API dat_provider_init(const DAT_PROVIDER_INFO* info, const char* ia_params) {
+SOFTDAT_ENTRY_POINT void DAT_API dat_provider_init(const DAT_PROVIDER_INFO* info,
+                                                   const char* ia_params) {
   using softdat::engine::Registration;
   softdat::engine::StartOnce();
   if (info == nullptr) return;
@@ -114,7 +118,7 @@ DAT_EXPORT void DAT_API dat_provider_init(const DAT_PROVIDER_INFO* info, const c
   }
 }
 
-DAT_EXPORT void DAT_API dat_provider_fini(const DAT_PROVIDER_INFO* info) {
+SOFTDAT_ENTRY_POINT void DAT_API dat_provider_fini(const DAT_PROVIDER_INFO* info) {
   if (info == nullptr) return;
   softdat::engine::Registration* r = nullptr;
   {
@@ -124,24 +128,24 @@ DAT_EXPORT void DAT_API dat_provider_fini(const DAT_PROVIDER_INFO* info) {
   if (r != nullptr) dat_registry_remove_provider(&r->table, &r->info);
 }
 
-DAT_EXPORT size_t DAT_API softdat_provider_reason(char* buf, size_t len) {
+size_t DAT_API softdat_provider_reason(char* buf, size_t len) {
   return softdat::engine::CopyText(softdat::LastReasons(), buf, len);
 }
 
-DAT_EXPORT void DAT_API softdat_provider_list_ias(softdat_ia_visitor visit, void* arg) {
+void DAT_API softdat_provider_list_ias(softdat_ia_visitor visit, void* arg) {
   for (const auto& device : softdat::engine::TheBackend().Devices()) {
     visit(arg, device.name.c_str(),
           device.unavailable.empty() ? nullptr : device.unavailable.c_str());
   }
 }
 
-DAT_EXPORT const struct softdat_handle_arena* DAT_API softdat_provider_handle_arena(void) {
+const struct softdat_handle_arena* DAT_API softdat_provider_handle_arena(void) {
   static const softdat_handle_arena arena = {softdat::engine::HandleArena().base,
                                              softdat::engine::HandleArena().size};
   return &arena;
 }
 
-DAT_EXPORT const char* DAT_API softdat_provider_settings(void) {
+const char* DAT_API softdat_provider_settings(void) {
   static const auto* text =
       new std::string(softdat::SettingsJson(softdat::GetParsedSettings().rows));
   return text->c_str();
