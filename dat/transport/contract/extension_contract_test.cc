@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Contract: write with immediate, and atomics. For back ends with immediate and atomics.
+#include <cstring>
+#include <thread>
+
+#include "dat/transport/contract/contract_test_suite.h"
+#include "dat2/dat_ib_extensions.h"
+
+namespace softdat::transport {
+namespace {
+
+constexpr uint32_t kAtomicRights =
+    uint32_t{DAT_MEM_PRIV_ALL_FLAG} | uint32_t{DAT_IB_MEM_PRIV_REMOTE_ATOMIC};
+
+class ExtensionTester : public ContractPairTest {
+ protected:
+  SendRequest Atomic(Op op, const DAT_LMR_TRIPLET& result, const DAT_RMR_TRIPLET& remote,
+                     uint64_t swap_or_add, uint64_t compare = 0) {
+    SendRequest request;
+    request.op = op;
+    request.local = {&result, 1};
+    request.remote = remote;
+    request.swap_or_add = swap_or_add;
+    request.compare = compare;
+    return request;
+  }
+};
+
+TEST_F(ExtensionTester, ImmediateWritesAndConsumesAReceive) {
+  const auto from = MakeMemory(*pd_, 64, 0x15), to = MakeMemory(*pd_, 64),
+             buffer = MakeMemory(*pd_, 8, 0x77);
+  ASSERT_EQ(PostReceive(*b_, {buffer->local()}, 9), Code::kOk);
+  const DAT_LMR_TRIPLET local = from->local();
+  SendRequest request;
+  request.op = Op::kRdmaWriteImmediate;
+  request.cookie = 8;
+  request.local = {&local, 1};
+  request.remote = to->remote();
+  request.key = 0xCAFEF00D;
+  ASSERT_EQ(a_->qp->PostSend(request), Code::kOk);
+  const Completion got = Next(*b_->recv_queue);
+  EXPECT_EQ(got.op, Op::kReceiveImmediate);
+  EXPECT_EQ(got.cookie, 9u);
+  EXPECT_EQ(got.key, 0xCAFEF00Du);
+  EXPECT_EQ(to->data()[63], 0x15);
+  EXPECT_TRUE(buffer->untouched());
+  const Completion sent = Next(*a_->send_queue);
+  EXPECT_EQ(sent.op, Op::kRdmaWriteImmediate);
+  EXPECT_EQ(sent.cookie, 8u);
+  EXPECT_EQ(sent.length, 64u);
+}
+
+TEST_F(ExtensionTester, FetchAddAndCompareSwapReturnTheOldValue) {
+  alignas(8) uint64_t word = 0;
+  const auto result = MakeMemory(*pd_, 8);
+  auto region = adapter_->RegisterMemory(
+      *pd_, {.address = &word, .length = 8, .privileges = kAtomicRights, .zero_based = false});
+  ASSERT_TRUE(region.ok());
+  DAT_RMR_TRIPLET remote{};
+  remote.virtual_address = reinterpret_cast<uintptr_t>(&word);
+  remote.segment_length = 8;
+  remote.rmr_context = region.value()->remote_key();
+  const DAT_LMR_TRIPLET local = result->local();
+  const auto old = [&] {
+    const Completion done = Next(*a_->send_queue);
+    EXPECT_EQ(done.status, WorkStatus::kSuccess);
+    EXPECT_EQ(done.length, 8u);
+    uint64_t value = 0;
+    std::memcpy(&value, result->data(), 8);
+    return value;
+  };
+  ASSERT_EQ(a_->qp->PostSend(Atomic(Op::kFetchAdd, local, remote, 5)), Code::kOk);
+  EXPECT_EQ(old(), 0u);
+  ASSERT_EQ(a_->qp->PostSend(Atomic(Op::kFetchAdd, local, remote, UINT64_MAX)), Code::kOk);
+  EXPECT_EQ(old(), 5u);
+  EXPECT_EQ(__atomic_load_n(&word, __ATOMIC_SEQ_CST), 4u);
+  ASSERT_EQ(a_->qp->PostSend(Atomic(Op::kCompareSwap, local, remote, 100, 3)), Code::kOk);
+  EXPECT_EQ(old(), 4u);
+  EXPECT_EQ(__atomic_load_n(&word, __ATOMIC_SEQ_CST), 4u);
+  ASSERT_EQ(a_->qp->PostSend(Atomic(Op::kCompareSwap, local, remote, 100, 4)), Code::kOk);
+  EXPECT_EQ(old(), 4u);
+  EXPECT_EQ(__atomic_load_n(&word, __ATOMIC_SEQ_CST), 100u);
+}
+
+TEST_F(ExtensionTester, AtomicsAreAtomicAgainstTheLocalProcessor) {
+  alignas(8) uint64_t word = 0;
+  constexpr uint64_t kAdds = 2000;
+  const auto result = MakeMemory(*pd_, 8);
+  auto region = adapter_->RegisterMemory(
+      *pd_, {.address = &word, .length = 8, .privileges = kAtomicRights, .zero_based = false});
+  ASSERT_TRUE(region.ok());
+  DAT_RMR_TRIPLET remote{};
+  remote.virtual_address = reinterpret_cast<uintptr_t>(&word);
+  remote.segment_length = 8;
+  remote.rmr_context = region.value()->remote_key();
+  const DAT_LMR_TRIPLET local = result->local();
+  std::thread processor([&] {
+    for (uint64_t i = 0; i < kAdds; ++i) __atomic_fetch_add(&word, 1, __ATOMIC_SEQ_CST);
+  });
+  for (uint64_t i = 0; i < kAdds; ++i) {
+    ASSERT_EQ(a_->qp->PostSend(Atomic(Op::kFetchAdd, local, remote, 1)), Code::kOk);
+    EXPECT_EQ(Next(*a_->send_queue).status, WorkStatus::kSuccess);
+  }
+  processor.join();
+  EXPECT_EQ(__atomic_load_n(&word, __ATOMIC_SEQ_CST), 2 * kAdds);
+}
+
+TEST_F(ExtensionTester, AtomicsNeedTheirRightAndAlignment) {
+  const auto plain = MakeMemory(*pd_, 64, 0x33), atomic = MakeMemory(*pd_, 64, 0x33, kAtomicRights),
+             result = MakeMemory(*pd_, 8);
+  const DAT_LMR_TRIPLET local = result->local();
+  ASSERT_EQ(a_->qp->PostSend(Atomic(Op::kFetchAdd, local, plain->remote(0, 8), 1)), Code::kOk);
+  EXPECT_EQ(Next(*a_->send_queue).status, WorkStatus::kRemoteAccess);
+  EXPECT_TRUE(plain->untouched());
+  a_ = MakePair(pd_.get());
+  b_ = MakePair(pd_.get());
+  Join(*a_, *b_);
+  const size_t odd = (8 - atomic->address() % 8) % 8 + 1;
+  const Code posted = a_->qp->PostSend(Atomic(Op::kFetchAdd, local, atomic->remote(odd, 8), 1));
+  if (posted == Code::kOk) {
+    EXPECT_NE(Next(*a_->send_queue).status, WorkStatus::kSuccess);
+  }
+  EXPECT_TRUE(atomic->untouched());
+}
+
+}  // namespace
+}  // namespace softdat::transport
