@@ -144,6 +144,7 @@ Result<std::unique_ptr<transport::Listener>> SoftnetAdapter::Listen(const transp
 
 Code SoftnetAdapter::CheckSegments(std::span<const DAT_LMR_TRIPLET> segments) {
   for (const DAT_LMR_TRIPLET& s : segments) {
+    if (s.segment_length == 0) continue;
     switch (core_->memory.CheckInside(s.lmr_context, s.virtual_address, s.segment_length)) {
       case AccessError::kNone:
         break;

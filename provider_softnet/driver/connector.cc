@@ -72,6 +72,12 @@ Connector::Connector(Endpoint* endpoint, AdapterCore* adapter, const transport::
 
 Connector::~Connector() { CloseSocket(); }
 
+void Connector::Cancel() {
+  CloseSocket();
+  limit_timer_.Stop();
+  retry_timer_.Stop();
+}
+
 std::string Connector::Where() const {
   return fmt::format("connect to {} (qualifier {})", AddressText(remote_), conn_qual_);
 }
@@ -232,9 +238,7 @@ void Connector::CloseSocket() {
 }
 
 void Connector::Fail(RejectReason reason, std::string why) {
-  CloseSocket();
-  limit_timer_.Stop();
-  retry_timer_.Stop();
+  Cancel();
   endpoint_->OnConnectFailed(reason, {}, why);
 }
 

@@ -26,6 +26,8 @@ class Connector {
 
   // Fails for what is known at once: address family, descriptors.
   Status Start();
+  // No report any more; closes the socket. For a connector that is to be deleted later.
+  void Cancel();
 
  private:
   Status OpenSocket();

@@ -153,7 +153,10 @@ void Endpoint::Shutdown() {
 
 // Unhooks what belongs to the connection. The socket is closed with a reset, or with a FIN.
 void Endpoint::DropConnection(bool reset) {
-  if (connector_ != nullptr) driver_->DeleteLater(std::shared_ptr<Connector>(std::move(connector_)));
+  if (connector_ != nullptr) {
+    connector_->Cancel();
+    driver_->DeleteLater(std::shared_ptr<Connector>(std::move(connector_)));
+  }
   accepting_ = false;
   established_ = false;
   CloseConnection(reset);

@@ -115,8 +115,10 @@ void LoopTimer::Start(std::chrono::microseconds delay) {
   }
   // libuv counts from its cached time, which is as old as the last uv_run().
   uv_update_time(&loop_->loop_);
-  const auto ms = std::chrono::ceil<std::chrono::milliseconds>(delay).count();
-  uv_timer_start(&handle_->timer, &EventLoop::OnTimer, static_cast<uint64_t>(std::max<int64_t>(ms, 0)), 0);
+  // Its clock also cuts the running millisecond: one more, lest the timer fire early.
+  const auto ms =
+      delay.count() <= 0 ? 0 : std::chrono::ceil<std::chrono::milliseconds>(delay).count() + 1;
+  uv_timer_start(&handle_->timer, &EventLoop::OnTimer, static_cast<uint64_t>(ms), 0);
   if (!running_) ++loop_->running_timers_;
   running_ = true;
 }
