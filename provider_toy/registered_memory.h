@@ -56,6 +56,10 @@ class MemoryWindow : public transport::MemoryWindow {
     const Fabric::Lock lock(fabric_);
     return fabric_.keys().FreshKey();
   }
+  bool IsBound(uint32_t key) const override {
+    const Fabric::Lock lock(fabric_);
+    return state_->bound && state_->key == key;
+  }
   const std::shared_ptr<WindowState>& state() const { return state_; }
 
  private:
