@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What makes libdaplsoftnet.so.2 softnet: the engine's one question to its library.
+#include "dat/engine/backend.h"
+#include "provider_softnet/driver/backend.h"
+
+namespace softdat {
+
+std::unique_ptr<transport::Backend> MakeBackend() { return softnet::MakeBackend(); }
+
+}  // namespace softdat
