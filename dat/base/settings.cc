@@ -130,9 +130,10 @@ ParsedSettings ParseSettings(const char* const* environment) {
 }
 
 const ParsedSettings& GetParsedSettings() {
-  // Never destroyed: a thread of ours may still read it while the process exits.
-  static const ParsedSettings* const parsed = new ParsedSettings(ParseSettings(environ));
-  return *parsed;
+  // Static storage: numbers stay readable for threads of ours that are still running at exit, and a
+  // library that is unloaded leaves nothing behind.
+  static const ParsedSettings parsed = ParseSettings(environ);
+  return parsed;
 }
 
 const Settings& GetSettings() { return GetParsedSettings().values; }

@@ -4,6 +4,9 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <cstddef>
+#include <new>
+#include <utility>
 
 #include "dat/base/log.h"
 #include "dat/base/settings.h"
@@ -47,7 +50,8 @@ void AfterForkInChild() {
 
 Registry* MakeRegistry() {
   StartLog();
-  auto* registry = new Registry(ConfigFromSettings());
+  alignas(Registry) static std::byte storage[sizeof(Registry)];
+  auto* registry = new (storage) Registry(ConfigFromSettings());
   g_registry.store(registry);
   pthread_atfork(BeforeFork, AfterForkInParent, AfterForkInChild);
   return registry;

@@ -13,7 +13,6 @@
 #include "dat/base/reason.h"
 #include "dat/base/setting_values.h"
 #include "dat/registry/dat_return.h"
-#include "dat/registry/discovery.h"
 
 namespace softdat::registry {
 namespace {
@@ -47,6 +46,34 @@ DAT_RETURN_SUBTYPE SubtypeOf(KeyMismatch mismatch) {
 Registry::Registry(RegistryConfig config) : config_(std::move(config)) {
   const Lock lock(mutex_);
   LoadConfLocked();
+}
+
+bool Registry::OthersTurnLocked() const {
+  return turns_ > 0 && loader_ != std::this_thread::get_id();
+}
+
+void Registry::BeginTurnLocked() {
+  loader_ = std::this_thread::get_id();
+  ++turns_;
+}
+
+void Registry::EndTurnLocked() {
+  --turns_;
+  changed_.notify_all();
+}
+
+std::vector<DiscoveredIa> Registry::Discover() {
+  std::vector<std::string> folders;
+  {
+    Lock lock(mutex_);
+    changed_.wait(lock, [this] { return !OthersTurnLocked(); });
+    BeginTurnLocked();
+    folders = config_.provider_folders;
+  }
+  std::vector<DiscoveredIa> found = DiscoverIas(folders);
+  const Lock lock(mutex_);
+  EndTurnLocked();
+  return found;
 }
 
 // Lines with the same key make one entry with several candidates (DAT 2.0 semantics 2.2).
@@ -207,6 +234,12 @@ DAT_RETURN Registry::TakeLocked(Lock* lock, size_t index, const ProviderKey& req
     *again = true;
     return DAT_SUCCESS;
   }
+  if (OthersTurnLocked()) {
+    changed_.wait(*lock);
+    *again = true;
+    return DAT_SUCCESS;
+  }
+  BeginTurnLocked();
   found->state = Entry::State::kLoading;
   found->worker = std::this_thread::get_id();
   ++found->references;
@@ -220,7 +253,7 @@ DAT_RETURN Registry::TakeLocked(Lock* lock, size_t index, const ProviderKey& req
     if (--found->references == 0 && found->discovered) EraseLocked(found);
     *entry = nullptr;
   }
-  changed_.notify_all();
+  EndTurnLocked();
   if (loaded) return DAT_SUCCESS;
   AddReason(fmt::format("no library of {} can be used", DescribeKey(request)));
   return RefuseWithChain(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED);
@@ -229,7 +262,7 @@ DAT_RETURN Registry::TakeLocked(Lock* lock, size_t index, const ProviderKey& req
 // Adds an entry for a name that a provider in the folders offers. The entry stays without a
 // reference until Acquire() takes one; when another thread was faster, its entry is used.
 bool Registry::AddDiscovered(const std::string& ia_name) {
-  for (auto& ia : DiscoverIas(config_.provider_folders)) {
+  for (auto& ia : Discover()) {
     if (ia.name != ia_name) continue;
     const Lock lock(mutex_);
     const ProviderKey key = DiscoveredKey(ia_name);
@@ -302,7 +335,7 @@ std::vector<ProviderKey> Registry::List() {
   }
   if (!look_into_folders) return keys;
   const size_t named = keys.size();
-  for (const auto& ia : DiscoverIas(config_.provider_folders)) {
+  for (const auto& ia : Discover()) {
     const bool known = std::any_of(keys.begin(), keys.begin() + static_cast<ptrdiff_t>(named),
                                    [&ia](const auto& key) { return key.name == ia.name; });
     if (!known) keys.push_back(DiscoveredKey(ia.name));
@@ -327,6 +360,10 @@ void Registry::Shutdown() {
                                          entry->references == 0;
                                 }),
                  entries_.end());
+  entries_.shrink_to_fit();
+  RegistryConfig nothing;  // swapped, because assigning a short string keeps the old buffer
+  std::swap(config_, nothing);
+  conf_problem_ = Status();
   changed_.notify_all();
 }
 

@@ -6,7 +6,9 @@
 // first Acquire() and unloaded by the last Release().
 //
 // Concurrency: thread-safe. mutex_ protects all members; it is never held while a provider or the
-// dynamic loader runs, so those may call back.
+// dynamic loader runs, so those may call back. Libraries are loaded and unloaded by one thread at a
+// time (its turn, loader_), because init and fini of foreign providers need not be thread-safe;
+// only other loads wait for it.
 #ifndef SOFTDAT_DAT_REGISTRY_REGISTRY_H_
 #define SOFTDAT_DAT_REGISTRY_REGISTRY_H_
 
@@ -22,6 +24,7 @@
 #include <vector>
 
 #include "dat/registry/conf_file.h"
+#include "dat/registry/discovery.h"
 #include "dat/registry/provider_key.h"
 #include "dat/registry/provider_library.h"
 
@@ -88,7 +91,8 @@ class Registry {
   // Is an entry with this IA name known? Looks into the folders, too.
   bool Knows(const std::string& ia_name);
 
-  // After it, every Acquire() fails. Called when the library is unloaded; twice is fine.
+  // After it, every Acquire() fails, and memory of what is not in use is given back. Called when
+  // the library is unloaded; twice is fine.
   void Shutdown();
 
   // Around fork(): the child must not inherit a mutex that some other thread holds.
@@ -100,6 +104,10 @@ class Registry {
   using Lock = std::unique_lock<std::mutex>;
 
   void LoadConfLocked();
+  bool OthersTurnLocked() const;
+  void BeginTurnLocked();
+  void EndTurnLocked();
+  std::vector<DiscoveredIa> Discover();
   Entry* FindLocked(const ProviderKey& key);
   std::optional<size_t> MatchLocked(const ProviderKey& request, KeyMismatch* mismatch);
   DAT_RETURN TakeLocked(Lock* lock, size_t index, const ProviderKey& request, Entry** entry,
@@ -116,15 +124,18 @@ class Registry {
   void CountForeignLocked();
   void EraseLocked(const Entry* entry);
 
-  const RegistryConfig config_;
   std::mutex mutex_;
-  std::condition_variable changed_;  // some entry left kLoading or kUnloading
+  std::condition_variable changed_;  // some entry left kLoading or kUnloading, or a turn ended
+  RegistryConfig config_;
+  std::thread::id loader_;  // whose turn it is to load libraries
+  int turns_ = 0;           // of that thread, nested; 0: nobody's
   bool shut_down_ = false;
   Status conf_problem_;                          // DAT_OVERRIDE could not be read
   std::vector<std::unique_ptr<Entry>> entries_;  // keys are unique
 };
 
-// The registry of this process, made from the settings at the first call; never destroyed.
+// The registry of this process, made from the settings at the first call; never destroyed, because
+// another thread may be in a call when the process exits.
 Registry& TheRegistry();
 
 }  // namespace softdat::registry

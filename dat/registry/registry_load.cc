@@ -118,9 +118,12 @@ bool Registry::PurgeLocked(const ProviderLibrary& library) {
 
 void Registry::Release(Entry* entry) {
   Lock lock(mutex_);
-  if (--entry->references > 0) return;
   // Announced by a program, which owns the provider; or loaded by the parent of this process.
-  if (!entry->library.is_open() || entry->keep_loaded) return;
+  const bool stays = !entry->library.is_open() || entry->keep_loaded;
+  // The reference keeps the entry while this thread waits for its turn to unload.
+  changed_.wait(lock, [&] { return stays || entry->references > 1 || !OthersTurnLocked(); });
+  if (--entry->references > 0 || stays) return;
+  BeginTurnLocked();
   entry->state = Entry::State::kUnloading;
   entry->worker = std::this_thread::get_id();
   ProviderLibrary library = std::move(entry->library);
@@ -130,7 +133,7 @@ void Registry::Release(Entry* entry) {
   entry->state = Entry::State::kIdle;
   entry->worker = std::thread::id();
   if (entry->discovered || entry->candidates.empty()) EraseLocked(entry);
-  changed_.notify_all();
+  EndTurnLocked();
 }
 
 DAT_RETURN Registry::RegisterTableLocked(Entry* entry, const DAT_PROVIDER* table,
@@ -185,6 +188,7 @@ void Registry::CountForeignLocked() {
 // ones. A load that another thread had begun is lost with that thread.
 void Registry::ResetInChild() {
   new (&changed_) std::condition_variable;  // its waiters do not exist here
+  turns_ = 0;
   g_handle_tables.Clear();
   for (size_t i = entries_.size(); i-- > 0;) {
     Entry* entry = entries_[i].get();

@@ -34,7 +34,8 @@ thread_local const char* t_reason = "";
 #ifdef FAKE_FOREIGN
 Object* NewObject() { return static_cast<Object*>(calloc(1, sizeof(Object))); }
 void DeleteObject(Object* object) {
-  object->table = nullptr;
+  // As providers do: a stale handle shows no table. (Atomic, or the compiler drops the store.)
+  __atomic_store_n(&object->table, nullptr, __ATOMIC_RELEASE);
   free(object);
 }
 #else
