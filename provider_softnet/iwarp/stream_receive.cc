@@ -190,7 +190,10 @@ void Stream::Stall() {
 
 void Stream::OnReceivePosted() {
   if (!stalled_ || phase_ == Phase::kEnded) return;
-  if (config_.receive_queue == nullptr && config_.shared_receives->Available() == 0) return;
+  if (config_.shared_receives != nullptr ? config_.shared_receives->Available() == 0
+                                         : config_.receive_queue->empty()) {
+    return;
+  }
   stalled_ = false;
   StopTimer();
   actions_ &= ~kActStalled;
