@@ -38,8 +38,8 @@ DAT_RETURN Ep::Connect(const sockaddr_storage& remote, DAT_CONN_QUAL conn_qual,
   uint32_t attempt = 0;
   {
     std::lock_guard<std::mutex> lock(mu_);
-    if (!configuration_.connect) return BadHandle(DAT_INVALID_HANDLE_EVD_CONN);
     if (state() != DAT_EP_STATE_UNCONNECTED) return WrongEpState(state());
+    if (!configuration_.connect) return BadHandle(DAT_INVALID_HANDLE_EVD_CONN);
     if (modifying_) return BeingModified();
     if (!Ready()) return NotReady();
     attempt = ++attempt_;

@@ -101,6 +101,8 @@ void Ep::OnFailed(RejectReason reason, std::span<const uint8_t> private_data,
       number = DAT_CONNECTION_EVENT_DISCONNECTED;
     } else if (state() == DAT_EP_STATE_COMPLETION_PENDING) {
       number = DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR;
+    } else if (state() == DAT_EP_STATE_CONNECTED) {
+      number = DAT_CONNECTION_EVENT_BROKEN;  // a back end must not; one final event all the same
     } else if (reason == RejectReason::kPeer) {
       size = KeepPrivateData(private_data);
     }
