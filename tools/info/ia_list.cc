@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The IAs that libdat2 knows.
+#include "tools/info/ia_list.h"
+
+#include <dat2/udat.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "dat/registry/conf_file.h"
+#include "dat/registry/discovery.h"
+#include "tools/common/address.h"
+#include "tools/common/dat_error.h"
+#include "tools/info/attributes.h"
+#include "tools/info/environment.h"
+#include "tools/info/quiet_stdout.h"
+
+namespace softdat::tools {
+namespace {
+
+// The name as it stands in the registry, and how it got there: in libdat2's own order.
+void FindOrigin(const registry::LoadedConf& conf,
+                const std::vector<registry::DiscoveredIa>& discovered, IaEntry* entry) {
+  for (const auto& line : conf.parsed.entries) {
+    if (!line.IsRegistered() || line.ia_name != entry->name) continue;
+    if (fmt::format("{}.{}", line.major, line.minor) != entry->api_version) continue;
+    if (line.thread_safe != entry->thread_safe) continue;
+    entry->library = line.library;
+    entry->from = fmt::format("{}:{}", conf.path, line.line);
+    return;
+  }
+  for (const auto& ia : discovered) {
+    if (ia.name != entry->name) continue;
+    entry->library = ia.library;
+    entry->from = "found";
+    return;
+  }
+  entry->from = "registered";
+}
+
+}  // namespace
+
+Outcome ListIas(std::vector<IaEntry>* entries) {
+  const QuietStdout quiet;
+  DAT_COUNT count = 0;
+  // Asking for none is an error that tells how many there are (DAT 2.0, list providers).
+  const DAT_RETURN asked = dat_registry_list_providers(0, &count, nullptr);
+  if (asked != DAT_SUCCESS && DAT_GET_TYPE(asked) != DAT_INVALID_PARAMETER)
+    return Check("dat_registry_list_providers", asked);
+  std::vector<DAT_PROVIDER_INFO> infos(static_cast<size_t>(std::max(count, 0)));
+  std::vector<DAT_PROVIDER_INFO*> pointers;
+  for (auto& info : infos) pointers.push_back(&info);
+  if (!infos.empty()) {
+    SOFTDAT_TRY(Check("dat_registry_list_providers",
+                      dat_registry_list_providers(count, &count, pointers.data())));
+    infos.resize(std::min(infos.size(), static_cast<size_t>(std::max(count, 0))));
+  }
+  const registry::LoadedConf conf = registry::LoadConf(ConfSourceOfProcess());
+  const auto discovered = registry::DiscoverIas(ProviderFoldersOfProcess());
+  for (const auto& info : infos) {
+    IaEntry entry;
+    entry.name = info.ia_name;
+    entry.api_version = fmt::format("{}.{}", info.dapl_version_major, info.dapl_version_minor);
+    entry.thread_safe = info.is_thread_safe == DAT_TRUE;
+    FindOrigin(conf, discovered, &entry);
+    entries->push_back(std::move(entry));
+  }
+  return {};
+}
+
+IaState ProbeIa(const std::string& name) {
+  const QuietStdout quiet;
+  IaState state;
+  std::string writable_name = name;
+  DAT_EVD_HANDLE async_evd = DAT_HANDLE_NULL;
+  DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
+  DAT_RETURN result = dat_ia_open(writable_name.data(), 8, &async_evd, &ia);
+  const bool opened = result == DAT_SUCCESS;
+  DAT_IA_ATTR ia_attr{};
+  DAT_PROVIDER_ATTR provider_attr{};
+  if (opened)
+    result = dat_ia_query(ia, nullptr, DAT_IA_FIELD_ALL, &ia_attr, DAT_PROVIDER_FIELD_ALL,
+                          &provider_attr);
+  if (result == DAT_SUCCESS) {
+    state.ok = true;
+    state.address = FormatAddress(ia_attr.ia_address_ptr);
+    state.ia = IaAttributes(ia_attr);
+    state.provider = ProviderAttributes(provider_attr);
+  } else {
+    state.error = DescribeReturn(result);
+    state.reasons = ReasonChain();
+  }
+  if (opened) dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG);
+  return state;
+}
+
+}  // namespace softdat::tools

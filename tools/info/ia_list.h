@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The IAs that libdat2 knows, where each comes from, and what it says when it is opened.
+#ifndef SOFTDAT_TOOLS_INFO_IA_LIST_H_
+#define SOFTDAT_TOOLS_INFO_IA_LIST_H_
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tools/common/outcome.h"
+
+namespace softdat::tools {
+
+struct IaEntry {
+  std::string name;
+  std::string api_version;  // "2.0"
+  bool thread_safe = false;
+  std::string library;  // "" if not known
+  std::string from;     // "/etc/dat.conf:12", "found", "registered"
+};
+
+// Names and origins; opens nothing, but may load provider libraries to ask them.
+Outcome ListIas(std::vector<IaEntry>* entries);
+
+// What opening it gave.
+struct IaState {
+  bool ok = false;
+  std::string error;                 // names of the return word
+  std::vector<std::string> reasons;  // outermost first
+  std::string address;
+  nlohmann::ordered_json ia;        // all attributes
+  nlohmann::ordered_json provider;  // the same of the provider
+};
+
+// Opens, queries and closes. What libraries print to standard output meanwhile goes to standard
+// error.
+IaState ProbeIa(const std::string& name);
+
+}  // namespace softdat::tools
+
+#endif  // SOFTDAT_TOOLS_INFO_IA_LIST_H_

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What was found about IAs as text and as JSON. Pure.
+#ifndef SOFTDAT_TOOLS_INFO_RENDER_H_
+#define SOFTDAT_TOOLS_INFO_RENDER_H_
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tools/info/ia_list.h"
+
+namespace softdat::tools {
+
+struct ProbedIa {
+  IaEntry entry;
+  IaState state;
+};
+
+// The table, and below it the reasons of those that are unavailable.
+std::string RenderTable(const std::vector<ProbedIa>& ias);
+
+// All attributes of one IA, one a line.
+std::string RenderVerbose(const ProbedIa& ia);
+
+// "softnet-eth7 cannot be opened: ..." with its chain, or that it can be.
+std::string RenderWhy(const ProbedIa& ia);
+
+// With the attributes if `verbose`.
+nlohmann::ordered_json IaJson(const ProbedIa& ia, bool verbose);
+
+}  // namespace softdat::tools
+
+#endif  // SOFTDAT_TOOLS_INFO_RENDER_H_
