@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Driver: who moves the data. A channel here is one end of a socket pair whose bytes are counted.
+#include "provider_softnet/driver/driver.h"
+
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <thread>
+
+namespace softdat::softnet {
+namespace {
+
+using transport::ProgressResult;
+using transport::Waiter;
+
+constexpr auto kPatience = std::chrono::seconds(10);
+
+LoopClock::time_point Patience() { return LoopClock::now() + kPatience; }
+
+bool Until(const std::function<bool()>& done) {
+  const auto deadline = Patience();
+  while (!done()) {
+    if (LoopClock::now() > deadline) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+class CountingChannel final : public Channel {
+ public:
+  explicit CountingChannel(Driver* driver) : driver_(driver) {
+    int fds[2];
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds), 0);
+    mine_ = UniqueFd(fds[0]);
+    peer_ = UniqueFd(fds[1]);
+    const TokenHold token(&driver_->token());
+    watch_.emplace(&driver_->loop(), [this](int) {
+      if (TryReceive()) driver_->FoundByTurn(this);
+    });
+    EXPECT_TRUE(watch_->Start(mine_.get(), UV_READABLE).ok());
+  }
+  void Close() {
+    const TokenHold token(&driver_->token());
+    watch_->Stop();
+    driver_->hot().Drop(this);
+  }
+  void PeerSends() { EXPECT_EQ(::write(peer_.get(), "x", 1), 1); }
+
+  bool TryReceive() override {
+    char buffer[64];
+    const ssize_t n = ::recv(mine_.get(), buffer, sizeof(buffer), MSG_DONTWAIT);
+    if (n <= 0) return false;
+    last_reader = pthread_self();
+    received.fetch_add(static_cast<int>(n));
+    if (Waiter* w = waiter.load()) w->Signal();
+    return true;
+  }
+  bool FlushSends() override {
+    flushes.fetch_add(1);
+    return true;
+  }
+  void Attend() override {
+    EXPECT_TRUE(driver_->token().HeldByMe());
+    attended.fetch_add(1);
+  }
+
+  std::atomic<int> received{0};
+  std::atomic<int> flushes{0};
+  std::atomic<int> attended{0};
+  std::atomic<Waiter*> waiter{nullptr};
+  std::atomic<pthread_t> last_reader{};
+
+ private:
+  Driver* const driver_;
+  UniqueFd mine_, peer_;
+  std::optional<SocketWatch> watch_;
+};
+
+class DriverTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    driver_.emplace(DriverOptions{});
+    ASSERT_TRUE(driver_->Start().ok());
+    channel_ = RefPtr<CountingChannel>::Adopt(new CountingChannel(&*driver_));
+  }
+  void TearDown() override {
+    channel_->Close();
+    driver_->Stop();
+  }
+  // The helper has the loop and sleeps in it.
+  bool HelperDrives() {
+    return Until([&] { return driver_->token().holder() == DriverToken::Holder::kHelper; });
+  }
+
+  std::optional<Driver> driver_;
+  RefPtr<CountingChannel> channel_;
+};
+
+TEST_F(DriverTest, TheHelperServesAProgramThatMakesNoCall) {
+  channel_->PeerSends();
+  EXPECT_TRUE(Until([&] { return channel_->received == 1; }));
+  EXPECT_FALSE(pthread_equal(channel_->last_reader, pthread_self()));
+}
+
+TEST_F(DriverTest, TheWaitingThreadMovesTheDataItself) {
+  Waiter waiter;
+  channel_->waiter = &waiter;
+  channel_->PeerSends();
+  EXPECT_EQ(driver_->Progress(&waiter, Patience()), ProgressResult::kSignalled);
+  EXPECT_EQ(channel_->received, 1);
+}
+
+TEST_F(DriverTest, AWaitOnASilentChannelTimesOutAtItsDeadline) {
+  Waiter waiter;
+  const auto deadline = LoopClock::now() + std::chrono::microseconds(2500);
+  EXPECT_EQ(driver_->Progress(&waiter, deadline), ProgressResult::kTimedOut);
+  EXPECT_GE(LoopClock::now(), deadline);
+}
+
+TEST_F(DriverTest, ASignalledWaiterDoesNotWait) {
+  Waiter waiter;
+  waiter.Signal();
+  EXPECT_EQ(driver_->Progress(&waiter, transport::kForever), ProgressResult::kSignalled);
+}
+
+TEST_F(DriverTest, ASignalFromAnotherThreadEndsTheSleep) {
+  Waiter waiter;
+  std::thread signaller([&] {
+    Until([&] { return driver_->counters().blocking_waits.value() > 0; });
+    waiter.Signal();
+  });
+  EXPECT_EQ(driver_->Progress(&waiter, transport::kForever), ProgressResult::kSignalled);
+  signaller.join();
+}
+
+TEST_F(DriverTest, APollReceivesWithoutTheToken) {
+  Waiter waiter;
+  channel_->waiter = &waiter;
+  channel_->PeerSends();
+  ASSERT_TRUE(Until([&] { return channel_->received == 1; }));  // it is hot now
+  ASSERT_TRUE(HelperDrives());
+  channel_->PeerSends();
+  EXPECT_TRUE(Until([&] {
+    driver_->Progress(nullptr, LoopClock::now());
+    return channel_->received == 2;
+  }));
+}
+
+TEST_F(DriverTest, APollingThreadTakesTheLoopFromTheHelper) {
+  ASSERT_TRUE(HelperDrives());
+  EXPECT_TRUE(Until([&] {
+    driver_->Progress(nullptr, LoopClock::now());
+    return driver_->counters().loop_turns.value() > 3;
+  }));
+}
+
+TEST_F(DriverTest, OfTwoWaitingThreadsOneDrivesAndTheLoopIsHandedOn) {
+  Waiter mine, theirs;
+  std::atomic<bool> other_done{false};
+  std::thread other([&] {
+    EXPECT_EQ(driver_->Progress(&theirs, transport::kForever), ProgressResult::kSignalled);
+    other_done = true;
+  });
+  ASSERT_TRUE(Until([&] { return driver_->token().holder() == DriverToken::Holder::kWaiter; }));
+  std::thread parked([&] {
+    EXPECT_EQ(driver_->Progress(&mine, transport::kForever), ProgressResult::kSignalled);
+  });
+  ASSERT_TRUE(Until([&] { return driver_->token().HasParked(); }));
+  theirs.Signal();
+  other.join();
+  // The parked thread drives now: data is moved without the helper, and reaches it.
+  ASSERT_TRUE(Until([&] { return driver_->token().hand_overs() == 1; }));
+  channel_->waiter = &mine;
+  channel_->PeerSends();
+  parked.join();
+  EXPECT_EQ(channel_->received, 1);
+  EXPECT_TRUE(other_done);
+}
+
+TEST_F(DriverTest, AParkedThreadTimesOutToo) {
+  Waiter driving, parked;
+  std::thread other([&] { driver_->Progress(&driving, transport::kForever); });
+  ASSERT_TRUE(Until([&] { return driver_->token().holder() == DriverToken::Holder::kWaiter; }));
+  EXPECT_EQ(driver_->Progress(&parked, LoopClock::now() + std::chrono::milliseconds(5)),
+            ProgressResult::kTimedOut);
+  driving.Signal();
+  other.join();
+}
+
+TEST_F(DriverTest, AControlCallInterruptsASleepingWaiterWhichGoesOnAfterwards) {
+  Waiter waiter;
+  std::thread sleeping([&] {
+    EXPECT_EQ(driver_->Progress(&waiter, transport::kForever), ProgressResult::kSignalled);
+  });
+  ASSERT_TRUE(Until([&] { return driver_->counters().blocking_waits.value() > 0; }));
+  for (int i = 0; i < 50; ++i) {
+    const TokenHold token(&driver_->token());
+    EXPECT_TRUE(driver_->token().HeldByMe());
+  }
+  channel_->waiter = &waiter;
+  channel_->PeerSends();
+  sleeping.join();
+}
+
+void OnSignal(int) {}
+
+TEST_F(DriverTest, ASignalHandlerEndsTheWait) {
+  struct sigaction action {};
+  action.sa_handler = &OnSignal;
+  struct sigaction before;
+  ASSERT_EQ(sigaction(SIGUSR1, &action, &before), 0);
+  Waiter waiter;
+  std::atomic<bool> done{false};
+  std::thread sleeping([&] {
+    EXPECT_EQ(driver_->Progress(&waiter, transport::kForever), ProgressResult::kInterrupted);
+    done = true;
+  });
+  // Sent again until it arrives while the thread sleeps.
+  EXPECT_TRUE(Until([&] {
+    if (!done) pthread_kill(sleeping.native_handle(), SIGUSR1);
+    std::this_thread::yield();
+    return done.load();
+  }));
+  sleeping.join();
+  sigaction(SIGUSR1, &before, nullptr);
+}
+
+void* WaitForEver(void* argument) {
+  Waiter waiter;
+  static_cast<Driver*>(argument)->Progress(&waiter, transport::kForever);
+  return nullptr;
+}
+
+TEST_F(DriverTest, ACancelledThreadLeavesTheLoopToOthers) {
+  pthread_t driving, parked;
+  ASSERT_EQ(pthread_create(&driving, nullptr, &WaitForEver, &*driver_), 0);
+  ASSERT_TRUE(Until([&] { return driver_->token().holder() == DriverToken::Holder::kWaiter; }));
+  ASSERT_EQ(pthread_create(&parked, nullptr, &WaitForEver, &*driver_), 0);
+  ASSERT_TRUE(Until([&] { return driver_->token().HasParked(); }));
+  void* result = nullptr;
+  ASSERT_EQ(pthread_cancel(parked), 0);
+  ASSERT_EQ(pthread_join(parked, &result), 0);
+  EXPECT_EQ(result, PTHREAD_CANCELED);
+  EXPECT_FALSE(driver_->token().HasParked());
+  ASSERT_EQ(pthread_cancel(driving), 0);
+  ASSERT_EQ(pthread_join(driving, &result), 0);
+  EXPECT_EQ(result, PTHREAD_CANCELED);
+  Waiter waiter;
+  channel_->waiter = &waiter;
+  channel_->PeerSends();
+  EXPECT_EQ(driver_->Progress(&waiter, Patience()), ProgressResult::kSignalled);
+}
+
+TEST_F(DriverTest, DeferredSendsLeaveAtTheNextPoll) {
+  driver_->DeferSends(channel_.get());
+  driver_->Progress(nullptr, LoopClock::now());
+  EXPECT_GE(channel_->flushes, 1);
+}
+
+TEST_F(DriverTest, DeferredSendsLeaveWithoutAnyCall) {
+  for (int i = 1; i <= 3; ++i) {
+    driver_->DeferSends(channel_.get());
+    EXPECT_TRUE(Until([&] { return channel_->flushes >= i; }));
+  }
+}
+
+TEST_F(DriverTest, DeferredSendsGetASleepingWaiterToFlushThem) {
+  Waiter waiter;
+  std::thread sleeping([&] { driver_->Progress(&waiter, transport::kForever); });
+  ASSERT_TRUE(Until([&] { return driver_->counters().blocking_waits.value() > 0; }));
+  for (int i = 1; i <= 20; ++i) {
+    driver_->DeferSends(channel_.get());
+    EXPECT_TRUE(Until([&] { return channel_->flushes >= i; }));
+  }
+  waiter.Signal();
+  sleeping.join();
+}
+
+TEST_F(DriverTest, AttentionIsGivenWithTheToken) {
+  ASSERT_TRUE(HelperDrives());
+  driver_->RequestAttention(channel_.get());
+  EXPECT_TRUE(Until([&] { return channel_->attended == 1; }));
+}
+
+TEST_F(DriverTest, TasksRunWithTheToken) {
+  std::atomic<bool> held{false};
+  driver_->Post([&] { held = driver_->token().HeldByMe(); });
+  EXPECT_TRUE(Until([&] { return held.load(); }));
+}
+
+TEST_F(DriverTest, AnIdleAdapterSleeps) {
+  ASSERT_TRUE(HelperDrives());
+  ASSERT_TRUE(Until([&] { return driver_->counters().blocking_waits.value() >= 1; }));
+  const uint64_t ticks = driver_->counters().helper_ticks.value();
+  const uint64_t waits = driver_->counters().blocking_waits.value();
+  // Whatever ticked would show within this many of its periods.
+  Waiter waiter;
+  waiter.Park(LoopClock::now() + std::chrono::milliseconds(30));
+  EXPECT_EQ(driver_->counters().helper_ticks.value(), ticks);
+  EXPECT_EQ(driver_->counters().blocking_waits.value(), waits);
+}
+
+TEST(DriverStart, CostsNothingBefore) {
+  const int before = OwnedDescriptorCount();
+  Driver driver(DriverOptions{});
+  EXPECT_EQ(driver.Progress(nullptr, LoopClock::now()), ProgressResult::kIdle);
+  Waiter waiter;
+  EXPECT_EQ(driver.Progress(&waiter, LoopClock::now()), ProgressResult::kTimedOut);
+  EXPECT_FALSE(driver.started());
+  EXPECT_EQ(OwnedDescriptorCount(), before);
+}
+
+TEST(HotSetTest, FollowsTheStreamsThatDeliver) {
+  Driver driver(DriverOptions{});
+  ASSERT_TRUE(driver.Start().ok());
+  {
+    std::vector<RefPtr<CountingChannel>> channels;
+    for (int i = 0; i < 8; ++i) {
+      channels.push_back(RefPtr<CountingChannel>::Adopt(new CountingChannel(&driver)));
+    }
+    HotSet& hot = driver.hot();
+    for (int round = 0; round < 20; ++round) {
+      for (auto& c : channels) hot.OnFoundByTurn(c.get());
+    }
+    EXPECT_LE(hot.interval(), 4u) << "eight active streams want every turn";
+    for (int round = 0; round < 20; ++round) hot.OnFoundByTurn(channels[3].get());
+    EXPECT_EQ(hot.interval(), 64u) << "one active stream is polled by itself";
+    for (auto& c : channels) c->Close();
+  }
+  driver.Stop();
+}
+
+}  // namespace
+}  // namespace softdat::softnet
