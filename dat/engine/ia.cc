@@ -24,6 +24,10 @@ constexpr DAT_HANDLE_TYPE kCloseOrder[] = {
     DAT_HANDLE_TYPE_PZ,  DAT_HANDLE_TYPE_EVD, DAT_HANDLE_TYPE_CNO,
 };
 
+// An async EVD that the IA creates is at least this long: what overflows it is lost without a trace, and programs
+// ask for as few as 8 entries whatever the number of their endpoints (dtestsrq).
+constexpr DAT_COUNT kMinAsyncQlen = 1024;
+
 // Open IAs of this library, for the fork handler.
 std::mutex g_open_mutex;  // protects g_open
 std::vector<Ia*>& OpenIas() {
@@ -82,7 +86,7 @@ DAT_RETURN Ia::AttachAsyncEvd(DAT_COUNT qlen, DAT_EVD_HANDLE* async_evd) {
     return DAT_SUCCESS;
   }
   Evd* made = nullptr;
-  const DAT_RETURN ret = Evd::Create(this, qlen, nullptr, DAT_EVD_ASYNC_FLAG, &made);
+  const DAT_RETURN ret = Evd::Create(this, std::max(qlen, kMinAsyncQlen), nullptr, DAT_EVD_ASYNC_FLAG, &made);
   if (ret != DAT_SUCCESS) return ret;
   async_evd_ = Use<Evd>(made);
   owns_async_evd_ = true;
