@@ -134,10 +134,14 @@ void WriteLog(uint32_t bits, std::string_view message) {
       fmt::format("{:02}:{:02}:{:02}.{:06} softdat[{}:{}] {}: ", local.tm_hour, local.tm_min,
                   local.tm_sec, now.tv_nsec / 1000, getpid(), syscall(SYS_gettid), LevelName(bits));
   const size_t text_at = line.size();
-  for (char c : message.substr(0, kMaxLine - text_at - 1)) {
-    // What a peer or a file sent may stand in a message; it must not steer a terminal or fake a
-    // line.
-    line += static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? ' ' : c;
+  for (char c : message) {
+    if (line.size() + 2 >= kMaxLine) break;
+    if (c == '\n') {
+      line += "; ";  // the reasons of a chain
+    } else {
+      // What a peer or a file sent may stand in a message; it must not steer a terminal.
+      line += static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? ' ' : c;
+    }
   }
   if (g_syslog.load(std::memory_order_relaxed)) {
     syslog(SyslogPriority(bits), "softdat %s", line.c_str() + text_at);

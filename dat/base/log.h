@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The log. Off by default: the library prints nothing unless SOFTDAT_LOG, DAT_DBG_TYPE or DAT_DBG_DEST
-// asks for it, and never to standard output. A line that is off costs one relaxed load.
+// The log. Off by default: the library prints nothing unless SOFTDAT_LOG, DAT_DBG_TYPE or
+// DAT_DBG_DEST asks for it, and never to standard output. A line that is off costs one relaxed
+// load.
 //
 //   SOFTDAT_LOG(Warning, "port {} is taken by {}", port, name);
 //   SOFTDAT_LOG_AREA(Debug, StaticRegistry, "{} entries in {}", count, path);
@@ -37,17 +38,17 @@ enum LogBits : uint32_t {
 
 // Where lines go and which ones; made from the settings, or by a test.
 struct LogConfig {
-  uint32_t enabled = 0;       // LogBits
+  uint32_t enabled = 0;  // LogBits
   bool to_stderr = false;
   bool to_syslog = false;
-  std::string file;           // "" for none
+  std::string file;  // "" for none
 };
 
 // What the settings ask for. `dbg_explicit` says that DAT_DBG_TYPE or DAT_DBG_DEST is set.
 LogConfig MakeLogConfig(const Settings& settings, bool dbg_explicit);
 
-// Reads the settings, opens the log, and reports what is wrong with the settings; only the first call
-// does anything. Each library calls it when it is first entered (a log line does, too).
+// Reads the settings, opens the log, and reports what is wrong with the settings; only the first
+// call does anything. Each library calls it when it is first entered (a log line does, too).
 void StartLog();
 
 // Replaces the configuration at run time (tests, tools). An unopenable file means: no file.
@@ -66,13 +67,12 @@ inline bool LogEnabled(uint32_t bits) {
 
 }  // namespace softdat
 
-#define SOFTDAT_LOG_AREA(level, area, ...)                                                       \
-  do {                                                                                           \
-    constexpr uint32_t softdat_log_bits =                                                        \
-        ::softdat::kLogLevel##level | ::softdat::kLogArea##area;                                 \
-    if (::softdat::LogEnabled(softdat_log_bits)) {                                               \
-      ::softdat::WriteLog(softdat_log_bits, ::fmt::format(__VA_ARGS__));                         \
-    }                                                                                            \
+#define SOFTDAT_LOG_AREA(level, area, ...)                                                         \
+  do {                                                                                             \
+    constexpr uint32_t softdat_log_bits = ::softdat::kLogLevel##level | ::softdat::kLogArea##area; \
+    if (::softdat::LogEnabled(softdat_log_bits)) {                                                 \
+      ::softdat::WriteLog(softdat_log_bits, ::fmt::format(__VA_ARGS__));                           \
+    }                                                                                              \
   } while (false)
 
 #define SOFTDAT_LOG(level, ...) SOFTDAT_LOG_AREA(level, None, __VA_ARGS__)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Values of settings as text: one pure function for each kind of setting_table.inc, and the two ways
-// to show untrusted text.
+// Values of settings as text: one pure function for each kind of setting_table.inc, and the two
+// ways to show untrusted text.
 #ifndef SOFTDAT_DAT_BASE_SETTING_VALUES_H_
 #define SOFTDAT_DAT_BASE_SETTING_VALUES_H_
 
@@ -14,7 +14,8 @@ namespace softdat {
 // on/off, yes/no, true/false, 1/0; upper or lower case.
 std::optional<bool> ParseBool(std::string_view text);
 
-// A whole number, decimal ("-3", "007" is 7) or hexadecimal ("0xFF"). Nothing may follow or precede it.
+// A whole number, decimal ("-3", "007" is 7) or hexadecimal ("0xFF"). Nothing may follow or precede
+// it.
 std::optional<int64_t> ParseInt(std::string_view text);
 
 // Bytes: a number that is not negative, with K, M or G (powers of 1024; "KiB" and "KB" likewise).
@@ -35,7 +36,8 @@ std::string_view WordAt(std::string_view words, int index);
 // more than 200 bytes are cut with "...".
 std::string Printable(std::string_view text);
 
-// A JSON string literal with its quotes. Bytes that are not ASCII are written as \u00NN, one by one.
+// A JSON string literal with its quotes. Bytes that are not ASCII are written as \u00NN, one by
+// one.
 std::string JsonString(std::string_view text);
 
 }  // namespace softdat

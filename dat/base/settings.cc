@@ -3,6 +3,7 @@
 #include "dat/base/settings.h"
 
 #include <fmt/format.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <optional>
@@ -132,7 +133,8 @@ ParsedSettings ParseSettings(const char* const* environment) {
 const ParsedSettings& GetParsedSettings() {
   // Static storage: numbers stay readable for threads of ours that are still running at exit, and a
   // library that is unloaded leaves nothing behind.
-  static const ParsedSettings parsed = ParseSettings(environ);
+  // A set-uid program does not take folders of code and files to write from its caller.
+  static const ParsedSettings parsed = ParseSettings(getauxval(AT_SECURE) != 0 ? nullptr : environ);
   return parsed;
 }
 

@@ -50,12 +50,12 @@ struct Settings {
 
 // One line of the table with the value in force, as text, for `dat_info -e` and the log.
 struct SettingRow {
-  std::string_view name;        // "SOFTDAT_SPIN_US"
-  std::string_view kind;        // "bool", "int", "size", "duration", "string" or "enum"
-  std::string_view unit;        // "us", "ms", "bytes" or ""
-  std::string range;            // "0..1000000", "auto|on|off" or ""
-  std::string default_value;    // as one would write it in the environment
-  std::string value;            // the same for the value in force
+  std::string_view name;          // "SOFTDAT_SPIN_US"
+  std::string_view kind;          // "bool", "int", "size", "duration", "string" or "enum"
+  std::string_view unit;          // "us", "ms", "bytes" or ""
+  std::string range;              // "0..1000000", "auto|on|off" or ""
+  std::string default_value;      // as one would write it in the environment
+  std::string value;              // the same for the value in force
   bool from_environment = false;  // false also when the variable was set to something invalid
   std::string_view help;
 };
@@ -63,8 +63,9 @@ struct SettingRow {
 // What an environment says.
 struct ParsedSettings {
   Settings values;
-  std::vector<SettingRow> rows;       // in the order of the table
-  std::vector<std::string> problems;  // one sentence for each invalid value or unknown SOFTDAT_ name
+  std::vector<SettingRow> rows;  // in the order of the table
+  std::vector<std::string>
+      problems;  // one sentence for each invalid value or unknown SOFTDAT_ name
 };
 
 // Parses an environment in the form of environ ("NAME=value" strings, the last one nullptr; nullptr
@@ -72,7 +73,8 @@ struct ParsedSettings {
 // starts with SOFTDAT_ and is not in the table. Pure: reads and writes nothing else.
 ParsedSettings ParseSettings(const char* const* environment);
 
-// The settings of this process: environ as it was at the first call. Thread-safe; the reference is
+// The settings of this process: environ as it was at the first call; the defaults in a set-uid
+// program. Thread-safe; the reference is
 // good for the life of the process, and reading a member takes no lock.
 const Settings& GetSettings();
 

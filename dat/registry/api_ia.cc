@@ -19,7 +19,7 @@ DAT_RETURN OpenFailed(const Entry& entry, const ProviderKey& request, DAT_RETURN
   SetReason(ProviderReason(entry.exports));
   AddReason(fmt::format("dat_ia_open: the provider refused {}", DescribeKey(request)));
   t_failed_provider = nullptr;
-  SOFTDAT_LOG_AREA(Info, ConsumerApi, "open of {} failed with {:#x}: {}", DescribeKey(request),
+  SOFTDAT_LOG_AREA(Warning, ConsumerApi, "open of {} failed with {:#x}: {}", DescribeKey(request),
                    result, LastReasons());
   return result;
 }
@@ -77,6 +77,7 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR name, DAT_COUNT async_event_qlen,
   DAT_RETURN result = TheRegistry().Acquire(request, &entry);
   if (result != DAT_SUCCESS) {
     softdat::AddReason(fmt::format("dat_ia_open({}) failed", softdat::Printable(request.name)));
+    SOFTDAT_LOG_AREA(Warning, ConsumerApi, "{}", softdat::LastReasons());
     return result;
   }
   result = OpenWith(entry, request, name, async_event_qlen, async_event_handle, ia_handle);

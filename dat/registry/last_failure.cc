@@ -2,6 +2,7 @@
 // Reasons of libdat2 and of providers.
 #include "dat/registry/last_failure.h"
 
+#include "dat/base/log.h"
 #include "dat/base/reason.h"
 #include "dat/registry/dat_return.h"
 #include "dat/registry/registry.h"
@@ -13,6 +14,7 @@ constinit thread_local const DAT_PROVIDER* t_failed_provider
 
 DAT_RETURN Refuse(DAT_RETURN_TYPE type, DAT_RETURN_SUBTYPE subtype, std::string reason) {
   t_failed_provider = nullptr;
+  SOFTDAT_LOG_AREA(Info, ConsumerApi, "{}", reason);
   SetReason(std::move(reason));
   return DatError(type, subtype);
 }
