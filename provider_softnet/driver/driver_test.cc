@@ -229,6 +229,9 @@ TEST_F(DriverTest, ASignalHandlerEndsTheWait) {
   sigaction(SIGUSR1, &before, nullptr);
 }
 
+// ThreadSanitizer cannot follow a thread that is cancelled inside a system call: it takes the destructors
+// that run on the way out for part of that call, and misses the locks they take.
+#ifndef __SANITIZE_THREAD__
 void* WaitForEver(void* argument) {
   Waiter waiter;
   static_cast<Driver*>(argument)->Progress(&waiter, transport::kForever);
@@ -254,6 +257,7 @@ TEST_F(DriverTest, ACancelledThreadLeavesTheLoopToOthers) {
   channel_->PeerSends();
   EXPECT_EQ(driver_->Progress(&waiter, Patience()), ProgressResult::kSignalled);
 }
+#endif
 
 TEST_F(DriverTest, DeferredSendsLeaveAtTheNextPoll) {
   driver_->DeferSends(channel_.get());

@@ -125,6 +125,7 @@ class TestMemory {
       : size_(size), fill_(fill), bytes_(size + 2 * kGuard, kGuardByte) {
     std::fill_n(data(), size, fill);
   }
+  ~TestMemory() { region.reset(); }  // before the bytes that it names
   uint8_t* data() { return bytes_.data() + kGuard; }
   std::span<uint8_t> span() { return {data(), size_}; }
   uint64_t address() const { return reinterpret_cast<uintptr_t>(bytes_.data() + kGuard); }
