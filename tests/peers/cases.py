@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The cases of cases.json, each complete with what its kind says."""
+
+import json
+import re
+
+_KEYS = {
+    "name", "kind", "args", "milestone", "capture", "libdat2", "stats", "server", "client",
+    "ready_port", "ready_text", "server_ends", "expect", "expect_server", "expect_client", "forbid",
+}
+
+
+class Case:
+    """One run of a program, or of a server and a client. Commands are lists of words."""
+
+    def __init__(self, fields, ia):
+        unknown = set(fields) - _KEYS
+        if unknown:
+            raise ValueError(f"case {fields.get('name')}: unknown keys {sorted(unknown)}")
+        words = {"ia": ia, "args": fields["args"]}
+        self.name = fields["name"]
+        self.milestone = fields.get("milestone", 1)
+        self.capture = fields.get("capture", False)
+        self.libdat2 = fields.get("libdat2", "ours")
+        if self.libdat2 not in ("ours", "debian"):
+            raise ValueError(f"case {self.name}: libdat2 is 'ours' or 'debian'")
+        self.server = fields["server"].format(**words).split() if "server" in fields else None
+        self.client = fields["client"].format(**words).split()
+        self.ready_port = fields.get("ready_port")
+        self.ready_text = fields["ready_text"].format(**words) if "ready_text" in fields else None
+        if self.server and not (self.ready_port or self.ready_text):
+            raise ValueError(f"case {self.name}: how does its server say that it is ready?")
+        self.server_ends = fields.get("server_ends", False)
+        both = fields.get("expect", [])
+        self.expect_server = both + fields.get("expect_server", [])
+        self.expect_client = both + fields.get("expect_client", [])
+        if "stats" in fields:
+            self.expect_client += [re.escape("Stats ---- : " + fields["stats"]), "Total WQE"]
+        self.forbid = fields.get("forbid", [])
+        if not self.expect_client:
+            raise ValueError(f"case {self.name}: nothing is expected, so it could not fail")
+
+    @property
+    def file_name(self):
+        """The name as part of a file name."""
+        return re.sub(r"[^a-z0-9]+", "_", self.name.lower()).strip("_")
+
+
+def load(path, ia, milestone=None):
+    """All cases up to a milestone (None: the one the file switches on)."""
+    with open(path, encoding="utf-8") as file:
+        data = json.load(file)
+    limit = data["milestone"] if milestone is None else milestone
+    cases = []
+    for own in data["cases"]:
+        fields = dict(data["kinds"][own["kind"]])
+        for key, value in own.items():
+            # What a case expects comes on top of what its kind expects.
+            if key in ("expect", "expect_server", "expect_client", "forbid"):
+                value = fields.get(key, []) + value
+            fields[key] = value
+        cases.append(Case(fields, ia))
+    names = [case.name for case in cases]
+    if len(set(names)) != len(names):
+        raise ValueError("two cases have the same name")
+    return [case for case in cases if case.milestone <= limit]
+
+
+def problems(output, expect, forbid):
+    """What is missing in an output, or should not be in it; empty if it is right."""
+    found = []
+    for pattern in expect:
+        if not re.search(pattern, output):
+            found.append(f"not printed: {pattern}")
+    for pattern in forbid:
+        match = re.search(f"^.*(?:{pattern}).*$", output, re.MULTILINE)
+        if match:
+            found.append(f"printed: {match.group(0).strip()[:200]}")
+    return found

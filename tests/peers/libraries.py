@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which libdat2 and which provider a program has really used, by the dynamic linker's own words."""
+
+import glob
+import os
+import re
+
+_INIT = re.compile(r"calling init: (\S+)")
+
+
+def ask(environment, prefix):
+    """Lets the dynamic linker of a program and its children write to files PREFIX.PID."""
+    return dict(environment, LD_DEBUG="libs", LD_DEBUG_OUTPUT=prefix)
+
+
+def used(prefix):
+    """Paths of all DAT libraries that were initialised, links resolved."""
+    paths = set()
+    for name in glob.glob(glob.escape(prefix) + ".*"):
+        with open(name, encoding="utf-8", errors="replace") as file:
+            for path in _INIT.findall(file.read()):
+                if os.path.basename(path).startswith(("libdat2.so", "libdapl")):
+                    paths.add(os.path.realpath(path))
+    return paths
+
+
+def problems(prefix, libdat2, provider):
+    """Empty if exactly this libdat2 and this provider were used."""
+    found = used(prefix)
+    wanted = {os.path.realpath(libdat2), os.path.realpath(provider)}
+    if found == wanted:
+        return []
+    return [f"libraries used: {', '.join(sorted(found)) or 'none'}; "
+            f"should be: {', '.join(sorted(wanted))}"]

@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs the programs of Debian's dapl2-utils, unmodified, over a softnet IA; see --help."""
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+import cases as case_file
+import libraries
+from capture import Capture
+from program import Program
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+DEBIAN_LIBDAT2 = "/usr/lib/x86_64-linux-gnu/libdat2.so.2"
+
+
+def listening(port):
+    """Does some process listen on this TCP port, in our network namespace?"""
+    for name in ("/proc/net/tcp", "/proc/net/tcp6"):
+        with open(name, encoding="ascii") as file:
+            for line in file.readlines()[1:]:
+                words = line.split()
+                if words[3] == "0A" and int(words[1].rsplit(":", 1)[1], 16) == port:
+                    return True
+    return False
+
+
+class Runner:
+    def __init__(self, options, work):
+        self.ia = options.ia
+        self.timeout = options.timeout
+        self.work = work
+        self.out = os.environ.get("SOFTDAT_OUT", work)
+        self.bin = os.environ.get("SOFTDAT_BIN") or os.path.join(ROOT, "bazel-bin")
+        self.libdat2 = os.path.join(self.bin, "dat/registry/libdat2.so.2")
+        self.provider = os.path.join(self.bin, "provider_softnet/libdaplsoftnet.so.2")
+        self.captures = []
+
+    def check_setup(self):
+        for path in (self.libdat2, self.provider):
+            if not os.path.exists(path):
+                sys.exit(f"run_peers: {path} is missing; build with: bazel build //...")
+        for program in ("dtest", "dapltest", "dumpcap", "tshark", "stdbuf"):
+            if not shutil.which(program):
+                sys.exit(f"run_peers: {program} is missing; build_defs/install_deps.sh check")
+
+    def environment(self, case, who):
+        """Which libdat2 a program finds, and a record of which it has used."""
+        variables = {name: value for name, value in os.environ.items()
+                     if name not in ("DAT_OVERRIDE", "LD_LIBRARY_PATH", "SOFTDAT_PROVIDER_PATH",
+                                     "SOFTDAT_OUT")}
+        variables["SOFTDAT_BIN"] = self.bin
+        if case.libdat2 == "debian":
+            del variables["SOFTDAT_BIN"]
+            path = os.path.join(self.work, "dat.conf")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(f'{self.ia} u2.0 nonthreadsafe default {self.provider} softdat.1.0 "" ""\n')
+            variables["DAT_OVERRIDE"] = path
+        return libraries.ask(variables, self.record(case, who))
+
+    def record(self, case, who):
+        return os.path.join(self.work, f"{case.file_name}.{who}.libs")
+
+    def start(self, case, who, command):
+        # The programs' output is a pipe: without stdbuf its lines would come at the end only.
+        command = ["stdbuf", "-oL"] + command
+        if case.libdat2 == "ours":
+            command = [os.path.join(ROOT, "tools/softdat-run")] + command
+        return Program(command, self.environment(case, who))
+
+    def wait_ready(self, case, server):
+        if case.ready_text:
+            return server.wait_for(lambda output: case.ready_text in output, self.timeout)
+        deadline = time.monotonic() + self.timeout
+        while not listening(case.ready_port):
+            if not server.running() or time.monotonic() > deadline:
+                return False
+            server.wait_for(lambda _: False, 0.02)
+        return True
+
+    def run_programs(self, case, outputs):
+        """Runs server and client; puts their outputs into the dictionary; returns problems."""
+        server = client = None
+        problems = []
+        try:
+            if case.server:
+                if case.ready_port and listening(case.ready_port):
+                    return [f"port {case.ready_port} is taken by somebody else"]
+                server = self.start(case, "server", case.server)
+                if not self.wait_ready(case, server):
+                    problems.append("the server did not get ready")
+            if not problems:
+                client = self.start(case, "client", case.client)
+                if client.wait(self.timeout) is None:
+                    problems.append(f"the client did not end within {self.timeout} s")
+            if server and not problems:
+                problems += self.finish_server(case, server)
+        finally:
+            for who, program in (("client", client), ("server", server)):
+                if program:
+                    program.end()
+                    outputs[who] = program.output
+        return problems
+
+    def finish_server(self, case, server):
+        if case.server_ends:
+            if server.wait(self.timeout) is None:
+                return [f"the server did not end within {self.timeout} s"]
+        else:
+            server.wait_for(lambda output: not case_file.problems(output, case.expect_server, []),
+                            self.timeout)
+        return []
+
+    def run(self, case):
+        """Runs a case; returns (problems, outputs)."""
+        outputs = {}
+        capture = None
+        if case.capture:
+            capture = Capture(os.path.join(self.out, case.file_name + ".pcapng"))
+        try:
+            problems = self.run_programs(case, outputs)
+        finally:
+            capture_problems = capture.stop() if capture else []
+        if capture:
+            self.captures.append(capture.path)
+        problems += capture_problems
+        libdat2 = DEBIAN_LIBDAT2 if case.libdat2 == "debian" else self.libdat2
+        for who, output in outputs.items():
+            expect = case.expect_server if who == "server" else case.expect_client
+            found = case_file.problems(output, expect, case.forbid)
+            found += libraries.problems(self.record(case, who), libdat2, self.provider)
+            problems += [f"{who}: {text}" for text in found]
+        return problems, outputs
+
+    def check_captures(self):
+        """Passed and failed captures, by build_defs/check/capture.sh."""
+        if not self.captures:
+            return 0, 0
+        command = [os.path.join(ROOT, "build_defs/check/capture.sh")] + self.captures
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              encoding="utf-8", check=False)
+        print(done.stdout.rstrip().rsplit("\n", 1)[0])
+        counts = re.search(r"^(\d+) passed, (\d+) failed$", done.stdout, re.MULTILINE)
+        return (int(counts[1]), int(counts[2])) if counts else (0, len(self.captures))
+
+
+def show_failure(problems, outputs):
+    for problem in problems:
+        print(f"     {problem}")
+    for who, output in outputs.items():
+        print(f"     ---- output of the {who}")
+        for line in output.splitlines():
+            if line.strip():
+                print(f"     {line}")
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        prog="tests/peers/run.sh",
+        description="Runs dtest, dtestcm, dapltest ... of Debian's dapl2-utils, unmodified, over "
+        "softnet-lo, and checks what they print, which libraries they have used, and (for some) "
+        "that tshark decodes the packets. The last line counts.",
+        epilog="SOFTDAT_BIN: the bazel-bin folder to test (default: that of the tree). "
+        "SOFTDAT_OUT: a folder for the captures, which are then left to the caller to check.")
+    parser.add_argument("--list", action="store_true", help="name the cases and end")
+    parser.add_argument("--only", metavar="REGEX", help="cases whose name matches")
+    parser.add_argument("--milestone", type=int, help="cases up to this milestone")
+    parser.add_argument("--ia", default="softnet-lo", help="IA name (softnet-lo)")
+    parser.add_argument("--timeout", type=float, default=120,
+                        help="seconds for each step of a case (120)")
+    options = parser.parse_args()
+    cases = case_file.load(os.path.join(HERE, "cases.json"), options.ia, options.milestone)
+    if options.only:
+        cases = [case for case in cases if re.search(options.only, case.name)]
+    if options.list:
+        for case in cases:
+            print(case.name)
+        return 0
+    passed = failed = 0
+    with tempfile.TemporaryDirectory(prefix="softdat-peers-") as work:
+        runner = Runner(options, work)
+        runner.check_setup()
+        for case in cases:
+            start = time.monotonic()
+            problems, outputs = runner.run(case)
+            seconds = time.monotonic() - start
+            if problems:
+                failed += 1
+                print(f"FAIL {case.name} ({seconds:.1f} s)")
+                show_failure(problems, outputs)
+            else:
+                passed += 1
+                print(f"ok   {case.name} ({seconds:.1f} s)")
+            sys.stdout.flush()
+        if "SOFTDAT_OUT" not in os.environ:
+            good, bad = runner.check_captures()
+            passed += good
+            failed += bad
+    print(f"{passed} passed, {failed} failed")
+    return 0 if passed and not failed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
