@@ -390,6 +390,10 @@ class Stream {
   RxCursor rx_cursor_;  // tagged: of this segment; send: see rx_receive_cursor_
   RxCursor rx_receive_cursor_;
   ReceiveWork* rx_receive_ = nullptr;  // taken by the message on QN 0
+  // The RDMA write that arrives or arrived last, for the immediate data that may follow it.
+  uint64_t write_length_ = 0;
+  bool write_open_ = false;      // its last segment is still to come
+  bool write_in_front_ = false;  // it ended with the segment before this one
   std::array<iwarp::UntaggedSequence, iwarp::kQnCount> rx_queues_;
   bool first_fpdu_seen_ = false;
   bool stalled_ = false;

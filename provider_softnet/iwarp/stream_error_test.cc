@@ -373,7 +373,7 @@ TEST(StreamErrors, BadReadResponses) {
     a.Read(1, {a.Local(sink, 0, 16)}, pair.b().Remote(far, 0, 16));
     while (pair.Transmit(0)) {
     }
-    pair.pipes[0].bytes.clear();
+    pair.pipes[0].Clear();
     pair.Inject(0,
                 Fpdu(Tagged(iwarp::Opcode::kReadResponse,
                             a.buffers[sink].key + static_cast<uint32_t>(c.stag),

@@ -137,7 +137,7 @@ void StreamPair::Act(int i) {
   if ((actions & kActCloseWrite) != 0) pipes[i].fin = true;
   if ((actions & kActAbort) != 0) {
     pipes[i].fin = pipes[i].reset = true;
-    pipes[i].bytes.clear();
+    pipes[i].Clear();
   }
 }
 
@@ -150,7 +150,7 @@ bool StreamPair::Transmit(int i) {
   const size_t max_bytes = options_.whole_steps ? 1 << 20 : 1 + Draw(1 << (4 + Draw(14)));
   const uint64_t completed = side.send_ring.size();
   const Stream::Batch batch = side.stream->TransmitVector(iov, max_iov, max_bytes);
-  size_t room = pipe.capacity - std::min(pipe.capacity, pipe.bytes.size());
+  size_t room = pipe.capacity - std::min(pipe.capacity, pipe.size());
   if (pipe.cut) room = std::min<size_t>(room, *pipe.cut - pipe.carried);
   size_t take = std::min(room, batch.bytes);
   if (take > 0 && !options_.whole_steps && Draw(3) == 0) take = 1 + Draw(take);
@@ -172,10 +172,10 @@ bool StreamPair::Receive(int i) {
   Side& side = *sides[i];
   Pipe& pipe = pipes[1 - i];
   if (side.stream->ended()) {
-    pipe.bytes.clear();
+    pipe.Clear();
     return false;
   }
-  if (pipe.bytes.empty()) {
+  if (pipe.empty()) {
     if (pipe.reset) {
       side.stream->OnPeerReset("reset");
     } else if (pipe.fin) {
@@ -197,15 +197,16 @@ bool StreamPair::Receive(int i) {
   }
   size_t room = 0;
   for (size_t k = 0; k < count; ++k) room += iov[k].iov_len;
-  size_t take = std::min(room, pipe.bytes.size());
+  size_t take = std::min(room, pipe.size());
   if (!options_.whole_steps && Draw(2) == 0) take = 1 + Draw(take);
   size_t done = 0;
   for (size_t k = 0; k < count && done < take; ++k) {
     const size_t n = std::min(take - done, iov[k].iov_len);
-    std::memcpy(iov[k].iov_base, pipe.bytes.data() + done, n);
+    std::memcpy(iov[k].iov_base, pipe.bytes.data() + pipe.taken + done, n);
     done += n;
   }
-  pipe.bytes.erase(pipe.bytes.begin(), pipe.bytes.begin() + static_cast<ptrdiff_t>(take));
+  pipe.taken += take;
+  if (pipe.empty()) pipe.Clear();
   side.stream->OnReceived(take);
   Act(i);
   return true;

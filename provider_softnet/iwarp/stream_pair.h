@@ -18,8 +18,15 @@ namespace softdat::softnet::testing {
 
 // One direction of a connection.
 struct Pipe {
-  std::vector<uint8_t> bytes;  // sent and not received
-  size_t capacity = 1 << 20;   // what TCP buffers
+  std::vector<uint8_t> bytes;  // sent; the first `taken` are received
+  size_t taken = 0;
+  size_t size() const { return bytes.size() - taken; }
+  bool empty() const { return size() == 0; }
+  void Clear() {
+    bytes.clear();
+    taken = 0;
+  }
+  size_t capacity = 1 << 20;  // what TCP buffers
   bool fin = false;
   bool reset = false;
   uint64_t carried = 0;         // bytes that ever went in

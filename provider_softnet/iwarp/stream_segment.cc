@@ -171,6 +171,14 @@ Stream::Verdict Stream::TakeFixed(ByteSpan payload) {
 // The last byte of the segment's payload is in place.
 void Stream::FinishSegment() {
   const iwarp::DdpHeader& h = rx_header_;
+  if (h.opcode == Opcode::kWrite) {
+    if (!write_open_) write_length_ = 0;
+    write_length_ += rx_payload_size_;
+    write_open_ = !h.last;
+    write_in_front_ = h.last;
+    return;
+  }
+  write_in_front_ = false;
   if (!h.tagged) rx_queues_[h.qn].Advance(h, rx_payload_size_);
   if (h.opcode == Opcode::kReadResponse) {
     PendingRead& read = pending_[pending_front_ & pending_mask_];
@@ -198,11 +206,12 @@ void Stream::FinishSend() {
   CompleteReceive(transport::Op::kReceiveInvalidate, length, h.stag, iwarp::IsSolicited(h.opcode));
 }
 
-// RFC 7306 §7: the data of the write before it are placed, this takes a receive without filling it.
+// RFC 7306 §7: the data of the write before it are placed, this takes a receive without filling it. The message
+// itself does not say how much was written; the write directly in front of it does.
 void Stream::TakeImmediate(ByteSpan payload) {
   uint32_t value = 0;
   iwarp::ParseImmediate(payload, &value);
-  CompleteReceive(transport::Op::kReceiveImmediate, 0, value,
+  CompleteReceive(transport::Op::kReceiveImmediate, write_in_front_ ? write_length_ : 0, value,
                   iwarp::IsSolicited(rx_header_.opcode));
 }
 

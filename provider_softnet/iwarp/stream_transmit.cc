@@ -199,13 +199,17 @@ void Stream::OnTransmitted(size_t size) {
     const size_t now = std::min<size_t>(size, fpdu.size() - fpdu.sent);
     fpdu.sent += static_cast<uint32_t>(now);
     size -= now;
+    // With the last byte of data the peer may count the request as answered, before it sees pad and CRC.
+    if (fpdu.ends_response && fpdu.sent >= fpdu.head_size + fpdu.payload) {
+      fpdu.ends_response = false;
+      ++response_front_;
+    }
     if (fpdu.sent < fpdu.size()) break;
     ++counters_.fpdus_sent;
     if (fpdu.ends_work) {
       config_.send_queue->at(fpdu.position).done = true;
       work_done = true;
     }
-    if (fpdu.ends_response) ++response_front_;
     ++tx_front_;
   }
   if (work_done) {

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Random programs over random splits (DESIGN: simulation); every split of a fixed stream; ends at
+// each byte. SOFTDAT_SIM_SEEDS sets how many programs run, SOFTDAT_SIM_SEED runs one.
+#include "provider_softnet/iwarp/stream_pair.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "provider_softnet/iwarp/stream_program.h"
+
+namespace softdat::softnet::testing {
+namespace {
+
+using transport::WorkStatus;
+
+TEST(StreamPair, RandomPrograms) {
+  if (const char* one = std::getenv("SOFTDAT_SIM_SEED")) {
+    StreamProgram program(std::strtoull(one, nullptr, 0));
+    const std::string wrong = program.Run();
+    EXPECT_TRUE(wrong.empty()) << wrong;
+    return;
+  }
+  const char* many = std::getenv("SOFTDAT_SIM_SEEDS");
+  const uint64_t seeds = many == nullptr ? 300 : std::strtoull(many, nullptr, 0);
+  for (uint64_t seed = 1; seed <= seeds; ++seed) {
+    StreamProgram program(seed);
+    const std::string wrong = program.Run();
+    ASSERT_TRUE(wrong.empty()) << wrong << "  (replay: SOFTDAT_SIM_SEED=" << seed << ")";
+  }
+}
+
+// What A sends in a fixed program with every kind of frame, up to 256 bytes each.
+struct Fixture {
+  explicit Fixture(bool crc)
+      : pair([crc] {
+          PairOptions o;
+          o.crc = crc;
+          o.whole_steps = true;
+          o.rtr = Rtr::kWrite;
+          o.mulpdu = 256;
+          return o;
+        }()) {
+    near = pair.a().AddBuffer(4096);
+    far = pair.b().AddBuffer(4096);
+    for (int i = 0; i < 4096; ++i) pair.a().data(near)[i] = Pattern(0, static_cast<uint64_t>(i));
+    for (uint64_t i = 0; i < 4; ++i) pair.b().Receive(i, {pair.b().Local(far, 1024 * i, 1024)});
+    pair.pipes[0].keep_log = true;
+  }
+  void PostAll() {
+    Side &a = pair.a(), &b = pair.b();
+    a.Send(1, {a.Local(near, 0, 11)});
+    a.Write(2, {a.Local(near, 100, 300)}, b.Remote(far, 3072, 300));
+    a.Read(3, {a.Local(near, 2000, 60)}, b.Remote(far, 0, 60));
+    transport::SendRequest r;
+    r.op = transport::Op::kRdmaWriteImmediate;
+    const Segment part = a.Local(near, 500, 20);
+    r.local = {&part, 1};
+    r.remote = b.Remote(far, 3500, 20);
+    r.key = 99;
+    a.stream->PostSend(r);
+    r.op = transport::Op::kFetchAdd;
+    const Segment result = a.Local(near, 3000, 8);
+    r.local = {&result, 1};
+    r.remote = b.Remote(far, 3600, 8);
+    a.stream->PostSend(r);
+    a.Send(4, {a.Local(near, 0, 600)});
+  }
+  // Whether B holds what the whole stream brings.
+  bool Complete() {
+    Side& b = pair.b();
+    const auto got = b.Receives();
+    return got.size() == 3 && got[0].length == 11 && got[1].key == 99 && got[2].length == 600 &&
+           std::memcmp(b.data(far) + 3072, pair.a().data(near) + 100, 300) == 0 &&
+           std::memcmp(b.data(far) + 3500, pair.a().data(near) + 500, 20) == 0 &&
+           std::memcmp(b.data(far) + 2048, pair.a().data(near), 600) == 0 && b.GuardsIntact();
+  }
+  StreamPair pair;
+  size_t near = 0, far = 0;
+};
+
+// A's bytes of the fixed program. Keys and addresses differ from run to run, so each run makes its
+// own.
+std::vector<uint8_t> Log(Fixture& f) {
+  f.PostAll();
+  while (f.pair.Transmit(0)) {
+  }
+  std::vector<uint8_t> log;
+  log.swap(f.pair.pipes[0].bytes);
+  f.pair.pipes[0].Clear();
+  return log;
+}
+
+void Deliver(Fixture& f, const std::vector<uint8_t>& log, size_t from, size_t to) {
+  f.pair.Inject(
+      1, {log.begin() + static_cast<ptrdiff_t>(from), log.begin() + static_cast<ptrdiff_t>(to)});
+  while (f.pair.Receive(1)) {
+  }
+}
+
+TEST(StreamPair, EverySplitOfAFixedStream) {
+  for (const bool crc : {false, true}) {
+    size_t length = 0;
+    {
+      Fixture f(crc);
+      length = Log(f).size();
+    }
+    ASSERT_GT(length, 1200u);
+    for (size_t split = 0; split <= length; ++split) {
+      Fixture f(crc);
+      const auto log = Log(f);
+      ASSERT_EQ(log.size(), length);
+      Deliver(f, log, 0, split);
+      Deliver(f, log, split, length);
+      ASSERT_TRUE(f.Complete()) << "crc " << crc << " split at " << split;
+    }
+    Fixture f(crc);
+    const auto log = Log(f);
+    for (size_t at = 0; at < length; ++at) Deliver(f, log, at, at + 1);
+    EXPECT_TRUE(f.Complete()) << "byte by byte";
+  }
+}
+
+TEST(StreamPair, AnEndAtEachByte) {
+  for (const bool crc : {false, true}) {
+    size_t length = 0;
+    {
+      Fixture f(crc);
+      length = Log(f).size();
+    }
+    for (const bool reset : {false, true}) {
+      for (size_t cut = 0; cut <= length; ++cut) {
+        Fixture f(crc);
+        const auto log = Log(f);
+        Deliver(f, log, 0, cut);
+        Side& b = f.pair.b();
+        ASSERT_FALSE(b.stream->ended());
+        if (reset) {
+          b.stream->OnPeerReset("reset");
+        } else {
+          b.stream->OnPeerFin();
+        }
+        ASSERT_TRUE(b.stream->ended());
+        const auto got = b.Receives();
+        ASSERT_EQ(got.size(), 4u) << "each receive completes once";
+        bool failed = false;
+        for (size_t i = 0; i < 4; ++i) {
+          ASSERT_EQ(got[i].cookie, i);
+          failed |= got[i].status != WorkStatus::kSuccess;
+          ASSERT_EQ(failed, got[i].status == WorkStatus::kFlushed);
+        }
+        ASSERT_TRUE(b.GuardsIntact());
+        ASSERT_TRUE(b.memory->DeregisterRegion(b.buffers[f.far].key));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace softdat::softnet::testing
