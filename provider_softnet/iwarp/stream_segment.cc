@@ -219,6 +219,7 @@ void Stream::CompleteReceive(transport::Op op, uint64_t length, uint32_t key, bo
   transport::Completion c;
   c.context = config_.context;
   c.cookie = rx_receive_->cookie;
+  c.quiet = (rx_receive_->flags & transport::kQuiet) != 0;
   c.length = length;
   c.key = key;
   c.op = op;
