@@ -10,7 +10,8 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <mutex>
+
+#include "dat/base/fork_safe_once.h"
 
 namespace softdat {
 
@@ -23,6 +24,7 @@ constexpr size_t kMaxLine = 4000;  // below PIPE_BUF, so that lines of several t
 std::atomic<int> g_fd{-1};         // stderr (2), a log file, or -1
 std::atomic<int> g_second_fd{-1};  // the file when stderr is asked for as well
 std::atomic<bool> g_syslog{false};
+constinit ForkSafeOnce g_once;
 
 std::string_view LevelName(uint32_t bits) {
   if (bits & kLogLevelError) return "error";
@@ -108,8 +110,7 @@ void ConfigureLog(const LogConfig& config) {
 }
 
 void StartLog() {
-  static std::once_flag once;
-  std::call_once(once, [] {
+  g_once.Call([] {
     const ParsedSettings& parsed = GetParsedSettings();
     bool dbg_explicit = false;
     for (const auto& row : parsed.rows) {
@@ -128,11 +129,11 @@ void WriteLog(uint32_t bits, std::string_view message) {
   if (!LogEnabled(bits)) return;
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
-  tm local{};
-  localtime_r(&now.tv_sec, &local);
+  // UTC by hand: localtime_r takes a lock that a forked child may find taken.
+  const long second = now.tv_sec % 86400;
   std::string line =
-      fmt::format("{:02}:{:02}:{:02}.{:06} softdat[{}:{}] {}: ", local.tm_hour, local.tm_min,
-                  local.tm_sec, now.tv_nsec / 1000, getpid(), syscall(SYS_gettid), LevelName(bits));
+      fmt::format("{:02}:{:02}:{:02}.{:06}Z softdat[{}:{}] {}: ", second / 3600, second / 60 % 60,
+                  second % 60, now.tv_nsec / 1000, getpid(), syscall(SYS_gettid), LevelName(bits));
   const size_t text_at = line.size();
   for (char c : message) {
     if (line.size() + 2 >= kMaxLine) break;

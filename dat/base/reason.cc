@@ -28,33 +28,28 @@ struct Chain {
 
 // Set while the key exists: after the library's destructors have run, a straggling thread gets no
 // chain and loses its reasons.
-std::atomic<bool> g_key_exists{false};
+constinit std::atomic<bool> g_key_exists{false};
 
-pthread_key_t MakeKey() {
-  pthread_key_t key{};
-  g_key_exists = pthread_key_create(&key, free) == 0;
-  return key;
-}
+pthread_key_t g_key;
 
-pthread_key_t Key() {
-  static const pthread_key_t key = MakeKey();
-  return key;
+// When the library is loaded, not at first use: a fork must not find it half done.
+__attribute__((constructor(101))) void MakeKey() {
+  g_key_exists = pthread_key_create(&g_key, free) == 0;
 }
 
 __attribute__((destructor)) void DeleteKey() {
   if (!g_key_exists.exchange(false)) return;
-  free(pthread_getspecific(Key()));
-  pthread_key_delete(Key());
+  free(pthread_getspecific(g_key));
+  pthread_key_delete(g_key);
 }
 
 // The calling thread's chain; nullptr when there is none and `make` is false, or without memory.
 Chain* GetChain(bool make) {
-  const pthread_key_t key = Key();
   if (!g_key_exists) return nullptr;
-  auto* chain = static_cast<Chain*>(pthread_getspecific(key));
+  auto* chain = static_cast<Chain*>(pthread_getspecific(g_key));
   if (chain != nullptr || !make) return chain;
   chain = static_cast<Chain*>(calloc(1, sizeof(Chain)));
-  if (chain != nullptr && pthread_setspecific(key, chain) != 0) {
+  if (chain != nullptr && pthread_setspecific(g_key, chain) != 0) {
     free(chain);
     chain = nullptr;
   }

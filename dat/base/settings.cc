@@ -8,12 +8,18 @@
 
 #include <optional>
 
+#include "dat/base/fork_safe_once.h"
 #include "dat/base/setting_values.h"
 
 namespace softdat {
 namespace {
 
 constexpr std::string_view kOurPrefix = "SOFTDAT_";
+
+// Static storage: numbers stay readable for threads of ours that are still running at exit, and a
+// library that is unloaded leaves nothing behind.
+constinit ForkSafeOnce g_once;
+constinit std::optional<ParsedSettings> g_parsed;
 
 // The value of a name, or nothing when it is not set. The first occurrence counts, as in getenv.
 std::optional<std::string_view> Lookup(const char* const* environment, std::string_view name) {
@@ -131,11 +137,10 @@ ParsedSettings ParseSettings(const char* const* environment) {
 }
 
 const ParsedSettings& GetParsedSettings() {
-  // Static storage: numbers stay readable for threads of ours that are still running at exit, and a
-  // library that is unloaded leaves nothing behind.
   // A set-uid program does not take folders of code and files to write from its caller.
-  static const ParsedSettings parsed = ParseSettings(getauxval(AT_SECURE) != 0 ? nullptr : environ);
-  return parsed;
+  g_once.Call(
+      [] { g_parsed.emplace(ParseSettings(getauxval(AT_SECURE) != 0 ? nullptr : environ)); });
+  return *g_parsed;
 }
 
 const Settings& GetSettings() { return GetParsedSettings().values; }

@@ -8,6 +8,7 @@
 #include <new>
 #include <utility>
 
+#include "dat/base/fork_safe_once.h"
 #include "dat/base/log.h"
 #include "dat/base/settings.h"
 #include "dat/registry/discovery.h"
@@ -18,7 +19,7 @@
 namespace softdat::registry {
 namespace {
 
-std::atomic<Registry*> g_registry{nullptr};
+constinit std::atomic<Registry*> g_registry{nullptr};
 
 RegistryConfig ConfigFromSettings() {
   const ParsedSettings& parsed = GetParsedSettings();
@@ -48,13 +49,17 @@ void AfterForkInChild() {
   if (Registry* registry = g_registry.load()) registry->ResetInChild();
 }
 
-Registry* MakeRegistry() {
+constinit ForkSafeOnce g_once;
+
+void MakeRegistry() {
   StartLog();
   alignas(Registry) static std::byte storage[sizeof(Registry)];
-  auto* registry = new (storage) Registry(ConfigFromSettings());
-  g_registry.store(registry);
+  g_registry.store(new (storage) Registry(ConfigFromSettings()));
+}
+
+// Runs when the library is loaded: a fork may come with the first call.
+__attribute__((constructor)) void OnLoad() {
   pthread_atfork(BeforeFork, AfterForkInParent, AfterForkInChild);
-  return registry;
 }
 
 // Runs when the library is unloaded or the process exits. The registry object itself stays: another
@@ -66,8 +71,8 @@ __attribute__((destructor)) void OnUnload() {
 }  // namespace
 
 Registry& TheRegistry() {
-  static Registry* const registry = MakeRegistry();
-  return *registry;
+  g_once.Call(MakeRegistry);
+  return *g_registry.load(std::memory_order_acquire);
 }
 
 }  // namespace softdat::registry
