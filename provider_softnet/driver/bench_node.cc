@@ -48,9 +48,10 @@ BenchNode::~BenchNode() {
   qp_.reset();
 }
 
-uint64_t BenchNode::Listen() {
+uint64_t BenchNode::Listen(uint64_t conn_qual) {
   transport::ListenParameters p;
-  p.any = true;
+  p.any = conn_qual == 0;
+  p.conn_qual = conn_qual;
   p.sink = this;
   listener_ = adapter_->Listen(p).Take();
   return listener_ == nullptr ? 0 : listener_->conn_qual();
@@ -69,12 +70,17 @@ void BenchNode::OnEstablished(std::span<const uint8_t>) {
   waiter_.Signal();
 }
 
-void BenchNode::OnFailed(transport::RejectReason, std::span<const uint8_t>, const std::string&) {
+void BenchNode::OnFailed(transport::RejectReason reason, std::span<const uint8_t>,
+                         const std::string& why) {
+  reject_reason_ = reason;
+  why_ = why;
   over_ = true;
   waiter_.Signal();
 }
 
-void BenchNode::OnEnded(transport::EndReason, const std::string&) {
+void BenchNode::OnEnded(transport::EndReason reason, const std::string& why) {
+  end_reason_ = reason;
+  why_ = why;
   over_ = true;
   waiter_.Signal();
 }

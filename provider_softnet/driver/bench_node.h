@@ -14,6 +14,7 @@
 
 #include "dat/transport/transport.h"
 #include "provider_softnet/driver/adapter.h"
+#include "provider_softnet/driver/endpoint.h"
 
 namespace softdat::softnet {
 
@@ -29,15 +30,25 @@ class BenchNode final : public transport::ConnectionSink,
   transport::Adapter& adapter() { return *adapter_; }
   SoftnetAdapter& softnet() { return *adapter_; }
   transport::QueuePair& qp() { return *qp_; }
+  const ChannelCounters& channel() { return static_cast<SoftnetQueuePair&>(*qp_).endpoint().counters(); }
+  void ClosePair() { qp_.reset(); }
   uint8_t* memory() { return memory_.data(); }
   uint32_t key() const { return region_->remote_key(); }
 
-  // Listens on a free qualifier and returns it.
-  uint64_t Listen();
+  // Listens on a free qualifier, or on the one given, and returns it; 0 when it cannot.
+  uint64_t Listen(uint64_t conn_qual = 0);
+  // Every completion that is there.
+  void ReapAll() {
+    while (Reap()) {
+    }
+  }
   // Asks for a connection; the other end accepts whatever comes.
   bool Connect(uint64_t conn_qual, const sockaddr_storage& address);
   bool established() const { return established_.load(); }
   bool over() const { return over_.load(); }
+  transport::EndReason end_reason() const { return end_reason_; }
+  transport::RejectReason reject_reason() const { return reject_reason_; }
+  const std::string& why() const { return why_; }
   // Moves data until `done`, polling or sleeping; false after ten seconds.
   bool Until(Wait wait, const std::function<bool()>& done);
 
@@ -65,6 +76,10 @@ class BenchNode final : public transport::ConnectionSink,
   transport::Waiter waiter_;
   std::atomic<bool> established_{false};
   std::atomic<bool> over_{false};
+  // Written before over_ is set, read after.
+  transport::EndReason end_reason_ = transport::EndReason::kDisconnected;
+  transport::RejectReason reject_reason_ = transport::RejectReason::kPeer;
+  std::string why_;
   std::unique_ptr<SoftnetAdapter> adapter_;
   std::unique_ptr<transport::ProtectionDomain> pd_;
   std::unique_ptr<transport::MemoryRegion> region_;

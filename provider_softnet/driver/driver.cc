@@ -180,11 +180,13 @@ Result Driver::PollOnce() {
   NoteProgress();
   bool worked = FlushDeferred();
   worked |= hot_.Poll();
-  static thread_local uint32_t polls = 0;
-  const bool due = ++polls >= hot_.interval() || !attention_.empty() ||
+  // Per driver, not per thread: a thread may poll several adapters in turn. A lost increment is no harm.
+  const uint32_t polls = polls_.load(std::memory_order_relaxed) + 1;
+  polls_.store(polls, std::memory_order_relaxed);
+  const bool due = polls >= hot_.interval() || !attention_.empty() ||
                    have_tasks_.load(std::memory_order_relaxed);
   if (due && !token_.HeldByMe()) {  // inside an upcall: no upcall within an upcall
-    polls = 0;
+    polls_.store(0, std::memory_order_relaxed);
     const CancelOff no_cancellation;
     if (token_.TryAcquire(DriverToken::Holder::kPoller)) {
       worked |= Turn();

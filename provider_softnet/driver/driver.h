@@ -160,6 +160,8 @@ class Driver final : private transport::Interruptible {
   std::atomic<Blocked> blocked_{Blocked::kNo};
   // Callers made progress since the helper looked last.
   std::atomic<bool> activity_{false};
+  // Polls since the last look at all sockets.
+  std::atomic<uint32_t> polls_{0};
   // See epoch().
   std::atomic<bool> posted_{false};
   std::atomic<uint32_t> epoch_{1};

@@ -40,6 +40,7 @@ class SoftnetMemoryWindow final : public transport::MemoryWindow {
       : adapter_(std::move(adapter)), key_(key) {}
   ~SoftnetMemoryWindow() override { adapter_->memory.DestroyWindow(key_); }
   uint32_t NextKey() override { return adapter_->memory.NextWindowKey(key_); }
+  bool IsBound(uint32_t key) const override { return adapter_->memory.IsLive(key); }
 
  private:
   const std::shared_ptr<AdapterCore> adapter_;
