@@ -95,13 +95,14 @@ Code QueuePair::PostReceive(const transport::ReceiveRequest& request) {
   Pieces unused;
   const Code code = fabric_.keys().ResolveLocal(request.local, attributes_.pd, true, &unused);
   if (code != Code::kOk) return code;
-  if (state_ == State::kEnded) {
-    FlushReceive(request.cookie);
-    return Code::kOk;
-  }
-  if (receives_.full()) return Code::kQueueFull;
+  if (state_ != State::kEnded && receives_.full()) return Code::kQueueFull;
   ReceiveWork work;
   work.cookie = request.cookie;
+  work.flags = request.flags;
+  if (state_ == State::kEnded) {
+    FlushReceive(work);
+    return Code::kOk;
+  }
   work.count = static_cast<uint32_t>(request.local.size());
   std::copy(request.local.begin(), request.local.end(), work.segments.begin());
   receives_.Push(std::move(work));
@@ -182,7 +183,8 @@ void QueuePair::CompleteSend(const transport::SendRequest& request, transport::W
   const bool succeeded = status == transport::WorkStatus::kSuccess;
   if (succeeded && (request.flags & transport::kSuppress) != 0) return;
   transport::Completion completion;
-  completion.context = attributes_.context;
+  completion.context =
+      request.op == transport::Op::kBind ? request.window_context : attributes_.context;
   completion.cookie = request.cookie;
   completion.length = length;
   completion.op = request.op;
@@ -191,11 +193,12 @@ void QueuePair::CompleteSend(const transport::SendRequest& request, transport::W
   fabric_.Complete(send_cq_, completion);
 }
 
-void QueuePair::CompleteReceive(uint64_t cookie, transport::WorkStatus status, const Pieces* data,
-                                const transport::SendRequest* sent) {
+void QueuePair::CompleteReceive(const ReceiveWork& work, transport::WorkStatus status,
+                                const Pieces* data, const transport::SendRequest* sent) {
   transport::Completion completion;
   completion.context = attributes_.context;
-  completion.cookie = cookie;
+  completion.cookie = work.cookie;
+  completion.quiet = (work.flags & transport::kQuiet) != 0;
   completion.op = transport::Op::kReceive;
   completion.status = status;
   if (data != nullptr) completion.length = data->total;
@@ -211,8 +214,8 @@ void QueuePair::CompleteReceive(uint64_t cookie, transport::WorkStatus status, c
   fabric_.Complete(recv_cq_, completion);
 }
 
-void QueuePair::FlushReceive(uint64_t cookie) {
-  CompleteReceive(cookie, transport::WorkStatus::kFlushed, nullptr, nullptr);
+void QueuePair::FlushReceive(const ReceiveWork& work) {
+  CompleteReceive(work, transport::WorkStatus::kFlushed, nullptr, nullptr);
 }
 
 void QueuePair::Flush() {
@@ -220,7 +223,7 @@ void QueuePair::Flush() {
     const SendWork work = sends_.Pop();
     CompleteSend(work.request, transport::WorkStatus::kFlushed, 0);
   }
-  while (!receives_.empty()) FlushReceive(receives_.Pop().cookie);
+  while (!receives_.empty()) FlushReceive(receives_.Pop());
 }
 
 uint32_t QueuePair::OutstandingSends() const {

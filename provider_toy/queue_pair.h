@@ -39,6 +39,7 @@ struct Connection {
 
 struct ReceiveWork {
   uint64_t cookie = 0;
+  uint8_t flags = 0;  // transport::kQuiet
   std::array<DAT_LMR_TRIPLET, kMaxIov> segments{};
   uint32_t count = 0;
   std::span<const DAT_LMR_TRIPLET> local() const { return {segments.data(), count}; }
@@ -140,9 +141,9 @@ class QueuePair : public transport::QueuePair {
 
   void CompleteSend(const transport::SendRequest& request, transport::WorkStatus status,
                     uint64_t length);
-  void CompleteReceive(uint64_t cookie, transport::WorkStatus status, const Pieces* data,
+  void CompleteReceive(const ReceiveWork& work, transport::WorkStatus status, const Pieces* data,
                        const transport::SendRequest* sent);
-  void FlushReceive(uint64_t cookie);
+  void FlushReceive(const ReceiveWork& work);
 
   // Flushes, ends this side, and reports it.
   void EndSide(transport::EndReason reason, const std::string& why);

@@ -31,6 +31,7 @@ Code SharedReceiveQueue::PostReceive(const transport::ReceiveRequest& request) {
   if (ring_.full()) return Code::kQueueFull;
   ReceiveWork work;
   work.cookie = request.cookie;
+  work.flags = request.flags;
   work.count = static_cast<uint32_t>(request.local.size());
   std::copy(request.local.begin(), request.local.end(), work.segments.begin());
   ring_.Push(std::move(work));

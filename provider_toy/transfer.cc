@@ -55,17 +55,17 @@ QueuePair::Outcome QueuePair::ExecuteSend(const SendRequest& request, QueuePair&
       peer.srq_ != nullptr ? peer.srq_->pd() : peer.attributes_.pd;
   Pieces to;
   if (fabric_.keys().ResolveLocal(receive.local(), pd, true, &to) != Code::kOk) {
-    peer.CompleteReceive(receive.cookie, WorkStatus::kLocalProtection, nullptr, nullptr);
+    peer.CompleteReceive(receive, WorkStatus::kLocalProtection, nullptr, nullptr);
     return {.status = WorkStatus::kRemoteResponder, .why = "the receive buffer is not registered"};
   }
   if (to.total < from.total) {
-    peer.CompleteReceive(receive.cookie, WorkStatus::kLocalLength, nullptr, nullptr);
+    peer.CompleteReceive(receive, WorkStatus::kLocalLength, nullptr, nullptr);
     return {.status = WorkStatus::kRemoteResponder,
             .why = "the message is longer than the receive"};
   }
   Copy(from, to, from.total);
   if (window != nullptr) KeyTable::Unbind(*window);
-  peer.CompleteReceive(receive.cookie, WorkStatus::kSuccess, &from, &request);
+  peer.CompleteReceive(receive, WorkStatus::kSuccess, &from, &request);
   return {.length = from.total, .why = ""};
 }
 
@@ -84,7 +84,7 @@ QueuePair::Outcome QueuePair::ExecuteWrite(const SendRequest& request, QueuePair
   }
   Copy(from, to, from.total);
   if (immediate) {
-    peer.CompleteReceive(peer.TakeReceive().cookie, WorkStatus::kSuccess, &from, &request);
+    peer.CompleteReceive(peer.TakeReceive(), WorkStatus::kSuccess, &from, &request);
   }
   return {.length = from.total, .why = ""};
 }

@@ -128,6 +128,7 @@ void Stream::FlushReceivesOf(Blame blame) {
     transport::Completion c;
     c.context = config_.context;
     c.cookie = rx_receive_->cookie;
+    c.quiet = (rx_receive_->flags & transport::kQuiet) != 0;
     c.op = transport::Op::kReceive;
     c.status = blame.receive ? blame.status : WorkStatus::kFlushed;
     PushReceive(c);

@@ -69,6 +69,7 @@ Code CheckLocalSegments(const MemoryTable& memory, uint32_t pd, uint32_t qp, Acc
 Code Stream::FillBind(const transport::SendRequest& request, SendWork* work) const {
   const Segment part = request.local.empty() ? Segment{} : request.local[0];
   work->region = request.region == nullptr ? 0 : request.region->local_key();
+  work->remote_address = reinterpret_cast<uintptr_t>(request.window_context);
   work->compare = part.virtual_address;
   work->swap_or_add = part.segment_length;
   work->privileges = request.privileges;
@@ -180,6 +181,7 @@ bool FlushReceives(ReceiveQueue* queue, CompletionRing* ring, void* context) {
       c.cookie = work->cookie;
       c.op = Op::kReceive;
       c.status = transport::WorkStatus::kFlushed;
+      c.quiet = (work->flags & transport::kQuiet) != 0;
       notify |= ring->Push(c);
     }
     queue->PopFront();
@@ -190,7 +192,7 @@ bool FlushReceives(ReceiveQueue* queue, CompletionRing* ring, void* context) {
 bool FlushPostedSend(const transport::SendRequest& request, CompletionRing* ring, void* context) {
   if (ring == nullptr) return false;
   transport::Completion c;
-  c.context = context;
+  c.context = request.op == Op::kBind ? request.window_context : context;
   c.cookie = request.cookie;
   c.op = request.op;
   c.status = transport::WorkStatus::kFlushed;

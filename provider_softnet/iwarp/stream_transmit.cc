@@ -199,7 +199,8 @@ void Stream::OnTransmitted(size_t size) {
     const size_t now = std::min<size_t>(size, fpdu.size() - fpdu.sent);
     fpdu.sent += static_cast<uint32_t>(now);
     size -= now;
-    // With the last byte of data the peer may count the request as answered, before it sees pad and CRC.
+    // With the last byte of data the peer may count the request as answered, before it sees pad and
+    // CRC.
     if (fpdu.ends_response && fpdu.sent >= fpdu.head_size + fpdu.payload) {
       fpdu.ends_response = false;
       ++response_front_;
@@ -238,7 +239,8 @@ void Stream::PushSend(const SendWork& work, WorkStatus status) {
   if (config_.send_completions == nullptr) return;
   if (!failed && (work.flags & transport::kSuppress) != 0) return;
   transport::Completion c;
-  c.context = config_.context;
+  c.context = work.op == transport::Op::kBind ? reinterpret_cast<void*>(work.remote_address)
+                                              : config_.context;
   c.cookie = work.cookie;
   c.length = work.length;
   c.op = work.op;

@@ -46,6 +46,7 @@ Code SharedReceiveQueue::Post(const transport::ReceiveRequest& request) {
                                  &work->length);
   if (code != Code::kOk) return code;
   work->cookie = request.cookie;
+  work->flags = request.flags;
   free_.pop_back();
   const uint32_t available = Available();
   posted_[(posted_front_ + available) % posted_.size()] = work->index;

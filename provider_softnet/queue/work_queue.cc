@@ -66,6 +66,7 @@ Code ReceiveQueue::Post(const transport::ReceiveRequest& request) {
       CopySegments(request.local, max_segments_, work.segments, &work.segment_count, &work.length);
   if (code != Code::kOk) return code;
   work.cookie = request.cookie;
+  work.flags = request.flags;
   work.index = 0;
   ++back_;
   count_.store(static_cast<uint32_t>(back_ - front_), std::memory_order_relaxed);
@@ -85,7 +86,7 @@ bool ReceiveQueue::MoveFrom(ReceiveQueue& other) {
     }
   }
   while (ReceiveWork* work = other.Front()) {
-    Post({work->cookie, {work->segments, work->segment_count}});
+    Post({work->cookie, {work->segments, work->segment_count}, work->flags});
     other.PopFront();
   }
   return true;

@@ -25,7 +25,7 @@ using Segment = DAT_LMR_TRIPLET;
 struct SendWork {
   uint64_t cookie;
   uint64_t length;  // bytes that move: of the local segments, or of the remote triplet for reads
-  uint64_t remote_address;
+  uint64_t remote_address;  // kBind: the window's context for the completion
   uint64_t compare;      // kBind: start of the window in its region
   uint64_t swap_or_add;  // kBind: length of the window
   uint32_t remote_key;
@@ -51,6 +51,7 @@ struct ReceiveWork {
   uint64_t length;         // room in all segments
   uint32_t segment_count;  // non-empty segments
   uint32_t index;          // SharedReceiveQueue's own
+  uint8_t flags;           // transport::kQuiet
   Segment* segments;
 };
 

@@ -28,6 +28,19 @@ TEST_F(ContractPairTest, ArmTellsOnceAboutTheNextArrival) {
   EXPECT_EQ(queue.completions, 1) << "the refused Arm armed nothing";
 }
 
+TEST_F(ContractPairTest, AQuietReceiveSaysSo) {
+  for (const uint8_t flags : {uint8_t{0}, uint8_t{kQuiet}}) {
+    ReceiveRequest request;
+    request.cookie = flags;
+    request.flags = flags;
+    ASSERT_EQ(b_->qp->PostReceive(request), Code::kOk);
+    ASSERT_EQ(PostSend(*a_, {}, 1), Code::kOk);
+    const Completion got = Next(*b_->recv_queue);
+    EXPECT_EQ(got.cookie, flags);
+    EXPECT_EQ(got.quiet, flags == kQuiet);
+  }
+}
+
 TEST_F(ContractPairTest, AQuietCompletionDoesNotNotify) {
   TestQueue& queue = *a_->send_queue;
   for (int i = 0; i < 2; ++i) ASSERT_EQ(PostReceive(*b_, {}), Code::kOk);

@@ -28,11 +28,14 @@ class WindowTester : public ContractPairTest {
     request.region = memory.region.get();
     request.privileges = rights;
     request.zero_based = zero_based;
+    request.window_context = &memory;
     request.key = window.NextKey();
     EXPECT_EQ(pair.qp->PostSend(request), Code::kOk);
     const Completion done = Next(*pair.send_queue);
     EXPECT_EQ(done.op, Op::kBind);
     EXPECT_EQ(done.cookie, 500u);
+    EXPECT_EQ(done.context, &memory);
+    EXPECT_TRUE(window.IsBound(request.key) || length == 0);
     EXPECT_EQ(done.status, WorkStatus::kSuccess);
     return request.key;
   }
@@ -209,8 +212,11 @@ TEST_F(WindowTester, ABindAfterTheEndIsFlushed) {
   request.window = window.get();
   request.region = memory->region.get();
   request.key = window->NextKey();
+  request.window_context = window.get();
   ASSERT_EQ(b_->qp->PostSend(request), Code::kOk);
-  EXPECT_EQ(Next(*b_->send_queue).status, WorkStatus::kFlushed);
+  const Completion done = Next(*b_->send_queue);
+  EXPECT_EQ(done.status, WorkStatus::kFlushed);
+  EXPECT_EQ(done.context, window.get());
 }
 
 TEST_F(WindowTester, SendWithInvalidateUnbindsTheReceiversWindow) {
