@@ -135,8 +135,9 @@ DAT_RETURN DAT_API HandleExtendedop(DAT_HANDLE handle, DAT_EXTENDED_OP op, va_li
     return op == DAT_IB_FETCH_AND_ADD_OP ? FetchAndAdd(*ep, args) : CompareAndSwap(*ep, args);
   }
   DAT_HANDLE_TYPE type{};
-  if (PinAnyHandle(handle, &type) == nullptr) return BadHandle(DAT_INVALID_HANDLE1);
-  UnpinCell(CellOf(handle));
+  Object* object = PinAnyHandle(handle, &type);
+  if (object == nullptr) return BadHandle(DAT_INVALID_HANDLE1);
+  Object::Unpin(CellOf(handle), object);
   switch (op) {
     case DAT_IB_UD_SEND_OP:
     case DAT_IB_UD_CM_FREE_OP:

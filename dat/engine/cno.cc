@@ -7,6 +7,7 @@
 
 #include <utility>
 
+#include "dat/engine/consumer_call.h"
 #include "dat/engine/dat_error.h"
 #include "dat/engine/evd.h"
 #include "dat/engine/ia.h"
@@ -15,6 +16,17 @@ namespace softdat::engine {
 
 using transport::Clock;
 using transport::ProgressResult;
+
+namespace {
+
+// The one place from which consumer code runs. No lock is held.
+void CallAgent(const DAT_OS_WAIT_PROXY_AGENT& agent, DAT_EVD_HANDLE evd) {
+  if (agent.proxy_agent_func == nullptr) return;
+  const ConsumerCall call;
+  agent.proxy_agent_func(agent.instance_data, evd);
+}
+
+}  // namespace
 
 Cno::Cno(Ia* owner, Kind kind, const DAT_OS_WAIT_PROXY_AGENT& agent, int fd)
     : Object(owner, kHandleType), kind_(kind), fd_(fd), agent_(agent) {}
@@ -38,17 +50,17 @@ DAT_RETURN Cno::Free() {
 }
 
 void Cno::Teardown() {
-  Abort();
   std::lock_guard<std::mutex> lock(mu_);
   rearm_.clear();
 }
 
-DAT_OS_WAIT_PROXY_AGENT Cno::SetTrigger(Evd* evd) {
+void Cno::SetTrigger(Evd* evd) {
   if (!triggered_) {
     triggered_ = true;
     hint_ = evd != nullptr ? evd->handle() : DAT_HANDLE_NULL;
     if (fd_ >= 0) {
       const uint64_t one = 1;
+      const NoCancellation no_cancellation;
       // Cannot fail: the counter is 0 or 1.
       [[maybe_unused]] const ssize_t n = write(fd_, &one, sizeof(one));
     }
@@ -59,24 +71,46 @@ DAT_OS_WAIT_PROXY_AGENT Cno::SetTrigger(Evd* evd) {
     s->waiter.Signal();
     break;
   }
-  // The agent is one-shot; a trigger that finds none is kept for the next agent.
-  const DAT_OS_WAIT_PROXY_AGENT agent = agent_;
-  if (agent.proxy_agent_func != nullptr) {
-    agent_ = DAT_OS_WAIT_PROXY_AGENT_NULL;
-  } else {
-    agent_missed_ = true;
-  }
-  return agent;
+}
+
+void Cno::TriggerWaiters(Evd* evd) {
+  std::lock_guard<std::mutex> lock(mu_);
+  SetTrigger(evd);
 }
 
 void Cno::Trigger(Evd* evd) {
-  DAT_OS_WAIT_PROXY_AGENT agent;
   {
     std::lock_guard<std::mutex> lock(mu_);
-    agent = SetTrigger(evd);
+    SetTrigger(evd);
+    if (agent_.proxy_agent_func == nullptr) {
+      agent_missed_ = true;  // kept for the next agent
+      return;
+    }
+    agent_due_ = true;
+    due_hint_ = evd != nullptr ? evd->handle() : DAT_HANDLE_NULL;
   }
-  if (agent.proxy_agent_func != nullptr) {
-    agent.proxy_agent_func(agent.instance_data, evd != nullptr ? evd->handle() : DAT_HANDLE_NULL);
+  ServeAgent();
+}
+
+void Cno::ServeAgent() {
+  // A free waits until the agent has returned. (While the CNO is being freed, this may be that free.)
+  const UpcallPin pin(this);
+  for (;;) {
+    DAT_OS_WAIT_PROXY_AGENT agent;
+    DAT_EVD_HANDLE hint;
+    {
+      std::lock_guard<std::mutex> lock(mu_);
+      if (agent_running_ || !agent_due_) return;
+      // The agent is one-shot.
+      agent = std::exchange(agent_, DAT_OS_WAIT_PROXY_AGENT_NULL);
+      hint = due_hint_;
+      agent_due_ = false;
+      agent_running_ = agent.proxy_agent_func != nullptr;
+      if (!agent_running_) return;
+    }
+    CallAgent(agent, hint);
+    std::lock_guard<std::mutex> lock(mu_);
+    agent_running_ = false;
   }
 }
 
@@ -86,26 +120,26 @@ bool Cno::TakeTrigger(DAT_EVD_HANDLE* evd) {
   *evd = hint_;
   if (fd_ >= 0) {
     uint64_t count = 0;
+    const NoCancellation no_cancellation;
     [[maybe_unused]] const ssize_t n = read(fd_, &count, sizeof(count));  // non-blocking
   }
   return true;
 }
 
 void Cno::SetAgent(const DAT_OS_WAIT_PROXY_AGENT& agent) {
-  bool call = false;
-  DAT_EVD_HANDLE hint = DAT_HANDLE_NULL;
   {
     std::lock_guard<std::mutex> lock(mu_);
     agent_ = agent;
-    if (agent.proxy_agent_func != nullptr && agent_missed_ && triggered_) {
-      call = true;
-      hint = hint_;
-      agent_ = DAT_OS_WAIT_PROXY_AGENT_NULL;
+    const bool missed = std::exchange(agent_missed_, false) && triggered_;
+    if (agent.proxy_agent_func == nullptr) {
+      agent_missed_ = missed || std::exchange(agent_due_, false);
+    } else if (missed) {
+      agent_due_ = true;
+      due_hint_ = hint_;
     }
-    agent_missed_ = false;
   }
-  if (call) agent.proxy_agent_func(agent.instance_data, hint);
-  RearmEvds();
+  ServeAgent();
+  RearmEvds(Announce::kArrivals);
 }
 
 DAT_RETURN Cno::Query(DAT_CNO_PARAM* param) {
@@ -130,14 +164,14 @@ void Cno::RearmLater(Evd* evd) {
   rearm_.emplace_back(evd);
 }
 
-void Cno::RearmEvds() {
+void Cno::RearmEvds(Announce announce) {
   std::vector<Ref<Evd>> pending;
   {
     std::lock_guard<std::mutex> lock(mu_);
     if (rearm_.empty()) return;
     pending.swap(rearm_);
   }
-  for (const Ref<Evd>& evd : pending) evd->RearmForCno();
+  for (const Ref<Evd>& evd : pending) evd->RearmForCno(announce);
 }
 
 void Cno::Attach() {
@@ -145,15 +179,16 @@ void Cno::Attach() {
   ++attached_;
 }
 
-DAT_OS_WAIT_PROXY_AGENT Cno::ReleaseAll() {
+void Cno::ReleaseAll() {
   ++releases_;
   for (Sleeper* s = sleepers_; s != nullptr; s = s->next) s->waiter.Signal();
-  return std::exchange(agent_, DAT_OS_WAIT_PROXY_AGENT_NULL);
+  if (agent_.proxy_agent_func == nullptr) return;
+  agent_due_ = true;
+  due_hint_ = DAT_HANDLE_NULL;
 }
 
 void Cno::Detach(Evd* evd) {
   Ref<Evd> forgotten;  // dropped without the lock
-  DAT_OS_WAIT_PROXY_AGENT agent = DAT_OS_WAIT_PROXY_AGENT_NULL;
   {
     std::lock_guard<std::mutex> lock(mu_);
     for (auto it = rearm_.begin(); it != rearm_.end(); ++it) {
@@ -163,22 +198,20 @@ void Cno::Detach(Evd* evd) {
       break;
     }
     if (hint_ == evd->handle()) hint_ = DAT_HANDLE_NULL;
-    if (--attached_ == 0) agent = ReleaseAll();
+    if (due_hint_ == evd->handle()) due_hint_ = DAT_HANDLE_NULL;
+    if (--attached_ == 0) ReleaseAll();
   }
-  if (agent.proxy_agent_func != nullptr)
-    agent.proxy_agent_func(agent.instance_data, DAT_HANDLE_NULL);
+  ServeAgent();
 }
 
 void Cno::Abort() {
-  DAT_OS_WAIT_PROXY_AGENT agent;
   {
     std::lock_guard<std::mutex> lock(mu_);
     if (aborted_) return;
     aborted_ = true;
-    agent = ReleaseAll();
+    ReleaseAll();
   }
-  if (agent.proxy_agent_func != nullptr)
-    agent.proxy_agent_func(agent.instance_data, DAT_HANDLE_NULL);
+  ServeAgent();
 }
 
 // Links a sleeper for as long as its thread is inside Wait, cancellation included, and passes a
@@ -218,7 +251,7 @@ DAT_RETURN Cno::Wait(DAT_TIMEOUT timeout_us, DAT_EVD_HANDLE* evd) {
   bool last_look = false;
   for (;;) {
     scope.waiter().Clear();
-    RearmEvds();
+    RearmEvds(Announce::kQueuedToWaiters);
     {
       std::lock_guard<std::mutex> lock(mu_);
       if (TakeTrigger(evd)) return DAT_SUCCESS;
@@ -248,7 +281,7 @@ DAT_RETURN Cno::Wait(DAT_TIMEOUT timeout_us, DAT_EVD_HANDLE* evd) {
 }
 
 DAT_RETURN Cno::Collect(DAT_EVD_HANDLE* evd) {
-  RearmEvds();
+  RearmEvds(Announce::kQueuedToWaiters);
   std::lock_guard<std::mutex> lock(mu_);
   if (TakeTrigger(evd)) return DAT_SUCCESS;
   *evd = DAT_HANDLE_NULL;

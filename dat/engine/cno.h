@@ -13,6 +13,14 @@ namespace softdat::engine {
 
 class Evd;
 
+// What an EVD that asks for its next notification announces at once, besides completions that came while
+// it had not asked.
+enum class Announce : uint8_t {
+  kArrivals,         // nothing
+  kQueuedToWaiters,  // whatever is queued, but not to an agent, which hears of arrivals only
+  kQueued,           // whatever is queued
+};
+
 class Cno final : public Object {
  public:
   static constexpr DAT_HANDLE_TYPE kHandleType = DAT_HANDLE_TYPE_CNO;
@@ -25,6 +33,8 @@ class Cno final : public Object {
 
   // An event arrived at `evd`. Any thread, no engine lock held: the agent is called from here.
   void Trigger(Evd* evd);
+  // Something is still queued at `evd`: as Trigger, but not for the agent.
+  void TriggerWaiters(Evd* evd);
 
   // dat_cno_wait. Timeout in microseconds, DAT_TIMEOUT_INFINITE for none.
   DAT_RETURN Wait(DAT_TIMEOUT timeout_us, DAT_EVD_HANDLE* evd);
@@ -59,13 +69,17 @@ class Cno final : public Object {
 
   ~Cno() override;
   void Teardown() override;
+  void EndWaits() override { Abort(); }
   // Takes trigger and hint. mu_ is held.
   bool TakeTrigger(DAT_EVD_HANDLE* evd);
-  // Releases everybody with a NULL EVD; returns the agent to call. mu_ is held.
-  DAT_OS_WAIT_PROXY_AGENT ReleaseAll();
-  // Sets the trigger; returns the agent to call, if any. mu_ is held.
-  DAT_OS_WAIT_PROXY_AGENT SetTrigger(Evd* evd);
-  void RearmEvds();
+  // Releases everybody with a NULL EVD; ServeAgent() follows without the lock. mu_ is held.
+  void ReleaseAll();
+  // Sets the trigger and wakes a waiter. mu_ is held.
+  void SetTrigger(Evd* evd);
+  // Calls the agent while it is due. One thread at a time does, the others leave their triggers to it: an
+  // agent that puts itself back first thing is not called from within itself.
+  void ServeAgent();
+  void RearmEvds(Announce announce);
 
   const Kind kind_;
   const int fd_;
@@ -78,6 +92,9 @@ class Cno final : public Object {
   int attached_ = 0;           // EVDs that name this CNO
   uint64_t releases_ = 0;      // how often all waiters were released at once
   bool agent_missed_ = false;  // a trigger came while no agent was set
+  bool agent_due_ = false;     // the agent has to be called, with due_hint_
+  bool agent_running_ = false; // some thread is in ServeAgent
+  DAT_EVD_HANDLE due_hint_ = DAT_HANDLE_NULL;
   Sleeper* sleepers_ = nullptr;
   std::vector<Ref<Evd>> rearm_;
 };

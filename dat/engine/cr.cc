@@ -86,7 +86,7 @@ DAT_RETURN Cr::Handoff(DAT_CONN_QUAL conn_qual) {
     return BadArgument(2, "no service point of this IA listens on " + std::to_string(conn_qual));
   }
   target->Offer(request_);
-  UnpinCell(CellOf(found));
+  Object::Unpin(CellOf(found), target);
   if (request_ != nullptr) {
     Unclaim();
     return Error(

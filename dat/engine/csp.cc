@@ -26,6 +26,8 @@ DAT_RETURN Csp::Create(Ia* ia, const DAT_COMM& comm, const sockaddr_storage& add
 }
 
 void Csp::OnRequest(std::unique_ptr<transport::ConnectionRequest>& request) {
+  const UpcallPin pin(this);
+  if (!pin) return;
   Announce(request, nullptr, false);
 }
 

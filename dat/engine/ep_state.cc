@@ -69,10 +69,11 @@ void Ep::PostConnectionEvent(Evd* evd, DAT_EVENT_NUMBER number, DAT_COUNT privat
 }
 
 // In each upcall: the event may make a consumer's agent free the EP from within the push, so the
-// push comes last and the references keep memory until it returns.
+// push comes last and the pin keeps the memory until it returns.
 
 void Ep::OnEstablished(std::span<const uint8_t> private_data) {
-  const Ref<Ep> self(this);
+  const UpcallPin pin(this);
+  if (!pin) return;
   Ref<Evd> evd;
   DAT_COUNT size = 0;
   {
@@ -89,7 +90,8 @@ void Ep::OnEstablished(std::span<const uint8_t> private_data) {
 
 void Ep::OnFailed(RejectReason reason, std::span<const uint8_t> private_data,
                   const std::string& why) {
-  const Ref<Ep> self(this);
+  const UpcallPin pin(this);
+  if (!pin) return;
   Ref<Evd> evd;
   DAT_COUNT size = 0;
   DAT_EVENT_NUMBER number = EventOf(reason);
@@ -114,7 +116,8 @@ void Ep::OnFailed(RejectReason reason, std::span<const uint8_t> private_data,
 }
 
 void Ep::OnEnded(EndReason reason, const std::string& why) {
-  const Ref<Ep> self(this);
+  const UpcallPin pin(this);
+  if (!pin) return;
   Ref<Evd> evd;
   DAT_EVENT_NUMBER number = reason == EndReason::kBroken ? DAT_CONNECTION_EVENT_BROKEN
                                                          : DAT_CONNECTION_EVENT_DISCONNECTED;
@@ -137,6 +140,8 @@ void Ep::OnEnded(EndReason reason, const std::string& why) {
 }
 
 void Ep::OnReceiveWatermark() {
+  const UpcallPin pin(this);
+  if (!pin) return;
   ia().PostAsync(DAT_ASYNC_ERROR_EP_BROKEN, handle(), DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT);
 }
 

@@ -45,7 +45,7 @@ DAT_RETURN Evd::Create(Ia* ia, DAT_COUNT min_qlen, Cno* cno, DAT_EVD_FLAGS flags
   }
   if (cno != nullptr) {
     cno->Attach();
-    evd->RearmForCno();
+    evd->RearmForCno(Announce::kQueued);
   }
   *out = evd.get();
   return DAT_SUCCESS;
@@ -67,7 +67,6 @@ DAT_RETURN Evd::Free() {
 }
 
 void Evd::Teardown() {
-  Abort();
   Use<Cno> cno;
   {
     std::lock_guard<std::mutex> lock(mu_);
@@ -112,7 +111,7 @@ DAT_RETURN Evd::ModifyCno(Cno* cno) {
   }
   if (cno != nullptr) cno->Attach();
   if (fresh) fresh->Detach(this);  // `fresh` is the old one now
-  RearmForCno();
+  RearmForCno(Announce::kQueued);
   return DAT_SUCCESS;
 }
 
@@ -121,7 +120,7 @@ void Evd::SetEnabled(bool enabled) {
     std::lock_guard<std::mutex> lock(mu_);
     enabled_ = enabled;
   }
-  if (enabled) RearmForCno();
+  if (enabled) RearmForCno(Announce::kQueued);
 }
 
 void Evd::SetWaitable(bool waitable) {
@@ -172,6 +171,8 @@ void Evd::DetachStream() {
 }
 
 void Evd::Push(const DAT_EVENT& event, bool after_completions) {
+  const UpcallPin pin(this);
+  if (!pin) return;
   bool lost = false;
   {
     std::lock_guard<std::mutex> lock(mu_);
@@ -194,6 +195,8 @@ void Evd::Push(const DAT_EVENT& event, bool after_completions) {
 }
 
 bool Evd::TryPush(const DAT_EVENT& event) {
+  const UpcallPin pin(this);
+  if (!pin) return false;
   {
     std::lock_guard<std::mutex> lock(mu_);
     DAT_EVENT* slot = aborted_ ? nullptr : ring_->Push();
@@ -230,6 +233,8 @@ void Evd::OnCompletion() {
     waiter_.Signal();
     return;
   }
+  const UpcallPin pin(this);
+  if (!pin) return;
   Ref<Cno> cno;
   {
     std::lock_guard<std::mutex> lock(mu_);
@@ -241,6 +246,8 @@ void Evd::OnCompletion() {
 }
 
 void Evd::OnOverflow() {
+  const UpcallPin pin(this);
+  if (!pin) return;
   {
     std::lock_guard<std::mutex> lock(mu_);
     if (overflowed_) return;
@@ -255,17 +262,29 @@ void Evd::PostOverflow() {
   ia().PostAsync(DAT_ASYNC_ERROR_EVD_OVERFLOW, handle(), DAT_EVD_OVERFLOW_ERROR);
 }
 
-void Evd::RearmForCno() {
+void Evd::RearmForCno(Announce announce) {
+  const UpcallPin pin(this);
+  if (!pin) return;
   Ref<Cno> cno;
+  bool arrivals = false;
   {
     std::lock_guard<std::mutex> lock(mu_);
     if (!cno_ || !enabled_ || waiting_.load(std::memory_order_relaxed)) return;
-    const bool something = !ring_->empty() || (cq_ != nullptr && !ArmCompletions());
-    if (!something) return;
+    rearm_when_room_ = false;
+    // A completion queue can be armed only when it is empty.
+    while (cq_ != nullptr && !rearm_when_room_ && !ArmCompletions()) {
+      rearm_when_room_ = ring_->full();
+      if (DrainCompletions() > 0) arrivals = true;
+    }
+    if (ring_->empty()) return;
     cno = Ref<Cno>(cno_.get());
   }
   cno->RearmLater(this);
-  cno->Trigger(this);
+  if (arrivals || announce == Announce::kQueued) {
+    cno->Trigger(this);
+  } else if (announce == Announce::kQueuedToWaiters) {
+    cno->TriggerWaiters(this);
+  }
 }
 
 }  // namespace softdat::engine

@@ -61,9 +61,8 @@ class Evd final : public Object, private transport::CompletionSink {
   void DetachStream();
 
   // --- for CNOs -------------------------------------------------------------------------------
-  // Asks for the next notification on behalf of the CNO; triggers it at once when something is
-  // queued.
-  void RearmForCno();
+  // Asks for the next notification on behalf of the CNO.
+  void RearmForCno(Announce announce);
 
   // dat_ia_query's view of an async EVD that other IA instances share.
   DAT_COUNT qlen() const { return static_cast<DAT_COUNT>(qlen_.load(std::memory_order_relaxed)); }
@@ -74,6 +73,7 @@ class Evd final : public Object, private transport::CompletionSink {
   Evd(Ia* ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags);
   ~Evd() override = default;
   void Teardown() override;
+  void EndWaits() override { Abort(); }
 
   // transport::CompletionSink
   void OnCompletion() override;
@@ -82,8 +82,9 @@ class Evd final : public Object, private transport::CompletionSink {
   // The one place where notification is armed and the queue looked at again (DESIGN: arm, then poll
   // again). Returns false when the completion queue has something. mu_ is held.
   bool ArmCompletions();
-  // Moves completions into the ring as far as there is room. mu_ is held.
-  void DrainCompletions();
+  // Moves completions into the ring as far as there is room; how many of them are notifications. mu_ is
+  // held.
+  size_t DrainCompletions();
   // The common case of a wait, straight into the caller's event: the ring is empty and one
   // completion is enough. What else is there goes to the ring, for `nmore`. mu_ is held.
   bool TakeAtOnce(DAT_EVENT* event, DAT_COUNT* nmore);
@@ -105,6 +106,7 @@ class Evd final : public Object, private transport::CompletionSink {
   bool enabled_ = true;
   bool aborted_ = false;
   bool overflowed_ = false;  // reported, and nothing was dequeued since
+  bool rearm_when_room_ = false;  // completions, of which the ring is full, kept the CNO from being armed
   Use<Cno> cno_;
   int streams_ = 0;
   DAT_COMPLETION_FLAGS stream_flags_ = DAT_COMPLETION_DEFAULT_FLAG;

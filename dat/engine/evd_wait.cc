@@ -19,14 +19,24 @@ bool Evd::ArmCompletions() {
   return cq_->Arm((stream_flags_ & DAT_COMPLETION_SOLICITED_WAIT_FLAG) != 0);
 }
 
-void Evd::DrainCompletions() {
+size_t Evd::DrainCompletions() {
+  const bool solicited_only = (stream_flags_ & DAT_COMPLETION_SOLICITED_WAIT_FLAG) != 0;
+  const auto notifies = [solicited_only](const Completion& c) {
+    if (solicited_only) return c.solicited || c.status != transport::WorkStatus::kSuccess;
+    return !c.quiet;
+  };
+  size_t notifications = 0;
   std::array<Completion, 16> batch;
   while (!ring_->full()) {
     const size_t room = std::min(batch.size(), ring_->capacity() - ring_->size());
     const size_t n = cq_->Poll({batch.data(), room});
-    for (size_t i = 0; i < n; ++i) FillDtoEvent(batch[i], handle(), ring_->Push());
-    if (n < room) return;
+    for (size_t i = 0; i < n; ++i) {
+      FillDtoEvent(batch[i], handle(), ring_->Push());
+      if (notifies(batch[i])) ++notifications;
+    }
+    if (n < room) break;
   }
+  return notifications;
 }
 
 bool Evd::PopOne(DAT_EVENT* event) {
@@ -85,10 +95,9 @@ class Evd::WaitScope {
     if (!lock_.owns_lock()) lock_.lock();
     evd_->waiting_.store(false, std::memory_order_release);
     const bool has_cno = static_cast<bool>(evd_->cno_);
-    const Ref<Cno> cno(has_cno ? evd_->cno_.get() : nullptr);
     lock_.unlock();
     // The wait may have used up a notification that the CNO was promised.
-    if (cno) cno->RearmLater(evd_);
+    if (has_cno) evd_->RearmForCno(Announce::kArrivals);
   }
   WaitScope(const WaitScope&) = delete;
   WaitScope& operator=(const WaitScope&) = delete;
@@ -161,6 +170,7 @@ DAT_RETURN Evd::Wait(DAT_TIMEOUT timeout_us, DAT_COUNT threshold, DAT_EVENT* eve
 }
 
 DAT_RETURN Evd::Dequeue(DAT_EVENT* event) {
+  bool rearm = false;
   for (bool retried = false;; retried = true) {
     {
       std::lock_guard<std::mutex> lock(mu_);
@@ -168,7 +178,15 @@ DAT_RETURN Evd::Dequeue(DAT_EVENT* event) {
       if (waiting_.load(std::memory_order_relaxed)) {
         return Error(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
       }
-      if (PopOne(event)) return DAT_SUCCESS;
+      if (PopOne(event)) {
+        if (!rearm_when_room_) [[likely]]
+          return DAT_SUCCESS;
+        rearm = true;
+      }
+    }
+    if (rearm) {
+      RearmForCno(Announce::kArrivals);
+      return DAT_SUCCESS;
     }
     if (retried) break;
     // The polling thread moves the data itself.

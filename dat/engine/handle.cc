@@ -21,6 +21,21 @@ struct Arena {
     size = kArenaBytes;
   }
 
+  // With mu held.
+  Cell* PopOldest() {
+    Cell* cell = oldest;
+    oldest = cell->next_free;
+    if (oldest == nullptr) newest = nullptr;
+    --free_count;
+    return cell;
+  }
+  void PushNewest(Cell* cell) {
+    cell->next_free = nullptr;
+    (newest != nullptr ? newest->next_free : oldest) = cell;
+    newest = cell;
+    ++free_count;
+  }
+
   Cell* base = nullptr;
   size_t size = 0;
   std::mutex mu;           // protects everything below
@@ -45,11 +60,10 @@ Cell* AllocateCell() {
   std::lock_guard<std::mutex> lock(arena.mu);
   const bool fresh_left = arena.used < arena.size / sizeof(Cell);
   if (arena.free_count > kQuarantine || (!fresh_left && arena.free_count > 0)) {
-    Cell* cell = arena.oldest;
-    arena.oldest = cell->next_free;
-    if (arena.oldest == nullptr) arena.newest = nullptr;
-    --arena.free_count;
-    return cell;
+    Cell* cell = arena.PopOldest();
+    // A call that freed its object from within a consumer's agent may still be under way.
+    if ((cell->state.load(std::memory_order_acquire) & kPinMask) == 0) return cell;
+    arena.PushNewest(cell);
   }
   return fresh_left ? &arena.base[arena.used++] : nullptr;
 }
@@ -57,15 +71,11 @@ Cell* AllocateCell() {
 void ReleaseCell(Cell* cell) {
   Arena& arena = TheArena();
   std::lock_guard<std::mutex> lock(arena.mu);
-  cell->next_free = nullptr;
-  if (arena.newest != nullptr) {
-    arena.newest->next_free = cell;
-  } else {
-    arena.oldest = cell;
-  }
-  arena.newest = cell;
-  ++arena.free_count;
+  arena.PushNewest(cell);
 }
+
+void LockHandleArena() { TheArena().mu.lock(); }
+void UnlockHandleArena() { TheArena().mu.unlock(); }
 
 Cell* CellOf(const void* handle) {
   static const ArenaRange range = HandleArena();
@@ -98,6 +108,27 @@ Object* PinHandle(const void* handle, DAT_HANDLE_TYPE type) {
   return cell->object;
 }
 
-void UnpinCell(Cell* cell) { cell->state.fetch_sub(1, std::memory_order_acq_rel); }
+bool UnpinCell(Cell* cell) {
+  const uint64_t before = cell->state.fetch_sub(1, std::memory_order_acq_rel);
+  return (before & (kDoomedBit | kPinMask)) == (kDoomedBit | 1);
+}
+
+bool PinLiveCell(Cell* cell) {
+  uint64_t state = cell->state.load(std::memory_order_acquire);
+  do {
+    if ((state & kLiveBit) == 0) return false;
+  } while (!cell->state.compare_exchange_weak(state, state + 1, std::memory_order_acq_rel,
+                                              std::memory_order_acquire));
+  return true;
+}
+
+bool DoomCell(Cell* cell, uint32_t own_pins) {
+  uint64_t state = cell->state.load(std::memory_order_acquire);
+  do {
+    if ((state & kPinMask) <= own_pins) return false;
+  } while (!cell->state.compare_exchange_weak(state, state | kDoomedBit, std::memory_order_acq_rel,
+                                              std::memory_order_acquire));
+  return true;
+}
 
 }  // namespace softdat::engine

@@ -20,8 +20,8 @@ class Object;
 
 struct alignas(64) Cell {
   const DAT_PROVIDER* provider;  // must stay first: registries dispatch through it
-  // Bits 0..31 pins (calls that use the object now), 32..39 handle type, 40 live. Changed by CAS
-  // only.
+  // Bits 0..31 pins (calls and upcalls that use the object now), 32..39 handle type, 40 live, 41
+  // doomed: freed, and torn down by whoever drops the last pin. Changed by CAS only.
   std::atomic<uint64_t> state;
   Object* object;
   Cell* next_free;  // protected by the arena's mutex
@@ -31,6 +31,7 @@ static_assert(sizeof(Cell) == 64);
 inline constexpr uint64_t kPinMask = 0xffffffffu;
 inline constexpr int kTypeShift = 32;
 inline constexpr uint64_t kLiveBit = uint64_t{1} << 40;
+inline constexpr uint64_t kDoomedBit = uint64_t{1} << 41;
 
 // The arena of this library: a reserved range of which untouched pages read as zero.
 struct ArenaRange {
@@ -41,7 +42,8 @@ ArenaRange HandleArena();
 
 // A dead cell, or null when the arena is exhausted.
 Cell* AllocateCell();
-// Gives a dead, unpinned cell back; it waits in a queue behind kQuarantine others before re-use.
+// Gives a dead cell back; it waits in a queue behind kQuarantine others before re-use, and is not
+// re-used while it has pins left.
 void ReleaseCell(Cell* cell);
 
 inline constexpr size_t kQuarantine = 16384;
@@ -54,7 +56,18 @@ Cell* CellOf(const void* handle);
 Object* PinHandle(const void* handle, DAT_HANDLE_TYPE type);
 // The same for any type.
 Object* PinAnyHandle(const void* handle, DAT_HANDLE_TYPE* type);
-void UnpinCell(Cell* cell);
+// True when the caller dropped the last pin of a doomed object and has to tear it down.
+[[nodiscard]] bool UnpinCell(Cell* cell);
+// One more pin of the object in `cell`, for a caller that knows that its memory exists; false when it
+// is dead.
+bool PinLiveCell(Cell* cell);
+// Leaves the end of the object to whoever drops its last pin. False, and nothing happened, when nobody
+// has a pin but the `own_pins` of the caller.
+bool DoomCell(Cell* cell, uint32_t own_pins);
+
+// Around fork(): no other thread is inside the arena.
+void LockHandleArena();
+void UnlockHandleArena();
 
 }  // namespace softdat::engine
 

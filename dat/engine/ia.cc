@@ -2,13 +2,16 @@
 // Opening, describing and closing an interface adapter.
 #include "dat/engine/ia.h"
 
+#include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <vector>
 
 #include "dat/base/log.h"
 #include "dat/engine/backend.h"
+#include "dat/engine/consumer_call.h"
 #include "dat/engine/dat_error.h"
 #include "dat/engine/service_point.h"
 #include "dat2/softdat.h"
@@ -134,6 +137,8 @@ void Ia::PostAsync(DAT_EVENT_NUMBER number, DAT_HANDLE object, DAT_COUNT reason)
 }
 
 void Ia::OnCatastrophic(const std::string& why) {
+  const UpcallPin pin(this);
+  if (!pin) return;
   SOFTDAT_LOG(Error, "{}: {}", name(), why);
   PostAsync(DAT_ASYNC_ERROR_IA_CATASTROPHIC, handle(), DAT_IA_CATASTROPHIC_ERROR);
 }
@@ -231,31 +236,91 @@ DAT_RETURN Ia::Close(DAT_CLOSE_FLAGS flags) {
   if (flags == DAT_CLOSE_GRACEFUL_FLAG && HasConsumerObjects()) {
     return Error(DAT_INVALID_STATE, DAT_INVALID_STATE_IA_IN_USE, "objects of this IA still exist");
   }
-  if (!RetireAnyway()) return BadHandle(DAT_INVALID_HANDLE_IA);
-  {
-    std::lock_guard<std::mutex> lock(g_open_mutex);
-    std::erase(OpenIas(), this);
-  }
+  if (closing_.exchange(true, std::memory_order_acq_rel)) return BadHandle(DAT_INVALID_HANDLE_IA);
+  if (ConsumerCall::Active()) return CloseLater();
+  RetireAnyway();
   AbortWaits();
   Destroy(1);
   return DAT_SUCCESS;
 }
 
+namespace {
+
+// A joinable thread would need somebody to join it: the close itself has returned.
+bool StartDetached(void* (*run)(void*), void* argument) {
+  pthread_attr_t attributes;
+  if (pthread_attr_init(&attributes) != 0) return false;
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  // Signals are for the consumer's own threads.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_t thread;
+  const int rc = pthread_create(&thread, &attributes, run, argument);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  pthread_attr_destroy(&attributes);
+  return rc == 0;
+}
+
+}  // namespace
+
+DAT_RETURN Ia::CloseLater() {
+  AddRef();  // the thread's
+  const auto run = [](void* argument) -> void* {
+    Ia* const ia = static_cast<Ia*>(argument);
+    // The closing call may not have killed the handle yet; whoever is first does.
+    ia->RetireAnyway();
+    ia->AbortWaits();
+    ia->Destroy(0);
+    ia->DropRef();
+    return nullptr;
+  };
+  if (!StartDetached(run, this)) {
+    DropRef();
+    closing_.store(false, std::memory_order_release);
+    return Error(DAT_INSUFFICIENT_RESOURCES, DAT_NO_SUBTYPE,
+                 "no thread can be started to close the IA from inside an agent");
+  }
+  RetireAnyway();
+  AbortWaits();
+  return DAT_SUCCESS;
+}
+
 void Ia::Teardown() {
   for (const DAT_HANDLE_TYPE type : kCloseOrder) DestroyAll(type);
+  {
+    std::lock_guard<std::mutex> lock(g_open_mutex);
+    std::erase(OpenIas(), this);
+  }
   adapter_.reset();
   // Last: until here upcalls may still post asynchronous errors (which a closed EVD drops).
   async_evd_.Reset();
 }
 
+void Ia::LockAllForFork() {
+  g_open_mutex.lock();
+  for (Ia* ia : OpenIas()) ia->objects_mutex_.lock();
+  LockHandleArena();
+}
+
+void Ia::UnlockAllAfterFork() {
+  UnlockHandleArena();
+  for (Ia* ia : OpenIas()) ia->objects_mutex_.unlock();
+  g_open_mutex.unlock();
+}
+
 void Ia::AbandonAllAfterFork() {
-  // Only this thread exists in the child; the mutex may be held by one that does not.
+  // Only this thread exists in the child.
   for (Ia* ia : OpenIas()) {
     for (Object* o = ia->objects_; o != nullptr; o = o->next_in_ia_) o->KillHandle();
     ia->KillHandle();
     ia->adapter_->AbandonAfterFork();
+    ia->objects_mutex_.unlock();
   }
   OpenIas().clear();
+  UnlockHandleArena();
+  g_open_mutex.unlock();
 }
 
 }  // namespace softdat::engine

@@ -3,6 +3,7 @@
 #ifndef SOFTDAT_DAT_ENGINE_IA_H_
 #define SOFTDAT_DAT_ENGINE_IA_H_
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -24,7 +25,8 @@ class Ia final : public Object, private transport::AdapterSink {
   static DAT_RETURN Open(const Registration& registration, DAT_COUNT async_qlen,
                          DAT_EVD_HANDLE* async_evd, Ia** out);
 
-  // dat_ia_close. The caller pins the IA once.
+  // dat_ia_close. The caller pins the IA once. Inside a consumer's agent the IA and its handles are dead
+  // when it returns, while a thread of its own waits for the calls under way and takes the IA apart.
   DAT_RETURN Close(DAT_CLOSE_FLAGS flags);
 
   // dat_ia_query. Each fills everything, whatever was asked for (semantics 12).
@@ -58,7 +60,11 @@ class Ia final : public Object, private transport::AdapterSink {
   void Link(Object* object);
   void Unlink(Object* object);
 
-  // In a forked child: every handle of every IA dies; nothing is sent and nothing joined.
+  // Before fork(): no list of objects is in the middle of a change.
+  static void LockAllForFork();
+  // After it, in the parent.
+  static void UnlockAllAfterFork();
+  // After it, in the child: every handle of every IA dies; nothing is sent and nothing joined.
   static void AbandonAllAfterFork();
 
  private:
@@ -69,6 +75,8 @@ class Ia final : public Object, private transport::AdapterSink {
 
   DAT_RETURN AttachAsyncEvd(DAT_COUNT qlen, DAT_EVD_HANDLE* async_evd);
   bool HasConsumerObjects();
+  // The second half of Close, on a thread of its own. Nothing has happened when it fails.
+  DAT_RETURN CloseLater();
   // Wakes every waiting thread with ABORT or a NULL EVD.
   void AbortWaits();
   // Retires and destroys all objects of one type.
@@ -84,6 +92,8 @@ class Ia final : public Object, private transport::AdapterSink {
   Use<Evd> async_evd_;
   bool owns_async_evd_ = false;
   bool async_evd_elsewhere_ = false;
+
+  std::atomic<bool> closing_{false};  // the one Close that succeeds has set it
 
   std::mutex objects_mutex_;  // protects the list links of all objects of this IA; a leaf lock
   Object* objects_ = nullptr;

@@ -4,6 +4,7 @@
 
 #include <sched.h>
 
+#include "dat/engine/consumer_call.h"
 #include "dat/engine/ia.h"
 
 namespace softdat::engine {
@@ -61,15 +62,48 @@ bool Object::RetireAnyway() {
 }
 
 void Object::Destroy(uint32_t own_pins) {
-  // Other calls are short: waits are woken before an abrupt close gets here and refuse a plain
-  // free.
-  while ((cell_->state.load(std::memory_order_acquire) & kPinMask) > own_pins) sched_yield();
+  EndWaits();
+  own_pins += UpcallPin::CountOnThisThread(cell_);
+  if (ConsumerCall::Active()) {
+    if (DoomCell(cell_, own_pins)) return;
+  } else {
+    // The others are in short calls, or in an agent that waits for nobody.
+    while ((cell_->state.load(std::memory_order_acquire) & kPinMask) > own_pins) sched_yield();
+  }
+  Finish();
+}
+
+void Object::Finish() {
+  const NoCancellation no_cancellation;
   Teardown();
   if (type_ != DAT_HANDLE_TYPE_IA) ia_->Unlink(this);
-  // The calling thread's own pins are still to be dropped; the cell's quarantine outlasts them by
-  // far.
+  // This thread may still have pins on the cell; it is not used again while it does.
   ReleaseCell(cell_);
   DropRef();
+}
+
+thread_local UpcallPin* UpcallPin::innermost_ = nullptr;
+
+UpcallPin::UpcallPin(Object* object)
+    : object_(object),
+      cell_(object->cell_),
+      pinned_(cell_ != nullptr && PinLiveCell(cell_)),
+      outer_(innermost_) {
+  if (pinned_) innermost_ = this;
+}
+
+UpcallPin::~UpcallPin() {
+  if (!pinned_) return;
+  innermost_ = outer_;
+  Object::Unpin(cell_, object_.get());
+}
+
+uint32_t UpcallPin::CountOnThisThread(const Cell* cell) {
+  uint32_t count = 0;
+  for (const UpcallPin* pin = innermost_; pin != nullptr; pin = pin->outer_) {
+    if (pin->cell_ == cell) ++count;
+  }
+  return count;
 }
 
 }  // namespace softdat::engine

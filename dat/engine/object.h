@@ -2,11 +2,16 @@
 // Base of every DAT object: its handle, its life, and how objects keep each other alive.
 //
 // Three counts, each with one meaning:
-//   pins   (in the cell)  DAT calls that use the object at this moment; a free waits for them to
-//   leave uses_                 objects that depend on this one, in the sense of the in-use rules
-//   (semantics 3.1);
-//                         negative once the object is being freed
-//   refs_                 who keeps the memory: the handle, and Ref<> members of other objects
+//   pins (in the cell)  DAT calls and upcalls that use the object at this moment; it is torn down when
+//                       they have left
+//   uses_               objects that depend on this one, in the sense of the in-use rules (semantics
+//                       3.1); negative once the object is being freed
+//   refs_               who keeps the memory: the handle, and Ref<> members of other objects
+//
+// Who tears a freed object down. Normally the call that frees it, after it waited for the others to
+// leave: its caller may then count on the object being gone. Inside a consumer's agent nobody may wait
+// (see ConsumerCall): there the teardown falls to whoever drops the last pin. Pins of upcalls that this
+// very thread is in do not count: an upcall is made so that its object may go from under it.
 #ifndef SOFTDAT_DAT_ENGINE_OBJECT_H_
 #define SOFTDAT_DAT_ENGINE_OBJECT_H_
 
@@ -48,10 +53,15 @@ class Object {
   bool Retire();
   // The same, whatever depends on the object (abrupt close of the IA).
   bool RetireAnyway();
-  // The second half, after a successful Retire: waits until other calls have left the object, tears
-  // it down and drops the handle's reference. `own_pins` = pins that the calling thread itself
-  // holds.
+  // The second half, after a successful Retire: sees to it that the object is torn down and the handle's
+  // reference dropped, see above. `own_pins` = pins of the calling DAT call.
   void Destroy(uint32_t own_pins);
+
+  // Ends a pin of a DAT call. `object` is not touched unless the pin keeps it.
+  static void Unpin(Cell* cell, Object* object) {
+    if (UnpinCell(cell)) [[unlikely]]
+      object->Finish();
+  }
 
   void AddRef() { refs_.fetch_add(1, std::memory_order_relaxed); }
   void DropRef() {
@@ -68,11 +78,15 @@ class Object {
   // Gives everything back that is not memory of this object: back-end objects, uses of other
   // objects. Called once, with no lock held and no call inside the object.
   virtual void Teardown() = 0;
+  // The object is retired: ends waits inside it, or nobody would ever leave.
+  virtual void EndWaits() {}
 
  private:
   friend class Ia;
+  friend class UpcallPin;
 
   bool KillHandle();
+  void Finish();
 
   Ia* const ia_;
   const DAT_HANDLE_TYPE type_;
@@ -148,7 +162,7 @@ class Pinned {
   explicit Pinned(const void* handle)
       : cell_(CellOf(handle)), object_(static_cast<T*>(PinHandle(handle, T::kHandleType))) {}
   ~Pinned() {
-    if (object_ != nullptr) UnpinCell(cell_);  // the object itself may be gone: the call freed it
+    if (object_ != nullptr) Object::Unpin(cell_, object_);  // the call may have freed the object
   }
   Pinned(const Pinned&) = delete;
   Pinned& operator=(const Pinned&) = delete;
@@ -163,13 +177,37 @@ class Pinned {
   T* const object_;
 };
 
+// The object of an upcall, or of an event pushed from one, for its length: what an agent on another thread
+// frees meanwhile is torn down when the upcall is over, what it frees on this thread at once. Empty when
+// the object is already being freed: the upcall has nobody to tell then. Keeps the memory.
+class UpcallPin {
+ public:
+  explicit UpcallPin(Object* object);
+  ~UpcallPin();
+  UpcallPin(const UpcallPin&) = delete;
+  UpcallPin& operator=(const UpcallPin&) = delete;
+
+  explicit operator bool() const { return pinned_; }
+
+  // How many pins on `cell` the upcalls of this thread hold.
+  static uint32_t CountOnThisThread(const Cell* cell);
+
+ private:
+  const Ref<Object> object_;
+  Cell* const cell_;
+  const bool pinned_;
+  UpcallPin* const outer_;
+
+  static thread_local UpcallPin* innermost_;
+};
+
 // The same for calls that take any handle.
 class AnyPinned {
  public:
   explicit AnyPinned(const void* handle)
       : cell_(CellOf(handle)), object_(PinAnyHandle(handle, &type_)) {}
   ~AnyPinned() {
-    if (object_ != nullptr) UnpinCell(cell_);
+    if (object_ != nullptr) Object::Unpin(cell_, object_);
   }
   AnyPinned(const AnyPinned&) = delete;
   AnyPinned& operator=(const AnyPinned&) = delete;

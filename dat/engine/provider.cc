@@ -60,13 +60,12 @@ Registration* FindOrMake(const DAT_PROVIDER_INFO& info, const char* parameters) 
   return r;
 }
 
-void AfterForkInChild() { Ia::AbandonAllAfterFork(); }
-
 void StartOnce() {
   static std::once_flag once;
   std::call_once(once, [] {
     StartLog();
-    pthread_atfork(nullptr, nullptr, AfterForkInChild);
+    pthread_atfork(Ia::LockAllForFork, Ia::UnlockAllAfterFork,
+                   Ia::AbandonAllAfterFork);
   });
 }
 

@@ -81,6 +81,8 @@ DAT_RETURN Srq::SetLowWatermark(DAT_COUNT low_watermark) {
 }
 
 void Srq::OnLimit() {
+  const UpcallPin pin(this);
+  if (!pin) return;
   // The event number of watermark notices is named nowhere; the one verbs providers use (semantics
   // 11).
   ia().PostAsync(DAT_ASYNC_ERROR_EP_BROKEN, handle(), DAT_SRQ_LOW_WATERMARK_EVENT);
