@@ -5,33 +5,39 @@
 #include <pthread.h>
 
 #include <mutex>
-#include <new>
 
 namespace softdat {
 namespace {
 
-// Protects all first-use initialisations of this library. Recursive, because they use each other.
-// Storage without a destructor: it is used until the process ends.
-alignas(std::recursive_mutex) unsigned char g_storage[sizeof(std::recursive_mutex)];
+// Protects all first-use initialisations of this library, and g_depth.
+constinit std::mutex g_mutex;
+// Who holds g_mutex, so that initialisations may use each other; a thread only ever finds itself
+// here if it put itself here.
+constinit std::atomic<pthread_t> g_owner{0};
+int g_depth = 0;
 
-std::recursive_mutex& Mutex() {
-  return *std::launder(reinterpret_cast<std::recursive_mutex*>(g_storage));
+void Lock() {
+  const pthread_t self = pthread_self();
+  if (g_owner.load(std::memory_order_relaxed) != self) {
+    g_mutex.lock();
+    g_owner.store(self, std::memory_order_relaxed);
+  }
+  ++g_depth;
 }
 
-void BeforeFork() { Mutex().lock(); }
-void AfterForkInParent() { Mutex().unlock(); }
-// The child's thread has another number, so it does not own what its parent locked.
-void AfterForkInChild() { new (g_storage) std::recursive_mutex; }
-
-// Before the constructors of the library, which may initialise something already.
-__attribute__((constructor(101))) void Install() {
-  new (g_storage) std::recursive_mutex;
-  pthread_atfork(BeforeFork, AfterForkInParent, AfterForkInChild);
+void Unlock() {
+  if (--g_depth > 0) return;
+  g_owner.store(0, std::memory_order_relaxed);
+  g_mutex.unlock();
 }
+
+// The forking thread is the child's only thread and keeps its identity there, so Unlock serves
+// both.
+__attribute__((constructor)) void Install() { pthread_atfork(Lock, Unlock, Unlock); }
 
 }  // namespace
 
-ForkSafeOnce::Guard::Guard() { Mutex().lock(); }
-ForkSafeOnce::Guard::~Guard() { Mutex().unlock(); }
+ForkSafeOnce::Guard::Guard() { Lock(); }
+ForkSafeOnce::Guard::~Guard() { Unlock(); }
 
 }  // namespace softdat
