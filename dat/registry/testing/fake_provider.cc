@@ -41,15 +41,15 @@ void DeleteObject(Object* object) {
 #else
 constexpr size_t kObjects = 1024;
 Object g_objects[kObjects];
-std::mutex g_mutex;  // protects which objects are in use (type != -1 and table set)
+std::mutex g_mutex;  // protects g_taken
+bool g_taken[kObjects];
 
 Object* NewObject() {
   const std::lock_guard<std::mutex> lock(g_mutex);
-  for (auto& object : g_objects) {
-    if (__atomic_load_n(&object.table, __ATOMIC_RELAXED) != nullptr || object.ia != nullptr)
-      continue;
-    object.ia = &object;  // taken
-    return &object;
+  for (size_t i = 0; i < kObjects; ++i) {
+    if (g_taken[i]) continue;
+    g_taken[i] = true;
+    return &g_objects[i];
   }
   return nullptr;
 }
@@ -57,7 +57,7 @@ Object* NewObject() {
 void DeleteObject(Object* object) {
   const std::lock_guard<std::mutex> lock(g_mutex);
   __atomic_store_n(&object->table, nullptr, __ATOMIC_RELEASE);
-  object->ia = nullptr;
+  g_taken[object - g_objects] = false;
 }
 #endif
 
