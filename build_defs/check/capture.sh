@@ -5,11 +5,14 @@
 # usage: capture.sh FILE...     last line: "N passed, M failed" (one per file)
 set -uo pipefail
 
-# Short consumer payloads look like RPC-over-RDMA or SMB Direct to tshark's heuristics.
+# Short consumer payloads look like RPC-over-RDMA or SMB Direct to tshark's heuristics. An ephemeral
+# port may be one that tshark knows for another protocol (34980: EtherCAT), so what the first bytes
+# say goes before what the port says.
 decode() {
   local file=$1
   shift
-  tshark -r "$file" --disable-protocol rpcordma --disable-protocol smb_direct "$@" 2>>"$errors"
+  tshark -r "$file" -o tcp.try_heuristic_first:TRUE --disable-protocol rpcordma \
+    --disable-protocol smb_direct "$@" 2>>"$errors"
 }
 
 # Prints the reasons why a capture is not right; nothing when it is.

@@ -44,9 +44,9 @@ Outcome DemoTransfers(Session* session) {
     const char* what;
   };
   constexpr Step kSteps[] = {
-      {JobKind::kSendPingPong, "send", "messages there and as many back"},
-      {JobKind::kWritePingPong, "RDMA write", "writes into the server and as many back"},
-      {JobKind::kReadPingPong, "RDMA read", "reads of the server's memory"},
+      {JobKind::kSendPingPong, "send", "messages of {} there, and as many back"},
+      {JobKind::kWritePingPong, "RDMA write", "writes of {} into the server, and as many back"},
+      {JobKind::kReadPingPong, "RDMA read", "reads of {} from the server"},
   };
   for (const auto& step : kSteps) {
     Job job;
@@ -58,8 +58,9 @@ Outcome DemoTransfers(Session* session) {
     job.iterations = kTransfers;
     JobResult result;
     const Outcome outcome = session->Run(job, &result);
-    Say(fmt::format("  {:<13} {} {} of {}, every byte checked: {}", step.name, kTransfers,
-                    step.what, FormatSize(kTransferSize), outcome.ok() ? "ok" : "FAILED"));
+    Say(fmt::format("  {:<13} {} {}, every byte checked: {}", step.name, kTransfers,
+                    fmt::format(fmt::runtime(step.what), FormatSize(kTransferSize)),
+                    outcome.ok() ? "ok" : "FAILED"));
     if (!outcome.ok()) return Outcome::Fail(outcome.exit_code(), outcome.message());
   }
   return {};
@@ -88,7 +89,8 @@ Outcome DemoTable(Session* session) {
       job.size = size;
       job.window = column.window;
       job.server_decides_wait = false;
-      job.wait = WaitMode::kPoll;
+      // Not polling: that needs a CPU for each end, and a busy or a small machine has none.
+      job.wait = WaitMode::kWait;
       JobResult result;
       uint64_t iterations = 1;
       SOFTDAT_TRY(Measure(session, job, &result, &iterations));
@@ -102,7 +104,8 @@ Outcome DemoTable(Session* session) {
     }
     Say(line);
   }
-  Say("  latencies: half a round trip, a read: until the data are here; both ends poll");
+  Say("  latencies: half a round trip, a read: until the data are here; both ends use "
+      "dat_evd_wait");
   return {};
 }
 

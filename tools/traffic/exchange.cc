@@ -64,9 +64,11 @@ Outcome Exchange::Prepare(bool is_server) {
 Outcome Exchange::RunClient() {
   switch (job_.kind) {
     case JobKind::kSendPingPong:
-      return SendPingPong(false);
+      SOFTDAT_TRY(SendPingPong(false));
+      return TakeSignalled(0);
     case JobKind::kWritePingPong:
-      return WritePingPong(false);
+      SOFTDAT_TRY(WritePingPong(false));
+      return TakeSignalled(0);
     case JobKind::kReadPingPong:
       return ReadPingPong();
     case JobKind::kWriteStream:
@@ -77,9 +79,9 @@ Outcome Exchange::RunClient() {
 }
 
 Outcome Exchange::RunServer() {
-  if (job_.kind == JobKind::kSendPingPong) return SendPingPong(true);
-  if (job_.kind == JobKind::kWritePingPong) return WritePingPong(true);
-  return {};
+  if (job_.kind == JobKind::kSendPingPong) SOFTDAT_TRY(SendPingPong(true));
+  if (job_.kind == JobKind::kWritePingPong) SOFTDAT_TRY(WritePingPong(true));
+  return TakeSignalled(0);
 }
 
 std::string Exchange::DataProblem(bool is_server) {
@@ -182,9 +184,14 @@ Outcome Exchange::PostTransfer() {
 Outcome Exchange::PostSuppressed(Outcome (Exchange::*post)(DAT_COMPLETION_FLAGS)) {
   if (++since_signalled_ < signal_every_) return (this->*post)(DAT_COMPLETION_SUPPRESS_FLAG);
   since_signalled_ = 0;
-  for (; signalled_ >= 2; --signalled_) SOFTDAT_TRY(link_.NextRequest(WaitMode::kPoll));
+  SOFTDAT_TRY(TakeSignalled(1));
   ++signalled_;
   return (this->*post)(DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+Outcome Exchange::TakeSignalled(uint32_t leave) {
+  for (; signalled_ > leave; --signalled_) SOFTDAT_TRY(link_.NextRequest(mode_));
+  return {};
 }
 
 Outcome Exchange::PostMessage(DAT_COMPLETION_FLAGS flags) { return link_.PostSend(source_, flags); }

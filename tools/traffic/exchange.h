@@ -64,6 +64,8 @@ class Exchange {
 
   // A request without completion event, except every so many.
   Outcome PostSuppressed(Outcome (Exchange::*post)(DAT_COMPLETION_FLAGS));
+  // Takes the events of signalled requests until `leave` are left to come.
+  Outcome TakeSignalled(uint32_t leave);
   Outcome PostMessage(DAT_COMPLETION_FLAGS flags);
   Outcome PostWrite(DAT_COMPLETION_FLAGS flags);
   Outcome PostNotice(DAT_COMPLETION_FLAGS flags);
