@@ -106,7 +106,7 @@ TEST(Discovery, OpensWithoutAnyFile) {
     EXPECT_EQ(control->finis, 1);
     EXPECT_EQ(Open("fake-eth9", &ia),
               DAT_CLASS_ERROR | DAT_PROVIDER_NOT_FOUND | DAT_NAME_NOT_REGISTERED);
-    EXPECT_THAT(LastReason(), HasSubstr("fake-lo, fake-down, shared-name"));
+    EXPECT_THAT(LastReason(), HasSubstr("shared-name, fake-down, fake-lo"));
     EXPECT_THAT(ListedNames(), Contains("fake-lo"));
   });
 }

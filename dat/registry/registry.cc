@@ -17,6 +17,8 @@
 namespace softdat::registry {
 namespace {
 
+constexpr size_t kMaxNamesShown = 16;
+
 // A discovered IA is opened as if dat.conf said "NAME u2.0 nonthreadsafe default LIB softdat.0.1 ""
 // """.
 ProviderKey DiscoveredKey(const std::string& name) { return {name, 2, 0, false}; }
@@ -277,11 +279,16 @@ bool Registry::AddDiscovered(const std::string& ia_name) {
 }
 
 DAT_RETURN Registry::NotFound(const ProviderKey& request, KeyMismatch mismatch) {
+  // The last ones first: those are found in the folders, a dat.conf may name very many.
+  const std::vector<ProviderKey> keys = List();
+  const size_t shown = std::min(keys.size(), kMaxNamesShown);
   std::string known;
-  for (const auto& key : List()) {
+  for (size_t i = 0; i < shown; ++i) {
+    const ProviderKey& key = keys[keys.size() - 1 - i];
     if (!known.empty()) known += ", ";
     known += mismatch == KeyMismatch::kName ? Printable(key.name) : DescribeKey(key);
   }
+  if (shown < keys.size()) known += fmt::format(" and {} more", keys.size() - shown);
   SetReason(fmt::format("the registry has: {}", known.empty() ? "nothing" : known));
   if (!conf_problem_.ok()) AddReason(std::string(conf_problem_.reason()));
   AddReason(mismatch == KeyMismatch::kName
