@@ -14,6 +14,8 @@
 #include <algorithm>
 #include <system_error>
 
+#include "provider_softnet/driver/descriptor_limit.h"
+
 namespace softdat::softnet {
 
 using transport::Waiter;
@@ -50,7 +52,10 @@ Status Driver::Start() {
   if (!loop_.open()) {
     if (Status s = loop_.Open(); !s.ok()) return s;
   }
-  if (!wake_fd_.valid()) wake_fd_ = UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  while (!wake_fd_.valid()) {
+    wake_fd_ = UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!wake_fd_.valid() && (errno != EMFILE || !RaiseDescriptorLimit())) break;
+  }
   if (!wake_fd_.valid()) {
     return Status(Code::kNoResources, fmt::format("no descriptor for wake-ups: {}", strerror(errno)));
   }

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <atomic>
 
+#include "provider_softnet/driver/descriptor_limit.h"
+
 namespace softdat::softnet {
 namespace {
 
@@ -144,7 +146,10 @@ void LoopTimer::Close() {
 void LoopTimer::Fire() { handler_(); }
 
 Status EventLoop::Open() {
-  const int rc = uv_loop_init(&loop_);
+  int rc;
+  do {
+    rc = uv_loop_init(&loop_);
+  } while (rc == UV_EMFILE && RaiseDescriptorLimit());
   if (rc != 0) {
     return Status(Code::kNoResources, fmt::format("cannot create an event loop: {}", uv_strerror(rc)));
   }

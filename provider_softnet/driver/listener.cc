@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include "dat/base/log.h"
+#include "provider_softnet/driver/descriptor_limit.h"
 #include "provider_softnet/driver/incoming.h"
 #include "provider_softnet/driver/socket_util.h"
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "provider_softnet/driver/descriptor_limit.h"
 #include "provider_softnet/driver/fold.h"
 #include "provider_softnet/driver/socket_util.h"
 
@@ -75,7 +76,9 @@ Status PortRegistry::Join(const std::shared_ptr<ServicePoint>& point, const sock
                     fmt::format("qualifier {} has a service point in this process", point->conn_qual));
     }
     if (!members.empty()) {
-      *fd = UniqueFd(fcntl(members.begin()->second.fd, F_DUPFD_CLOEXEC, 0));
+      do {
+        *fd = UniqueFd(fcntl(members.begin()->second.fd, F_DUPFD_CLOEXEC, 0));
+      } while (!fd->valid() && errno == EMFILE && RaiseDescriptorLimit());
       if (!fd->valid()) {
         return Status(Code::kNoResources, fmt::format("no descriptor for a listener: {}", strerror(errno)));
       }

@@ -10,14 +10,10 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <mutex>
-
-#include "dat/base/log.h"
+#include "provider_softnet/driver/descriptor_limit.h"
 
 namespace softdat::softnet {
 namespace {
@@ -141,19 +137,6 @@ sockaddr_storage RemoteAddressOf(int fd) {
   socklen_t size = sizeof(a);
   if (getpeername(fd, reinterpret_cast<sockaddr*>(&a), &size) != 0) return {};
   return Unmapped(a);
-}
-
-bool RaiseDescriptorLimit() {
-  static std::mutex mutex;  // one thread at a time raises the limit
-  const std::lock_guard<std::mutex> lock(mutex);
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max) return false;
-  const rlim_t before = limit.rlim_cur;
-  limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, std::max<rlim_t>(before * 2, 1024));
-  if (setrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
-  SOFTDAT_LOG(Info, "out of descriptors: soft limit raised from {} to {} (hard limit {})", before,
-              limit.rlim_cur, limit.rlim_max);
-  return true;
 }
 
 Result<UniqueFd> OpenTcp(int family) {

@@ -49,8 +49,6 @@ sockaddr_storage Unmapped(const sockaddr_storage& address);
 Result<UniqueFd> OpenTcp(int family);
 // Makes `socket` ready for data: no Nagle delay, keep-alive probes against hosts that vanish.
 void PrepareStream(int fd);
-// After EMFILE: raises the soft limit of descriptors. True when it is worth trying again.
-bool RaiseDescriptorLimit();
 // Largest segment that the connection sends (TCP_MAXSEG), or a safe value.
 size_t SegmentSize(int fd);
 // Makes close() drop the connection with a reset.
