@@ -68,8 +68,8 @@ Outcome ListIas(std::vector<IaEntry>* entries) {
   return {};
 }
 
-IaState ProbeIa(const std::string& name) {
-  const QuietStdout quiet;
+IaState ProbeIa(const std::string& name, bool one_of_many) {
+  const QuietStdout quiet(one_of_many ? QuietStdout::Fate::kDropped : QuietStdout::Fate::kToStderr);
   IaState state;
   std::string writable_name = name;
   DAT_EVD_HANDLE async_evd = DAT_HANDLE_NULL;

@@ -34,8 +34,8 @@ struct IaState {
 };
 
 // Opens, queries and closes. What libraries print to standard output meanwhile goes to standard
-// error.
-IaState ProbeIa(const std::string& name);
+// error, or nowhere if it is one of many IAs.
+IaState ProbeIa(const std::string& name, bool one_of_many);
 
 }  // namespace softdat::tools
 

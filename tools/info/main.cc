@@ -44,7 +44,7 @@ ProbedIa ProbeByName(const std::vector<IaEntry>& entries, const std::string& nam
       break;
     }
   }
-  ia.state = ProbeIa(name);
+  ia.state = ProbeIa(name, false);
   return ia;
 }
 
@@ -66,7 +66,7 @@ ExitCode ShowTable(const InfoOptions& options, const std::vector<IaEntry>& entri
   if (!options.ia.empty()) {
     ias.push_back(ProbeByName(entries, options.ia));
   } else {
-    for (const auto& entry : entries) ias.push_back({entry, ProbeIa(entry.name)});
+    for (const auto& entry : entries) ias.push_back({entry, ProbeIa(entry.name, true)});
   }
   if (options.json) {
     Json list = Json::array();

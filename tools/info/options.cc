@@ -12,14 +12,15 @@ namespace softdat::tools {
 namespace {
 
 constexpr char kFooter[] = R"(
-Without an option: a table of all IAs. Each is opened and closed again to find its state, so an IA on
-hardware is really asked.
+Without an option: a table of all IAs, those first that can be opened. Each is opened and closed again
+to find its state, so an IA on hardware is really asked.
   NAME      of the IA, what dat_ia_open takes
-  STATE     ok, or unavailable; the reason stands below the table
+  STATE     ok, or unavailable
   ADDRESS   of the IA, where peers reach it
   PROVIDER  library that serves it
   FROM      dat.conf line, "found" for a provider beside libdat2 or in SOFTDAT_PROVIDER_PATH,
             "registered" for one that announced itself
+  REASON    what stands in the way; --why NAME prints the whole chain
 
 Exit status: 0 all is well; 1 the IA that was asked for is unavailable, --check found something, or
 with -e a variable has a value that is not understood; 2 the command line. The table of all IAs and

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "tools/common/text.h"
 
 namespace softdat::tools {
@@ -23,6 +25,11 @@ std::string Chain(const IaState& state) {
   std::string text = state.error + "\n";
   for (const auto& reason : state.reasons) text += "    because: " + reason + "\n";
   return text;
+}
+
+// What stood in the way in the end; the way there is what --why prints.
+std::string InnermostReason(const IaState& state) {
+  return state.reasons.empty() ? state.error : state.reasons.back();
 }
 
 std::string ValueText(const Json& value) {
@@ -48,17 +55,14 @@ void AddAttributes(const Json& attributes, const std::string& indent, Table* tab
 
 }  // namespace
 
-std::string RenderTable(const std::vector<ProbedIa>& ias) {
-  Table table({"NAME", "STATE", "ADDRESS", "PROVIDER", "API", "FROM"});
-  std::string reasons;
+std::string RenderTable(std::vector<ProbedIa> ias) {
+  std::stable_partition(ias.begin(), ias.end(), [](const ProbedIa& ia) { return ia.state.ok; });
+  Table table({"NAME", "STATE", "ADDRESS", "PROVIDER", "FROM", "REASON"});
   for (const auto& ia : ias) {
     table.AddRow({ia.entry.name, ia.state.ok ? "ok" : "unavailable", OrDash(ia.state.address),
-                  OrDash(FileOf(ia.entry.library)),
-                  ia.entry.api_version + (ia.entry.thread_safe ? " threadsafe" : ""),
-                  ia.entry.from});
-    if (!ia.state.ok) reasons += fmt::format("\n{}: {}", ia.entry.name, Chain(ia.state));
+                  OrDash(FileOf(ia.entry.library)), ia.entry.from, InnermostReason(ia.state)});
   }
-  return table.Render() + reasons;
+  return table.Render();
 }
 
 std::string RenderVerbose(const ProbedIa& ia) {

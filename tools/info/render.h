@@ -16,8 +16,8 @@ struct ProbedIa {
   IaState state;
 };
 
-// The table, and below it the reasons of those that are unavailable.
-std::string RenderTable(const std::vector<ProbedIa>& ias);
+// One IA a line, those that are available first.
+std::string RenderTable(std::vector<ProbedIa> ias);
 
 // All attributes of one IA, one a line.
 std::string RenderVerbose(const ProbedIa& ia);

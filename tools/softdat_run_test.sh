@@ -1,0 +1,68 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# softdat-run in the places it can be in: a source tree, an installation, with SOFTDAT_BIN.
+# usage: softdat_run_test.sh LIB SOFTDAT-RUN
+. "$1"
+run_script=$(readlink -f "$2")
+
+tree=$work/tree
+mkdir -p "$tree/tools" "$tree/bin/dat/registry" "$tree/bin/provider_a" "$tree/bin/provider_b"
+cp "$run_script" "$tree/tools/softdat-run"
+ln -s bin "$tree/bazel-bin"
+script=$tree/tools/softdat-run
+print='echo "$LD_LIBRARY_PATH|$SOFTDAT_PROVIDER_PATH|${SOFTDAT_BIN:-none}"'
+
+check "nothing is built" run 125 "$script" true
+check "says how" has "$err" "nothing is built: .*bazel build"
+: >"$tree/bin/dat/registry/libdat2.so.2"
+check "no provider is built" run 125 "$script" true
+check "says so" has "$err" "no provider is built"
+: >"$tree/bin/provider_a/libdapla.so.2"
+: >"$tree/bin/provider_b/libdaplb.so.2"
+
+wanted="^$tree/bin/dat/registry:$tree/bin/provider_a:$tree/bin/provider_b\\|$tree/bin/provider_a:$tree/bin/provider_b\\|none$"
+check "from a source tree" run 0 "$script" bash -c "$print"
+check "finds all" has "$out" "$wanted"
+cd / || exit 1
+check "from another folder" run 0 "$script" bash -c "$print"
+check "finds all" has "$out" "$wanted"
+ln -s "$script" "$work/link"
+check "through a link" run 0 "$work/link" -- bash -c "$print"
+check "finds all" has "$out" "$wanted"
+
+export LD_LIBRARY_PATH=/before SOFTDAT_PROVIDER_PATH=/mine
+check "with folders of the caller" run 0 "$script" bash -c "$print"
+check "which come last" has "$out" "provider_b:/before\\|.*provider_b:/mine\\|"
+unset LD_LIBRARY_PATH SOFTDAT_PROVIDER_PATH
+
+mkdir -p "$work/other/dat/registry" "$work/other/provider_c"
+: >"$work/other/dat/registry/libdat2.so.2"
+: >"$work/other/provider_c/libdaplc.so.2"
+SOFTDAT_BIN=$work/other check "with SOFTDAT_BIN" run 0 "$script" bash -c "$print"
+check "which is not passed on" has "$out" "^$work/other/dat/registry:$work/other/provider_c\\|$work/other/provider_c\\|none$"
+mkdir -p "$tree/bin-asan"
+check "a sanitizer that is not built" run 125 "$script" --asan true
+check "says how" has "$err" "bazel build --config=asan"
+
+mkdir -p "$work/installed/bin" "$work/installed/lib"
+cp "$run_script" "$work/installed/bin/softdat-run"
+: >"$work/installed/lib/libdat2.so.2"
+check "installed" run 0 "$work/installed/bin/softdat-run" bash -c "$print"
+check "beside it" has "$out" "^$work/installed/lib\\|$work/installed/lib\\|none$"
+
+check "the exit status is the program's" run 7 "$script" bash -c 'exit 7'
+check "a signal is the program's" run 143 "$script" bash -c 'kill -TERM $$'
+"$script" sleep 60 &
+pid=$!
+pids+=("$pid")
+kill "$pid"
+wait "$pid"
+check "a signal to it is one to the program" test $? -eq 143
+check "no such program" run 127 "$script" no-such-program-here
+check "no command" run 125 "$script"
+check "a wrong option" run 125 "$script" --bogus true
+check "--help" run 0 "$script" --help
+check "--print" run 0 "$script" --print
+check "is for eval" has "$out" "^export SOFTDAT_PROVIDER_PATH=$tree/bin/provider_a:"
+
+finish

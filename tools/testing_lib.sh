@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Sourced by the tests of the tools: counts checks, keeps outputs, ends what was started.
+
+work=${TEST_TMPDIR:-$(mktemp -d)}
+failures=0
+pids=()
+
+# Nothing of the caller's DAT set-up: what the tests find is what was built with them.
+unset DAT_OVERRIDE SOFTDAT_PROVIDER_PATH LD_LIBRARY_PATH SOFTDAT_BIN
+: >"$work/empty.conf"
+export DAT_OVERRIDE=$work/empty.conf
+
+end_all() {
+  local pid
+  for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null; done
+  wait
+}
+trap end_all EXIT
+
+# check WHAT COMMAND...: the command must succeed.
+check() {
+  local what=$1
+  shift
+  if "$@"; then
+    echo "ok   $what"
+  else
+    echo "FAIL $what"
+    failures=$((failures + 1))
+  fi
+}
+
+# run STATUS COMMAND...: output in $out, error output in $err; the exit status must be STATUS.
+run() {
+  local wanted=$1 status
+  shift
+  timeout 60 "$@" >"$work/out" 2>"$work/err"
+  status=$?
+  out=$(cat "$work/out") err=$(cat "$work/err")
+  [[ $status -eq $wanted ]] && return 0
+  echo "     exit status $status instead of $wanted: $*"
+  echo "$out$err" | sed 's/^/     | /' | head -20
+  return 1
+}
+
+# has TEXT PATTERN: the regular expression is found in the text.
+has() {
+  grep -qE -- "$2" <<<"$1" && return 0
+  echo "     not found: $2"
+  echo "$1" | sed 's/^/     | /' | head -20
+  return 1
+}
+
+finish() {
+  [[ $failures -eq 0 ]] && exit 0
+  echo "$failures checks failed"
+  exit 1
+}
