@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Backend: names of IAs, and opening one.
+#include "provider_verbs/backend.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "provider_verbs/adapter.h"
+#include "provider_verbs/device_finder.h"
+#include "provider_verbs/device_open.h"
+#include "provider_verbs/socket_address.h"
+
+namespace softdat::verbs {
+namespace {
+
+class Backend : public transport::Backend {
+ public:
+  std::vector<Device> Devices() override;
+  Result<std::unique_ptr<transport::Adapter>> Open(const std::string& name,
+                                                   transport::AdapterSink* sink) override;
+
+ private:
+  const DeviceFinder finder_;
+};
+
+std::string WhyNot(const Status& status) { return std::string(status.reason()); }
+
+// Every interface that is up, and every RDMA port by its own name. Without an RDMA device the interfaces
+// are listed all the same, with the reason: that is what the reader wants to know.
+std::vector<transport::Backend::Device> Backend::Devices() {
+  std::vector<Device> devices;
+  const bool rdma = finder_.HasRdma();
+  for (const std::string& netdev : InterfacesUp()) {
+    Device device{.name = "verbs-" + netdev, .unavailable = {}};
+    if (!rdma) {
+      device.unavailable = "no RDMA device on this host";
+    } else {
+      const auto port = PortOfNetdev(netdev);
+      if (!port.ok()) device.unavailable = WhyNot(port.status());
+    }
+    devices.push_back(std::move(device));
+  }
+  const std::vector<RdmaPort> ports = finder_.Ports();
+  for (const RdmaPort& port : ports) {
+    const bool only = std::count_if(ports.begin(), ports.end(), [&](const RdmaPort& other) {
+                        return other.device == port.device;
+                      }) == 1;
+    Device device{.name = "verbs-" + port.device, .unavailable = {}};
+    if (!only) device.name += fmt::format("-{}", port.port);
+    const bool addressed =
+        port.netdevs.empty() ||
+        std::any_of(port.netdevs.begin(), port.netdevs.end(),
+                    [](const std::string& netdev) { return !AddressesOf(netdev).empty(); });
+    if (!addressed) device.unavailable = "none of its network interfaces has an IP address";
+    const bool listed = std::any_of(devices.begin(), devices.end(),
+                                    [&](const Device& d) { return d.name == device.name; });
+    if (!listed) devices.push_back(std::move(device));
+  }
+  return devices;
+}
+
+Result<std::unique_ptr<transport::Adapter>> Backend::Open(const std::string& name,
+                                                          transport::AdapterSink* sink) {
+  auto device = OpenDevice(finder_, name, sink);
+  if (!device.ok()) return device.TakeStatus();
+  return std::unique_ptr<transport::Adapter>(new Adapter(device.Take()));
+}
+
+}  // namespace
+
+std::unique_ptr<transport::Backend> MakeBackend() { return std::make_unique<Backend>(); }
+
+}  // namespace softdat::verbs

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// CmChannel and CmId.
+#include "provider_verbs/cm_channel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "dat/base/log.h"
+#include "provider_verbs/os_error.h"
+
+namespace softdat::verbs {
+
+Result<std::unique_ptr<CmChannel>> CmChannel::Create() {
+  std::unique_ptr<CmChannel> made(new CmChannel);
+  made->channel_ = rdma_create_event_channel();
+  if (made->channel_ == nullptr) {
+    const int error = errno;
+    Status status = OsStatus(error, "rdma_create_event_channel");
+    if (error == ENODEV || error == ENOENT) {
+      return Status(Code::kNotFound, std::string(status.reason()) +
+                                         " (no /dev/infiniband/rdma_cm: load the module rdma_ucm)");
+    }
+    return status;
+  }
+  const int flags = fcntl(made->fd(), F_GETFL);
+  if (flags < 0 || fcntl(made->fd(), F_SETFL, flags | O_NONBLOCK) != 0) {
+    return OsStatus(errno, "fcntl on the rdma_cm event channel");
+  }
+  return made;
+}
+
+CmChannel::~CmChannel() {
+  if (channel_ != nullptr && !abandoned_) rdma_destroy_event_channel(channel_);
+}
+
+bool CmChannel::Dispatch() {
+  bool any = false;
+  rdma_cm_event* raw = nullptr;
+  while (rdma_get_cm_event(channel_, &raw) == 0) {
+    any = true;
+    CmEvent event;
+    event.type = raw->event;
+    event.status = raw->status;
+    event.id = raw->id;
+    event.params = raw->param.conn;
+    event.params.private_data = nullptr;
+    if (raw->param.conn.private_data != nullptr) {
+      event.data_size = std::min<size_t>(raw->param.conn.private_data_len, event.data.size());
+      std::memcpy(event.data.data(), raw->param.conn.private_data, event.data_size);
+    }
+    rdma_cm_id* const addressee =
+        raw->event == RDMA_CM_EVENT_CONNECT_REQUEST ? raw->listen_id : raw->id;
+    std::shared_ptr<CmSink> sink;
+    {
+      // Before the acknowledgement: until then the id's address cannot be used again.
+      const std::lock_guard<std::mutex> lock(mutex_);
+      const auto found = sinks_.find(addressee);
+      if (found != sinks_.end()) sink = found->second;
+    }
+    SOFTDAT_LOG(Debug, "rdma_cm: {} status {}", rdma_event_str(event.type), event.status);
+    rdma_ack_cm_event(raw);
+    if (sink != nullptr) {
+      sink->OnCmEvent(event);
+    } else if (event.type == RDMA_CM_EVENT_CONNECT_REQUEST) {
+      rdma_destroy_id(event.id);  // its listener has gone: rejects
+    }
+  }
+  return any;
+}
+
+Result<std::unique_ptr<CmId>> CmId::Create(CmChannel& channel) {
+  rdma_cm_id* id = nullptr;
+  if (rdma_create_id(channel.channel_, &id, nullptr, RDMA_PS_TCP) != 0) {
+    return OsStatus(errno, "rdma_create_id");
+  }
+  return std::make_unique<CmId>(channel, id);
+}
+
+CmId::~CmId() {
+  if (channel_.abandoned_) return;
+  SetSink(nullptr);
+  rdma_destroy_id(id_);
+}
+
+void CmId::SetSink(std::shared_ptr<CmSink> sink) {
+  // `sink` becomes the old one, which dies after the mutex is free: parameters outlive locals.
+  const std::lock_guard<std::mutex> lock(channel_.mutex_);
+  std::shared_ptr<CmSink>& place = channel_.sinks_[id_];
+  std::swap(place, sink);
+  if (place == nullptr) channel_.sinks_.erase(id_);
+}
+
+}  // namespace softdat::verbs

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// CqCore: from a verbs work completion to a transport one.
+#include <utility>
+
+#include "provider_verbs/completion_queue.h"
+#include "provider_verbs/queue_pair.h"
+#include "provider_verbs/shared_receive_queue.h"
+#include "provider_verbs/work_slots.h"
+#include "provider_verbs/work_status.h"
+
+namespace softdat::verbs {
+
+using transport::Completion;
+using transport::Op;
+using transport::WorkStatus;
+
+bool CqCore::Convert(const ibv_wc& wc, Completion* out, Due* due) {
+  switch (static_cast<SlotTag>(wc.wr_id & kTagMask)) {
+    case SlotTag::kSend:
+      return ConvertSend(wc, out, due);
+    case SlotTag::kReceive:
+      return ConvertReceive(wc, out, due);
+    case SlotTag::kShared:
+      return ConvertShared(wc, out, due);
+  }
+  return false;
+}
+
+bool CqCore::ConvertSend(const ibv_wc& wc, Completion* out, Due* due) {
+  const SendSlot& slot = *SlotOf<SendSlot>(wc.wr_id);
+  QpCore& qp = *slot.qp;
+  // Later parts of a request that was split, or of a pair that is gone.
+  const uint32_t retired = qp.completions.sends_retired.load(std::memory_order_relaxed);
+  if (static_cast<int32_t>(slot.sequence - retired) < 0) return false;
+  const bool swallow = slot.marker || (slot.suppressed && wc.status == IBV_WC_SUCCESS);
+  out->context = slot.context;
+  out->cookie = slot.cookie;
+  out->length = slot.length;
+  out->key = 0;
+  out->op = slot.op;
+  out->status = WorkStatus::kSuccess;
+  out->solicited = false;
+  out->quiet = slot.quiet;
+  if (wc.status != IBV_WC_SUCCESS) [[unlikely]] {
+    out->status = qp.ClassifySend(wc.status, slot);
+    NoteFailure(qp, wc, due);
+  }
+  // Requests complete in order: what was posted before this one and not signalled is done too. The slot
+  // may be used again from here on.
+  qp.completions.sends_retired.store(slot.sequence + 1, std::memory_order_release);
+  return !swallow && !qp.completions.dropping.load(std::memory_order_relaxed);
+}
+
+void CqCore::FillReceived(const ibv_wc& wc, Device& device, Completion* out) {
+  out->length = wc.byte_len;
+  if (wc.opcode == IBV_WC_RECV_RDMA_WITH_IMM || (wc.wc_flags & IBV_WC_WITH_IMM) != 0) {
+    out->op = Op::kReceiveImmediate;
+    out->key = wc.imm_data;  // the 32 bits as they are, like OFA (semantics 15.2)
+  } else if ((wc.wc_flags & IBV_WC_WITH_INV) != 0) {
+    out->op = Op::kReceiveInvalidate;
+    out->key = wc.invalidated_rkey;
+    device.WindowInvalidated(wc.invalidated_rkey);
+  }
+}
+
+bool CqCore::ConvertReceive(const ibv_wc& wc, Completion* out, Due* due) {
+  const ReceiveSlot& slot = *SlotOf<ReceiveSlot>(wc.wr_id);
+  QpCore& qp = *slot.qp;
+  const uint32_t retired = qp.completions.receives_retired.load(std::memory_order_relaxed);
+  if (static_cast<int32_t>(slot.sequence - retired) < 0) return false;
+  *out = Completion{.context = qp.completions.context,
+                    .cookie = slot.cookie,
+                    .op = Op::kReceive,
+                    .quiet = slot.quiet};
+  if (wc.status == IBV_WC_SUCCESS) [[likely]] {
+    FillReceived(wc, device_, out);
+  } else {
+    out->status = qp.ClassifyReceive(wc.status, {slot.sge, slot.sge_count});
+    NoteFailure(qp, wc, due);
+  }
+  qp.completions.receives_retired.store(slot.sequence + 1, std::memory_order_release);
+  if (qp.completions.dropping.load(std::memory_order_relaxed)) return false;
+  if (qp.completions.holding.load(std::memory_order_relaxed)) {
+    qp.completions.held.push_back(*out);
+    return false;
+  }
+  return true;
+}
+
+bool CqCore::ConvertShared(const ibv_wc& wc, Completion* out, Due* due) {
+  SharedSlot* const slot = SlotOf<SharedSlot>(wc.wr_id);
+  QpCore* const qp = device_.PeekPair(wc.qp_num);
+  *out = Completion{.context = qp != nullptr ? qp->completions.context : nullptr,
+                    .cookie = slot->cookie,
+                    .op = Op::kReceive,
+                    .quiet = slot->quiet};
+  if (wc.status == IBV_WC_SUCCESS) [[likely]] {
+    FillReceived(wc, device_, out);
+  } else if (qp != nullptr) {
+    out->status = qp->ClassifyReceive(wc.status, {slot->sge, slot->sge_count});
+    NoteFailure(*qp, wc, due);
+  }
+  slot->srq->Free(slot);
+  // Of a pair that was destroyed meanwhile.
+  if (qp == nullptr || qp->completions.dropping.load(std::memory_order_relaxed)) return false;
+  if (qp->completions.holding.load(std::memory_order_relaxed)) {
+    qp->completions.held.push_back(*out);
+    return false;
+  }
+  return true;
+}
+
+void CqCore::NoteFailure(QpCore& qp, const ibv_wc& wc, Due* due) {
+  if (!qp.NoteFailure(wc)) return;
+  qp.completions.next_failed = std::exchange(due->failed, &qp);
+}
+
+}  // namespace softdat::verbs

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Completion queues over ibv_cq.
+//
+// Poll converts the device's completions straight into the caller's. Whatever else must look at the
+// queue (an event, a full send queue, the end of a connection) moves what is there into a ring first,
+// which Poll empties before it asks the device again; so the order is kept and nothing is lost.
+//
+// The device's queue is always armed at least for failed completions: a program that neither polls nor
+// waits still learns that its connection broke.
+#ifndef SOFTDAT_PROVIDER_VERBS_COMPLETION_QUEUE_H_
+#define SOFTDAT_PROVIDER_VERBS_COMPLETION_QUEUE_H_
+
+#include <infiniband/verbs.h>
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "dat/transport/transport.h"
+#include "provider_verbs/completion_ring.h"
+#include "provider_verbs/device.h"
+#include "provider_verbs/spin_lock.h"
+#include "provider_verbs/upcall_gate.h"
+
+namespace softdat::verbs {
+
+class QpCore;
+
+class CqCore : public std::enable_shared_from_this<CqCore> {
+ public:
+  // `sink` null: what comes is dropped (a direction without a queue of its own).
+  static Result<std::shared_ptr<CqCore>> Create(Device& device, uint32_t capacity,
+                                                transport::CompletionSink* sink);
+  ~CqCore();
+  CqCore(const CqCore&) = delete;
+  CqCore& operator=(const CqCore&) = delete;
+
+  ibv_cq* hardware() const { return cq_; }
+  // Leaves the device's tables and waits for upcalls; called once, by the owner's destructor.
+  void Close();
+
+  size_t Poll(std::span<transport::Completion> out);
+  bool Arm(bool solicited_only);
+  Status Resize(uint32_t capacity);
+
+  // What must be done once no lock is held: upcalls, and queue pairs that failed.
+  struct Due {
+    bool completion = false;
+    bool overflow = false;
+    QpCore* failed = nullptr;  // linked by QpCore::next_failed_
+  };
+  // Moves what the device has into the ring.
+  void Drain(Due* due);
+  // Adds completions that the device does not make (flushes of what it never saw).
+  void Push(const transport::Completion& completion, Due* due);
+  void Push(std::span<const transport::Completion> completions, Due* due);
+  void Carry(const Due& due);
+  // The connection of `qp` has been reported: its receives need not wait any more.
+  void ReleaseHeld(QpCore& qp, Due* due);
+
+  // Room for the work of one more queue pair; the device's queue never overflows.
+  Status Attach(uint32_t depth);
+  void Detach(uint32_t depth);
+
+  // Queue pairs that want to look at their progress whenever something arrives.
+  void AddWatcher(QpCore* qp);
+  void RemoveWatcher(QpCore* qp);
+
+  // From the driver's leader.
+  void OnEvent();
+  void ArmBase();
+  // The device says that its queue is lost.
+  void OnDeviceError();
+
+ private:
+  enum class Level : uint8_t { kNone, kSolicited, kAny };
+
+  CqCore(Device& device, uint32_t capacity, transport::CompletionSink* sink)
+      : device_(device), sink_(sink), capacity_(capacity), ring_(capacity) {}
+
+  void DrainLocked(Due* due);
+  void PushLocked(const transport::Completion& completion, Due* due);
+  void NotifyLocked(Level level);
+  void MatchLocked(const transport::Completion& completion, Due* due);
+
+  bool Convert(const ibv_wc& wc, transport::Completion* out, Due* due);
+  bool ConvertSend(const ibv_wc& wc, transport::Completion* out, Due* due);
+  bool ConvertReceive(const ibv_wc& wc, transport::Completion* out, Due* due);
+  bool ConvertShared(const ibv_wc& wc, transport::Completion* out, Due* due);
+  static void FillReceived(const ibv_wc& wc, Device& device, transport::Completion* out);
+  void NoteFailure(QpCore& qp, const ibv_wc& wc, Due* due);
+
+  Device& device_;
+  transport::CompletionSink* const sink_;
+  UpcallGate gate_;
+  ibv_cq* cq_ = nullptr;
+
+  // Protects the members below, and the conversion of completions.
+  SpinLock lock_;
+  uint32_t capacity_;      // as the consumer asked
+  uint32_t attached_ = 0;  // work that may complete here
+  uint32_t depth_ = 0;     // of the device's queue
+  bool resizable_ = true;
+  CompletionRing ring_;
+  Level armed_ = Level::kNone;     // the consumer's
+  Level notified_ = Level::kNone;  // the device's
+  bool overflowing_ = false;       // an episode of overflow was reported and has not ended
+  bool dead_ = false;              // the device lost it
+  std::vector<QpCore*> watchers_;
+};
+
+class CompletionQueue : public transport::CompletionQueue {
+ public:
+  explicit CompletionQueue(std::shared_ptr<CqCore> core) : core_(std::move(core)) {}
+  ~CompletionQueue() override { core_->Close(); }
+  size_t Poll(std::span<transport::Completion> out) override { return core_->Poll(out); }
+  bool Arm(bool solicited_only) override { return core_->Arm(solicited_only); }
+  Status Resize(uint32_t capacity) override { return core_->Resize(capacity); }
+
+  const std::shared_ptr<CqCore>& core() const { return core_; }
+
+ private:
+  const std::shared_ptr<CqCore> core_;
+};
+
+}  // namespace softdat::verbs
+
+#endif  // SOFTDAT_PROVIDER_VERBS_COMPLETION_QUEUE_H_

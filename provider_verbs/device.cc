@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Device: tables of objects, completion events and asynchronous events.
+#include "provider_verbs/device.h"
+
+#include <utility>
+
+#include "dat/base/log.h"
+#include "provider_verbs/completion_queue.h"
+#include "provider_verbs/memory.h"
+#include "provider_verbs/os_error.h"
+#include "provider_verbs/queue_pair.h"
+#include "provider_verbs/shared_receive_queue.h"
+
+namespace softdat::verbs {
+
+Device::~Device() {
+  if (abandoned) return;
+  cm.reset();
+  if (channel != nullptr) ibv_destroy_comp_channel(channel);
+  if (context != nullptr) ibv_close_device(context);
+}
+
+void Device::AddPair(uint32_t qp_num, const std::shared_ptr<QpCore>& qp) {
+  const std::lock_guard<SpinLock> lock(pair_lock_);
+  pairs_[qp_num] = qp;
+}
+
+void Device::RemovePair(uint32_t qp_num) {
+  const std::lock_guard<SpinLock> lock(pair_lock_);
+  pairs_.erase(qp_num);
+}
+
+std::shared_ptr<QpCore> Device::FindPair(uint32_t qp_num) {
+  const std::lock_guard<SpinLock> lock(pair_lock_);
+  const auto found = pairs_.find(qp_num);
+  return found == pairs_.end() ? nullptr : found->second.lock();
+}
+
+QpCore* Device::PeekPair(uint32_t qp_num) {
+  const std::lock_guard<SpinLock> lock(pair_lock_);
+  const auto found = pairs_.find(qp_num);
+  return found == pairs_.end() ? nullptr : found->second.lock().get();
+}
+
+std::vector<std::shared_ptr<QpCore>> Device::AllPairs() {
+  std::vector<std::shared_ptr<QpCore>> all;
+  const std::lock_guard<SpinLock> lock(pair_lock_);
+  for (const auto& pair : pairs_) {
+    if (auto qp = pair.second.lock()) all.push_back(std::move(qp));
+  }
+  return all;
+}
+
+void Device::AddSharedQueue(ibv_srq* srq, const std::shared_ptr<SrqCore>& core) {
+  const std::lock_guard<std::mutex> lock(map_mutex_);
+  shared_queues_[srq] = core;
+}
+
+void Device::RemoveSharedQueue(ibv_srq* srq) {
+  const std::lock_guard<std::mutex> lock(map_mutex_);
+  shared_queues_.erase(srq);
+}
+
+void Device::AddQueue(ibv_cq* cq, const std::shared_ptr<CqCore>& core) {
+  const std::lock_guard<std::mutex> lock(map_mutex_);
+  queues_[cq] = {core, 0};
+}
+
+unsigned Device::RemoveQueue(ibv_cq* cq) {
+  QueueEntry entry;  // dies without the mutex
+  const std::lock_guard<std::mutex> lock(map_mutex_);
+  const auto found = queues_.find(cq);
+  if (found == queues_.end()) return 0;
+  entry = std::move(found->second);
+  queues_.erase(found);
+  return entry.unacknowledged;
+}
+
+void Device::NoteUnarmed(const std::shared_ptr<CqCore>& core) {
+  const std::lock_guard<SpinLock> lock(stray_lock_);
+  strays_.push_back(core);
+}
+
+void Device::ArmStrays() {
+  std::vector<std::weak_ptr<CqCore>> strays;
+  {
+    const std::lock_guard<SpinLock> lock(stray_lock_);
+    if (strays_.empty()) return;
+    strays.swap(strays_);
+  }
+  for (const auto& stray : strays) {
+    if (const auto core = stray.lock()) core->ArmBase();
+  }
+}
+
+void Device::AddWindow(uint32_t key, WindowCore* window) {
+  const std::lock_guard<SpinLock> lock(window_lock_);
+  windows_[key] = window;
+}
+
+void Device::RemoveWindow(uint32_t key) {
+  const std::lock_guard<SpinLock> lock(window_lock_);
+  windows_.erase(key);
+}
+
+void Device::WindowInvalidated(uint32_t key) {
+  WithWindow(key, [](WindowCore& window) { window.bound = false; });
+}
+
+bool Device::DispatchCompletionEvents() {
+  bool any = false;
+  for (;;) {
+    ibv_cq* cq = nullptr;
+    void* unused = nullptr;
+    std::shared_ptr<CqCore> core;
+    {
+      const std::lock_guard<std::mutex> lock(map_mutex_);
+      if (ibv_get_cq_event(channel, &cq, &unused) != 0) return any;
+      const auto found = queues_.find(cq);
+      if (found == queues_.end()) {
+        ibv_ack_cq_events(cq, 1);  // its destruction waits for this
+        continue;
+      }
+      ++found->second.unacknowledged;
+      core = found->second.core;
+    }
+    any = true;
+    core->OnEvent();
+  }
+}
+
+bool Device::DispatchAsyncEvents() {
+  bool any = false;
+  ibv_async_event event{};
+  while (ibv_get_async_event(context, &event) == 0) {
+    any = true;
+    HandleAsyncEvent(event);
+  }
+  return any;
+}
+
+// Finds the object before the event is acknowledged: until then it cannot be destroyed.
+void Device::HandleAsyncEvent(const ibv_async_event& event) {
+  ibv_async_event copy = event;
+  std::shared_ptr<QpCore> qp;
+  std::shared_ptr<CqCore> cq;
+  std::shared_ptr<SrqCore> srq;
+  switch (event.event_type) {
+    case IBV_EVENT_QP_FATAL:
+    case IBV_EVENT_QP_REQ_ERR:
+    case IBV_EVENT_QP_ACCESS_ERR:
+    case IBV_EVENT_PATH_MIG_ERR:
+    case IBV_EVENT_COMM_EST:
+    case IBV_EVENT_QP_LAST_WQE_REACHED:
+      qp = FindPair(event.element.qp->qp_num);
+      break;
+    case IBV_EVENT_CQ_ERR: {
+      const std::lock_guard<std::mutex> lock(map_mutex_);
+      const auto found = queues_.find(event.element.cq);
+      if (found != queues_.end()) cq = found->second.core;
+      break;
+    }
+    case IBV_EVENT_SRQ_LIMIT_REACHED:
+    case IBV_EVENT_SRQ_ERR: {
+      const std::lock_guard<std::mutex> lock(map_mutex_);
+      const auto found = shared_queues_.find(event.element.srq);
+      if (found != shared_queues_.end()) srq = found->second;
+      break;
+    }
+    default:
+      break;
+  }
+  ibv_ack_async_event(&copy);
+  const char* const name = ibv_event_type_str(event.event_type);
+  SOFTDAT_LOG(Info, "{}: {}", attributes.device_name, name);
+  switch (event.event_type) {
+    case IBV_EVENT_COMM_EST:
+      if (qp != nullptr) qp->OnFirstMessage();
+      break;
+    case IBV_EVENT_QP_LAST_WQE_REACHED:
+      if (qp != nullptr) qp->OnArrivals();
+      break;
+    case IBV_EVENT_SRQ_LIMIT_REACHED:
+      if (srq != nullptr) srq->OnLimit();
+      break;
+    case IBV_EVENT_CQ_ERR:
+      if (cq != nullptr) cq->OnDeviceError();
+      break;
+    case IBV_EVENT_DEVICE_FATAL:
+      for (const auto& pair : AllPairs()) pair->OnAsyncError("the RDMA device failed");
+      if (sink != nullptr) sink->OnCatastrophic(traits.rdma_device + ": " + name);
+      break;
+    default:
+      if (qp != nullptr) qp->OnAsyncError(name);
+      break;
+  }
+}
+
+}  // namespace softdat::verbs

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a device can do: partly asked, partly tried, because devices promise what they do not do.
+#include <errno.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "dat/base/log.h"
+#include "provider_verbs/device_open.h"
+#include "provider_verbs/os_error.h"
+#include "provider_verbs/private_data.h"
+#include "provider_verbs/socket_address.h"
+
+namespace softdat::verbs {
+namespace {
+
+constexpr uint32_t kSiwVendor = 0x626d74;
+constexpr uint32_t kMostIov = 64;
+// Larger inline sends would make each place of a send queue larger.
+constexpr std::array<uint32_t, 4> kInlineSizes = {256, 128, 64, 32};
+
+uint32_t Positive(int value) { return static_cast<uint32_t>(std::max(value, 0)); }
+
+// The largest inline send that a queue pair of this device takes.
+uint32_t TryInline(ibv_context* context, ibv_pd* pd) {
+  ibv_cq* const cq = ibv_create_cq(context, 8, nullptr, nullptr, 0);
+  if (cq == nullptr) return 0;
+  uint32_t found = 0;
+  for (const uint32_t size : kInlineSizes) {
+    ibv_qp_init_attr init{};
+    init.send_cq = init.recv_cq = cq;
+    init.qp_type = IBV_QPT_RC;
+    init.cap = {.max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1,
+                .max_inline_data = size};
+    ibv_qp* const qp = ibv_create_qp(pd, &init);
+    if (qp == nullptr) continue;
+    ibv_destroy_qp(qp);
+    found = size;
+    break;
+  }
+  ibv_destroy_cq(cq);
+  return found;
+}
+
+bool TryWindow(ibv_pd* pd, ibv_mw_type type) {
+  ibv_mw* const mw = ibv_alloc_mw(pd, type);
+  if (mw == nullptr) return false;
+  ibv_dealloc_mw(mw);
+  return true;
+}
+
+// Whether a region may be addressed from 0, wherever it lies in its page.
+bool TryZeroBased(ibv_pd* pd) {
+  alignas(64) static std::array<uint8_t, 64> bytes;
+  ibv_mr* const mr = ibv_reg_mr_iova(pd, bytes.data() + 3, 32, 0, IBV_ACCESS_LOCAL_WRITE);
+  if (mr == nullptr) return false;
+  ibv_dereg_mr(mr);
+  return true;
+}
+
+void FillLimits(const ibv_device_attr& d, const ibv_port_attr& port, Device* device) {
+  DeviceTraits& t = device->traits;
+  t.max_qp_wr = Positive(d.max_qp_wr);
+  t.max_sge = std::min(Positive(d.max_sge), kMostIov);
+  t.max_read_sge = t.iwarp ? std::clamp(Positive(d.max_sge_rd), 1u, t.max_sge) : t.max_sge;
+  t.max_cqe = Positive(d.max_cqe);
+  t.atomics = d.atomic_cap != IBV_ATOMIC_NONE && !t.iwarp;
+  t.signal_all = t.iwarp;
+  t.read_sink_remote_write = t.iwarp && d.vendor_id != kSiwVendor;
+
+  transport::AdapterAttributes& a = device->attributes;
+  a.device_name = t.rdma_device;
+  a.vendor = fmt::format("{:#08x}:{:#06x} firmware {}", d.vendor_id, d.vendor_part_id, d.fw_ver);
+  a.max_qps = Positive(d.max_qp);
+  a.max_qp_work = t.max_qp_wr > 4 ? t.max_qp_wr - 4 : t.max_qp_wr;  // markers and rounding
+  a.max_iov = t.max_sge;
+  a.max_read_in = std::min(Positive(d.max_qp_rd_atom), 255u);
+  a.max_read_out = std::min(Positive(d.max_qp_init_rd_atom), 255u);
+  a.max_cqs = Positive(d.max_cq);
+  a.max_cq_depth = t.max_cqe;
+  a.max_pds = Positive(d.max_pd);
+  a.max_regions = Positive(d.max_mr);
+  a.max_windows = Positive(d.max_mw);
+  a.max_srqs = Positive(d.max_srq);
+  a.max_srq_depth = Positive(d.max_srq_wr);
+  a.max_message = port.max_msg_sz;
+  a.max_private_data = static_cast<uint32_t>(MaxPrivateData(t.iwarp));
+  a.mtu = 128u << port.active_mtu;
+  a.windows = t.windows_type1 || t.windows_type2;
+  a.immediate = !t.iwarp;
+  a.atomics = t.atomics;
+  a.invalidate = t.windows_type2;
+  a.srq = d.max_srq > 0;
+}
+
+}  // namespace
+
+Status Describe(Device* device) {
+  ibv_context* const context = device->context;
+  DeviceTraits& t = device->traits;
+  ibv_device_attr attr{};
+  int error = ibv_query_device(context, &attr);
+  if (error != 0) return OsStatus(error, "ibv_query_device");
+  ibv_port_attr port{};
+  error = ibv_query_port(context, t.port, &port);
+  if (error != 0) return OsStatus(error, fmt::format("ibv_query_port {}", t.port));
+  if (port.state != IBV_PORT_ACTIVE) {
+    SOFTDAT_LOG(Warning, "{} port {} is {}", t.rdma_device, t.port, ibv_port_state_str(port.state));
+  }
+  t.iwarp = context->device->transport_type == IBV_TRANSPORT_IWARP;
+
+  // The first object that pins memory: the limit on locked memory shows here.
+  ibv_pd* const pd = ibv_alloc_pd(context);
+  if (pd == nullptr) return OsStatus(errno, "ibv_alloc_pd");
+  t.windows_type2 = TryWindow(pd, IBV_MW_TYPE_2);
+  t.windows_type1 = !t.windows_type2 && TryWindow(pd, IBV_MW_TYPE_1);
+  t.max_inline = TryInline(context, pd);
+  const bool zero_based = TryZeroBased(pd);
+  ibv_dealloc_pd(pd);
+  FillLimits(attr, port, device);
+  device->attributes.zero_based = zero_based;
+  const std::vector<sockaddr_storage> addresses = AddressesOf(t.netdev);
+  if (!addresses.empty()) device->attributes.address = addresses.front();
+  return Status::Ok();
+}
+
+}  // namespace softdat::verbs

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Driver: leadership, followers, helper, tasks, timers, signals and cancellation.
+#include "provider_verbs/driver.h"
+
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+
+namespace softdat::verbs {
+namespace {
+
+using transport::Clock;
+using transport::ProgressResult;
+using transport::Waiter;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+class DriverTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    driver_.Watch(fd_, [this] {
+      uint64_t count = 0;
+      EXPECT_EQ(read(fd_, &count, sizeof count), static_cast<ssize_t>(sizeof count));
+      EXPECT_EQ(inside_.fetch_add(1), 0) << "two leaders at once";
+      if (on_event_) on_event_();
+      inside_.fetch_sub(1);
+      events_.fetch_add(1);
+      return true;
+    });
+    ASSERT_TRUE(driver_.Start().ok());
+  }
+  void TearDown() override {
+    driver_.Stop();
+    close(fd_);
+  }
+  void Raise() {
+    const uint64_t one = 1;
+    ASSERT_EQ(write(fd_, &one, sizeof one), static_cast<ssize_t>(sizeof one));
+  }
+  // Without any call into the driver.
+  static bool Spin(const std::function<bool()>& done) {
+    const Clock::time_point deadline = Clock::now() + seconds(20);
+    while (!done()) {
+      if (Clock::now() > deadline) return false;
+      std::this_thread::yield();
+    }
+    return true;
+  }
+
+  int fd_ = -1;
+  std::atomic<int> inside_{0};
+  std::atomic<int> events_{0};
+  std::function<void()> on_event_;
+  Driver driver_;
+};
+
+TEST_F(DriverTest, TheHelperServesAProgramThatMakesNoCall) {
+  Raise();
+  EXPECT_TRUE(Spin([&] { return events_ == 1; }));
+  Raise();
+  EXPECT_TRUE(Spin([&] { return events_ == 2; }));
+}
+
+TEST_F(DriverTest, AWaiterLeadsAndSeesTheEvent) {
+  Waiter waiter;
+  on_event_ = [&] { waiter.Signal(); };
+  Raise();
+  ProgressResult result = ProgressResult::kIdle;
+  while (result != ProgressResult::kSignalled) {
+    result = driver_.Progress(&waiter, Clock::now() + seconds(20));
+    ASSERT_NE(result, ProgressResult::kTimedOut);
+  }
+  EXPECT_EQ(events_, 1);
+}
+
+TEST_F(DriverTest, TasksRunOnceInOrderAndFromTasks) {
+  std::vector<int> order;
+  std::atomic<bool> done{false};
+  driver_.Post([&] {
+    order.push_back(1);
+    EXPECT_TRUE(driver_.Leading());
+    driver_.Post([&] {
+      order.push_back(3);
+      done = true;
+    });
+  });
+  driver_.Post([&] { order.push_back(2); });
+  EXPECT_TRUE(Spin([&] { return done.load(); }));
+  EXPECT_FALSE(driver_.Leading());
+  EXPECT_EQ(order.front(), 1);
+  EXPECT_EQ(order.size(), 3u);
+}
+
+TEST_F(DriverTest, TimersFireInOrderNeverEarlyAndCanBeCancelled) {
+  const Clock::time_point start = Clock::now();
+  std::mutex mutex;
+  std::vector<int> order;
+  std::atomic<int> fired{0};
+  const auto note = [&](int which) {
+    return [&, which] {
+      const std::lock_guard<std::mutex> lock(mutex);
+      EXPECT_GE(Clock::now() - start, milliseconds(10 * which));
+      order.push_back(which);
+      ++fired;
+    };
+  };
+  driver_.PostAt(start + milliseconds(30), note(3));
+  const Driver::TimerId dead = driver_.PostAt(start + milliseconds(20), note(2));
+  driver_.PostAt(start + milliseconds(10), note(1));
+  driver_.Cancel(dead);
+  EXPECT_TRUE(Spin([&] { return fired == 2; }));
+  const std::lock_guard<std::mutex> lock(mutex);
+  EXPECT_EQ(order, (std::vector<int>{1, 3}));
+}
+
+TEST_F(DriverTest, ATimerFiresWhileACallerLeads) {
+  Waiter waiter;
+  driver_.PostAt(Clock::now() + milliseconds(20), [&] { waiter.Signal(); });
+  ProgressResult result = ProgressResult::kIdle;
+  while (result != ProgressResult::kSignalled) {
+    result = driver_.Progress(&waiter, transport::kForever);
+  }
+  SUCCEED();
+}
+
+TEST_F(DriverTest, ManyWaitersEachWakeByTheirOwnSignalOrDeadline) {
+  constexpr int kThreads = 6;
+  Waiter waiters[kThreads];
+  std::vector<std::thread> threads;
+  std::atomic<int> signalled{0}, timed_out{0};
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&, i] {
+      const Clock::time_point deadline =
+          Clock::now() + (i % 2 == 0 ? milliseconds(40) : milliseconds(20000));
+      ProgressResult result = ProgressResult::kIdle;
+      while (result != ProgressResult::kSignalled && result != ProgressResult::kTimedOut) {
+        result = driver_.Progress(&waiters[i], deadline);
+      }
+      (result == ProgressResult::kSignalled ? signalled : timed_out).fetch_add(1);
+    });
+  }
+  EXPECT_TRUE(Spin([&] { return timed_out == kThreads / 2; }));
+  for (int i = 1; i < kThreads; i += 2) waiters[i].Signal();
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(signalled, kThreads / 2);
+  Raise();  // and the helper is back
+  EXPECT_TRUE(Spin([&] { return events_ == 1; }));
+}
+
+TEST_F(DriverTest, ACancelledWaiterLeavesTheDriverUsable) {
+  for (int parked = 0; parked < 2; ++parked) {
+    // With a second waiter in front, the cancelled one is parked, else it leads.
+    Waiter first, second;
+    std::atomic<bool> in{false};
+    std::thread leader;
+    if (parked == 1) {
+      leader = std::thread([&] {
+        while (driver_.Progress(&first, transport::kForever) != ProgressResult::kSignalled) {
+        }
+      });
+    }
+    struct Argument {
+      Driver* driver;
+      Waiter* waiter;
+      std::atomic<bool>* in;
+    } argument{&driver_, &second, &in};
+    pthread_t thread{};
+    ASSERT_EQ(pthread_create(
+                  &thread, nullptr,
+                  [](void* p) -> void* {
+                    auto* const a = static_cast<Argument*>(p);
+                    a->in->store(true);
+                    for (;;) a->driver->Progress(a->waiter, transport::kForever);
+                    return nullptr;
+                  },
+                  &argument),
+              0);
+    ASSERT_TRUE(Spin([&] { return in.load(); }));
+    ASSERT_EQ(pthread_cancel(thread), 0);
+    ASSERT_EQ(pthread_join(thread, nullptr), 0);
+    if (parked == 1) {
+      first.Signal();
+      leader.join();
+    }
+    const int before = events_;
+    Raise();
+    EXPECT_TRUE(Spin([&] { return events_ > before; }));
+  }
+}
+
+void OnSignal(int) {}
+
+TEST_F(DriverTest, ASignalHandlerInterruptsTheWait) {
+  struct sigaction action {};
+  action.sa_handler = OnSignal;
+  sigaction(SIGUSR1, &action, nullptr);
+  std::atomic<bool> interrupted{false};
+  std::thread waiting([&] {
+    Waiter waiter;
+    ProgressResult result = ProgressResult::kIdle;
+    while (result != ProgressResult::kInterrupted && result != ProgressResult::kTimedOut) {
+      result = driver_.Progress(&waiter, Clock::now() + seconds(20));
+    }
+    interrupted = result == ProgressResult::kInterrupted;
+  });
+  // A signal that comes while the thread is not in the call yet interrupts nothing: again, then.
+  while (!interrupted) {
+    pthread_kill(waiting.native_handle(), SIGUSR1);
+    std::this_thread::yield();
+  }
+  waiting.join();
+}
+
+}  // namespace
+}  // namespace softdat::verbs

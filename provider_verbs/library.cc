@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Makes the provider library a verbs one.
+#include "dat/engine/backend.h"
+#include "provider_verbs/backend.h"
+
+namespace softdat {
+
+std::unique_ptr<transport::Backend> MakeBackend() { return verbs::MakeBackend(); }
+
+}  // namespace softdat

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Listener.
+#include "provider_verbs/listener.h"
+
+#include <errno.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+
+#include <optional>
+#include <utility>
+
+#include "dat/base/log.h"
+#include "provider_verbs/os_error.h"
+#include "provider_verbs/socket_address.h"
+
+namespace softdat::verbs {
+namespace {
+
+constexpr int kBacklog = 1024;  // the engine's backlog is what counts
+constexpr int kPortTries = 32;
+
+// One address that is listened on; nullptr, and no failure, for one that rdma_cm cannot use (yet).
+Result<std::shared_ptr<CmId>> ListenOn(Device& device, sockaddr_storage address, bool must,
+                                       const std::shared_ptr<ListenerCore>& core) {
+  auto created = CmId::Create(*device.cm);
+  if (!created.ok()) return created.TakeStatus();
+  std::shared_ptr<CmId> id = created.Take();
+  if (rdma_bind_addr(id->get(), reinterpret_cast<sockaddr*>(&address)) != 0) {
+    const int error = errno;
+    if (error != EADDRINUSE && !must) {
+      SOFTDAT_LOG(Info, "not listening on {}: {}", Text(address), OsText(error));
+      return std::shared_ptr<CmId>();
+    }
+    return OsStatus(error, "rdma_bind_addr to " + Text(address));
+  }
+  id->SetSink(core);
+  if (rdma_listen(id->get(), kBacklog) != 0) {
+    const int error = errno;
+    if (error != EADDRINUSE && !must) return std::shared_ptr<CmId>();
+    return OsStatus(error, "rdma_listen on " + Text(address));
+  }
+  return id;
+}
+
+// All addresses with the same port; 0: one that is free on all of them.
+Result<std::vector<std::shared_ptr<CmId>>> ListenOnAll(Device& device,
+                                                       std::vector<sockaddr_storage> addresses,
+                                                       uint16_t* port,
+                                                       const std::shared_ptr<ListenerCore>& core) {
+  std::vector<std::shared_ptr<CmId>> ids;
+  for (sockaddr_storage& address : addresses) {
+    SetPort(*port, &address);
+    auto made = ListenOn(device, address, ids.empty(), core);
+    if (!made.ok()) return made.TakeStatus();
+    if (made.value() == nullptr) continue;
+    ids.push_back(made.Take());
+    if (*port == 0) *port = ntohs(rdma_get_src_port(ids.back()->get()));
+  }
+  return ids;
+}
+
+Result<std::vector<sockaddr_storage>> Candidates(const Device& device, const sockaddr_storage* asked) {
+  std::vector<sockaddr_storage> own = AddressesOf(device.traits.netdev);
+  if (own.empty()) {
+    return Status(Code::kAddressUnsupported, device.traits.netdev + " has no address any more");
+  }
+  if (asked == nullptr || IsWildcard(*asked)) return own;
+  for (const sockaddr_storage& address : own) {
+    if (SameHost(address, *asked)) return std::vector<sockaddr_storage>{address};
+  }
+  return Status(Code::kAddressUnsupported,
+                fmt::format("{} is no address of {}", Text(*asked), device.traits.netdev));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<transport::Listener>> Listener::Create(
+    Device& device, const transport::ListenParameters& parameters) {
+  if (parameters.sink == nullptr) return Status(Code::kInvalidArgument, "a listener needs a sink");
+  auto addresses = Candidates(device, parameters.address);
+  if (!addresses.ok()) return addresses.TakeStatus();
+  if (!parameters.any && PortOf(parameters.conn_qual) == 0) {
+    return Status(Code::kInvalidArgument, "connection qualifier 0");
+  }
+  auto core = std::make_shared<ListenerCore>(device, parameters.conn_qual, parameters.sink);
+  for (int tries = 1;; ++tries) {
+    uint16_t port = parameters.any ? 0 : PortOf(parameters.conn_qual);
+    // A request may come as soon as the first address is listened on, but its upcall only later.
+    auto ids = ListenOnAll(device, addresses.value(), &port, core);
+    if (ids.ok()) {
+      if (parameters.any) core->set_conn_qual(port);
+      return std::unique_ptr<transport::Listener>(new Listener(device, std::move(core), ids.Take()));
+    }
+    if (!parameters.any || ids.status().code() != Code::kInUse) return ids.TakeStatus();
+    if (tries == kPortTries) return Status(Code::kNoFreeQualifier, std::string(ids.status().reason()));
+  }
+}
+
+Listener::~Listener() {
+  if (device_.abandoned) return;
+  ids_.clear();
+  core_->Close();
+}
+
+void ListenerCore::OnCmEvent(const CmEvent& event) {
+  if (event.type != RDMA_CM_EVENT_CONNECT_REQUEST) {
+    SOFTDAT_LOG(Info, "listener: {}", rdma_event_str(event.type));
+    return;
+  }
+  auto id = std::make_shared<CmId>(*device_.cm, event.id);
+  const FieldView field = ReadField(CmField::kRequest, event.private_data(), device_.traits.iwarp);
+  const bool ours = event.id->verbs != nullptr &&
+                    device_.traits.rdma_device == ibv_get_device_name(event.id->verbs->device);
+  // A qualifier above 65535 is carried whole and must be the one listened on; and only then is it there.
+  const uint64_t asked = field.qualifier.value_or(
+      conn_qual_ <= kMaxPortQualifier ? conn_qual_ : PortOf(conn_qual_));
+  if (!ours || asked != conn_qual_) {
+    SOFTDAT_LOG(Info, "request for qualifier {:#x} at a listener for {:#x} refused", asked, conn_qual_);
+    ConnectionRequest::Refuse(device_, event.id, field.trailer);
+    return;
+  }
+  std::unique_ptr<transport::ConnectionRequest> request =
+      std::make_unique<ConnectionRequest>(device_, std::move(id), conn_qual_, field, event.params);
+  const UpcallGate::Pass pass(gate_);
+  if (pass.open()) sink_->OnRequest(request);
+}
+
+}  // namespace softdat::verbs

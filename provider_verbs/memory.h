@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Protection domains, regions and windows.
+#ifndef SOFTDAT_PROVIDER_VERBS_MEMORY_H_
+#define SOFTDAT_PROVIDER_VERBS_MEMORY_H_
+
+#include <infiniband/verbs.h>
+
+#include <memory>
+
+#include "dat/transport/transport.h"
+#include "provider_verbs/device.h"
+
+namespace softdat::verbs {
+
+class ProtectionDomain : public transport::ProtectionDomain {
+ public:
+  static Result<std::unique_ptr<transport::ProtectionDomain>> Create(Device& device);
+  ~ProtectionDomain() override;
+
+  ibv_pd* hardware() const { return pd_; }
+
+ private:
+  ProtectionDomain(Device& device, ibv_pd* pd) : device_(device), pd_(pd) {}
+  Device& device_;
+  ibv_pd* const pd_;
+};
+
+class MemoryRegion : public transport::MemoryRegion {
+ public:
+  static Result<std::unique_ptr<transport::MemoryRegion>> Create(
+      Device& device, ProtectionDomain& pd, const transport::RegionParameters& p);
+  ~MemoryRegion() override;
+
+  uint32_t local_key() const override { return mr_->lkey; }
+  uint32_t remote_key() const override { return remote_key_; }
+
+  ibv_mr* hardware() const { return mr_; }
+  const void* pd() const { return pd_; }
+  uint64_t first() const { return first_; }
+  uint64_t length() const { return length_; }
+  uint32_t privileges() const { return privileges_; }
+
+ private:
+  MemoryRegion(Device& device, const void* pd, ibv_mr* mr, const transport::RegionParameters& p);
+
+  Device& device_;
+  const void* const pd_;
+  ibv_mr* const mr_;
+  const uint64_t first_;  // address of the first byte as triplets give it
+  const uint64_t length_;
+  const uint32_t privileges_;
+  uint32_t remote_key_ = 0;
+};
+
+// A window's state, protected by the device's window lock where it can change from several threads.
+class WindowCore {
+ public:
+  ibv_mw* mw = nullptr;
+  const void* pd = nullptr;
+  bool type2 = false;
+  uint32_t announced = 0;  // the key of the last NextKey
+  bool bound = false;      // a bind was posted and nothing since that ends it
+  uint32_t key = 0;        // of that bind
+  // Of that bind, for reads that sink into the window.
+  uint64_t first = 0;
+  uint64_t length = 0;
+  uint32_t local_key = 0;
+  uint64_t region_address = 0;  // what a local segment says for `first`
+  bool writable = false;
+};
+
+class MemoryWindow : public transport::MemoryWindow {
+ public:
+  static Result<std::unique_ptr<transport::MemoryWindow>> Create(Device& device,
+                                                                 ProtectionDomain& pd);
+  ~MemoryWindow() override;
+  uint32_t NextKey() override;
+
+  WindowCore& core() { return core_; }
+
+ private:
+  MemoryWindow(Device& device, ibv_mw* mw, const void* pd, bool type2);
+  Device& device_;
+  WindowCore core_;
+};
+
+// ibv_access_flags for DAT privileges.
+int AccessFlags(const DeviceTraits& traits, uint32_t privileges);
+
+}  // namespace softdat::verbs
+
+#endif  // SOFTDAT_PROVIDER_VERBS_MEMORY_H_

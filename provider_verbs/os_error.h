@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What errno of a verbs or rdma_cm call means to the engine.
+#ifndef SOFTDAT_PROVIDER_VERBS_OS_ERROR_H_
+#define SOFTDAT_PROVIDER_VERBS_OS_ERROR_H_
+
+#include <string>
+
+#include "dat/base/status.h"
+
+namespace softdat::verbs {
+
+// `error` is an errno value (siw reports some negated: both signs are understood); `what` names the
+// call and its facts. Memory failures under a finite RLIMIT_MEMLOCK say how to raise it.
+Status OsStatus(int error, const std::string& what);
+
+// "Cannot allocate memory"
+std::string OsText(int error);
+
+}  // namespace softdat::verbs
+
+#endif  // SOFTDAT_PROVIDER_VERBS_OS_ERROR_H_

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// RegionTable.
+#include "provider_verbs/region_table.h"
+
+namespace softdat::verbs {
+namespace {
+
+constexpr uint32_t kWritable = 1;
+constexpr uint32_t kZeroBased = 2;
+constexpr size_t kFirstSize = 256;
+
+}  // namespace
+
+RegionTable::RegionTable() {
+  tables_.push_back(std::make_unique<Table>(kFirstSize));
+  current_.store(tables_.back().get(), std::memory_order_release);
+}
+
+void RegionTable::Store(Slot& slot, uint32_t key, const RegionEntry& entry) {
+  const uint32_t version = slot.version.load(std::memory_order_relaxed);
+  slot.version.store(version + 1, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_release);
+  slot.key.store(key, std::memory_order_relaxed);
+  slot.first.store(entry.first, std::memory_order_relaxed);
+  slot.length.store(entry.length, std::memory_order_relaxed);
+  slot.pd.store(entry.pd, std::memory_order_relaxed);
+  slot.flags.store((entry.writable ? kWritable : 0) | (entry.zero_based ? kZeroBased : 0),
+                   std::memory_order_relaxed);
+  slot.version.store(version + 2, std::memory_order_release);
+}
+
+RegionEntry RegionTable::Load(const Slot& slot) {
+  const uint32_t flags = slot.flags.load(std::memory_order_relaxed);
+  return {.first = slot.first.load(std::memory_order_relaxed),
+          .length = slot.length.load(std::memory_order_relaxed),
+          .pd = slot.pd.load(std::memory_order_relaxed),
+          .writable = (flags & kWritable) != 0,
+          .zero_based = (flags & kZeroBased) != 0};
+}
+
+void RegionTable::AddLocked(Table& table, uint32_t key, const RegionEntry& entry) {
+  for (size_t i = Hash(key);; ++i) {
+    Slot& slot = table.slots[i & table.mask];
+    const uint32_t found = slot.key.load(std::memory_order_relaxed);
+    if (found != 0 && found != kRemoved) continue;
+    Store(slot, key, entry);
+    if (found == 0) ++used_;
+    return;
+  }
+}
+
+void RegionTable::GrowLocked() {
+  const Table& old = *current_.load(std::memory_order_relaxed);
+  // A table full of removed entries is only cleaned.
+  const size_t size = old.slots.size();
+  auto table = std::make_unique<Table>(live_ * 4 > size ? size * 2 : size);
+  used_ = 0;
+  for (const Slot& slot : old.slots) {
+    const uint32_t key = slot.key.load(std::memory_order_relaxed);
+    if (key != 0 && key != kRemoved) AddLocked(*table, key, Load(slot));
+  }
+  current_.store(table.get(), std::memory_order_release);
+  tables_.push_back(std::move(table));
+}
+
+void RegionTable::Add(uint32_t key, const RegionEntry& entry) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  ++live_;
+  if ((used_ + 1) * 2 > current_.load(std::memory_order_relaxed)->slots.size()) GrowLocked();
+  AddLocked(*current_.load(std::memory_order_relaxed), key, entry);
+}
+
+void RegionTable::Remove(uint32_t key) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  Table& table = *current_.load(std::memory_order_relaxed);
+  for (size_t i = Hash(key);; ++i) {
+    Slot& slot = table.slots[i & table.mask];
+    const uint32_t found = slot.key.load(std::memory_order_relaxed);
+    if (found == 0) return;
+    if (found != key) continue;
+    Store(slot, kRemoved, {});
+    --live_;
+    return;
+  }
+}
+
+std::optional<RegionEntry> RegionTable::Find(uint32_t key) const {
+  if (key == 0 || key == kRemoved) return std::nullopt;
+  const Table& table = *current_.load(std::memory_order_acquire);
+  for (size_t i = Hash(key);; ++i) {
+    const Slot& slot = table.slots[i & table.mask];
+    for (;;) {
+      const uint32_t version = slot.version.load(std::memory_order_acquire);
+      const uint32_t found = slot.key.load(std::memory_order_relaxed);
+      const RegionEntry entry = Load(slot);
+      std::atomic_thread_fence(std::memory_order_acquire);
+      if ((version & 1) != 0 || slot.version.load(std::memory_order_relaxed) != version) continue;
+      if (found == key) return entry;
+      if (found == 0) return std::nullopt;
+      break;
+    }
+  }
+}
+
+Code RegionTable::Check(const DAT_LMR_TRIPLET& segment, const void* pd, bool write,
+                        bool* zero_based) const {
+  const std::optional<RegionEntry> region = Find(segment.lmr_context);
+  if (!region.has_value() || (pd != nullptr && region->pd != pd)) return Code::kProtection;
+  const uint64_t offset = segment.virtual_address - region->first;
+  if (offset > region->length || segment.segment_length > region->length - offset) {
+    return Code::kOutOfBounds;
+  }
+  if (write && !region->writable) return Code::kPrivileges;
+  *zero_based |= region->zero_based;
+  return Code::kOk;
+}
+
+}  // namespace softdat::verbs

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The registered regions of an adapter by local key, so that a post can refuse a wrong segment before
+// the device breaks the connection over it, and inline sends (whose keys no device looks at) obey the
+// same rules. Lookups take no lock: an open-addressed table of entries with sequence numbers.
+#ifndef SOFTDAT_PROVIDER_VERBS_REGION_TABLE_H_
+#define SOFTDAT_PROVIDER_VERBS_REGION_TABLE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "dat/base/status.h"
+#include "dat/transport/transport.h"
+
+namespace softdat::verbs {
+
+struct RegionEntry {
+  uint64_t first = 0;   // address of the first byte, as triplets give it
+  uint64_t length = 0;  // bytes
+  const void* pd = nullptr;
+  bool writable = false;    // local write
+  bool zero_based = false;  // triplet addresses are offsets
+};
+
+class RegionTable {
+ public:
+  RegionTable();
+
+  // Key 0 cannot be added (it marks free entries).
+  void Add(uint32_t key, const RegionEntry& entry);
+  void Remove(uint32_t key);
+  // Any thread, no lock.
+  std::optional<RegionEntry> Find(uint32_t key) const;
+
+  // The rules for a local segment of non-zero length (semantics 10.1): kOk, kProtection, kPrivileges,
+  // kOutOfBounds. With `pd` null any domain will do. `*zero_based` is set for a region that is.
+  Code Check(const DAT_LMR_TRIPLET& segment, const void* pd, bool write, bool* zero_based) const;
+
+ private:
+  struct Slot {
+    std::atomic<uint32_t> version{0};  // odd while it changes
+    std::atomic<uint32_t> key{0};
+    std::atomic<uint64_t> first{0};
+    std::atomic<uint64_t> length{0};
+    std::atomic<const void*> pd{nullptr};
+    std::atomic<uint32_t> flags{0};
+  };
+  struct Table {
+    explicit Table(size_t size) : mask(size - 1), slots(size) {}
+    const size_t mask;  // size - 1, a power of two
+    std::vector<Slot> slots;
+  };
+  static constexpr uint32_t kRemoved = UINT32_MAX;
+
+  static size_t Hash(uint32_t key) { return key * 0x9E3779B1u >> 7; }
+  static void Store(Slot& slot, uint32_t key, const RegionEntry& entry);
+  static RegionEntry Load(const Slot& slot);
+  void AddLocked(Table& table, uint32_t key, const RegionEntry& entry);
+  void GrowLocked();
+
+  std::mutex mutex_;  // serialises changes
+  // All tables there ever were: readers may still be in an outgrown one.
+  std::vector<std::unique_ptr<Table>> tables_;
+  std::atomic<Table*> current_;
+  size_t used_ = 0;  // entries of the current table that are not free, removed ones included
+  size_t live_ = 0;
+};
+
+}  // namespace softdat::verbs
+
+#endif  // SOFTDAT_PROVIDER_VERBS_REGION_TABLE_H_

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "provider_verbs/region_table.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+namespace softdat::verbs {
+namespace {
+
+DAT_LMR_TRIPLET Segment(uint32_t key, uint64_t address, uint32_t length) {
+  DAT_LMR_TRIPLET segment{};
+  segment.lmr_context = key;
+  segment.virtual_address = address;
+  segment.segment_length = length;
+  return segment;
+}
+
+class RegionTableTest : public testing::Test {
+ protected:
+  Code Check(uint32_t key, uint64_t address, uint32_t length, const void* pd, bool write) {
+    bool zero_based = false;
+    return table_.Check(Segment(key, address, length), pd, write, &zero_based);
+  }
+  RegionTable table_;
+  const int pd_ = 0, other_ = 0;
+};
+
+TEST_F(RegionTableTest, BoundsDomainAndRights) {
+  table_.Add(77, {.first = 1000, .length = 64, .pd = &pd_, .writable = false, .zero_based = false});
+  EXPECT_EQ(Check(77, 1000, 64, &pd_, false), Code::kOk);
+  EXPECT_EQ(Check(77, 1063, 1, &pd_, false), Code::kOk);
+  EXPECT_EQ(Check(77, 1064, 0, &pd_, false), Code::kOk);
+  EXPECT_EQ(Check(77, 1000, 65, &pd_, false), Code::kOutOfBounds);
+  EXPECT_EQ(Check(77, 999, 1, &pd_, false), Code::kOutOfBounds);
+  EXPECT_EQ(Check(77, 1064, 1, &pd_, false), Code::kOutOfBounds);
+  EXPECT_EQ(Check(77, UINT64_MAX, 2, &pd_, false), Code::kOutOfBounds);
+  EXPECT_EQ(Check(77, 1000, 64, &other_, false), Code::kProtection);
+  EXPECT_EQ(Check(77, 1000, 64, nullptr, false), Code::kOk);
+  EXPECT_EQ(Check(77, 1000, 64, &pd_, true), Code::kPrivileges);
+  EXPECT_EQ(Check(78, 1000, 64, &pd_, false), Code::kProtection);
+  EXPECT_EQ(Check(0, 1000, 64, &pd_, false), Code::kProtection);
+  EXPECT_EQ(Check(UINT32_MAX, 1000, 64, &pd_, false), Code::kProtection);
+  table_.Remove(77);
+  EXPECT_EQ(Check(77, 1000, 64, &pd_, false), Code::kProtection);
+}
+
+TEST_F(RegionTableTest, ZeroBasedRegionsAreTold) {
+  table_.Add(5, {.first = 0, .length = 8, .pd = &pd_, .writable = true, .zero_based = true});
+  bool zero_based = false;
+  EXPECT_EQ(table_.Check(Segment(5, 7, 1), &pd_, true, &zero_based), Code::kOk);
+  EXPECT_TRUE(zero_based);
+}
+
+TEST_F(RegionTableTest, ManyKeysAndMuchChurn) {
+  for (uint32_t key = 1; key <= 5000; ++key) table_.Add(key << 8, {.first = key, .length = 1, .pd = &pd_});
+  for (uint32_t key = 1; key <= 5000; ++key) {
+    ASSERT_TRUE(table_.Find(key << 8).has_value()) << key;
+    EXPECT_EQ(table_.Find(key << 8)->first, key);
+  }
+  for (uint32_t key = 1; key <= 5000; key += 2) table_.Remove(key << 8);
+  for (uint32_t round = 0; round < 100000; ++round) {
+    const uint32_t key = 0x40000000u + round * 7;
+    table_.Add(key, {.first = round, .length = 1, .pd = &pd_});
+    ASSERT_TRUE(table_.Find(key).has_value());
+    table_.Remove(key);
+    ASSERT_FALSE(table_.Find(key).has_value());
+  }
+  for (uint32_t key = 1; key <= 5000; ++key) EXPECT_EQ(table_.Find(key << 8).has_value(), key % 2 == 0);
+}
+
+TEST_F(RegionTableTest, ReadersSeeWholeEntriesWhileTheTableChanges) {
+  std::atomic<bool> stop{false};
+  std::thread reader([&] {
+    while (!stop) {
+      for (uint32_t key = 1; key < 300; ++key) {
+        const auto entry = table_.Find(key);
+        if (entry.has_value()) {
+          EXPECT_EQ(entry->first, entry->length);
+        }
+      }
+    }
+  });
+  for (uint32_t round = 1; round < 2000; ++round) {
+    const uint32_t key = 1 + round % 299;
+    table_.Remove(key);
+    table_.Add(key, {.first = round, .length = round, .pd = &pd_});
+  }
+  stop = true;
+  reader.join();
+}
+
+}  // namespace
+}  // namespace softdat::verbs

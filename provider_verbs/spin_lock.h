@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A lock for the few dozen instructions of a post or a poll, which are shorter than a mutex is.
+#ifndef SOFTDAT_PROVIDER_VERBS_SPIN_LOCK_H_
+#define SOFTDAT_PROVIDER_VERBS_SPIN_LOCK_H_
+
+#include <sched.h>
+
+#include <atomic>
+
+namespace softdat::verbs {
+
+// Lockable. Yields the processor when it is not free soon: the holder may be in a system call where
+// the device is a kernel module (soft-RoCE, soft-iWARP).
+class SpinLock {
+ public:
+  void lock() {
+    if (!locked_.exchange(true, std::memory_order_acquire)) return;
+    LockSlowly();
+  }
+  bool try_lock() { return !locked_.exchange(true, std::memory_order_acquire); }
+  void unlock() { locked_.store(false, std::memory_order_release); }
+
+ private:
+  __attribute__((noinline)) void LockSlowly() {
+    do {
+      for (int i = 0; locked_.load(std::memory_order_relaxed); ++i) {
+        if (i < 64) {
+          __builtin_ia32_pause();
+        } else {
+          sched_yield();
+        }
+      }
+    } while (locked_.exchange(true, std::memory_order_acquire));
+  }
+
+  std::atomic<bool> locked_{false};
+};
+
+}  // namespace softdat::verbs
+
+#endif  // SOFTDAT_PROVIDER_VERBS_SPIN_LOCK_H_
