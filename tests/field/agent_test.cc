@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Proxy agents that call back into DAT, also on the very objects that the call below them is inside of
+// (DAT 2.0 semantics 6, 14: calls from an agent must not deadlock).
+#include <atomic>
+#include <functional>
+#include <thread>
+#include <utility>
+
+#include "tests/field/field.h"
+#include "tests/field/process.h"
+
+namespace softdat::field {
+namespace {
+
+// A CNO whose agent runs a function of the test, once; Set() gives it the next one.
+class Agent {
+ public:
+  explicit Agent(const Ia& ia) {
+    EXPECT_DAT_OK(dat_cno_create(ia.handle(), DAT_OS_WAIT_PROXY_AGENT_NULL, &cno_));
+  }
+  ~Agent() {
+    if (cno_ != DAT_HANDLE_NULL) EXPECT_DAT_OK(dat_cno_free(cno_));
+  }
+  void Set(std::function<void(DAT_EVD_HANDLE)> function) {
+    function_ = std::move(function);
+    EXPECT_DAT_OK(dat_cno_modify_agent(cno_, Proxy()));
+  }
+  // From inside the agent: the same function again at the next trigger.
+  void Again() { EXPECT_DAT_OK(dat_cno_modify_agent(cno_, Proxy())); }
+  void Remove() { EXPECT_DAT_OK(dat_cno_modify_agent(cno_, DAT_OS_WAIT_PROXY_AGENT_NULL)); }
+  DAT_CNO_HANDLE cno() const { return cno_; }
+  int calls() const { return calls_; }
+  void Forget() { cno_ = DAT_HANDLE_NULL; }
+  // The CNO of an agent that frees it.
+  DAT_CNO_HANDLE Release() { return std::exchange(cno_, DAT_HANDLE_NULL); }
+
+ private:
+  DAT_OS_WAIT_PROXY_AGENT Proxy() {
+    DAT_OS_WAIT_PROXY_AGENT proxy{};
+    proxy.instance_data = this;
+    proxy.proxy_agent_func = [](DAT_PVOID self, DAT_EVD_HANDLE evd) {
+      auto* const agent = static_cast<Agent*>(self);
+      ++agent->calls_;
+      agent->function_(evd);
+    };
+    return proxy;
+  }
+
+  DAT_CNO_HANDLE cno_ = DAT_HANDLE_NULL;
+  std::function<void(DAT_EVD_HANDLE)> function_;
+  std::atomic<int> calls_{0};
+};
+
+// Waits until the agent has been called `n` times, moving data meanwhile.
+bool Called(const Agent& agent, int n, DAT_EVD_HANDLE any_evd) {
+  return Eventually([&] {
+    DAT_EVENT ignored{};
+    if (agent.calls() < n && any_evd != DAT_HANDLE_NULL) dat_evd_dequeue(any_evd, &ignored);
+    return agent.calls() >= n;
+  });
+}
+
+TEST(AgentTest, ReapsReportsAndAsksAgain) {
+  Ia ia;
+  Agent agent(ia);
+  const DAT_EVD_HANDLE evd = ia.NewEvd(DAT_EVD_SOFTWARE_FLAG, 16, agent.cno());
+  const DAT_EVD_HANDLE report = ia.NewEvd(DAT_EVD_SOFTWARE_FLAG, 64);
+  agent.Set([&](DAT_EVD_HANDLE hint) {
+    EXPECT_EQ(hint, evd);
+    agent.Again();
+    DAT_EVENT event{};
+    while (dat_evd_dequeue(evd, &event) == DAT_SUCCESS) {
+      EXPECT_DAT_OK(PostNumber(report, NumberOf(event) + 1000));
+    }
+  });
+  for (uint64_t i = 0; i < 40; ++i) EXPECT_DAT_OK(PostNumber(evd, i));
+  EXPECT_EQ(agent.calls(), 40);
+  for (uint64_t i = 0; i < 40; ++i) {
+    DAT_EVENT event{};
+    ASSERT_TRUE(Await(report, &event));
+    EXPECT_EQ(NumberOf(event), i + 1000);
+  }
+  agent.Remove();
+  EXPECT_DAT_OK(dat_evd_free(report));
+  EXPECT_DAT_OK(dat_evd_free(evd));
+}
+
+// A signal handler's habit: put oneself back first, then leave the work to somebody else. The agent must
+// neither be called from within itself nor over and over for what is queued already.
+TEST(AgentTest, PutsItselfBackFirstAndReapsNothing) {
+  constexpr int kMessages = 15;  // a default EP has room for 16
+  Ia ia;
+  Agent agent(ia);
+  Memory memory(ia, 4096);
+  End a(ia);
+  End b(ia);
+  ASSERT_TRUE(Join(a, b));
+  std::atomic<int> depth{0};
+  agent.Set([&](DAT_EVD_HANDLE) {
+    EXPECT_EQ(++depth, 1);
+    agent.Again();
+    --depth;
+  });
+  EXPECT_DAT_OK(dat_evd_modify_cno(b.recv_evd, agent.cno()));
+  for (uint64_t i = 0; i < kMessages; ++i) {
+    ASSERT_DAT_OK(PostReceive(b.ep, memory.Local(0, 8), i));
+  }
+  for (uint64_t i = 0; i < kMessages; ++i) {
+    const int before = agent.calls();
+    ASSERT_DAT_OK(PostSend(a.ep, memory.Local(8, 8), i));
+    ASSERT_TRUE(ExpectDto(a.request_evd, i, 8));
+    ASSERT_TRUE(Called(agent, before + 1, a.request_evd)) << "message " << i << " was not announced";
+  }
+  EXPECT_LE(agent.calls(), 2 * kMessages);  // one needless call each is allowed, no more
+  for (uint64_t i = 0; i < kMessages; ++i) ASSERT_TRUE(ExpectDto(b.recv_evd, i, 8));
+  agent.Remove();
+}
+
+// Waits on the EVD itself between calls of the agent use its notifications up; the agent gets the next one.
+TEST(AgentTest, IsCalledAgainAfterAWaitOnItsEvd) {
+  Ia ia;
+  Agent agent(ia);
+  Memory memory(ia, 4096);
+  End a(ia);
+  End b(ia);
+  ASSERT_TRUE(Join(a, b));
+  EXPECT_DAT_OK(dat_evd_modify_cno(b.recv_evd, agent.cno()));
+  agent.Set([](DAT_EVD_HANDLE) {});
+  for (uint64_t i = 0; i < 3; ++i) ASSERT_DAT_OK(PostReceive(b.ep, memory.Local(0, 8), i));
+  std::jthread sender([&] { EXPECT_DAT_OK(PostSend(a.ep, memory.Local(8, 8), 0)); });
+  EXPECT_TRUE(ExpectDto(b.recv_evd, 0, 8));
+  sender.join();
+  agent.Set([](DAT_EVD_HANDLE) {});
+  DAT_EVENT event{};
+  DAT_COUNT nmore = 0;
+  EXPECT_DAT_TYPE(dat_evd_wait(b.recv_evd, 1000, 1, &event, &nmore), DAT_TIMEOUT_EXPIRED);
+  const int before = agent.calls();
+  EXPECT_DAT_OK(PostSend(a.ep, memory.Local(8, 8), 1));
+  EXPECT_TRUE(Called(agent, before + 1, a.request_evd));
+  agent.Remove();
+}
+
+// An echo server that lives in its agent alone: it reaps, posts a new receive and answers.
+TEST(AgentTest, AnswersMessages) {
+  constexpr uint64_t kMessages = 200;
+  Ia ia;
+  Agent agent(ia);
+  {
+    Memory memory(ia, 4096);
+    End client(ia);
+    End server(ia);
+    ASSERT_TRUE(Join(client, server));
+    ASSERT_DAT_OK(PostReceive(server.ep, memory.Local(0, 8), 0));
+    const auto serve = [&](DAT_EVD_HANDLE) {
+      agent.Again();
+      DAT_EVENT event{};
+      while (dat_evd_dequeue(server.recv_evd, &event) == DAT_SUCCESS) {
+        const uint64_t n = event.event_data.dto_completion_event_data.user_cookie.as_64;
+        if (event.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS) return;
+        EXPECT_DAT_OK(PostReceive(server.ep, memory.Local(0, 8), n + 1));
+        EXPECT_DAT_OK(PostSend(server.ep, memory.Local(0, 8), n, DAT_COMPLETION_SUPPRESS_FLAG));
+      }
+    };
+    agent.Set(serve);
+    EXPECT_DAT_OK(dat_evd_modify_cno(server.recv_evd, agent.cno()));
+    for (uint64_t i = 0; i < kMessages; ++i) {
+      ASSERT_DAT_OK(PostReceive(client.ep, memory.Local(64, 8), i));
+      memory.data()[128] = static_cast<uint8_t>(i);
+      ASSERT_DAT_OK(PostSend(client.ep, memory.Local(128, 8), i));
+      ASSERT_TRUE(ExpectDto(client.request_evd, i, 8));
+      ASSERT_TRUE(ExpectDto(client.recv_evd, i, 8));
+      ASSERT_EQ(memory.data()[64], static_cast<uint8_t>(i));
+    }
+    agent.Remove();
+  }
+}
+
+// The agent is called from inside a post, and frees the endpoint that the post is on.
+TEST(AgentTest, FreesTheEndpointOfThePostBelow) {
+  Ia ia;
+  Agent agent(ia);
+  {
+    Memory memory(ia, 4096);
+    End a(ia);
+    End b(ia);
+    ASSERT_TRUE(Join(a, b));
+    ASSERT_DAT_OK(PostReceive(b.ep, memory.Local(0, 8), 1));
+    const DAT_EP_HANDLE doomed = a.ep;
+    DAT_RETURN freed = DAT_CLASS_ERROR;
+    agent.Set([&](DAT_EVD_HANDLE) { freed = dat_ep_free(doomed); });
+    EXPECT_DAT_OK(dat_evd_modify_cno(a.request_evd, agent.cno()));
+    a.ep = DAT_HANDLE_NULL;
+    const DAT_RETURN posted = PostSend(doomed, memory.Local(64, 8), 1);
+    EXPECT_TRUE(posted == DAT_SUCCESS || DAT_GET_TYPE(posted) == DAT_INVALID_HANDLE) << Text(posted);
+    ASSERT_TRUE(Called(agent, 1, DAT_HANDLE_NULL));
+    EXPECT_DAT_OK(freed);
+    EXPECT_TRUE(Expect(b.connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED));
+    EXPECT_DAT_TYPE(dat_ep_free(doomed), DAT_INVALID_HANDLE);
+    EXPECT_DAT_TYPE(dat_ep_get_status(doomed, nullptr, nullptr, nullptr), DAT_INVALID_HANDLE);
+    // Nothing of the endpoint is left: its EVDs can go.
+    EXPECT_TRUE(Eventually([&] { return dat_evd_free(a.request_evd) == DAT_SUCCESS; }));
+    a.request_evd = DAT_HANDLE_NULL;
+  }
+}
+
+// The end of a connection is reported from inside the endpoint's own upcall: the agent frees everything.
+TEST(AgentTest, FreesTheEndpointOfTheEvent) {
+  Ia ia;
+  Agent agent(ia);
+  End other(ia);
+  auto* const dying = new End(ia);
+  ASSERT_TRUE(Join(other, *dying));
+  agent.Set([&](DAT_EVD_HANDLE evd) {
+    DAT_EVENT event{};
+    EXPECT_EQ(evd, dying->connect_evd);
+    EXPECT_DAT_OK(dat_evd_dequeue(evd, &event));
+    EXPECT_EQ(event.event_number, DAT_CONNECTION_EVENT_DISCONNECTED);
+    delete dying;  // the endpoint and, which needs it to be gone, its EVDs
+  });
+  EXPECT_DAT_OK(dat_evd_modify_cno(dying->connect_evd, agent.cno()));
+  EXPECT_DAT_OK(dat_ep_disconnect(other.ep, DAT_CLOSE_ABRUPT_FLAG));
+  ASSERT_TRUE(Expect(other.connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED));
+  ASSERT_TRUE(Called(agent, 1, other.connect_evd));
+}
+
+TEST(AgentTest, FreesTheEvdOfTheSoftwareEvent) {
+  Ia ia;
+  Agent agent(ia);
+  const DAT_EVD_HANDLE evd = ia.NewEvd(DAT_EVD_SOFTWARE_FLAG, 16, agent.cno());
+  DAT_RETURN freed = DAT_CLASS_ERROR;
+  agent.Set([&](DAT_EVD_HANDLE hint) { freed = dat_evd_free(hint); });
+  EXPECT_DAT_OK(PostNumber(evd, 1));
+  EXPECT_EQ(agent.calls(), 1);
+  EXPECT_DAT_OK(freed);
+  EXPECT_DAT_TYPE(PostNumber(evd, 2), DAT_INVALID_HANDLE);
+  EXPECT_DAT_OK(dat_cno_free(agent.Release()));  // nothing names it any more
+}
+
+// The service point is freed, and the request answered, from inside the upcall that brought the request.
+TEST(AgentTest, AcceptsAndStopsListening) {
+  Ia ia;
+  Agent agent(ia);
+  {
+    End active(ia);
+    End passive(ia);
+    DAT_CONN_QUAL qualifier = 0;
+    DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
+    ASSERT_DAT_OK(dat_psp_create_any(ia.handle(), &qualifier, passive.cr_evd, DAT_PSP_CONSUMER_FLAG,
+                                     &psp));
+    agent.Set([&](DAT_EVD_HANDLE evd) {
+      DAT_EVENT event{};
+      EXPECT_DAT_OK(dat_evd_dequeue(evd, &event));
+      EXPECT_DAT_OK(dat_psp_free(psp));
+      EXPECT_DAT_OK(dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, passive.ep, 0,
+                                  nullptr));
+    });
+    EXPECT_DAT_OK(dat_evd_modify_cno(passive.cr_evd, agent.cno()));
+    ASSERT_DAT_OK(StartConnect(active.ep, ia.address(), qualifier));
+    EXPECT_TRUE(Expect(active.connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED));
+    EXPECT_TRUE(Expect(passive.connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED));
+    EXPECT_EQ(agent.calls(), 1);
+  }
+}
+
+// Two threads, each inside a post whose agent frees the endpoint that the other one is posting on.
+TEST(AgentTest, TwoAgentsFreeEachOthersEndpoints) {
+  for (int round = 0; round < 50; ++round) {
+    Ia ia;
+    Agent agents[2] = {Agent(ia), Agent(ia)};
+    Memory memory(ia, 4096);
+    End a0(ia), a1(ia), b0(ia), b1(ia);
+    ASSERT_TRUE(Join(a0, b0));
+    ASSERT_TRUE(Join(a1, b1));
+    ASSERT_DAT_OK(PostReceive(b0.ep, memory.Local(0, 8), 1));
+    ASSERT_DAT_OK(PostReceive(b1.ep, memory.Local(8, 8), 1));
+    const DAT_EP_HANDLE eps[2] = {a0.ep, a1.ep};
+    std::atomic<int> inside{0};
+    for (int i : {0, 1}) {
+      agents[i].Set([&, i](DAT_EVD_HANDLE) {
+        ++inside;
+        // Both inside, if the other one gets there before this one could be served by nobody else.
+        for (int spins = 0; spins < 20000 && inside.load() < 2; ++spins) std::this_thread::yield();
+        const DAT_RETURN ret = dat_ep_free(eps[1 - i]);
+        EXPECT_EQ(ret, DAT_SUCCESS) << Text(ret);
+      });
+    }
+    EXPECT_DAT_OK(dat_evd_modify_cno(a0.request_evd, agents[0].cno()));
+    EXPECT_DAT_OK(dat_evd_modify_cno(a1.request_evd, agents[1].cno()));
+    a0.ep = a1.ep = DAT_HANDLE_NULL;
+    std::jthread first([&] { PostSend(eps[0], memory.Local(64, 8), 1); });
+    std::jthread second([&] { PostSend(eps[1], memory.Local(64, 8), 1); });
+    first.join();
+    second.join();
+    // An endpoint that was freed before its own post completed never calls its agent.
+    ASSERT_TRUE(Eventually([&] {
+      DAT_EVENT ignored{};
+      dat_evd_dequeue(b0.connect_evd, &ignored);
+      return agents[0].calls() + agents[1].calls() >= 1 &&
+             (dat_ep_get_status(eps[0], nullptr, nullptr, nullptr) != DAT_SUCCESS ||
+              dat_ep_get_status(eps[1], nullptr, nullptr, nullptr) != DAT_SUCCESS);
+    }));
+    agents[0].Forget();
+    agents[1].Forget();
+    for (End* end : {&a0, &a1, &b0, &b1}) end->Forget();
+    memory.Forget();
+    EXPECT_DAT_OK(ia.Close(DAT_CLOSE_ABRUPT_FLAG));
+  }
+}
+
+// dat_ia_close from an agent, with calls of this and of another thread inside the IA.
+TEST(AgentTest, ClosesTheIa) {
+  { const Ia warm_up; }  // what the first open leaves behind
+  const std::set<int> fds_before = OpenDescriptors();
+  const size_t threads_before = Threads();
+  {
+    Ia ia;
+    Agent agent(ia);
+    const DAT_EVD_HANDLE evd = ia.NewEvd(DAT_EVD_SOFTWARE_FLAG, 16, agent.cno());
+    const DAT_EVD_HANDLE waited = ia.NewEvd(DAT_EVD_SOFTWARE_FLAG, 16);
+    std::jthread waiter([waited] {
+      DAT_EVENT event{};
+      DAT_COUNT nmore = 0;
+      const DAT_RETURN ret = dat_evd_wait(waited, kPatienceUs, 1, &event, &nmore);
+      EXPECT_TRUE(DAT_GET_TYPE(ret) == DAT_ABORT || DAT_GET_TYPE(ret) == DAT_INVALID_HANDLE)
+          << Text(ret);
+    });
+    DAT_RETURN closed = DAT_CLASS_ERROR;
+    agent.Set([&](DAT_EVD_HANDLE) { closed = dat_ia_close(ia.handle(), DAT_CLOSE_ABRUPT_FLAG); });
+    EXPECT_DAT_OK(PostNumber(evd, 1));
+    EXPECT_EQ(agent.calls(), 1);
+    EXPECT_DAT_OK(closed);
+    EXPECT_DAT_TYPE(dat_ia_close(ia.handle(), DAT_CLOSE_ABRUPT_FLAG), DAT_INVALID_HANDLE);
+    waiter.join();
+    agent.Forget();
+    ia.Forget();
+  }
+  EXPECT_TRUE(Eventually([&] {
+    return OpenDescriptors() == fds_before && Threads() == threads_before;
+  })) << Threads() << " threads, " << threads_before << " before";
+}
+
+// The same from inside an upcall of the IA that is closed: the thread is in dat_evd_wait.
+TEST(AgentTest, ClosesTheIaOfTheUpcallBelow) {
+  { const Ia warm_up; }
+  const std::set<int> fds_before = OpenDescriptors();
+  const size_t threads_before = Threads();
+  {
+    Ia ia;
+    Agent agent(ia);
+    End a(ia);
+    End b(ia);
+    ASSERT_TRUE(Join(a, b));
+    const DAT_EVD_HANDLE idle = ia.NewEvd(DAT_EVD_SOFTWARE_FLAG, 16);
+    DAT_RETURN closed = DAT_CLASS_ERROR;
+    agent.Set([&](DAT_EVD_HANDLE) { closed = dat_ia_close(ia.handle(), DAT_CLOSE_ABRUPT_FLAG); });
+    EXPECT_DAT_OK(dat_evd_modify_cno(b.connect_evd, agent.cno()));
+    EXPECT_DAT_OK(dat_ep_disconnect(a.ep, DAT_CLOSE_ABRUPT_FLAG));
+    DAT_EVENT event{};
+    DAT_COUNT nmore = 0;
+    const DAT_RETURN ret = dat_evd_wait(idle, kPatienceUs, 1, &event, &nmore);
+    EXPECT_TRUE(DAT_GET_TYPE(ret) == DAT_ABORT || DAT_GET_TYPE(ret) == DAT_INVALID_HANDLE)
+        << Text(ret);
+    EXPECT_TRUE(Called(agent, 1, DAT_HANDLE_NULL));
+    EXPECT_DAT_OK(closed);
+    agent.Forget();
+    a.Forget();
+    b.Forget();
+    ia.Forget();
+  }
+  EXPECT_TRUE(Eventually([&] {
+    return OpenDescriptors() == fds_before && Threads() == threads_before;
+  })) << Threads() << " threads, " << threads_before << " before";
+}
+
+// The last EVD of a CNO goes: the agent is released with a NULL EVD, and makes calls itself.
+TEST(AgentTest, ReleasedWhenTheLastEvdGoes) {
+  Ia ia;
+  Agent agent(ia);
+  const DAT_EVD_HANDLE evd = ia.NewEvd(DAT_EVD_SOFTWARE_FLAG, 16, agent.cno());
+  agent.Set([&](DAT_EVD_HANDLE hint) {
+    EXPECT_EQ(hint, DAT_HANDLE_NULL);
+    EXPECT_DAT_TYPE(dat_evd_free(evd), DAT_INVALID_HANDLE);
+    const DAT_EVD_HANDLE other = ia.NewEvd(DAT_EVD_SOFTWARE_FLAG);
+    EXPECT_DAT_OK(dat_evd_free(other));
+  });
+  EXPECT_DAT_OK(dat_evd_free(evd));
+  EXPECT_EQ(agent.calls(), 1);
+}
+
+}  // namespace
+}  // namespace softdat::field

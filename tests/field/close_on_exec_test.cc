@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// No descriptor of the library goes to programs that the consumer starts.
+#include "tests/field/field.h"
+#include "tests/field/process.h"
+
+namespace softdat::field {
+namespace {
+
+TEST(CloseOnExecTest, EveryDescriptor) {
+  const std::set<int> before = OpenDescriptors();
+  Ia ia;
+  DAT_FD fd = -1;
+  DAT_CNO_HANDLE cno = DAT_HANDLE_NULL;
+  ASSERT_DAT_OK(dat_cno_fd_create(ia.handle(), &fd, &cno));
+  {
+    Memory memory(ia, 4096);
+    End a(ia);
+    End b(ia);
+    DAT_CONN_QUAL qualifier = 0;
+    DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
+    ASSERT_DAT_OK(dat_psp_create_any(ia.handle(), &qualifier, b.cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
+    ASSERT_TRUE(Join(a, b));
+    // A request that nobody has answered is one, too.
+    End c(ia);
+    ASSERT_DAT_OK(StartConnect(c.ep, ia.address(), qualifier));
+    DAT_EVENT event{};
+    ASSERT_TRUE(Expect(b.cr_evd, DAT_CONNECTION_REQUEST_EVENT, &event));
+    std::set<int> ours;
+    for (const int open : OpenDescriptors()) {
+      if (before.count(open) == 0) ours.insert(open);
+    }
+    EXPECT_TRUE(ours.count(fd) == 1);
+    for (const int open : Inheritable(ours)) {
+      ADD_FAILURE() << "descriptor " << open << " (" << DescriptorName(open) << ") survives exec";
+    }
+    EXPECT_DAT_OK(dat_cr_reject(event.event_data.cr_arrival_event_data.cr_handle, 0, nullptr));
+    EXPECT_DAT_OK(dat_psp_free(psp));
+  }
+  EXPECT_DAT_OK(dat_cno_free(cno));
+}
+
+}  // namespace
+}  // namespace softdat::field

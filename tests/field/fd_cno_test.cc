@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A CNO with a file descriptor, in poll(), in epoll and in a libuv loop: the program sleeps in its own loop
+// and makes DAT calls only when the descriptor is readable (dat_cno_fd_create, dat_cno_trigger).
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include <array>
+#include <functional>
+#include <thread>
+
+#include "tests/field/field.h"
+
+namespace softdat::field {
+namespace {
+
+constexpr uint64_t kMessages = 300;
+constexpr int kPatienceMs = 30'000;
+
+class FdCnoTest : public testing::Test {
+ protected:
+  FdCnoTest() {
+    EXPECT_DAT_OK(dat_cno_fd_create(ia_.handle(), &fd_, &cno_));
+    EXPECT_NE(fcntl(fd_, F_GETFD) & FD_CLOEXEC, 0);
+  }
+  ~FdCnoTest() override { EXPECT_DAT_OK(dat_cno_free(cno_)); }
+
+  bool Readable() const {
+    pollfd p = {fd_, POLLIN, 0};
+    return poll(&p, 1, 0) == 1;
+  }
+
+  // An echo server on `server`, whose sleep is `sleep`: returns when the descriptor is readable, false
+  // when it never is.
+  void Serve(const std::function<bool()>& sleep) {
+    End::Options options;
+    options.cno = cno_;
+    Memory memory(ia_, 4096);
+    End server(ia_, options);
+    DAT_CONN_QUAL qualifier = 0;
+    DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
+    ASSERT_DAT_OK(
+        dat_psp_create_any(ia_.handle(), &qualifier, server.cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
+    ASSERT_DAT_OK(PostReceive(server.ep, memory.Local(0, 8), 0));
+    std::jthread client([qualifier] { Client(qualifier); });
+    bool ended = false;
+    uint64_t echoed = 0;
+    while (!ended) {
+      ASSERT_TRUE(sleep()) << echoed << " messages echoed";
+      DAT_EVD_HANDLE hint = DAT_HANDLE_NULL;
+      // QUEUE_EMPTY is possible: an earlier round has taken what this trigger was for.
+      dat_cno_trigger(cno_, &hint);
+      for (const DAT_EVD_HANDLE evd :
+           {server.cr_evd, server.connect_evd, server.recv_evd, server.request_evd}) {
+        DAT_EVENT event{};
+        while (dat_evd_dequeue(evd, &event) == DAT_SUCCESS) {
+          Handle(event, server, memory, &echoed, &ended);
+        }
+      }
+    }
+    client.join();
+    EXPECT_EQ(echoed, kMessages);
+    EXPECT_DAT_OK(dat_psp_free(psp));
+  }
+
+  Ia ia_;
+  DAT_FD fd_ = -1;
+  DAT_CNO_HANDLE cno_ = DAT_HANDLE_NULL;
+
+ private:
+  static void Handle(const DAT_EVENT& event, const End& server, const Memory& memory,
+                     uint64_t* echoed, bool* ended) {
+    if (event.event_number == DAT_CONNECTION_REQUEST_EVENT) {
+      EXPECT_DAT_OK(dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, server.ep, 0,
+                                  nullptr));
+    } else if (event.event_number == DAT_CONNECTION_EVENT_DISCONNECTED) {
+      *ended = true;
+    } else if (event.event_number == DAT_DTO_COMPLETION_EVENT &&
+               event.evd_handle == server.recv_evd &&
+               event.event_data.dto_completion_event_data.status == DAT_DTO_SUCCESS) {
+      ++*echoed;
+      EXPECT_DAT_OK(PostReceive(server.ep, memory.Local(0, 8), *echoed));
+      EXPECT_DAT_OK(PostSend(server.ep, memory.Local(0, 8), *echoed));
+    }
+  }
+
+  static void Client(DAT_CONN_QUAL qualifier) {
+    Ia ia;
+    Memory memory(ia, 64);
+    End end(ia);
+    EXPECT_DAT_OK(StartConnect(end.ep, ia.address(), qualifier));
+    if (!Expect(end.connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED)) return;
+    for (uint64_t i = 0; i < kMessages; ++i) {
+      EXPECT_DAT_OK(PostReceive(end.ep, memory.Local(0, 8), i));
+      EXPECT_DAT_OK(PostSend(end.ep, memory.Local(8, 8), i));
+      if (!ExpectDto(end.request_evd, i, 8) || !ExpectDto(end.recv_evd, i, 8)) return;
+    }
+    EXPECT_DAT_OK(dat_ep_disconnect(end.ep, DAT_CLOSE_GRACEFUL_FLAG));
+    EXPECT_TRUE(Expect(end.connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED));
+  }
+};
+
+TEST_F(FdCnoTest, IsReadableWhileTriggered) {
+  const DAT_EVD_HANDLE evd = ia_.NewEvd(DAT_EVD_SOFTWARE_FLAG, 16, cno_);
+  EXPECT_FALSE(Readable());
+  DAT_EVD_HANDLE hint = evd;
+  EXPECT_DAT_TYPE(dat_cno_trigger(cno_, &hint), DAT_QUEUE_EMPTY);
+  EXPECT_EQ(hint, DAT_HANDLE_NULL);
+  EXPECT_DAT_OK(PostNumber(evd, 1));
+  EXPECT_DAT_OK(PostNumber(evd, 2));
+  EXPECT_TRUE(Readable());
+  EXPECT_DAT_OK(dat_cno_trigger(cno_, &hint));
+  EXPECT_EQ(hint, evd);
+  EXPECT_FALSE(Readable());
+  EXPECT_DAT_OK(PostNumber(evd, 3));
+  EXPECT_TRUE(Readable());
+  // dat_cno_wait takes the trigger as well.
+  EXPECT_DAT_OK(dat_cno_wait(cno_, 0, &hint));
+  EXPECT_FALSE(Readable());
+  EXPECT_DAT_OK(dat_evd_free(evd));
+}
+
+TEST_F(FdCnoTest, InPoll) {
+  Serve([this] {
+    pollfd p = {fd_, POLLIN, 0};
+    return poll(&p, 1, kPatienceMs) == 1;
+  });
+}
+
+TEST_F(FdCnoTest, InEpollEdgeTriggered) {
+  const int epoll = epoll_create1(EPOLL_CLOEXEC);
+  epoll_event wanted = {};
+  wanted.events = EPOLLIN | EPOLLET;
+  ASSERT_EQ(epoll_ctl(epoll, EPOLL_CTL_ADD, fd_, &wanted), 0);
+  Serve([epoll] {
+    epoll_event event = {};
+    return epoll_wait(epoll, &event, 1, kPatienceMs) == 1;
+  });
+  close(epoll);
+}
+
+TEST_F(FdCnoTest, InALibuvLoop) {
+  uv_loop_t loop;
+  uv_poll_t poll;
+  uv_timer_t patience;
+  ASSERT_EQ(uv_loop_init(&loop), 0);
+  ASSERT_EQ(uv_poll_init(&loop, &poll, fd_), 0);
+  ASSERT_EQ(uv_timer_init(&loop, &patience), 0);
+  bool readable = false;
+  poll.data = &readable;
+  bool late = false;
+  patience.data = &late;
+  ASSERT_EQ(uv_poll_start(&poll, UV_READABLE,
+                          [](uv_poll_t* p, int status, int events) {
+                            *static_cast<bool*>(p->data) = status == 0 && (events & UV_READABLE) != 0;
+                          }),
+            0);
+  Serve([&] {
+    readable = late = false;
+    uv_timer_start(&patience, [](uv_timer_t* t) { *static_cast<bool*>(t->data) = true; }, kPatienceMs,
+                   0);
+    while (!readable && !late) uv_run(&loop, UV_RUN_ONCE);
+    return readable;
+  });
+  uv_close(reinterpret_cast<uv_handle_t*>(&poll), nullptr);
+  uv_close(reinterpret_cast<uv_handle_t*>(&patience), nullptr);
+  uv_run(&loop, UV_RUN_DEFAULT);
+  EXPECT_EQ(uv_loop_close(&loop), 0);
+}
+
+// The descriptor goes with the CNO.
+TEST_F(FdCnoTest, ClosedWithTheCno) {
+  DAT_FD fd = -1;
+  DAT_CNO_HANDLE cno = DAT_HANDLE_NULL;
+  ASSERT_DAT_OK(dat_cno_fd_create(ia_.handle(), &fd, &cno));
+  EXPECT_GE(fcntl(fd, F_GETFD), 0);
+  EXPECT_DAT_OK(dat_cno_free(cno));
+  EXPECT_LT(fcntl(fd, F_GETFD), 0);
+}
+
+}  // namespace
+}  // namespace softdat::field
