@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Consumer notification objects and their agents (DAT 2.0 semantics 6).
+#include <atomic>
+#include <thread>
+
+#include "tests/conformance/fixture.h"
+
+namespace softdat::conformance {
+namespace {
+
+class CnoTest : public ConformanceTest {
+ protected:
+  void SetUp() override {
+    ConformanceTest::SetUp();
+    ASSERT_OK(dat_cno_create(a_->ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno_));
+    for (DAT_EVD_HANDLE& evd : evds_) {
+      ASSERT_OK(dat_evd_create(a_->ia, 8, cno_, DAT_EVD_SOFTWARE_FLAG, &evd));
+    }
+  }
+  void TearDown() override {
+    for (const DAT_EVD_HANDLE evd : evds_) EXPECT_OK(dat_evd_free(evd));
+    EXPECT_OK(dat_cno_free(cno_));
+    ConformanceTest::TearDown();
+  }
+  static DAT_RETURN PostSe(DAT_EVD_HANDLE evd) {
+    DAT_EVENT event{};
+    event.event_number = DAT_SOFTWARE_EVENT;
+    return dat_evd_post_se(evd, &event);
+  }
+  DAT_RETURN Wait(DAT_TIMEOUT timeout_us) { return dat_cno_wait(cno_, timeout_us, &hint_); }
+
+  DAT_CNO_HANDLE cno_ = DAT_HANDLE_NULL;
+  DAT_EVD_HANDLE evds_[2] = {};
+  DAT_EVD_HANDLE hint_ = DAT_HANDLE_NULL;
+};
+CONFORMANCE_FAMILIES(CnoTest);
+
+TEST_P(CnoTest, AnEventTriggersOnceAndIsNamed) {
+  ASSERT_OK(PostSe(evds_[1]));
+  ASSERT_OK(Wait(kPatienceUs));
+  EXPECT_EQ(hint_, evds_[1]);
+  EXPECT_TYPE(Wait(kSilenceUs), DAT_QUEUE_EMPTY);
+  EXPECT_EQ(hint_, DAT_HANDLE_NULL);
+  EXPECT_EQ(Side::Drain(evds_[1]).size(), 1u);
+}
+
+TEST_P(CnoTest, TriggersWhileTriggeredAreAbsorbed) {
+  ASSERT_OK(PostSe(evds_[0]));
+  ASSERT_OK(PostSe(evds_[1]));
+  ASSERT_OK(PostSe(evds_[0]));
+  ASSERT_OK(Wait(0));
+  EXPECT_TYPE(Wait(kSilenceUs), DAT_QUEUE_EMPTY);
+  // The hint is one of them; the program looks at all.
+  EXPECT_EQ(Side::Drain(evds_[0]).size() + Side::Drain(evds_[1]).size(), 3u);
+}
+
+TEST_P(CnoTest, TimeoutsExpire) {
+  EXPECT_TYPE(Wait(0), DAT_QUEUE_EMPTY);
+  EXPECT_TYPE(Wait(10'000), DAT_QUEUE_EMPTY);
+  EXPECT_RETURN(dat_cno_wait(cno_, 0, nullptr), BadArgument(3));
+}
+
+TEST_P(CnoTest, AWaitingThreadIsWoken) {
+  std::atomic<bool> entered{false};
+  DAT_RETURN ret = DAT_SUCCESS;
+  DAT_EVD_HANDLE hint = DAT_HANDLE_NULL;
+  std::thread thread([&] {
+    entered = true;
+    ret = dat_cno_wait(cno_, kPatienceUs, &hint);
+  });
+  while (!entered) std::this_thread::yield();
+  ASSERT_OK(PostSe(evds_[0]));
+  thread.join();
+  EXPECT_OK(ret);
+  EXPECT_EQ(hint, evds_[0]);
+  EXPECT_EQ(Side::Drain(evds_[0]).size(), 1u);
+}
+
+TEST_P(CnoTest, ADisabledEvdDoesNotTrigger) {
+  ASSERT_OK(dat_evd_disable(evds_[0]));
+  ASSERT_OK(PostSe(evds_[0]));
+  EXPECT_TYPE(Wait(kSilenceUs), DAT_QUEUE_EMPTY);
+  // Enabled with something queued: a wake-up too many is allowed, a lost one is not.
+  ASSERT_OK(dat_evd_enable(evds_[0]));
+  EXPECT_OK(Wait(kPatienceUs));
+  EXPECT_EQ(Side::Drain(evds_[0]).size(), 1u);
+}
+
+TEST_P(CnoTest, TheCnoOfAnEvdCanBeChangedAndTakenAway) {
+  DAT_CNO_HANDLE other = DAT_HANDLE_NULL;
+  ASSERT_OK(dat_cno_create(a_->ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &other));
+  EXPECT_RETURN(dat_cno_free(cno_), BadState(DAT_INVALID_STATE_CNO_IN_USE));
+  ASSERT_OK(dat_evd_modify_cno(evds_[0], other));
+  ASSERT_OK(PostSe(evds_[0]));
+  EXPECT_TYPE(Wait(kSilenceUs), DAT_QUEUE_EMPTY);
+  ASSERT_OK(dat_cno_wait(other, kPatienceUs, &hint_));
+  EXPECT_EQ(hint_, evds_[0]);
+  ASSERT_OK(dat_evd_modify_cno(evds_[0], DAT_HANDLE_NULL));
+  ASSERT_OK(dat_cno_free(other));
+  ASSERT_OK(PostSe(evds_[0]));
+  EXPECT_EQ(Side::Drain(evds_[0]).size(), 2u);
+}
+
+struct Agent {
+  std::atomic<int> calls{0};
+  std::atomic<DAT_EVD_HANDLE> evd{nullptr};
+  static void Call(DAT_PVOID data, DAT_EVD_HANDLE handle) {
+    auto* const agent = static_cast<Agent*>(data);
+    agent->evd = handle;
+    agent->calls.fetch_add(1);
+  }
+};
+
+TEST_P(CnoTest, AnAgentIsCalledOncePerArming) {
+  Agent agent;
+  DAT_OS_WAIT_PROXY_AGENT proxy{&agent, &Agent::Call};
+  ASSERT_OK(dat_cno_modify_agent(cno_, proxy));
+  DAT_CNO_PARAM param{};
+  ASSERT_OK(dat_cno_query(cno_, DAT_CNO_FIELD_ALL, &param));
+  EXPECT_EQ(param.proxy_type, DAT_PROXY_TYPE_AGENT);
+  EXPECT_EQ(param.proxy.agent.instance_data, &agent);
+  ASSERT_OK(PostSe(evds_[0]));
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (agent.calls == 0 && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+  EXPECT_EQ(agent.calls, 1);
+  EXPECT_EQ(agent.evd, evds_[0]);
+  // The trigger is there for a waiter as well; and the agent has gone from the CNO.
+  EXPECT_OK(Wait(kPatienceUs));
+  ASSERT_OK(PostSe(evds_[0]));
+  EXPECT_OK(Wait(kPatienceUs));
+  EXPECT_EQ(agent.calls, 1);
+  EXPECT_EQ(Side::Drain(evds_[0]).size(), 2u);
+}
+
+TEST_P(CnoTest, AnAgentMayCallBack) {
+  struct Taker {
+    DAT_CNO_HANDLE cno;
+    std::atomic<int> taken{0};
+    static void Call(DAT_PVOID data, DAT_EVD_HANDLE evd) {
+      auto* const taker = static_cast<Taker*>(data);
+      if (evd == DAT_HANDLE_NULL) return;
+      DAT_EVENT event{};
+      while (dat_evd_dequeue(evd, &event) == DAT_SUCCESS) taker->taken.fetch_add(1);
+      DAT_OS_WAIT_PROXY_AGENT again{taker, &Taker::Call};
+      EXPECT_OK(dat_cno_modify_agent(taker->cno, again));
+    }
+  };
+  Taker taker{cno_};
+  ASSERT_OK(dat_cno_modify_agent(cno_, DAT_OS_WAIT_PROXY_AGENT{&taker, &Taker::Call}));
+  ASSERT_OK(PostSe(evds_[0]));
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (taker.taken == 0 && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+  EXPECT_EQ(taker.taken, 1);
+  ASSERT_OK(dat_cno_modify_agent(cno_, DAT_OS_WAIT_PROXY_AGENT_NULL));
+}
+
+TEST_P(CnoTest, NetworkEventsTriggerToo) {
+  DAT_EVD_HANDLE cr = DAT_HANDLE_NULL;
+  ASSERT_OK(dat_evd_create(a_->ia, 8, cno_, DAT_EVD_CR_FLAG, &cr));
+  DAT_CONN_QUAL qualifier = 0;
+  DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
+  ASSERT_OK(dat_psp_create_any(a_->ia, &qualifier, cr, DAT_PSP_CONSUMER_FLAG, &psp));
+  ASSERT_OK(Connect(b_->ep, qualifier));
+  ASSERT_OK(Wait(kPatienceUs));
+  EXPECT_EQ(hint_, cr);
+  const DAT_EVENT event = a_->Expect(cr, DAT_CONNECTION_REQUEST_EVENT);
+  ASSERT_OK(dat_cr_reject(event.event_data.cr_arrival_event_data.cr_handle, 0, nullptr));
+  b_->ExpectConnection(b_->ep, DAT_CONNECTION_EVENT_PEER_REJECTED);
+  EXPECT_OK(dat_psp_free(psp));
+  EXPECT_OK(dat_evd_free(cr));
+}
+
+}  // namespace
+}  // namespace softdat::conformance

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Private data of connect, accept and reject: whole, exact, up to 256 bytes (DAT 2.0
+// semantics 9.3, 9.5).
+#include <numeric>
+#include <vector>
+
+#include "tests/conformance/fixture.h"
+
+namespace softdat::conformance {
+namespace {
+
+class PrivateDataTest : public ConformanceTest {
+ protected:
+  static std::vector<uint8_t> Bytes(size_t n, uint8_t first) {
+    std::vector<uint8_t> bytes(n);
+    std::iota(bytes.begin(), bytes.end(), first);
+    return bytes;
+  }
+  static std::vector<uint8_t> Of(const DAT_CONNECTION_EVENT_DATA& data) {
+    const auto* const bytes = static_cast<const uint8_t*>(data.private_data);
+    return {bytes, bytes + data.private_data_size};
+  }
+  static std::vector<uint8_t> Of(const DAT_CR_PARAM& param) {
+    const auto* const bytes = static_cast<const uint8_t*>(param.private_data);
+    return {bytes, bytes + param.private_data_size};
+  }
+};
+CONFORMANCE_FAMILIES(PrivateDataTest);
+
+TEST_P(PrivateDataTest, EverySizeArrivesWholeBothWays) {
+  DAT_CONN_QUAL qualifier = 0;
+  const DAT_PSP_HANDLE psp = Listen(*b_, &qualifier);
+  for (const size_t size : {0,   1,   2,   3,   4,   5,   30,  47,  48,  49,  63,  64, 65,
+                            127, 128, 129, 247, 248, 249, 251, 252, 253, 254, 255, 256}) {
+    SCOPED_TRACE(size);
+    std::vector<uint8_t> question = Bytes(size, 1), answer = Bytes(256 - size, 99);
+    ASSERT_OK(Connect(a_->ep, qualifier, question));
+    const DAT_CR_HANDLE cr = NextRequest(*b_);
+    DAT_CR_PARAM param{};
+    ASSERT_OK(dat_cr_query(cr, DAT_CR_FIELD_ALL, &param));
+    EXPECT_EQ(Of(param), question);
+    EXPECT_EQ(param.local_ep_handle, DAT_HANDLE_NULL);
+    EXPECT_EQ(param.remote_ia_address_ptr->sa_family, GetParam().family);
+    ASSERT_OK(dat_cr_accept(cr, b_->ep, static_cast<DAT_COUNT>(answer.size()), answer.data()));
+    EXPECT_EQ(Of(a_->ExpectConnection(a_->ep, DAT_CONNECTION_EVENT_ESTABLISHED)), answer);
+    EXPECT_EQ(b_->ExpectConnection(b_->ep, DAT_CONNECTION_EVENT_ESTABLISHED).private_data_size, 0);
+    Part();
+    ResetBoth();
+  }
+  EXPECT_OK(dat_psp_free(psp));
+}
+
+TEST_P(PrivateDataTest, EverySizeOfARejectArrives) {
+  DAT_CONN_QUAL qualifier = 0;
+  const DAT_PSP_HANDLE psp = Listen(*b_, &qualifier);
+  for (const size_t size : {0, 1, 4, 48, 255, 256}) {
+    SCOPED_TRACE(size);
+    std::vector<uint8_t> answer = Bytes(size, 17);
+    ASSERT_OK(Connect(a_->ep, qualifier));
+    ASSERT_OK(dat_cr_reject(NextRequest(*b_), static_cast<DAT_COUNT>(size),
+                            size != 0 ? answer.data() : nullptr));
+    EXPECT_EQ(Of(a_->ExpectConnection(a_->ep, DAT_CONNECTION_EVENT_PEER_REJECTED)), answer);
+    ASSERT_OK(dat_ep_reset(a_->ep));
+  }
+  EXPECT_OK(dat_psp_free(psp));
+}
+
+TEST_P(PrivateDataTest, TheRequestsDataIsWritableAndMayBeTheAnswer) {
+  DAT_CONN_QUAL qualifier = 0;
+  const DAT_PSP_HANDLE psp = Listen(*b_, &qualifier);
+  std::vector<uint8_t> question = Bytes(48, 1);
+  ASSERT_OK(Connect(a_->ep, qualifier, question));
+  std::fill(question.begin(), question.end(), 0);  // it was copied
+  const DAT_CR_HANDLE cr = NextRequest(*b_);
+  DAT_CR_PARAM param{};
+  // What the tools ask with: a mask that leaves the EP out.
+  ASSERT_OK(dat_cr_query(cr, static_cast<DAT_CR_PARAM_MASK>(DAT_CSP_FIELD_ALL), &param));
+  auto* const bytes = static_cast<uint8_t*>(param.private_data);
+  for (DAT_COUNT i = 0; i < param.private_data_size; ++i) ++bytes[i];
+  ASSERT_OK(dat_cr_accept(cr, b_->ep, param.private_data_size, param.private_data));
+  EXPECT_EQ(Of(a_->ExpectConnection(a_->ep, DAT_CONNECTION_EVENT_ESTABLISHED)), Bytes(48, 2));
+  b_->ExpectConnection(b_->ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+  EXPECT_OK(dat_psp_free(psp));
+}
+
+TEST_P(PrivateDataTest, TheAcceptorsDataStaysReadableUntilTheReset) {
+  DAT_CONN_QUAL qualifier = 0;
+  const DAT_PSP_HANDLE psp = Listen(*b_, &qualifier);
+  std::vector<uint8_t> answer = Bytes(200, 5);
+  ASSERT_OK(Connect(a_->ep, qualifier));
+  ASSERT_OK(dat_cr_accept(NextRequest(*b_), b_->ep, 200, answer.data()));
+  const DAT_CONNECTION_EVENT_DATA data =
+      a_->ExpectConnection(a_->ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+  b_->ExpectConnection(b_->ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+  Part();
+  EXPECT_EQ(Of(data), answer);
+  EXPECT_OK(dat_psp_free(psp));
+}
+
+TEST_P(PrivateDataTest, TheProviderSaysHowMuchItCarries) {
+  DAT_PROVIDER_ATTR attr{};
+  ASSERT_OK(dat_ia_query(a_->ia, nullptr, 0, nullptr, DAT_PROVIDER_FIELD_ALL, &attr));
+  EXPECT_GE(attr.max_private_data_size, 256);
+}
+
+}  // namespace
+}  // namespace softdat::conformance

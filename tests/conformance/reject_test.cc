@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Rejected requests: by the consumer and by the provider (DAT 2.0 semantics 8.3, 9.1, 9.3).
+#include "tests/conformance/fixture.h"
+
+namespace softdat::conformance {
+namespace {
+
+class RejectTest : public ConformanceTest {};
+CONFORMANCE_ALL_VARIANTS(RejectTest);
+
+TEST_P(RejectTest, TheActiveSideHearsItOnceAndTheEpCanBeReset) {
+  DAT_CONN_QUAL qualifier = 0;
+  const DAT_PSP_HANDLE psp = Listen(*b_, &qualifier);
+  const auto memory = a_->MakeBuffer(8);
+  for (uint64_t round = 0; round < 3; ++round) {
+    ASSERT_OK(PostRecv(a_->ep, {memory->local()}, round));
+    ASSERT_OK(Connect(a_->ep, qualifier));
+    const DAT_CR_HANDLE cr = NextRequest(*b_);
+    ASSERT_OK(dat_cr_reject(cr, 0, nullptr));
+    EXPECT_RETURN(dat_cr_reject(cr, 0, nullptr), BadHandle(DAT_INVALID_HANDLE_CR));
+    a_->ExpectConnection(a_->ep, DAT_CONNECTION_EVENT_PEER_REJECTED);
+    EXPECT_EQ(StateOf(a_->ep), DAT_EP_STATE_DISCONNECTED);
+    a_->ExpectDto(a_->recv_evd, a_->ep, round, DAT_DTO_ERR_FLUSHED);
+    // What the tools do after a failure: success, and no event.
+    EXPECT_OK(dat_ep_disconnect(a_->ep, DAT_CLOSE_ABRUPT_FLAG));
+    ASSERT_OK(dat_ep_reset(a_->ep));
+    EXPECT_EQ(StateOf(a_->ep), DAT_EP_STATE_UNCONNECTED);
+  }
+  a_->ExpectSilence(a_->connect_evd);
+  EXPECT_OK(dat_psp_free(psp));
+  Join();
+}
+
+TEST_P(RejectTest, BadArgumentsLeaveTheRequest) {
+  DAT_CONN_QUAL qualifier = 0;
+  const DAT_PSP_HANDLE psp = Listen(*b_, &qualifier);
+  ASSERT_OK(Connect(a_->ep, qualifier));
+  const DAT_CR_HANDLE cr = NextRequest(*b_);
+  uint8_t data[300] = {};
+  EXPECT_RETURN(dat_cr_reject(cr, 257, data), BadArgument(2));
+  EXPECT_RETURN(dat_cr_reject(cr, -1, data), BadArgument(2));
+  EXPECT_RETURN(dat_cr_reject(cr, 1, nullptr), BadArgument(3));
+  ASSERT_OK(dat_cr_reject(cr, 0, nullptr));
+  a_->ExpectConnection(a_->ep, DAT_CONNECTION_EVENT_PEER_REJECTED);
+  EXPECT_OK(dat_psp_free(psp));
+}
+
+// The backlog is the room in the CR EVD; a request that finds none is refused by the provider.
+TEST_P(RejectTest, AFullBacklogIsANonPeerReject) {
+  const DAT_EVD_HANDLE cr_evd = b_->MakeEvd(DAT_EVD_CR_FLAG, 1);
+  DAT_EVD_PARAM param{};
+  ASSERT_OK(dat_evd_query(cr_evd, DAT_EVD_FIELD_ALL, &param));
+  DAT_CONN_QUAL qualifier = 0;
+  DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
+  ASSERT_OK(dat_psp_create_any(b_->ia, &qualifier, cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
+  std::vector<DAT_EP_HANDLE> eps;
+  for (DAT_COUNT i = 0; i <= param.evd_qlen; ++i) {
+    eps.push_back(a_->MakeEp());
+    ASSERT_OK(Connect(eps.back(), qualifier));
+  }
+  // One more than there is room for: exactly one is refused, whichever came last.
+  a_->Expect(a_->connect_evd, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+  a_->ExpectSilence(a_->connect_evd);
+  for (DAT_COUNT i = 0; i < param.evd_qlen; ++i) {
+    const DAT_CR_HANDLE cr =
+        b_->Expect(cr_evd, DAT_CONNECTION_REQUEST_EVENT).event_data.cr_arrival_event_data.cr_handle;
+    EXPECT_OK(dat_cr_reject(cr, 0, nullptr));
+    a_->Expect(a_->connect_evd, DAT_CONNECTION_EVENT_PEER_REJECTED);
+  }
+  EXPECT_TRUE(Side::Drain(b_->async_evd).empty()) << "no overflow event: this is the backlog rule";
+  EXPECT_OK(dat_psp_free(psp));
+}
+
+}  // namespace
+}  // namespace softdat::conformance

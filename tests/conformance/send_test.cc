@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Send and receive (DAT 2.0 semantics 10.1, 10.3, 10.4, 10.5).
+#include <cstring>
+
+#include "tests/conformance/fixture.h"
+
+namespace softdat::conformance {
+namespace {
+
+class SendTest : public ConnectedTest {};
+CONFORMANCE_ALL_VARIANTS(SendTest);
+
+TEST_P(SendTest, EverySizeBothWays) {
+  constexpr size_t kMost = 1 << 20;
+  const auto from = a_->MakeBuffer(kMost), to = b_->MakeBuffer(kMost), back = a_->MakeBuffer(kMost);
+  uint64_t cookie = 0x8000000000000000u;
+  for (const size_t size :
+       {0, 1, 63, 64, 65, 1023, 1024, 1500, 4095, 4096, 4097, 65535, 65536, 1 << 20}) {
+    SCOPED_TRACE(size);
+    from->FillPattern(static_cast<uint8_t>(size));
+    ASSERT_OK(PostRecv(b_->ep, {to->local()}, ++cookie));
+    ASSERT_OK(PostSend(a_->ep, {from->local(0, size)}, cookie));
+    const auto got = b_->ExpectDto(b_->recv_evd, b_->ep, cookie);
+    EXPECT_EQ(got.transfered_length, size);
+    EXPECT_EQ(got.operation, DAT_DTO_RECEIVE);
+    const auto sent = a_->ExpectDto(a_->request_evd, a_->ep, cookie);
+    EXPECT_EQ(sent.transfered_length, size);
+    EXPECT_EQ(sent.operation, DAT_DTO_SEND);
+    EXPECT_EQ(std::memcmp(from->data(), to->data(), size), 0);
+    ASSERT_OK(PostRecv(a_->ep, {back->local()}, ++cookie));
+    ASSERT_OK(PostSend(b_->ep, {to->local(0, size)}, cookie));
+    a_->ExpectDto(a_->recv_evd, a_->ep, cookie);
+    b_->ExpectDto(b_->request_evd, b_->ep, cookie);
+    EXPECT_EQ(std::memcmp(from->data(), back->data(), size), 0);
+  }
+  EXPECT_TRUE(to->guards_intact());
+}
+
+TEST_P(SendTest, SegmentsAreGatheredAndFilledInOrder) {
+  const auto from = a_->MakeBuffer(1000), to = b_->MakeBuffer(1000);
+  from->FillPattern(3);
+  DAT_LMR_TRIPLET nothing{};
+  nothing.lmr_context = 0xDEAD;  // ignored: its length is 0
+  ASSERT_OK(
+      PostRecv(b_->ep, {to->local(500, 10), nothing, to->local(0, 300), to->local(700, 300)}, 1));
+  ASSERT_OK(PostSend(a_->ep,
+                     {from->local(0, 1), from->local(1, 399), nothing, from->local(400, 100)}, 2));
+  EXPECT_EQ(b_->ExpectDto(b_->recv_evd, b_->ep, 1).transfered_length, 500u);
+  EXPECT_EQ(a_->ExpectDto(a_->request_evd, a_->ep, 2).transfered_length, 500u);
+  EXPECT_EQ(std::memcmp(to->data() + 500, from->data(), 10), 0);
+  EXPECT_EQ(std::memcmp(to->data(), from->data() + 10, 300), 0);
+  EXPECT_EQ(std::memcmp(to->data() + 700, from->data() + 310, 190), 0);
+  EXPECT_EQ(to->data()[890], 0);
+  EXPECT_EQ(to->data()[510], 0);
+}
+
+TEST_P(SendTest, TheIovBelongsToTheConsumerAfterThePost) {
+  const auto from = a_->MakeBuffer(8, 0x71), to = b_->MakeBuffer(8);
+  DAT_LMR_TRIPLET iov = to->local();
+  ASSERT_OK(dat_ep_post_recv(b_->ep, 1, &iov, Cookie(1), DAT_COMPLETION_DEFAULT_FLAG));
+  std::memset(&iov, 0xFF, sizeof iov);
+  iov = from->local();
+  ASSERT_OK(dat_ep_post_send(a_->ep, 1, &iov, Cookie(2), DAT_COMPLETION_DEFAULT_FLAG));
+  std::memset(&iov, 0xFF, sizeof iov);
+  b_->ExpectDto(b_->recv_evd, b_->ep, 1);
+  a_->ExpectDto(a_->request_evd, a_->ep, 2);
+  EXPECT_EQ(to->data()[7], 0x71);
+}
+
+TEST_P(SendTest, ASendWaitsForAReceiverThatIsNotReady) {
+  const auto from = a_->MakeBuffer(64, 0x18), to = b_->MakeBuffer(64);
+  ASSERT_OK(PostSend(a_->ep, {from->local()}, 1));
+  ASSERT_OK(PostSend(a_->ep, {from->local(0, 5)}, 2));
+  b_->ExpectSilence(b_->recv_evd);
+  a_->ExpectSilence(a_->connect_evd);
+  ASSERT_OK(PostRecv(b_->ep, {to->local()}, 11));
+  EXPECT_EQ(b_->ExpectDto(b_->recv_evd, b_->ep, 11).transfered_length, 64u);
+  ASSERT_OK(PostRecv(b_->ep, {to->local()}, 12));
+  EXPECT_EQ(b_->ExpectDto(b_->recv_evd, b_->ep, 12).transfered_length, 5u);
+  a_->ExpectDto(a_->request_evd, a_->ep, 1);
+  a_->ExpectDto(a_->request_evd, a_->ep, 2);
+}
+
+TEST_P(SendTest, ManyMessagesStayInOrder) {
+  constexpr uint64_t kMessages = 1000, kWindow = 16;
+  const auto from = a_->MakeBuffer(8 * kWindow), to = b_->MakeBuffer(8 * kWindow);
+  const auto post_recv = [&](uint64_t i) {
+    return PostRecv(b_->ep, {to->local(i % kWindow * 8, 8)}, i);
+  };
+  for (uint64_t i = 0; i < kWindow; ++i) ASSERT_OK(post_recv(i));
+  for (uint64_t i = 0; i < kMessages; ++i) {
+    std::memcpy(from->data() + i % kWindow * 8, &i, 8);
+    ASSERT_OK(PostSend(a_->ep, {from->local(i % kWindow * 8, 8)}, i));
+    b_->ExpectDto(b_->recv_evd, b_->ep, i);
+    EXPECT_EQ(std::memcmp(to->data() + i % kWindow * 8, &i, 8), 0);
+    ASSERT_OK(post_recv(i + kWindow));
+    a_->ExpectDto(a_->request_evd, a_->ep, i);
+    if (HasFailure()) break;
+  }
+}
+
+TEST_P(SendTest, AReceiveTooShortBreaksTheConnection) {
+  const auto from = a_->MakeBuffer(65), to = b_->MakeBuffer(64, 0x55);
+  ASSERT_OK(PostRecv(b_->ep, {to->local()}, 1));
+  ASSERT_OK(PostRecv(b_->ep, {to->local()}, 2));
+  ASSERT_OK(PostSend(a_->ep, {from->local()}, 3));
+  b_->ExpectDto(b_->recv_evd, b_->ep, 1, DAT_DTO_ERR_LOCAL_LENGTH);
+  b_->ExpectDto(b_->recv_evd, b_->ep, 2, DAT_DTO_ERR_FLUSHED);
+  b_->ExpectConnection(b_->ep, DAT_CONNECTION_EVENT_BROKEN);
+  a_->ExpectConnection(a_->ep, DAT_CONNECTION_EVENT_BROKEN);
+  EXPECT_EQ(StateOf(a_->ep), DAT_EP_STATE_DISCONNECTED);
+  EXPECT_EQ(StateOf(b_->ep), DAT_EP_STATE_DISCONNECTED);
+  // A wire without acknowledgements may have completed the send before.
+  const auto sent = a_->Expect(a_->request_evd, DAT_DTO_COMPLETION_EVENT);
+  const auto status = sent.event_data.dto_completion_event_data.status;
+  EXPECT_TRUE(status == DAT_DTO_ERR_REMOTE_RESPONDER || status == DAT_DTO_SUCCESS) << status;
+  EXPECT_TRUE(to->guards_intact());
+  a_->ExpectSilence(a_->connect_evd);
+  b_->ExpectSilence(b_->connect_evd);
+}
+
+TEST_P(SendTest, AMessageMayBeShorterThanItsReceive) {
+  const auto from = a_->MakeBuffer(3, 0x66), to = b_->MakeBuffer(100, 0x11);
+  ASSERT_OK(PostRecv(b_->ep, {to->local()}, 1));
+  ASSERT_OK(PostSend(a_->ep, {from->local()}, 2));
+  EXPECT_EQ(b_->ExpectDto(b_->recv_evd, b_->ep, 1).transfered_length, 3u);
+  a_->ExpectDto(a_->request_evd, a_->ep, 2);
+  EXPECT_EQ(to->data()[2], 0x66);
+  EXPECT_EQ(to->data()[3], 0x11);
+}
+
+TEST_P(SendTest, BadPostsAreRefusedAndChangeNothing) {
+  const auto memory = a_->MakeBuffer(64);
+  DAT_EP_PARAM param{};
+  ASSERT_OK(dat_ep_query(a_->ep, DAT_EP_FIELD_ALL, &param));
+  std::vector<DAT_LMR_TRIPLET> many(
+      static_cast<size_t>(std::max(param.ep_attr.max_request_iov, param.ep_attr.max_recv_iov)) + 1,
+      memory->local(0, 1));
+  const auto n = static_cast<DAT_COUNT>(many.size());
+  EXPECT_RETURN(dat_ep_post_send(a_->ep, n, many.data(), Cookie(1), DAT_COMPLETION_DEFAULT_FLAG),
+                BadArgument(2));
+  EXPECT_RETURN(dat_ep_post_recv(a_->ep, n, many.data(), Cookie(1), DAT_COMPLETION_DEFAULT_FLAG),
+                BadArgument(2));
+  EXPECT_RETURN(dat_ep_post_send(a_->ep, -1, many.data(), Cookie(1), DAT_COMPLETION_DEFAULT_FLAG),
+                BadArgument(2));
+  EXPECT_RETURN(dat_ep_post_send(a_->ep, 1, nullptr, Cookie(1), DAT_COMPLETION_DEFAULT_FLAG),
+                BadArgument(3));
+  EXPECT_RETURN(dat_ep_post_recv(a_->ep, 1, nullptr, Cookie(1), DAT_COMPLETION_DEFAULT_FLAG),
+                BadArgument(3));
+  a_->ExpectSilence(a_->request_evd);
+  EXPECT_EQ(StateOf(a_->ep), DAT_EP_STATE_CONNECTED);
+}
+
+TEST_P(SendTest, AFullQueueIsInsufficientResources) {
+  DAT_EP_ATTR attr{};
+  attr.service_type = DAT_SERVICE_TYPE_RC;
+  attr.max_recv_dtos = attr.max_request_dtos = 4;
+  attr.max_recv_iov = attr.max_request_iov = 1;
+  const DAT_EP_HANDLE active = a_->MakeEp(&attr), passive = b_->MakeEp(&attr);
+  DAT_EP_PARAM param{};
+  ASSERT_OK(dat_ep_query(active, DAT_EP_FIELD_ALL, &param));
+  EXPECT_GE(param.ep_attr.max_recv_dtos, 4);
+  EXPECT_GE(param.ep_attr.max_request_dtos, 4);
+  const auto memory = a_->MakeBuffer(8);
+  for (DAT_COUNT i = 0; i < param.ep_attr.max_recv_dtos; ++i) {
+    ASSERT_OK(PostRecv(active, {memory->local()}, i));
+  }
+  EXPECT_TYPE(PostRecv(active, {memory->local()}, 99), DAT_INSUFFICIENT_RESOURCES);
+  Join(*a_, active, *b_, passive);
+}
+
+TEST_P(SendTest, DataMayArriveBeforeThePassiveSideSawItsEvent) {
+  const DAT_EP_HANDLE active = a_->MakeEp(), passive = b_->MakeEp();
+  const auto from = a_->MakeBuffer(8, 0x22), to = b_->MakeBuffer(8);
+  ASSERT_OK(PostRecv(passive, {to->local()}, 1));
+  DAT_CONN_QUAL qualifier = 0;
+  const DAT_PSP_HANDLE psp = Listen(*b_, &qualifier);
+  ASSERT_OK(Connect(active, qualifier));
+  ASSERT_OK(dat_cr_accept(NextRequest(*b_), passive, 0, nullptr));
+  a_->ExpectConnection(active, DAT_CONNECTION_EVENT_ESTABLISHED);
+  ASSERT_OK(PostSend(active, {from->local()}, 2));
+  // The receive is collected before the connection event; nothing is dropped.
+  b_->ExpectDto(b_->recv_evd, passive, 1);
+  b_->ExpectConnection(passive, DAT_CONNECTION_EVENT_ESTABLISHED);
+  a_->ExpectDto(a_->request_evd, active, 2);
+  EXPECT_OK(dat_psp_free(psp));
+}
+
+// Semantics 5.5: with one EVD for everything, ESTABLISHED comes before the data, and the data
+// before DISCONNECTED.
+TEST_P(SendTest, OnOneEvdEventsKeepTheirOrder) {
+  const DAT_EVD_HANDLE one =
+      b_->MakeEvd(static_cast<DAT_EVD_FLAGS>(DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG), 64);
+  for (int round = 0; round < 10; ++round) {
+    DAT_EP_HANDLE passive = DAT_HANDLE_NULL;
+    ASSERT_OK(dat_ep_create(b_->ia, b_->pz, one, one, one, nullptr, &passive));
+    const DAT_EP_HANDLE active = a_->MakeEp();
+    const auto from = a_->MakeBuffer(8), to = b_->MakeBuffer(8);
+    for (uint64_t i = 0; i < 3; ++i) ASSERT_OK(PostRecv(passive, {to->local()}, i));
+    DAT_CONN_QUAL qualifier = 0;
+    const DAT_PSP_HANDLE psp = Listen(*b_, &qualifier);
+    ASSERT_OK(Connect(active, qualifier));
+    ASSERT_OK(dat_cr_accept(NextRequest(*b_), passive, 0, nullptr));
+    a_->ExpectConnection(active, DAT_CONNECTION_EVENT_ESTABLISHED);
+    for (uint64_t i = 0; i < 3; ++i) ASSERT_OK(PostSend(active, {from->local()}, i));
+    ASSERT_OK(dat_ep_disconnect(active, DAT_CLOSE_GRACEFUL_FLAG));
+    a_->ExpectConnection(active, DAT_CONNECTION_EVENT_DISCONNECTED);
+    b_->Expect(one, DAT_CONNECTION_EVENT_ESTABLISHED);
+    for (uint64_t i = 0; i < 3; ++i) b_->ExpectDto(one, passive, i);
+    b_->Expect(one, DAT_CONNECTION_EVENT_DISCONNECTED);
+    Side::Drain(a_->request_evd);
+    EXPECT_OK(dat_ep_free(passive));
+    a_->FreeEp(active);
+    EXPECT_OK(dat_psp_free(psp));
+    if (HasFailure()) break;
+  }
+}
+
+}  // namespace
+}  // namespace softdat::conformance
