@@ -189,6 +189,8 @@ class Stream {
   bool ended() const { return phase_ == Phase::kEnded; }
   const StreamEnd& end() const { return end_; }
   const StreamCounters& counters() const { return counters_; }
+  // Receives taken by a message that has not completed: what a pair holds of its SRQ.
+  uint32_t held_receives() const { return rx_receive_ != nullptr ? 1 : 0; }
 
  private:
   enum class Phase : uint8_t {
