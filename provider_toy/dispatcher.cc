@@ -2,6 +2,8 @@
 // Dispatcher: a queue, a timer table and a worker.
 #include "provider_toy/dispatcher.h"
 
+#include <signal.h>
+
 namespace softdat::toy {
 
 // The right to make upcalls. Ends with the scope, also when the thread is cancelled inside an
@@ -39,7 +41,15 @@ class Dispatcher::Turn {
   std::unique_lock<std::mutex>& lock_;
 };
 
-Dispatcher::Dispatcher() : worker_([this] { Work(); }) {}
+Dispatcher::Dispatcher() {
+  // Signals are for the consumer's own threads.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  worker_ = std::thread([this] { Work(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
 
 Dispatcher::~Dispatcher() {
   if (abandoned_) {

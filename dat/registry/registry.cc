@@ -2,8 +2,11 @@
 // The registry's entries: finding, announcing, referring to them. registry_load.cc loads libraries.
 #include "dat/registry/registry.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <new>
@@ -41,6 +44,17 @@ DAT_RETURN_SUBTYPE SubtypeOf(KeyMismatch mismatch) {
       break;
   }
   return DAT_NAME_NOT_REGISTERED;
+}
+
+// Whether folders and libraries cannot be read just now for want of a descriptor: what they hold is not
+// known then, rather than not there.
+bool OutOfDescriptors() {
+  const int fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd >= 0) {
+    close(fd);
+    return false;
+  }
+  return errno == EMFILE || errno == ENFILE;
 }
 
 }  // namespace
@@ -258,6 +272,7 @@ DAT_RETURN Registry::TakeLocked(Lock* lock, size_t index, const ProviderKey& req
   EndTurnLocked();
   if (loaded) return DAT_SUCCESS;
   AddReason(fmt::format("no library of {} can be used", DescribeKey(request)));
+  if (OutOfDescriptors()) return RefuseWithChain(DAT_INSUFFICIENT_RESOURCES, DAT_NO_SUBTYPE);
   return RefuseWithChain(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED);
 }
 
@@ -279,6 +294,11 @@ bool Registry::AddDiscovered(const std::string& ia_name) {
 }
 
 DAT_RETURN Registry::NotFound(const ProviderKey& request, KeyMismatch mismatch) {
+  if (OutOfDescriptors()) {
+    return Refuse(DAT_INSUFFICIENT_RESOURCES, DAT_NO_SUBTYPE,
+                  fmt::format("no file descriptor is left to look for a provider of {}",
+                              DescribeKey(request)));
+  }
   // The last ones first: those are found in the folders, a dat.conf may name very many.
   const std::vector<ProviderKey> keys = List();
   const size_t shown = std::min(keys.size(), kMaxNamesShown);

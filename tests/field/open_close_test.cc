@@ -72,7 +72,7 @@ INSTANTIATE_TEST_SUITE_P(, OpenCloseTest,
                          });
 
 TEST(ManyOpensTest, ManyAtOnce) {
-  { const Ia warm_up; }
+  UseOnce(DAT_CLOSE_GRACEFUL_FLAG);
   const std::set<int> fds = OpenDescriptors();
   const size_t threads = Threads();
   {
