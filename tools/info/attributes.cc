@@ -19,7 +19,17 @@ std::string Text(const char (&text)[kSize]) {
   return {text, strnlen(text, kSize)};
 }
 
-bool IsTrue(DAT_BOOLEAN value) { return value != DAT_FALSE; }
+// A provider of another make may leave any word in a member: it is not read as an enumeration
+// before its value is known to be one.
+template <typename Enum>
+uint32_t Raw(const Enum& member) {
+  static_assert(sizeof member == sizeof(uint32_t));
+  uint32_t value = 0;
+  std::memcpy(&value, &member, sizeof value);
+  return value;
+}
+
+bool IsTrue(const DAT_BOOLEAN& member) { return Raw(member) != 0; }
 
 std::string Version(DAT_UINT32 major, DAT_UINT32 minor) {
   return fmt::format("{}.{}", major, minor);
@@ -46,8 +56,8 @@ Json Words(uint32_t value, const Bit (&bits)[kCount], const char* zero) {
 
 // One of several words, or the number.
 template <size_t kCount>
-Json Word(int value, const char* const (&words)[kCount]) {
-  if (value >= 0 && static_cast<size_t>(value) < kCount) return words[value];
+Json Word(uint32_t value, const char* const (&words)[kCount]) {
+  if (value < kCount) return words[value];
   return value;
 }
 
@@ -135,7 +145,7 @@ Json IaAttributes(const DAT_IA_ATTR& attr) {
   json["max_rdma_read_per_ep_in_guaranteed"] = IsTrue(attr.max_rdma_read_per_ep_in_guaranteed);
   json["max_rdma_read_per_ep_out_guaranteed"] = IsTrue(attr.max_rdma_read_per_ep_out_guaranteed);
   json["zb_supported"] = IsTrue(attr.zb_supported);
-  json["extension_supported"] = Word(attr.extension_supported, kExtensions);
+  json["extension_supported"] = Word(Raw(attr.extension_supported), kExtensions);
   json["extension_version"] = attr.extension_version;
   json["transport_attr"] = Named(attr.num_transport_attr, attr.transport_attr);
   json["vendor_attr"] = Named(attr.num_vendor_attr, attr.vendor_attr);
@@ -147,18 +157,16 @@ Json ProviderAttributes(const DAT_PROVIDER_ATTR& attr) {
   json["provider_name"] = Text(attr.provider_name);
   json["provider_version"] = Version(attr.provider_version_major, attr.provider_version_minor);
   json["dapl_version"] = Version(attr.dapl_version_major, attr.dapl_version_minor);
-  json["lmr_mem_types_supported"] =
-      Words(static_cast<uint32_t>(attr.lmr_mem_types_supported), kMemTypes, "virtual");
-  json["iov_ownership_on_return"] = Word(attr.iov_ownership_on_return, kIovOwnership);
-  json["dat_qos_supported"] =
-      Words(static_cast<uint32_t>(attr.dat_qos_supported), kQos, "best effort");
+  json["lmr_mem_types_supported"] = Words(Raw(attr.lmr_mem_types_supported), kMemTypes, "virtual");
+  json["iov_ownership_on_return"] = Word(Raw(attr.iov_ownership_on_return), kIovOwnership);
+  json["dat_qos_supported"] = Words(Raw(attr.dat_qos_supported), kQos, "best effort");
   json["completion_flags_supported"] =
-      Words(static_cast<uint32_t>(attr.completion_flags_supported), kFlags, "default");
+      Words(Raw(attr.completion_flags_supported), kFlags, "default");
   json["is_thread_safe"] = IsTrue(attr.is_thread_safe);
   json["max_private_data_size"] = attr.max_private_data_size;
   json["supports_multipath"] = IsTrue(attr.supports_multipath);
-  json["ep_creator"] = Word(attr.ep_creator, kEpCreator);
-  json["pz_support"] = Word(attr.pz_support, kPzSupport);
+  json["ep_creator"] = Word(Raw(attr.ep_creator), kEpCreator);
+  json["pz_support"] = Word(Raw(attr.pz_support), kPzSupport);
   json["optimal_buffer_alignment"] = attr.optimal_buffer_alignment;
   json["evd_stream_merging_supported"] = Merging(attr);
   json["srq_supported"] = IsTrue(attr.srq_supported);
@@ -170,7 +178,7 @@ Json ProviderAttributes(const DAT_PROVIDER_ATTR& attr) {
   json["dto_async_return_guaranteed"] = IsTrue(attr.dto_async_return_guaranteed);
   json["rdma_write_for_rdma_read_req"] = IsTrue(attr.rdma_write_for_rdma_read_req);
   json["rdma_read_lmr_rmr_context_exposure"] = IsTrue(attr.rdma_read_lmr_rmr_context_exposure);
-  json["rmr_scope_supported"] = Word(attr.rmr_scope_supported, kRmrScope);
+  json["rmr_scope_supported"] = Word(Raw(attr.rmr_scope_supported), kRmrScope);
   json["is_signal_safe"] = IsTrue(attr.is_signal_safe);
   json["ha_supported"] = IsTrue(attr.ha_supported);
   json["ha_loadbalancing"] = Words(attr.ha_loadbalancing, kHaLoad, "none");

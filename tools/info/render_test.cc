@@ -23,8 +23,9 @@ ProbedIa Available() {
   ia.zb_supported = DAT_TRUE;
   ia.extension_supported = DAT_EXTENSION_IB;
   DAT_PROVIDER_ATTR provider{};
-  provider.completion_flags_supported =
-      static_cast<DAT_COMPLETION_FLAGS>(DAT_COMPLETION_SUPPRESS_FLAG | 0x100);
+  // A bit that is none of the API's.
+  const uint32_t foreign = DAT_COMPLETION_SUPPRESS_FLAG | 0x100;
+  std::memcpy(&provider.completion_flags_supported, &foreign, sizeof foreign);
   provider.num_provider_specific_attr = 3;
   provider.provider_specific_attr = named;
   ProbedIa probed;
