@@ -2,6 +2,7 @@
 // Slots of the endpoint: connecting and disconnecting.
 #include "dat/engine/argument.h"
 #include "dat/engine/dat_error.h"
+#include "dat/engine/enum_value.h"
 #include "dat/engine/ep.h"
 #include "dat/engine/slots.h"
 #include "dat/engine/socket_address.h"
@@ -9,12 +10,12 @@
 namespace softdat::engine::slots {
 namespace {
 
-DAT_RETURN CheckModel(DAT_QOS qos, DAT_CONNECT_FLAGS flags) {
-  if (qos != DAT_QOS_BEST_EFFORT) {
+DAT_RETURN CheckModel(const DAT_QOS& qos, const DAT_CONNECT_FLAGS& flags) {
+  if (RawValue(qos) != DAT_QOS_BEST_EFFORT) {
     return Error(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE,
                  "the only quality of service is best effort");
   }
-  if (flags != DAT_CONNECT_DEFAULT_FLAG) {
+  if (RawValue(flags) != DAT_CONNECT_DEFAULT_FLAG) {
     return Error(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE, "there are no multipath connections");
   }
   return DAT_SUCCESS;

@@ -2,6 +2,7 @@
 // Slots of the remote memory region.
 #include "dat/engine/argument.h"
 #include "dat/engine/dat_error.h"
+#include "dat/engine/enum_value.h"
 #include "dat/engine/ia.h"
 #include "dat/engine/rmr.h"
 #include "dat/engine/slots.h"
@@ -60,8 +61,8 @@ DAT_RETURN DAT_API RmrBind(DAT_RMR_HANDLE rmr_handle, DAT_LMR_HANDLE lmr_handle,
   if (context == nullptr && !unbind) return BadArgument(9);
   Rmr::Binding binding;
   binding.triplet = *triplet;
-  binding.privileges = privileges;
-  binding.va_type = va_type;
+  CopyRaw(privileges, &binding.privileges);
+  CopyRaw(va_type, &binding.va_type);
   return rmr->Bind(lmr.get(), binding, *ep, cookie, flags, context);
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "dat/engine/dat_error.h"
+#include "dat/engine/enum_value.h"
 #include "dat2/dat_ib_extensions.h"
 
 namespace softdat::engine {
@@ -64,15 +65,17 @@ DAT_RETURN CheckCounts(const transport::AdapterAttributes& limits, bool uses_srq
 }
 
 DAT_RETURN CheckFlags(int argument, const DAT_EP_ATTR& attr) {
-  if ((attr.recv_completion_flags & ~kRecvFlags) != 0) {
+  const int recv = RawValue(attr.recv_completion_flags);
+  const int request = RawValue(attr.request_completion_flags);
+  if ((recv & ~kRecvFlags) != 0) {
     return BadArgument(argument,
                        "recv_completion_flags may be SOLICITED_WAIT, UNSIGNALLED or EVD_THRESHOLD");
   }
-  if ((attr.request_completion_flags & ~kRequestFlags) != 0) {
+  if ((request & ~kRequestFlags) != 0) {
     return BadArgument(argument, "request_completion_flags has a flag that endpoints do not take");
   }
-  if ((attr.recv_completion_flags & kThresholdConflict) == kThresholdConflict ||
-      (attr.request_completion_flags & kThresholdConflict) == kThresholdConflict) {
+  if ((recv & kThresholdConflict) == kThresholdConflict ||
+      (request & kThresholdConflict) == kThresholdConflict) {
     return BadArgument(argument, "EVD_THRESHOLD and UNSIGNALLED exclude each other");
   }
   return DAT_SUCCESS;
@@ -103,13 +106,13 @@ DAT_EP_ATTR DefaultEpAttributes(const transport::AdapterAttributes& limits) {
 
 DAT_RETURN GrantEpAttributes(const transport::AdapterAttributes& limits, bool uses_srq,
                              int argument, DAT_EP_ATTR* attr) {
-  const int service = static_cast<int>(attr->service_type);
+  const int service = RawValue(attr->service_type);
   if (service == DAT_IB_SERVICE_TYPE_UD) {
     return Error(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE,
                  "there are no unreliable datagrams on this IA");
   }
   if (service != DAT_SERVICE_TYPE_RC) return BadArgument(argument, "service_type is not RC");
-  if (attr->qos != DAT_QOS_BEST_EFFORT) {
+  if (RawValue(attr->qos) != DAT_QOS_BEST_EFFORT) {
     return Error(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE,
                  "the only quality of service is best effort");
   }
@@ -129,16 +132,17 @@ DAT_RETURN GrantEpAttributes(const transport::AdapterAttributes& limits, bool us
 }
 
 void CopyEpAttributes(DAT_EP_PARAM_MASK mask, const DAT_EP_ATTR& from, DAT_EP_ATTR* to) {
-  if ((mask & DAT_EP_FIELD_EP_ATTR_SERVICE_TYPE) != 0) to->service_type = from.service_type;
+  if ((mask & DAT_EP_FIELD_EP_ATTR_SERVICE_TYPE) != 0)
+    CopyRaw(from.service_type, &to->service_type);
   if ((mask & DAT_EP_FIELD_EP_ATTR_MAX_MESSAGE_SIZE) != 0)
     to->max_message_size = from.max_message_size;
   if ((mask & DAT_EP_FIELD_EP_ATTR_MAX_RDMA_SIZE) != 0) to->max_rdma_size = from.max_rdma_size;
-  if ((mask & DAT_EP_FIELD_EP_ATTR_QOS) != 0) to->qos = from.qos;
+  if ((mask & DAT_EP_FIELD_EP_ATTR_QOS) != 0) CopyRaw(from.qos, &to->qos);
   if ((mask & DAT_EP_FIELD_EP_ATTR_RECV_COMPLETION_FLAGS) != 0) {
-    to->recv_completion_flags = from.recv_completion_flags;
+    CopyRaw(from.recv_completion_flags, &to->recv_completion_flags);
   }
   if ((mask & DAT_EP_FIELD_EP_ATTR_REQUEST_COMPLETION_FLAGS) != 0) {
-    to->request_completion_flags = from.request_completion_flags;
+    CopyRaw(from.request_completion_flags, &to->request_completion_flags);
   }
   if ((mask & DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS) != 0) to->max_recv_dtos = from.max_recv_dtos;
   if ((mask & DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS) != 0)

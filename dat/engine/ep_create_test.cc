@@ -15,6 +15,12 @@ DAT_EP_ATTR SomeAttributes() {
   return attr;
 }
 
+// What a C program can put there.
+template <typename Enum>
+void SetRaw(Enum* e, int value) {
+  std::memcpy(e, &value, sizeof(value));
+}
+
 class EpCreateTest : public EngineTest {
  protected:
   DAT_EP_PARAM Query(DAT_EP_HANDLE ep) {
@@ -87,6 +93,11 @@ TEST_F(EpCreateTest, BadAttributesNameArgument6) {
   EXPECT_EQ(bad([](DAT_EP_ATTR& a) { a.qos = DAT_QOS_ECONOMY; }), Ret(DAT_MODEL_NOT_SUPPORTED));
   EXPECT_EQ(bad([](DAT_EP_ATTR& a) { a.service_type = static_cast<DAT_SERVICE_TYPE>(1); }),
             Ret(DAT_MODEL_NOT_SUPPORTED));
+  // Values outside of their enumerations.
+  EXPECT_EQ(bad([](DAT_EP_ATTR& a) { SetRaw(&a.service_type, 77); }), Arg(6));
+  EXPECT_EQ(bad([](DAT_EP_ATTR& a) { SetRaw(&a.qos, -1); }), Ret(DAT_MODEL_NOT_SUPPORTED));
+  EXPECT_EQ(bad([](DAT_EP_ATTR& a) { SetRaw(&a.recv_completion_flags, 0x4000); }), Arg(6));
+  EXPECT_EQ(bad([](DAT_EP_ATTR& a) { SetRaw(&a.request_completion_flags, -1); }), Arg(6));
   EXPECT_EQ(ep_, nullptr);
   EXPECT_TRUE(adapter().qps.empty());
 }
@@ -254,6 +265,8 @@ TEST_F(EpCreateTest, ModifyOfFlagsAloneDoesNotCollideWithItself) {
 TEST_F(EpCreateTest, ModifyRefusesWhatIsFixedOrWrong) {
   const DAT_EP_HANDLE ep = MakeEp();
   DAT_EP_PARAM param{};
+  SetRaw(&param.ep_attr.qos, 0x100);
+  EXPECT_EQ(slots::EpModify(ep, DAT_EP_FIELD_EP_ATTR_QOS, &param), Ret(DAT_MODEL_NOT_SUPPORTED));
   for (const DAT_EP_PARAM_MASK mask :
        {DAT_EP_FIELD_IA_HANDLE, DAT_EP_FIELD_EP_STATE, DAT_EP_FIELD_COMM,
         DAT_EP_FIELD_LOCAL_IA_ADDRESS_PTR, DAT_EP_FIELD_LOCAL_PORT_QUAL,

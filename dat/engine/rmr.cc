@@ -6,6 +6,7 @@
 
 #include "dat/engine/argument.h"
 #include "dat/engine/dat_error.h"
+#include "dat/engine/enum_value.h"
 #include "dat/engine/ia.h"
 #include "dat2/dat_ib_extensions.h"
 
@@ -52,8 +53,9 @@ DAT_RETURN Rmr::Create(Pz* pz, DAT_RMR_SCOPE scope, Rmr** out) {
 
 DAT_RETURN Rmr::CheckBinding(const Lmr* lmr, const Binding& b, const Ep& ep,
                              DAT_COMPLETION_FLAGS flags) const {
-  if ((b.privileges & ~kPrivileges) != 0) return BadArgument(4);
-  if (b.va_type != DAT_VA_TYPE_VA && b.va_type != DAT_VA_TYPE_ZB) return BadArgument(5);
+  if ((RawValue(b.privileges) & ~kPrivileges) != 0) return BadArgument(4);
+  const int va_type = RawValue(b.va_type);
+  if (va_type != DAT_VA_TYPE_VA && va_type != DAT_VA_TYPE_ZB) return BadArgument(5);
   // UNSIGNALLED only if the EP's request attribute has it; SOLICITED_WAIT means nothing here.
   if ((flags & ~ep.limits(Ep::PostKind::kWrite).flags.load(std::memory_order_relaxed)) != 0) {
     return BadArgument(8);
