@@ -112,6 +112,10 @@ DAT_RETURN OpenQuery(DAT_NAME_PTR name, va_list args) {
   DAT_EVD_HANDLE async_evd = DAT_HANDLE_NULL;
   DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
   DAT_RETURN ret = IaOpen(name, kQueryAsyncEvents, &async_evd, &ia);
+  // The slot does not learn under which of the two keys the registry found the provider.
+  if (DAT_GET_TYPE(ret) == DAT_PROVIDER_NOT_FOUND) {
+    ret = IaOpenThreadSafe(name, kQueryAsyncEvents, &async_evd, &ia);
+  }
   if (ret != DAT_SUCCESS) return ret;
   ret = IaQuery(ia, nullptr, ia_mask, ia_attr, provider_mask, provider_attr);
   if (ret != DAT_SUCCESS) {
