@@ -212,17 +212,24 @@ bool StreamPair::Receive(int i) {
   return true;
 }
 
+bool StreamPair::StepAll() {
+  const bool sent = Transmit(0);
+  const bool received = Receive(1);
+  const bool answered = Transmit(1);
+  return Receive(0) || sent || received || answered;
+}
+
 bool StreamPair::Run() {
   for (int idle = 0, steps = 0; idle < 2; ++steps) {
     if (steps > 2000000) return false;
     bool moved = false;
     if (options_.whole_steps) {
-      moved = Transmit(0) | Receive(1) | Transmit(1) | Receive(0);
+      moved = StepAll();
     } else {
       const uint64_t pick = Draw(4);
       moved = pick < 2 ? Transmit(static_cast<int>(pick)) : Receive(static_cast<int>(pick - 2));
       // Nothing moved for this pick: see whether any other would.
-      if (!moved) moved = Transmit(0) | Receive(1) | Transmit(1) | Receive(0);
+      if (!moved) moved = StepAll();
     }
     idle = moved ? 0 : idle + 1;
   }

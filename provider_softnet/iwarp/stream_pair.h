@@ -113,6 +113,8 @@ class StreamPair {
   // One random step of side `i`; whether anything moved.
   bool Transmit(int i);
   bool Receive(int i);
+  // One step of each kind; whether any moved.
+  bool StepAll();
   // Delivers raw bytes to side `i` as if its peer had sent them.
   void Inject(int i, const std::vector<uint8_t>& bytes);
   uint64_t Draw(uint64_t bound) { return random_() % bound; }
@@ -128,7 +130,6 @@ class StreamPair {
 
   PairOptions options_;
   std::mt19937_64 random_;
-  std::array<bool, 2> wrote_fin_{};
 };
 
 // A byte of the pattern that tests fill buffers with.

@@ -265,7 +265,7 @@ void StreamProgram::Drive() {
       idle = 0;
     } else if (++idle == 50) {
       // Bad luck, or really idle?
-      const bool any = pair_.Transmit(0) | pair_.Receive(1) | pair_.Transmit(1) | pair_.Receive(0);
+      const bool any = pair_.StepAll();
       const uint64_t before = nodes_[0].received + nodes_[1].received;
       for (int k = 0; k < 2; ++k) {
         Reap(k);
@@ -327,7 +327,7 @@ void StreamProgram::End() {
 // After the end: everything flushed, then silence.
 void StreamProgram::Settle() {
   for (int round = 0; round < 200000 && wrong_.empty(); ++round) {
-    const bool moved = pair_.Transmit(0) | pair_.Receive(1) | pair_.Transmit(1) | pair_.Receive(0);
+    const bool moved = pair_.StepAll();
     bool over = true;
     for (int k = 0; k < 2; ++k) {
       if (!pair_.sides[k]->stream->ended()) {
