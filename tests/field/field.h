@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "dat2/udat.h"
@@ -76,6 +77,8 @@ class Memory {
   size_t size() const { return size_; }
   DAT_LMR_TRIPLET Local(size_t offset, size_t length) const;
   DAT_RMR_TRIPLET Remote(size_t offset, size_t length) const;
+  // Frees the LMR; the memory stays.
+  DAT_RETURN Deregister() { return dat_lmr_free(std::exchange(lmr_, DAT_HANDLE_NULL)); }
   // The LMR went with its IA.
   void Forget() { lmr_ = DAT_HANDLE_NULL; }
 
