@@ -27,7 +27,8 @@ transport::AdapterAttributes AttributesOf(const Interface& interface) {
   a.device_name = interface.name;
   a.vendor = "SoftDAT";
   a.address = interface.address;
-  // Objects cost memory only: what bounds them is the key space of 2^24 and, for connections, descriptors.
+  // Objects cost memory only: what bounds them is the key space of 2^24 and, for connections,
+  // descriptors.
   a.max_qps = 65536;
   a.max_qp_work = kMaxQueueWork;
   a.max_iov = kMaxIov;
@@ -54,21 +55,25 @@ transport::AdapterAttributes AttributesOf(const Interface& interface) {
 
 Status CheckLimits(const transport::QueuePairAttributes& a) {
   if (a.max_send > kMaxQueueWork || a.max_recv > kMaxQueueWork) {
-    return Status(Code::kInvalidArgument, fmt::format("queues of {} and {}; {} are possible", a.max_send,
-                                                      a.max_recv, kMaxQueueWork));
+    return Status(Code::kInvalidArgument, fmt::format("queues of {} and {}; {} are possible",
+                                                      a.max_send, a.max_recv, kMaxQueueWork));
   }
   if (a.max_send_iov > kMaxIov || a.max_recv_iov > kMaxIov) {
-    return Status(Code::kInvalidArgument, fmt::format("{} and {} segments per request; {} are possible",
-                                                      a.max_send_iov, a.max_recv_iov, kMaxIov));
+    return Status(Code::kInvalidArgument,
+                  fmt::format("{} and {} segments per request; {} are possible", a.max_send_iov,
+                              a.max_recv_iov, kMaxIov));
   }
   if (a.max_read_in > kMaxReads || a.max_read_out > kMaxReads) {
-    return Status(Code::kInvalidArgument, fmt::format("{} and {} outstanding reads; {} are possible",
-                                                      a.max_read_in, a.max_read_out, kMaxReads));
+    return Status(Code::kInvalidArgument,
+                  fmt::format("{} and {} outstanding reads; {} are possible", a.max_read_in,
+                              a.max_read_out, kMaxReads));
   }
   return Status::Ok();
 }
 
-uint32_t IdOf(transport::ProtectionDomain& pd) { return static_cast<SoftnetProtectionDomain&>(pd).id(); }
+uint32_t IdOf(transport::ProtectionDomain& pd) {
+  return static_cast<SoftnetProtectionDomain&>(pd).id();
+}
 
 }  // namespace
 
@@ -95,7 +100,8 @@ Result<std::unique_ptr<transport::MemoryRegion>> SoftnetAdapter::RegisterMemory(
     transport::ProtectionDomain& pd, const transport::RegionParameters& p) {
   if (p.length == 0) return Status(Code::kLength, "a region of length 0");
   const uint64_t start = reinterpret_cast<uintptr_t>(p.address);
-  if (start + p.length < start) return Status(Code::kLength, "the region passes the end of the address space");
+  if (start + p.length < start)
+    return Status(Code::kLength, "the region passes the end of the address space");
   const uint32_t key =
       core_->memory.RegisterRegion(p.address, p.length, p.privileges, p.zero_based, IdOf(pd));
   if (key == 0) return Status(Code::kNoResources, "no key is left for another region");
@@ -107,14 +113,16 @@ Result<std::unique_ptr<transport::MemoryWindow>> SoftnetAdapter::CreateWindow(
     transport::ProtectionDomain& pd, bool exclusive_to_qp) {
   const uint32_t key = core_->memory.CreateWindow(IdOf(pd), exclusive_to_qp);
   if (key == 0) return Status(Code::kNoResources, "no key is left for another window");
-  return std::unique_ptr<transport::MemoryWindow>(std::make_unique<SoftnetMemoryWindow>(core_, key));
+  return std::unique_ptr<transport::MemoryWindow>(
+      std::make_unique<SoftnetMemoryWindow>(core_, key));
 }
 
 Result<std::unique_ptr<transport::CompletionQueue>> SoftnetAdapter::CreateCompletionQueue(
     uint32_t capacity, transport::CompletionSink* sink) {
   if (capacity == 0 || capacity > kMaxCompletions) {
-    return Status(Code::kInvalidArgument,
-                  fmt::format("a completion queue of {}; up to {} are possible", capacity, kMaxCompletions));
+    return Status(
+        Code::kInvalidArgument,
+        fmt::format("a completion queue of {}; up to {} are possible", capacity, kMaxCompletions));
   }
   return std::unique_ptr<transport::CompletionQueue>(
       std::make_unique<SoftnetCompletionQueue>(capacity, sink));
@@ -130,15 +138,17 @@ Result<std::unique_ptr<transport::SharedReceiveQueue>> SoftnetAdapter::CreateSha
     transport::ProtectionDomain& pd, uint32_t capacity, uint32_t max_iov,
     transport::SharedReceiveSink* sink) {
   if (capacity == 0 || capacity > kMaxQueueWork || max_iov > kMaxIov) {
-    return Status(Code::kInvalidArgument,
-                  fmt::format("a shared receive queue of {} with {} segments; {} and {} are possible", capacity,
-                              max_iov, kMaxQueueWork, kMaxIov));
+    return Status(
+        Code::kInvalidArgument,
+        fmt::format("a shared receive queue of {} with {} segments; {} and {} are possible",
+                    capacity, max_iov, kMaxQueueWork, kMaxIov));
   }
   return std::unique_ptr<transport::SharedReceiveQueue>(std::make_unique<SoftnetSharedReceiveQueue>(
       &core_->driver, &core_->memory, capacity, max_iov == 0 ? 1 : max_iov, IdOf(pd), sink));
 }
 
-Result<std::unique_ptr<transport::Listener>> SoftnetAdapter::Listen(const transport::ListenParameters& p) {
+Result<std::unique_ptr<transport::Listener>> SoftnetAdapter::Listen(
+    const transport::ListenParameters& p) {
   return SoftnetListener::Create(core_, p);
 }
 
@@ -164,8 +174,8 @@ transport::ProgressResult SoftnetAdapter::Progress(transport::Waiter* waiter,
 }
 
 void SoftnetAdapter::AbandonAfterFork() {
-  // Locks may be held by threads that do not exist here: nothing is destroyed, ever. The list keeps leak
-  // checkers content.
+  // Locks may be held by threads that do not exist here: nothing is destroyed, ever. The list keeps
+  // leak checkers content.
   CloseInheritedDescriptors();
   core_->driver.Abandon();
   struct Abandoned {

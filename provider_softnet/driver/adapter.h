@@ -30,7 +30,8 @@ class SoftnetAdapter final : public transport::Adapter {
   Result<std::unique_ptr<transport::SharedReceiveQueue>> CreateSharedReceiveQueue(
       transport::ProtectionDomain& pd, uint32_t capacity, uint32_t max_iov,
       transport::SharedReceiveSink* sink) override;
-  Result<std::unique_ptr<transport::Listener>> Listen(const transport::ListenParameters& p) override;
+  Result<std::unique_ptr<transport::Listener>> Listen(
+      const transport::ListenParameters& p) override;
   Code CheckSegments(std::span<const DAT_LMR_TRIPLET> segments) override;
   transport::ProgressResult Progress(transport::Waiter* waiter,
                                      transport::Clock::time_point deadline) override;

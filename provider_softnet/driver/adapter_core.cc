@@ -19,7 +19,9 @@ AdapterOptions AdapterOptions::FromSettings() {
   AdapterOptions o;
   o.driver.spin = std::chrono::microseconds(s.spin_us);
   o.driver.flush_tick = std::chrono::microseconds(s.gather_us);
-  o.crc = s.crc == CrcMode::kOn ? CrcPolicy::kOn : s.crc == CrcMode::kOff ? CrcPolicy::kOff : CrcPolicy::kAuto;
+  o.crc = s.crc == CrcMode::kOn    ? CrcPolicy::kOn
+          : s.crc == CrcMode::kOff ? CrcPolicy::kOff
+                                   : CrcPolicy::kAuto;
   o.mpa_revision = static_cast<uint8_t>(s.mpa_revision);
   o.rnr_timeout_us = static_cast<uint64_t>(s.rnr_timeout_ms) * 1000;
   o.connect_grace = std::chrono::milliseconds(s.connect_grace_ms);

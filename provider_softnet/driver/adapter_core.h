@@ -23,10 +23,10 @@ struct AdapterOptions {
   CrcPolicy crc = CrcPolicy::kAuto;
   uint8_t mpa_revision = 2;
   uint64_t rnr_timeout_us = 0;
-  std::chrono::milliseconds connect_grace{300};      // retries of a refused connect to this host
-  std::chrono::milliseconds handshake_timeout{8000}; // for a peer's start-up frame
-  std::chrono::milliseconds close_timeout{3000};     // for a peer's end of connection after our own
-  size_t max_half_open = 1024;                       // connections whose request has not arrived yet
+  std::chrono::milliseconds connect_grace{300};       // retries of a refused connect to this host
+  std::chrono::milliseconds handshake_timeout{8000};  // for a peer's start-up frame
+  std::chrono::milliseconds close_timeout{3000};  // for a peer's end of connection after our own
+  size_t max_half_open = 1024;                    // connections whose request has not arrived yet
   // Gathered sends leave at the latest with so many messages or bytes.
   uint32_t gather_messages = 64;
   size_t gather_bytes = 256 * 1024;
@@ -43,7 +43,8 @@ struct AdapterCore {
   AdapterCore(const AdapterCore&) = delete;
   AdapterCore& operator=(const AdapterCore&) = delete;
 
-  // The adapter closes: joins the helper, drops what only waits for a peer. No caller is inside any more.
+  // The adapter closes: joins the helper, drops what only waits for a peer. No caller is inside any
+  // more.
   void Stop();
 
   // Token: sends a FIN, discards input until the peer's own or close_timeout, closes.

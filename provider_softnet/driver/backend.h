@@ -9,7 +9,8 @@
 
 namespace softdat::softnet {
 
-// IA names are "softnet-" and an interface's name. Open() takes the IA name or just the interface's.
+// IA names are "softnet-" and an interface's name. Open() takes the IA name or just the
+// interface's.
 std::unique_ptr<transport::Backend> MakeBackend();
 
 }  // namespace softdat::softnet

@@ -122,7 +122,8 @@ Code BenchNode::PostSend(size_t offset, uint32_t length, uint8_t flags) {
   return qp_->PostSend(r);
 }
 
-Code BenchNode::PostWrite(size_t offset, uint32_t length, uint64_t address, uint32_t key, uint8_t flags) {
+Code BenchNode::PostWrite(size_t offset, uint32_t length, uint64_t address, uint32_t key,
+                          uint8_t flags) {
   DAT_LMR_TRIPLET t{};
   t.lmr_context = region_->local_key();
   t.virtual_address = reinterpret_cast<uintptr_t>(memory_.data()) + offset;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One end of a connection over the transport contract, as small as an engine can be: for the developer's
-// benchmark and for tests that count system calls.
+// One end of a connection over the transport contract, as small as an engine can be: for the
+// developer's benchmark and for tests that count system calls.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_DRIVER_BENCH_NODE_H_
 #define SOFTDAT_PROVIDER_SOFTNET_DRIVER_BENCH_NODE_H_
 
@@ -30,7 +30,9 @@ class BenchNode final : public transport::ConnectionSink,
   transport::Adapter& adapter() { return *adapter_; }
   SoftnetAdapter& softnet() { return *adapter_; }
   transport::QueuePair& qp() { return *qp_; }
-  const ChannelCounters& channel() { return static_cast<SoftnetQueuePair&>(*qp_).endpoint().counters(); }
+  const ChannelCounters& channel() {
+    return static_cast<SoftnetQueuePair&>(*qp_).endpoint().counters();
+  }
   void ClosePair() { qp_.reset(); }
   uint8_t* memory() { return memory_.data(); }
   uint32_t key() const { return region_->remote_key(); }
@@ -57,7 +59,8 @@ class BenchNode final : public transport::ConnectionSink,
   Code PostWrite(size_t offset, uint32_t length, uint64_t address, uint32_t key, uint8_t flags);
   // Takes completions that are there; counts them below.
   bool Reap();
-  // The next completion in either direction, polling or sleeping; false when the connection is over.
+  // The next completion in either direction, polling or sleeping; false when the connection is
+  // over.
   bool ReapOne(Wait wait);
 
   uint64_t sends = 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Thread cancellation. A consumer may cancel a thread that waits in dat_evd_wait; everywhere else in the
-// driver a cancellation point (read, write, epoll_wait, a condition variable) would leave work half done,
-// so that cancellation is switched off but for the two places where a thread sleeps on purpose.
+// Thread cancellation. A consumer may cancel a thread that waits in dat_evd_wait; everywhere else
+// in the driver a cancellation point (read, write, epoll_wait, a condition variable) would leave
+// work half done, so that cancellation is switched off but for the two places where a thread sleeps
+// on purpose.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_DRIVER_CANCEL_H_
 #define SOFTDAT_PROVIDER_SOFTNET_DRIVER_CANCEL_H_
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One stream as the driver sees it: something to receive on, to flush, and to attend to. Counted
-// references, so that a thread that polls it needs no lock shared with other streams to keep it alive.
+// references, so that a thread that polls it needs no lock shared with other streams to keep it
+// alive.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_DRIVER_CHANNEL_H_
 #define SOFTDAT_PROVIDER_SOFTNET_DRIVER_CHANNEL_H_
 
@@ -21,12 +22,14 @@ class Channel {
     if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
   }
 
-  // Reads what is there without blocking, or does nothing when another thread is at it. Any thread, with
-  // or without the token; true when something moved. Makes completion upcalls, never connection upcalls.
+  // Reads what is there without blocking, or does nothing when another thread is at it. Any thread,
+  // with or without the token; true when something moved. Makes completion upcalls, never
+  // connection upcalls.
   virtual bool TryReceive() = 0;
   // Writes what was left to a gathered send. Any thread, with or without the token.
   virtual bool FlushSends() = 0;
-  // Does what RequestAttention() was called for: watches, timers, connection upcalls. With the token.
+  // Does what RequestAttention() was called for: watches, timers, connection upcalls. With the
+  // token.
   virtual void Attend() = 0;
 
  protected:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A socket after its connection: our FIN is sent, input is discarded until the peer's own or a time limit.
-// Closing with unread input would make TCP send a reset, which may destroy what the peer has yet to read.
+// A socket after its connection: our FIN is sent, input is discarded until the peer's own or a time
+// limit. Closing with unread input would make TCP send a reset, which may destroy what the peer has
+// yet to read.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_DRIVER_CLOSING_SOCKET_H_
 #define SOFTDAT_PROVIDER_SOFTNET_DRIVER_CLOSING_SOCKET_H_
 

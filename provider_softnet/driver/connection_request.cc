@@ -41,7 +41,8 @@ bool SoftnetConnectionRequest::SendReply() {
   return true;
 }
 
-Status SoftnetConnectionRequest::Accept(transport::QueuePair& qp, std::span<const uint8_t> private_data) {
+Status SoftnetConnectionRequest::Accept(transport::QueuePair& qp,
+                                        std::span<const uint8_t> private_data) {
   const TokenHold token(&adapter_->driver.token());
   Endpoint& endpoint = static_cast<SoftnetQueuePair&>(qp).endpoint();
   if (!request_.fd.valid()) return Status(Code::kInvalidState, "the request is answered already");
@@ -50,10 +51,10 @@ Status SoftnetConnectionRequest::Accept(transport::QueuePair& qp, std::span<cons
   }
   if (Status s = endpoint.CheckAcceptable(); !s.ok()) return s;
   if (private_data.size() > adapter_->attributes.max_private_data ||
-      !request_.responder->Accept(endpoint.attributes().max_read_in, endpoint.attributes().max_read_out,
-                                  private_data)) {
-    return Status(Code::kInvalidArgument, fmt::format("{} bytes of private data are too many",
-                                                      private_data.size()));
+      !request_.responder->Accept(endpoint.attributes().max_read_in,
+                                  endpoint.attributes().max_read_out, private_data)) {
+    return Status(Code::kInvalidArgument,
+                  fmt::format("{} bytes of private data are too many", private_data.size()));
   }
   // A peer that has gone meanwhile shows when the endpoint looks at the socket.
   SendReply();
@@ -70,8 +71,8 @@ Status SoftnetConnectionRequest::Reject(std::span<const uint8_t> private_data) {
   if (!request_.fd.valid()) return Status(Code::kInvalidState, "the request is answered already");
   if (private_data.size() > adapter_->attributes.max_private_data ||
       !request_.responder->Reject(private_data)) {
-    return Status(Code::kInvalidArgument, fmt::format("{} bytes of private data are too many",
-                                                      private_data.size()));
+    return Status(Code::kInvalidArgument,
+                  fmt::format("{} bytes of private data are too many", private_data.size()));
   }
   SendReply();
   adapter_->CloseGently(std::move(request_.fd));
@@ -81,8 +82,8 @@ Status SoftnetConnectionRequest::Reject(std::span<const uint8_t> private_data) {
 void SoftnetConnectionRequest::Refuse(RefuseReason reason) {
   if (!request_.fd.valid()) return;
   const TokenHold token(&adapter_->driver.token());
-  SOFTDAT_LOG(Info, "request from {} for qualifier {} refused ({})", AddressText(request_.addresses.remote),
-              conn_qual(), static_cast<uint64_t>(reason));
+  SOFTDAT_LOG(Info, "request from {} for qualifier {} refused ({})",
+              AddressText(request_.addresses.remote), conn_qual(), static_cast<uint64_t>(reason));
   request_.responder->Refuse(reason);
   SendReply();
   adapter_->CloseGently(std::move(request_.fd));

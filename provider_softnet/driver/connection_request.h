@@ -12,8 +12,8 @@
 
 namespace softdat::softnet {
 
-// Gives a request to the sink of `point`, on the thread that holds the token of its adapter; refuses it
-// when nobody takes it.
+// Gives a request to the sink of `point`, on the thread that holds the token of its adapter;
+// refuses it when nobody takes it.
 void DeliverRequest(const std::shared_ptr<ServicePoint>& point, ArrivedRequest request);
 
 class SoftnetConnectionRequest final : public transport::ConnectionRequest {

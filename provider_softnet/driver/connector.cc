@@ -46,8 +46,9 @@ MpaConfig ConfigFor(const AdapterCore& adapter, uint64_t conn_qual, uint32_t in,
 
 }  // namespace
 
-Connector::Connector(Endpoint* endpoint, AdapterCore* adapter, const transport::ConnectParameters& p,
-                     uint32_t max_read_in, uint32_t max_read_out)
+Connector::Connector(Endpoint* endpoint, AdapterCore* adapter,
+                     const transport::ConnectParameters& p, uint32_t max_read_in,
+                     uint32_t max_read_out)
     : endpoint_(endpoint),
       adapter_(adapter),
       remote_(p.remote),
@@ -61,11 +62,13 @@ Connector::Connector(Endpoint* endpoint, AdapterCore* adapter, const transport::
       limit_timer_(&adapter->driver.loop(), [this] {
         Fail(RejectReason::kTimedOut,
              fmt::format("{}: no answer within {} ms ({})", Where(), timeout_.count() / 1000,
-                         tcp_connected_ ? "TCP is connected, the request unanswered" : "TCP not connected"));
+                         tcp_connected_ ? "TCP is connected, the request unanswered"
+                                        : "TCP not connected"));
       }) {
   SetPort(&remote_, PortOf(conn_qual_));
   auto* v6 = reinterpret_cast<sockaddr_in6*>(&remote_);
-  if (remote_.ss_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&v6->sin6_addr) && v6->sin6_scope_id == 0) {
+  if (remote_.ss_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&v6->sin6_addr) &&
+      v6->sin6_scope_id == 0) {
     v6->sin6_scope_id = adapter->interface_index;
   }
 }
@@ -95,8 +98,8 @@ Status Connector::OpenSocket() {
   if (!fd.ok()) return fd.TakeStatus();
   fd_ = fd.Take();
   PrepareStream(fd_.get());
-  // Leave through the adapter's own address, as the IA's name promises, unless the kernel knows better:
-  // a destination on this host, or an adapter that is the loopback interface.
+  // Leave through the adapter's own address, as the IA's name promises, unless the kernel knows
+  // better: a destination on this host, or an adapter that is the loopback interface.
   const sockaddr_storage& own = adapter_->attributes.address;
   if (local_ || IsLoopback(own) || own.ss_family != remote_.ss_family) return Status::Ok();
   const int on = 1;
@@ -104,8 +107,8 @@ Status Connector::OpenSocket() {
   sockaddr_storage source = own;
   SetPort(&source, 0);
   if (bind(fd_.get(), reinterpret_cast<const sockaddr*>(&source), AddressLength(source)) != 0) {
-    return Status(Code::kNoResources, fmt::format("{}: cannot use the adapter's address {}: {}", Where(),
-                                                  HostText(own), strerror(errno)));
+    return Status(Code::kNoResources, fmt::format("{}: cannot use the adapter's address {}: {}",
+                                                  Where(), HostText(own), strerror(errno)));
   }
   return Status::Ok();
 }
@@ -140,8 +143,8 @@ void Connector::OnTcpConnected() {
   const sockaddr_storage local = LocalAddressOf(fd_.get()), remote = RemoteAddressOf(fd_.get());
   if (remote.ss_family == 0) return OnTcpFailed(ENOTCONN);
   if (local_ && PortOf(local) == PortOf(remote) && SameHost(local, remote)) {
-    // Nobody listens, but the kernel chose the destination as our own port: TCP met itself (RFC 9293
-    // §3.5, simultaneous open).
+    // Nobody listens, but the kernel chose the destination as our own port: TCP met itself (RFC
+    // 9293 §3.5, simultaneous open).
     return OnTcpFailed(ECONNREFUSED);
   }
   tcp_connected_ = true;
@@ -195,7 +198,8 @@ void Connector::ExchangeFrames(int) {
     watch_.Update(mpa.output().empty() ? UV_READABLE : UV_READABLE | UV_WRITABLE);
     return;
   }
-  if (!mpa.output().empty()) {  // a Terminate for a Reply that cannot be used; the peer may not read it
+  if (!mpa.output()
+           .empty()) {  // a Terminate for a Reply that cannot be used; the peer may not read it
     const iovec iov{const_cast<uint8_t*>(mpa.output().data()), mpa.output().size()};
     (void)SendNow(fd_.get(), &iov, 1);
   }

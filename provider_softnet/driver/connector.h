@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The active side of a connection until the start-up frames are exchanged: TCP connect, MPA Request and
-// Reply, retries, time limit. Lives with the driver token; reports to its endpoint exactly once, never from
-// inside Start().
+// The active side of a connection until the start-up frames are exchanged: TCP connect, MPA Request
+// and Reply, retries, time limit. Lives with the driver token; reports to its endpoint exactly
+// once, never from inside Start().
 #ifndef SOFTDAT_PROVIDER_SOFTNET_DRIVER_CONNECTOR_H_
 #define SOFTDAT_PROVIDER_SOFTNET_DRIVER_CONNECTOR_H_
 
@@ -18,8 +18,9 @@ namespace softdat::softnet {
 class Connector {
  public:
   // `endpoint` owns the connector.
-  Connector(Endpoint* endpoint, AdapterCore* adapter, const transport::ConnectParameters& parameters,
-            uint32_t max_read_in, uint32_t max_read_out);
+  Connector(Endpoint* endpoint, AdapterCore* adapter,
+            const transport::ConnectParameters& parameters, uint32_t max_read_in,
+            uint32_t max_read_out);
   ~Connector();
   Connector(const Connector&) = delete;
   Connector& operator=(const Connector&) = delete;
@@ -31,7 +32,7 @@ class Connector {
 
  private:
   Status OpenSocket();
-  void Attempt();                 // one TCP connect
+  void Attempt();  // one TCP connect
   void OnReady(int events);
   void OnTcpConnected();
   void OnTcpFailed(int error);
@@ -49,15 +50,15 @@ class Connector {
   const std::chrono::microseconds timeout_;
   const std::vector<uint8_t> private_data_;
   MpaConfig mpa_config_;
-  const bool local_;                       // the peer is on this host: refusals are retried
+  const bool local_;  // the peer is on this host: refusals are retried
   LoopClock::time_point started_{};
   std::chrono::milliseconds retry_delay_{1};
   UniqueFd fd_;
   bool tcp_connected_ = false;
   std::optional<MpaInitiator> initiator_;
   SocketWatch watch_;
-  LoopTimer retry_timer_;                  // before another attempt
-  LoopTimer limit_timer_;                  // the consumer's timeout
+  LoopTimer retry_timer_;  // before another attempt
+  LoopTimer limit_timer_;  // the consumer's timeout
 };
 
 }  // namespace softdat::softnet

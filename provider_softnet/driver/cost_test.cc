@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What operations cost, counted, not timed: system calls, sleeps and wake-ups of the design's steady states.
+// What operations cost, counted, not timed: system calls, sleeps and wake-ups of the design's
+// steady states.
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -47,7 +48,8 @@ TEST_F(CostTest, SendsBehindUnreapedOnesGather) {
   const uint64_t after_posts = a_.channel().send_calls.value();
   a_.adapter().Progress(nullptr, transport::Clock::now());
   EXPECT_EQ(a_.qp().OutstandingSends(), 0u);
-  // One call by the poll; one more per flush of the helper, should this thread have been stopped so long.
+  // One call by the poll; one more per flush of the helper, should this thread have been stopped so
+  // long.
   EXPECT_LE(a_.channel().send_calls.value() - after_posts, 1u);
   EXPECT_LE(after_posts - calls, 1 + a_.softnet().counters().helper_flushes.value());
 }
@@ -55,7 +57,8 @@ TEST_F(CostTest, SendsBehindUnreapedOnesGather) {
 TEST_F(CostTest, AGatheredSendLeavesByItself) {
   for (int i = 0; i < 3; ++i) ASSERT_EQ(a_.PostSend(0, 64, 0), Code::kOk);
   const auto deadline = transport::Clock::now() + std::chrono::seconds(10);
-  while (a_.qp().OutstandingSends() > 0 && transport::Clock::now() < deadline) std::this_thread::yield();
+  while (a_.qp().OutstandingSends() > 0 && transport::Clock::now() < deadline)
+    std::this_thread::yield();
   EXPECT_EQ(a_.qp().OutstandingSends(), 0u);
 }
 
@@ -76,7 +79,8 @@ TEST_F(CostTest, AWindowOf64CostsAtMostOneCallPer16Posts) {
   receiver.join();
   EXPECT_EQ(b_.receives, kPosts);
   const uint64_t used = a_.channel().send_calls.value() - calls;
-  // What the helper flushed early, because this thread was stopped in the middle, is not the design's.
+  // What the helper flushed early, because this thread was stopped in the middle, is not the
+  // design's.
   const uint64_t helper = a_.softnet().counters().helper_flushes.value();
   EXPECT_LE(used, kPosts / 16 + helper) << used << " calls for " << kPosts << " posts";
 }
@@ -101,7 +105,8 @@ TEST_F(CostTest, ASleepingPingPongNeedsOneWaitPerRoundTripAndNoHelper) {
     ASSERT_EQ(a_.PostReceive(4096, 64), Code::kOk);
   }
   other.join();
-  // A helper that took over while this thread was stopped for a millisecond, and its leaving, are allowed.
+  // A helper that took over while this thread was stopped for a millisecond, and its leaving, are
+  // allowed.
   const uint64_t taken = c.helper_drives.value() - drives;
   EXPECT_LE(c.blocking_waits.value() - waits, kPings + kPings / 10 + 4 * taken);
   EXPECT_LE(c.kicks.value() - kicks, taken + 1);

@@ -8,7 +8,8 @@ namespace softdat::softnet {
 
 std::string DriverCounters::Text() const {
   return fmt::format(
-      "turns {} uv_runs {} waits {} (interrupted {}) parked {} handed over {} kicks {} helper: ticks {} "
+      "turns {} uv_runs {} waits {} (interrupted {}) parked {} handed over {} kicks {} helper: "
+      "ticks {} "
       "wake-ups {} drives {} flushes {}; sockets opened {} closed {}",
       loop_turns.value(), uv_runs.value(), blocking_waits.value(), interruptions.value(),
       parked_waits.value(), hand_overs.value(), kicks.value(), helper_ticks.value(),

@@ -46,11 +46,11 @@ struct DriverCounters {
 struct ChannelCounters {
   Counter send_calls;
   Counter recv_calls;
-  Counter recv_empty;       // of these, found nothing
+  Counter recv_empty;  // of these, found nothing
   Counter bytes_sent;
   Counter bytes_received;
-  Counter inline_sends;     // posts that wrote to the socket themselves
-  Counter deferred_sends;   // posts that left their message to a later gathered write
+  Counter inline_sends;    // posts that wrote to the socket themselves
+  Counter deferred_sends;  // posts that left their message to a later gathered write
 };
 
 }  // namespace softdat::softnet

@@ -5,7 +5,8 @@
 
 namespace softdat::softnet {
 
-// After EMFILE: doubles the soft limit, up to the hard one (logged). True when it is worth trying again.
+// After EMFILE: doubles the soft limit, up to the hard one (logged). True when it is worth trying
+// again.
 bool RaiseDescriptorLimit();
 
 }  // namespace softdat::softnet

@@ -57,7 +57,8 @@ Status Driver::Start() {
     if (!wake_fd_.valid() && (errno != EMFILE || !RaiseDescriptorLimit())) break;
   }
   if (!wake_fd_.valid()) {
-    return Status(Code::kNoResources, fmt::format("no descriptor for wake-ups: {}", strerror(errno)));
+    return Status(Code::kNoResources,
+                  fmt::format("no descriptor for wake-ups: {}", strerror(errno)));
   }
   wake_watch_.emplace(&loop_, [this](int) {
     uint64_t count;
@@ -185,7 +186,8 @@ Result Driver::PollOnce() {
   NoteProgress();
   bool worked = FlushDeferred();
   worked |= hot_.Poll();
-  // Per driver, not per thread: a thread may poll several adapters in turn. A lost increment is no harm.
+  // Per driver, not per thread: a thread may poll several adapters in turn. A lost increment is no
+  // harm.
   const uint32_t polls = polls_.load(std::memory_order_relaxed) + 1;
   polls_.store(polls, std::memory_order_relaxed);
   const bool due = polls >= hot_.interval() || !attention_.empty() ||
@@ -248,7 +250,8 @@ Result Driver::Wait(Waiter* waiter, LoopClock::time_point deadline) {
   const EndOfWait end(&token_, waiter, &self, &holding);
   holding = token_.AcquireOrQueue(&self);
   if (!holding) {
-    if (std::optional<Result> r = ParkForToken(waiter, deadline, &self, &holding, cancel)) return *r;
+    if (std::optional<Result> r = ParkForToken(waiter, deadline, &self, &holding, cancel))
+      return *r;
   }
   return Drive(waiter, deadline, &self, &holding, cancel);
 }
@@ -269,8 +272,8 @@ std::optional<Result> Driver::ParkForToken(Waiter* waiter, LoopClock::time_point
   return std::nullopt;  // granted
 }
 
-Result Driver::Drive(Waiter* waiter, LoopClock::time_point deadline, ParkedThread* self, bool* holding,
-                     const CancelOff& cancel) {
+Result Driver::Drive(Waiter* waiter, LoopClock::time_point deadline, ParkedThread* self,
+                     bool* holding, const CancelOff& cancel) {
   waiter->SetLoop(this);
   LoopClock::time_point spin_until{};
   uint32_t polls = 0;
@@ -281,7 +284,8 @@ Result Driver::Drive(Waiter* waiter, LoopClock::time_point deadline, ParkedThrea
     if (token_.WantedByControl() && token_.GiveWay(self)) {
       *holding = false;
       waiter->SetLoop(nullptr);
-      if (std::optional<Result> r = ParkForToken(waiter, deadline, self, holding, cancel)) return *r;
+      if (std::optional<Result> r = ParkForToken(waiter, deadline, self, holding, cancel))
+        return *r;
       waiter->SetLoop(this);
       continue;
     }
@@ -314,7 +318,8 @@ EventLoop::BlockResult Driver::BlockOnce(Waiter* waiter, LoopClock::time_point d
     Turn();
     return BlockResult::kReady;
   }
-  const bool short_tick = short_until_ != LoopClock::time_point{} && LoopClock::now() < short_until_;
+  const bool short_tick =
+      short_until_ != LoopClock::time_point{} && LoopClock::now() < short_until_;
   const LoopClock::time_point until =
       short_tick ? std::min(deadline, LoopClock::now() + options_.flush_tick) : deadline;
   BlockResult result = BlockResult::kReady;
@@ -326,10 +331,10 @@ EventLoop::BlockResult Driver::BlockOnce(Waiter* waiter, LoopClock::time_point d
     const Unblock unblock{&blocked_};
     blocked_.store(short_tick ? Blocked::kShort : Blocked::kLong, std::memory_order_seq_cst);
     // Whoever made one of these true before the store did not see us blocked: look once more.
-    const bool wanted = waiter != nullptr
-                            ? waiter->signalled() || token_.WantedByControl()
-                            : token_.WantedByAnybody() || evict_helper_.load(std::memory_order_seq_cst) ||
-                                  stop_.load(std::memory_order_seq_cst);
+    const bool wanted = waiter != nullptr ? waiter->signalled() || token_.WantedByControl()
+                                          : token_.WantedByAnybody() ||
+                                                evict_helper_.load(std::memory_order_seq_cst) ||
+                                                stop_.load(std::memory_order_seq_cst);
     if (!wanted && !WorkPending() && !have_tasks_.load(std::memory_order_seq_cst)) {
       result = loop_.Block(until, cancel);
     }

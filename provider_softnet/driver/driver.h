@@ -3,13 +3,15 @@
 //
 //  * A thread in a wait takes the driver token and runs the loop itself: a short spin of recv() and
 //    sched_yield(), then one sleep in the loop's epoll descriptor. Others park behind it.
-//  * A polling thread does recv() on the hot streams, without the token, and looks at all sockets now and
+//  * A polling thread does recv() on the hot streams, without the token, and looks at all sockets
+//  now and
 //    then, if the token is free.
-//  * The helper thread looks after the sockets while no caller does. It ticks once a millisecond as long as
+//  * The helper thread looks after the sockets while no caller does. It ticks once a millisecond as
+//  long as
 //    callers are active, sleeps in the loop when they are not, and never spins.
 //
-// Deferred sends. A channel that left messages to a gathered write is in `deferred_`; whoever polls or
-// waits next flushes it, else the helper after some tens of microseconds.
+// Deferred sends. A channel that left messages to a gathered write is in `deferred_`; whoever polls
+// or waits next flushes it, else the helper after some tens of microseconds.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_DRIVER_DRIVER_H_
 #define SOFTDAT_PROVIDER_SOFTNET_DRIVER_DRIVER_H_
 
@@ -37,9 +39,10 @@
 namespace softdat::softnet {
 
 struct DriverOptions {
-  std::chrono::microseconds spin{20};          // of a wait, before it sleeps
-  std::chrono::microseconds helper_tick{1000}; // silence of the callers after which the helper takes over
-  std::chrono::microseconds flush_tick{50};    // how long deferred sends may wait for a caller
+  std::chrono::microseconds spin{20};  // of a wait, before it sleeps
+  std::chrono::microseconds helper_tick{
+      1000};  // silence of the callers after which the helper takes over
+  std::chrono::microseconds flush_tick{50};  // how long deferred sends may wait for a caller
 };
 
 class Driver final : private transport::Interruptible {
@@ -69,8 +72,8 @@ class Driver final : private transport::Interruptible {
   // Any thread. `task` runs soon with the token, on some thread.
   void Post(std::function<void()> task);
 
-  // Advances whenever somebody makes progress after MarkPosted(): a post that finds the epoch of its
-  // queue pair's last write unchanged knows that earlier work is still unreaped, and gathers.
+  // Advances whenever somebody makes progress after MarkPosted(): a post that finds the epoch of
+  // its queue pair's last write unchanged knows that earlier work is still unreaped, and gathers.
   uint32_t epoch() const { return epoch_.load(std::memory_order_relaxed); }
   void MarkPosted() {
     if (!posted_.load(std::memory_order_relaxed)) posted_.store(true, std::memory_order_relaxed);
@@ -82,8 +85,8 @@ class Driver final : private transport::Interruptible {
     worked_ = true;
   }
 
-  // With the token: keeps something alive until no handler is running any more (a handler that ends its
-  // own object).
+  // With the token: keeps something alive until no handler is running any more (a handler that ends
+  // its own object).
   void DeleteLater(std::shared_ptr<void> object) { trash_.push_back(std::move(object)); }
 
   // Joins the helper. No caller is inside any more, and none comes: what follows needs no token.
@@ -114,9 +117,9 @@ class Driver final : private transport::Interruptible {
   // One sleep in the loop, or none when there is something to do.
   EventLoop::BlockResult BlockOnce(transport::Waiter* waiter, LoopClock::time_point deadline,
                                    const CancelOff& cancel);
-  bool Turn();          // token held: looks at all sockets, attends
-  void Dispatch();      // token held: handlers of what was seen, attention, trash
-  void AttendAll();     // token held
+  bool Turn();       // token held: looks at all sockets, attends
+  void Dispatch();   // token held: handlers of what was seen, attention, trash
+  void AttendAll();  // token held
   bool FlushDeferred();
   void NoteProgress() {
     if (posted_.load(std::memory_order_relaxed)) {
@@ -125,7 +128,8 @@ class Driver final : private transport::Interruptible {
     }
   }
   void NoteActivity() {
-    if (!activity_.load(std::memory_order_relaxed)) activity_.store(true, std::memory_order_relaxed);
+    if (!activity_.load(std::memory_order_relaxed))
+      activity_.store(true, std::memory_order_relaxed);
   }
   bool WorkPending() const { return !deferred_.empty() || !attention_.empty(); }
 
@@ -155,8 +159,8 @@ class Driver final : private transport::Interruptible {
   std::vector<std::shared_ptr<void>> trash_;
   LoopClock::time_point short_until_{};  // ticks are short until then, because sends were deferred
 
-  // Set by the thread in the loop before its last look at what might be pending; whoever takes it to kNo
-  // writes the wake-up descriptor.
+  // Set by the thread in the loop before its last look at what might be pending; whoever takes it
+  // to kNo writes the wake-up descriptor.
   std::atomic<Blocked> blocked_{Blocked::kNo};
   // Callers made progress since the helper looked last.
   std::atomic<bool> activity_{false};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Driver's helper thread: serves a program that makes no DAT call, and flushes sends that nobody flushes.
-// It never spins: it sleeps in ticks while callers are active, and in the loop when they are not.
+// Driver's helper thread: serves a program that makes no DAT call, and flushes sends that nobody
+// flushes. It never spins: it sleeps in ticks while callers are active, and in the loop when they
+// are not.
 #include <pthread.h>
 
 #include <algorithm>
@@ -10,7 +11,8 @@
 namespace softdat::softnet {
 namespace {
 
-// A waiting thread that drives needs no helper: after so many quiet ticks behind it, sleep until it leaves.
+// A waiting thread that drives needs no helper: after so many quiet ticks behind it, sleep until it
+// leaves.
 constexpr uint32_t kTicksBeforeDeepSleep = 32;
 // The longest flush tick, reached while callers flush by themselves.
 constexpr int kSlowestFlush = 4;
@@ -52,11 +54,11 @@ void Driver::RunHelper() {
   while (!stop_.load(std::memory_order_seq_cst)) {
     LoopClock::time_point now = LoopClock::now();
     const bool flushing = now < flushing_until;
-    const HelperSleep kind = flushing ? HelperSleep::kShortTick
-                             : quiet_ticks >= kTicksBeforeDeepSleep &&
-                                     token_.holder() == DriverToken::Holder::kWaiter
-                                 ? HelperSleep::kDeep
-                                 : HelperSleep::kTick;
+    const HelperSleep kind =
+        flushing ? HelperSleep::kShortTick
+        : quiet_ticks >= kTicksBeforeDeepSleep && token_.holder() == DriverToken::Holder::kWaiter
+            ? HelperSleep::kDeep
+            : HelperSleep::kTick;
     seen_flushes = flushes_.load(std::memory_order_relaxed);
     HelperSleepFor(kind, flushing ? flush_tick : options_.helper_tick);
     if (stop_.load(std::memory_order_seq_cst)) return;
@@ -65,7 +67,8 @@ void Driver::RunHelper() {
     if (!deferred_.empty()) {
       flushing_until = now + options_.helper_tick;
       if (!flushing) {
-        flush_tick = options_.flush_tick;  // just woken for the first of them: give the caller this long
+        flush_tick =
+            options_.flush_tick;  // just woken for the first of them: give the caller this long
         continue;
       }
       if (flushes_.load(std::memory_order_relaxed) == seen_flushes) {

@@ -230,8 +230,8 @@ TEST_F(DriverTest, ASignalHandlerEndsTheWait) {
   sigaction(SIGUSR1, &before, nullptr);
 }
 
-// ThreadSanitizer cannot follow a thread that is cancelled inside a system call: it takes the destructors
-// that run on the way out for part of that call, and misses the locks they take.
+// ThreadSanitizer cannot follow a thread that is cancelled inside a system call: it takes the
+// destructors that run on the way out for part of that call, and misses the locks they take.
 #ifndef __SANITIZE_THREAD__
 void* WaitForEver(void* argument) {
   Waiter waiter;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The driver token: who may touch the uv loop of an adapter. Held by one thread at a time, recursively
-// (a control call from inside an upcall), and handed on in order:
+// The driver token: who may touch the uv loop of an adapter. Held by one thread at a time,
+// recursively (a control call from inside an upcall), and handed on in order:
 //   1. control calls (Acquire) in the order of their arrival,
 //   2. parked waiters, the thread that gave way for a control call first,
 //   3. the helper, when nobody else wants it (TryAcquire).
@@ -34,8 +34,10 @@ class DriverToken {
  public:
   enum class Holder : uint8_t { kNobody, kControl, kPoller, kWaiter, kHelper };
 
-  // `blocked_holder` is interrupted whenever somebody queues; it decides whether that needs a system call.
-  explicit DriverToken(transport::Interruptible* blocked_holder) : blocked_holder_(blocked_holder) {}
+  // `blocked_holder` is interrupted whenever somebody queues; it decides whether that needs a
+  // system call.
+  explicit DriverToken(transport::Interruptible* blocked_holder)
+      : blocked_holder_(blocked_holder) {}
   DriverToken(const DriverToken&) = delete;
   DriverToken& operator=(const DriverToken&) = delete;
 
@@ -46,19 +48,20 @@ class DriverToken {
   // One for each successful acquisition of any kind.
   void Release();
 
-  // For a thread that waits for an event: takes the token, or queues `self` and returns false; then the
-  // thread parks on its waiter and finds self->granted set when the token was handed to it. A helper in
-  // the loop is asked to leave; a waiting thread that drives is not.
+  // For a thread that waits for an event: takes the token, or queues `self` and returns false; then
+  // the thread parks on its waiter and finds self->granted set when the token was handed to it. A
+  // helper in the loop is asked to leave; a waiting thread that drives is not.
   bool AcquireOrQueue(ParkedThread* self);
-  // The end of queueing: leaves the queue. True when the token had been granted, and is the caller's.
+  // The end of queueing: leaves the queue. True when the token had been granted, and is the
+  // caller's.
   bool LeaveQueue(ParkedThread* self);
-  // The driving waiter steps aside for control calls and queues at the front. False, and nothing happened,
-  // when it drives from inside an upcall.
+  // The driving waiter steps aside for control calls and queues at the front. False, and nothing
+  // happened, when it drives from inside an upcall.
   bool GiveWay(ParkedThread* self);
 
   bool HeldByMe() const { return owner_.load(std::memory_order_relaxed) == Me(); }
-  // For the holder: somebody with a better right queues. A driving waiter ignores parked waiters; the
-  // helper must leave for anybody.
+  // For the holder: somebody with a better right queues. A driving waiter ignores parked waiters;
+  // the helper must leave for anybody.
   bool WantedByControl() const { return control_waiting_.load(std::memory_order_seq_cst) != 0; }
   bool WantedByAnybody() const {
     return WantedByControl() || parked_waiting_.load(std::memory_order_seq_cst) != 0;
@@ -84,8 +87,8 @@ class DriverToken {
   transport::Interruptible* const blocked_holder_;
   // Protects the queues and every change of owner.
   std::mutex mutex_;
-  // Thread marker of the holder. Written under mutex_; read without it only for "is it me", which no
-  // other thread can change.
+  // Thread marker of the holder. Written under mutex_; read without it only for "is it me", which
+  // no other thread can change.
   std::atomic<const void*> owner_{nullptr};
   std::atomic<Holder> holder_{Holder::kNobody};
   int depth_ = 0;  // the holder's
@@ -99,8 +102,8 @@ class DriverToken {
   std::atomic<uint64_t> hand_overs_{0};
 };
 
-// Holds the token for a scope (control calls). No cancellation meanwhile: a thread that is cancelled in
-// close() or connect() would leave an object half changed.
+// Holds the token for a scope (control calls). No cancellation meanwhile: a thread that is
+// cancelled in close() or connect() would leave an object half changed.
 class TokenHold {
  public:
   explicit TokenHold(DriverToken* token) : token_(token) {

@@ -128,7 +128,8 @@ TEST(DriverToken, LeavingTheQueueGivesUpTheClaim) {
   std::thread([&] {
     ParkedThread self(&waiter);
     EXPECT_FALSE(token.AcquireOrQueue(&self));
-    EXPECT_EQ(waiter.Park(std::chrono::steady_clock::now(), &self.granted), Waiter::ParkResult::kTimedOut);
+    EXPECT_EQ(waiter.Park(std::chrono::steady_clock::now(), &self.granted),
+              Waiter::ParkResult::kTimedOut);
     EXPECT_FALSE(token.LeaveQueue(&self));
   }).join();
   EXPECT_FALSE(token.HasParked());

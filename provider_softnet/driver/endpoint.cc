@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Endpoint's control operations: creation, configuration, connecting, disconnecting, reset, the end.
+// Endpoint's control operations: creation, configuration, connecting, disconnecting, reset, the
+// end.
 #include "provider_softnet/driver/endpoint.h"
 
 #include <fmt/format.h>
@@ -12,8 +13,11 @@
 
 namespace softdat::softnet {
 
-Endpoint::Endpoint(std::shared_ptr<AdapterCore> adapter, const transport::QueuePairAttributes& attributes)
-    : adapter_(std::move(adapter)), driver_(&adapter_->driver), id_(adapter_->memory.NewQueuePairId()) {
+Endpoint::Endpoint(std::shared_ptr<AdapterCore> adapter,
+                   const transport::QueuePairAttributes& attributes)
+    : adapter_(std::move(adapter)),
+      driver_(&adapter_->driver),
+      id_(adapter_->memory.NewQueuePairId()) {
   SetQueues(attributes);
 }
 
@@ -30,7 +34,8 @@ void Endpoint::SetQueues(const transport::QueuePairAttributes& a) {
   srq_ = a.srq == nullptr ? RefPtr<SharedReceiveCore>()
                           : static_cast<SoftnetSharedReceiveQueue*>(a.srq)->core();
   send_queue_ = std::make_unique<SendQueue>(std::max(a.max_send, 1u), std::max(a.max_send_iov, 1u));
-  auto receives = std::make_unique<ReceiveQueue>(std::max(a.max_recv, 1u), std::max(a.max_recv_iov, 1u));
+  auto receives =
+      std::make_unique<ReceiveQueue>(std::max(a.max_recv, 1u), std::max(a.max_recv_iov, 1u));
   if (receive_queue_ != nullptr) receives->MoveFrom(*receive_queue_);
   receive_queue_ = std::move(receives);
 }
@@ -43,8 +48,9 @@ Status Endpoint::Configure(const transport::QueuePairAttributes& a) {
       return Status(Code::kInvalidState, "the queue pair is connected or connecting");
     }
     if (receive_queue_->count() > a.max_recv || (a.srq != nullptr && receive_queue_->count() > 0)) {
-      return Status(Code::kInvalidState, fmt::format("{} receives are posted, more than the new queue holds",
-                                                     receive_queue_->count()));
+      return Status(Code::kInvalidState,
+                    fmt::format("{} receives are posted, more than the new queue holds",
+                                receive_queue_->count()));
     }
   }
   DropConnection(true);
@@ -61,18 +67,19 @@ Status Endpoint::Connect(const transport::ConnectParameters& parameters) {
     if (pd_ == 0) return Status(Code::kInvalidState, "the queue pair has no protection domain");
   }
   if (AddressLength(parameters.remote) == 0) {
-    return Status(Code::kAddressUnsupported,
-                  fmt::format("address family {} is neither IPv4 nor IPv6", parameters.remote.ss_family));
+    return Status(
+        Code::kAddressUnsupported,
+        fmt::format("address family {} is neither IPv4 nor IPv6", parameters.remote.ss_family));
   }
   if (parameters.conn_qual == 0) return Status(Code::kInvalidArgument, "connection qualifier 0");
   if (parameters.private_data.size() > adapter_->attributes.max_private_data) {
-    return Status(Code::kInvalidArgument,
-                  fmt::format("{} bytes of private data; {} are possible", parameters.private_data.size(),
-                              adapter_->attributes.max_private_data));
+    return Status(Code::kInvalidArgument, fmt::format("{} bytes of private data; {} are possible",
+                                                      parameters.private_data.size(),
+                                                      adapter_->attributes.max_private_data));
   }
   if (Status s = driver_->Start(); !s.ok()) return s;
-  auto connector = std::make_unique<Connector>(this, adapter_.get(), parameters, attributes_.max_read_in,
-                                               attributes_.max_read_out);
+  auto connector = std::make_unique<Connector>(this, adapter_.get(), parameters,
+                                               attributes_.max_read_in, attributes_.max_read_out);
   if (Status s = connector->Start(); !s.ok()) return s;
   connector_ = std::move(connector);
   const std::lock_guard<std::mutex> lock(mutex_);
@@ -115,7 +122,8 @@ Status Endpoint::Reset() {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (state_ == State::kIdle) return Status::Ok();
-    if (state_ != State::kEnded) return Status(Code::kInvalidState, "the queue pair is still connected");
+    if (state_ != State::kEnded)
+      return Status(Code::kInvalidState, "the queue pair is still connected");
   }
   DropConnection(true);
   const std::lock_guard<std::mutex> lock(mutex_);
@@ -132,8 +140,8 @@ void Endpoint::Shutdown() {
     const std::lock_guard<std::mutex> lock(mutex_);
     dead_ = true;
     connected = state_ == State::kConnected || state_ == State::kConnecting;
-    // The flushed completions of an abort would go to queues nobody relates to this pair any more, but
-    // what is sent half must be sent whole, so that the peer sees an orderly end.
+    // The flushed completions of an abort would go to queues nobody relates to this pair any more,
+    // but what is sent half must be sent whole, so that the peer sees an orderly end.
     if (stream_ != nullptr && state_ == State::kConnected) {
       gathered_messages_ = 0;
       stream_->Disconnect(transport::DisconnectMode::kAbrupt);

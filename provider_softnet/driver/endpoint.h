@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A queue pair's working half: queues, the stream of its connection, the socket. Counted, since a polling
-// thread may still look at it while the engine destroys its handle (SoftnetQueuePair).
+// A queue pair's working half: queues, the stream of its connection, the socket. Counted, since a
+// polling thread may still look at it while the engine destroys its handle (SoftnetQueuePair).
 //
-// Locks. `mutex_` is the queue pair's lock: queues, stream, socket for reading and writing. Watches,
-// timers, the connector and every connection upcall belong to the holder of the driver token; the order is
-// token, then mutex_. No upcall is made with mutex_ held, and connection upcalls never from a post.
+// Locks. `mutex_` is the queue pair's lock: queues, stream, socket for reading and writing.
+// Watches, timers, the connector and every connection upcall belong to the holder of the driver
+// token; the order is token, then mutex_. No upcall is made with mutex_ held, and connection
+// upcalls never from a post.
 //
-// What a thread without the token finds out (an error, the end, a full socket) is left in `pending_` and
-// attended to by the token holder (Attend).
+// What a thread without the token finds out (an error, the end, a full socket) is left in
+// `pending_` and attended to by the token holder (Attend).
 #ifndef SOFTDAT_PROVIDER_SOFTNET_DRIVER_ENDPOINT_H_
 #define SOFTDAT_PROVIDER_SOFTNET_DRIVER_ENDPOINT_H_
 
@@ -78,13 +79,13 @@ class Endpoint final : public Channel {
   enum class State : uint8_t { kIdle, kConnecting, kConnected, kEnded };
   // Bits of pending_ beside the stream's kAct bits.
   enum : uint32_t {
-    kPendWatch = 1u << 28,        // what the watch waits for may have changed
-    kPendAborted = 1u << 29,      // Disconnect before the establishment: report OnEnded
-    kPendEstablish = 1u << 30,    // accepted without a ready-to-receive message: report OnEstablished
-    kPendReceive = 1u << 31,      // a shared receive may have been posted
+    kPendWatch = 1u << 28,      // what the watch waits for may have changed
+    kPendAborted = 1u << 29,    // Disconnect before the establishment: report OnEnded
+    kPendEstablish = 1u << 30,  // accepted without a ready-to-receive message: report OnEstablished
+    kPendReceive = 1u << 31,    // a shared receive may have been posted
   };
-  static constexpr uint32_t kControlActions = kActEstablished | kActStalled | kActResumed | kActTimer |
-                                              kActEnded | kActCloseWrite | kActAbort;
+  static constexpr uint32_t kControlActions = kActEstablished | kActStalled | kActResumed |
+                                              kActTimer | kActEnded | kActCloseWrite | kActAbort;
 
   ~Endpoint() override;
 
@@ -94,11 +95,12 @@ class Endpoint final : public Channel {
   void StartStream(AgreedConnection connection, bool initiator);
   void FlushAllReceives(PendingUpcalls* upcalls);
   bool MustGather(const transport::SendRequest& request) const;
-  bool Transmit();                              // writes until nothing is left or the socket is full
-  bool Receive(size_t budget);                  // reads until nothing is left or the budget is used
-  void TakeActions(PendingUpcalls* upcalls);    // transmits, notes control work in pending_
+  bool Transmit();                            // writes until nothing is left or the socket is full
+  bool Receive(size_t budget);                // reads until nothing is left or the budget is used
+  void TakeActions(PendingUpcalls* upcalls);  // transmits, notes control work in pending_
   int WantedEvents() const;
-  // mutex_ held by `lock`; lets go of it, makes upcalls, sees to it that control work is attended to.
+  // mutex_ held by `lock`; lets go of it, makes upcalls, sees to it that control work is attended
+  // to.
   void Finish(std::unique_lock<std::mutex>* lock, PendingUpcalls* upcalls);
 
   // Token:
@@ -108,9 +110,9 @@ class Endpoint final : public Channel {
   void Established(std::span<const uint8_t> private_data);
   void FailAccept(const std::string& why);
   void CloseConnection(bool reset);
-  void DropConnection(bool reset);              // with stream and connector (Reset, Configure, Shutdown)
+  void DropConnection(bool reset);  // with stream and connector (Reset, Configure, Shutdown)
   void AttendToEnd(uint32_t actions);
-  void ReceiveMore();                           // blocks for the lock, unlike TryReceive
+  void ReceiveMore();  // blocks for the lock, unlike TryReceive
   void UpdateTimer();
   void StartLimit(std::chrono::milliseconds limit);
 
@@ -120,7 +122,8 @@ class Endpoint final : public Channel {
 
   mutable std::mutex mutex_;
   // Guarded by mutex_:
-  transport::QueuePairAttributes attributes_;   // sink and depths also read with the token; changed with both
+  transport::QueuePairAttributes
+      attributes_;  // sink and depths also read with the token; changed with both
   uint32_t pd_ = 0;
   RefPtr<CompletionCore> send_cq_;
   RefPtr<CompletionCore> recv_cq_;
@@ -131,13 +134,13 @@ class Endpoint final : public Channel {
   UniqueFd fd_;
   std::unique_ptr<Stream> stream_;
   transport::ConnectionAddresses addresses_;
-  bool data_open_ = false;      // the engine knows that the connection is established
-  bool dead_ = false;           // the handle is gone
-  bool send_blocked_ = false;   // the socket took less than it was offered
-  bool hangup_seen_ = false;    // the peer's end was noticed while the stream is stalled
-  uint32_t connection_ = 0;     // counts connections: what an upcall did may be told by it
+  bool data_open_ = false;     // the engine knows that the connection is established
+  bool dead_ = false;          // the handle is gone
+  bool send_blocked_ = false;  // the socket took less than it was offered
+  bool hangup_seen_ = false;   // the peer's end was noticed while the stream is stalled
+  uint32_t connection_ = 0;    // counts connections: what an upcall did may be told by it
   uint32_t pending_ = 0;
-  uint32_t sent_epoch_ = 0;     // Driver::epoch() at the last write by a post
+  uint32_t sent_epoch_ = 0;  // Driver::epoch() at the last write by a post
   uint32_t gathered_messages_ = 0;
   size_t gathered_bytes_ = 0;
   ChannelCounters counters_;
@@ -148,8 +151,8 @@ class Endpoint final : public Channel {
   std::optional<LoopTimer> stream_timer_;
   std::optional<LoopTimer> limit_timer_;  // for the peer's first bytes, or for our last ones
   std::unique_ptr<Connector> connector_;
-  bool established_ = false;    // OnEstablished was called, OnEnded was not
-  bool accepting_ = false;      // waits for the first bytes of an accepted connection
+  bool established_ = false;  // OnEstablished was called, OnEnded was not
+  bool accepting_ = false;    // waits for the first bytes of an accepted connection
 };
 
 // The engine's handle.
@@ -160,8 +163,12 @@ class SoftnetQueuePair final : public transport::QueuePair {
   ~SoftnetQueuePair() override { endpoint_->Shutdown(); }
 
   Code PostSend(const transport::SendRequest& r) override { return endpoint_->PostSend(r); }
-  Code PostReceive(const transport::ReceiveRequest& r) override { return endpoint_->PostReceive(r); }
-  Status Configure(const transport::QueuePairAttributes& a) override { return endpoint_->Configure(a); }
+  Code PostReceive(const transport::ReceiveRequest& r) override {
+    return endpoint_->PostReceive(r);
+  }
+  Status Configure(const transport::QueuePairAttributes& a) override {
+    return endpoint_->Configure(a);
+  }
   Status Connect(const transport::ConnectParameters& p) override { return endpoint_->Connect(p); }
   void Disconnect(transport::DisconnectMode mode) override { endpoint_->Disconnect(mode); }
   Status Reset() override { return endpoint_->Reset(); }

@@ -16,6 +16,9 @@ constexpr size_t kReceiveIov = 16;
 constexpr size_t kSendBatch = 1 << 20;
 // Bytes read in one go: bounds how long the lock is held and other sockets wait.
 constexpr size_t kReceiveBudget = 512 * 1024;
+// Bytes written in one go, for the same reason: a reader that keeps up would never let the socket
+// fill.
+constexpr size_t kSendBudget = 4 << 20;
 
 size_t BytesOf(const transport::SendRequest& request) {
   size_t bytes = 0;
@@ -33,7 +36,8 @@ Code Endpoint::PostSend(const transport::SendRequest& request) {
   std::unique_lock<std::mutex> lock(mutex_);
   if (state_ == State::kIdle || state_ == State::kConnecting) return Code::kInvalidState;
   if (stream_ == nullptr) {  // ended without ever having been connected
-    if (send_cq_ && FlushPostedSend(request, &send_cq_->ring, attributes_.context)) upcalls.Owe(send_cq_);
+    if (send_cq_ && FlushPostedSend(request, &send_cq_->ring, attributes_.context))
+      upcalls.Owe(send_cq_);
     lock.unlock();
     upcalls.Make();
     return Code::kOk;
@@ -49,7 +53,9 @@ Code Endpoint::PostSend(const transport::SendRequest& request) {
       Transmit();
     } else {
       counters_.deferred_sends.Add();
-      driver_->DeferSends(this);
+      // Once for each gathering: whoever takes it from the driver's stack finds what was added
+      // since.
+      if (gathered_messages_ == 1) driver_->DeferSends(this);
     }
   } else if (!send_blocked_) {
     counters_.inline_sends.Add();
@@ -61,8 +67,8 @@ Code Endpoint::PostSend(const transport::SendRequest& request) {
   return Code::kOk;
 }
 
-// While earlier work is unreaped: nobody polled or waited since a post wrote to this socket, or there is
-// a gathered message already.
+// While earlier work is unreaped: nobody polled or waited since a post wrote to this socket, or
+// there is a gathered message already.
 bool Endpoint::MustGather(const transport::SendRequest&) const {
   if (send_blocked_ || state_ != State::kConnected) return false;
   return gathered_messages_ > 0 || sent_epoch_ == driver_->epoch();
@@ -76,9 +82,9 @@ Code Endpoint::PostReceive(const transport::ReceiveRequest& request) {
   if (stream_ != nullptr) {
     code = stream_->PostReceive(request);
   } else {
-    code = pd_ == 0 ? Code::kOk
-                    : CheckLocalSegments(adapter_->memory, pd_, id_, Access::kLocalWrite,
-                                         request.local);
+    code = pd_ == 0
+               ? Code::kOk
+               : CheckLocalSegments(adapter_->memory, pd_, id_, Access::kLocalWrite, request.local);
     if (code == Code::kOk) code = receive_queue_->Post(request);
     if (code == Code::kOk && state_ == State::kEnded) FlushAllReceives(&upcalls);
   }
@@ -94,6 +100,7 @@ bool Endpoint::Transmit() {
   gathered_bytes_ = 0;
   if (!fd_.valid()) return false;
   bool moved = false;
+  size_t budget = kSendBudget;
   iovec iov[kSendIov];
   while (stream_->wants_transmit()) {
     const Stream::Batch batch = stream_->TransmitVector(iov, kSendIov, kSendBatch);
@@ -111,13 +118,15 @@ bool Endpoint::Transmit() {
     }
     if (n < 0 && error == EINTR) continue;
     if (n < 0 && error != EAGAIN && error != EWOULDBLOCK && error != ENOBUFS) {
-      // What the peer sent before it went is still to be read: it may hold the reason (a Terminate).
+      // What the peer sent before it went is still to be read: it may hold the reason (a
+      // Terminate).
       if (data_open_) Receive(kReceiveBudget);
       if (stream_->ended()) pending_ |= kActAbort;  // nothing more can be said
       stream_->OnPeerReset(strerror(error));
       return true;
     }
-    if (n < static_cast<ssize_t>(batch.bytes)) {
+    if (n > 0) budget -= std::min(budget, static_cast<size_t>(n));
+    if (n < static_cast<ssize_t>(batch.bytes) || budget == 0) {
       if (!send_blocked_) pending_ |= kPendWatch;
       send_blocked_ = true;
       return moved;
@@ -190,7 +199,8 @@ bool Endpoint::TryReceive() {
 
 void Endpoint::TakeActions(PendingUpcalls* upcalls) {
   if (stream_ == nullptr) return;
-  // Sending may complete work, and that may let more be sent (a fence, the end of a graceful disconnect).
+  // Sending may complete work, and that may let more be sent (a fence, the end of a graceful
+  // disconnect).
   constexpr int kRounds = 8;
   for (int round = 0; round <= kRounds; ++round) {
     const uint32_t actions = stream_->TakeActions();

@@ -99,8 +99,8 @@ void Endpoint::StartLimit(std::chrono::milliseconds limit) {
   limit_timer_->Start(limit);
 }
 
-// An accepted connection is established when the peer's first bytes are there (RFC 6581 §4); they are not
-// read before the engine knows, so that no completion can overtake ESTABLISHED.
+// An accepted connection is established when the peer's first bytes are there (RFC 6581 §4); they
+// are not read before the engine knows, so that no completion can overtake ESTABLISHED.
 void Endpoint::OnAcceptedSocketReady() {
   const ssize_t n = PeekNow(fd_.get());
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
@@ -243,7 +243,8 @@ void Endpoint::Attend() {
   }
   if ((actions & kPendAborted) != 0) {
     if (sink_ != nullptr) {
-      sink_->OnEnded(EndReason::kDisconnected, "disconnected by the own consumer before it was established");
+      sink_->OnEnded(EndReason::kDisconnected,
+                     "disconnected by the own consumer before it was established");
     }
     return;
   }

@@ -16,8 +16,8 @@ namespace {
 
 constexpr int kBatch = 64;
 
-// Milliseconds for epoll_wait where nanoseconds are not offered: rounded up, so that a deadline has passed
-// when the sleep ends.
+// Milliseconds for epoll_wait where nanoseconds are not offered: rounded up, so that a deadline has
+// passed when the sleep ends.
 int RoundUpMs(std::chrono::nanoseconds left) {
   const auto ms = std::chrono::ceil<std::chrono::milliseconds>(left).count();
   return static_cast<int>(std::min<int64_t>(ms, 3'600'000));
@@ -26,8 +26,8 @@ int RoundUpMs(std::chrono::nanoseconds left) {
 // Sleeps in an epoll descriptor with the precision of the deadline; like epoll_wait.
 int SleepIn(int epoll_fd, epoll_event* events, int max, LoopClock::time_point until) {
   if (until == LoopClock::time_point::max()) return epoll_pwait(epoll_fd, events, max, -1, nullptr);
-  const auto left = std::max(std::chrono::nanoseconds(0),
-                             std::chrono::nanoseconds(until - LoopClock::now()));
+  const auto left =
+      std::max(std::chrono::nanoseconds(0), std::chrono::nanoseconds(until - LoopClock::now()));
   static std::atomic<bool> no_pwait2{false};  // the kernel is older than 5.11
   if (!no_pwait2.load(std::memory_order_relaxed)) {
     timespec ts{};
@@ -151,7 +151,8 @@ Status EventLoop::Open() {
     rc = uv_loop_init(&loop_);
   } while (rc == UV_EMFILE && RaiseDescriptorLimit());
   if (rc != 0) {
-    return Status(Code::kNoResources, fmt::format("cannot create an event loop: {}", uv_strerror(rc)));
+    return Status(Code::kNoResources,
+                  fmt::format("cannot create an event loop: {}", uv_strerror(rc)));
   }
   epoll_fd_ = uv_backend_fd(&loop_);
   open_ = true;
@@ -160,7 +161,8 @@ Status EventLoop::Open() {
 
 EventLoop::~EventLoop() {
   if (!open_) return;
-  // Every watch and timer is gone by now; what remains are handles whose close libuv has yet to report.
+  // Every watch and timer is gone by now; what remains are handles whose close libuv has yet to
+  // report.
   while (uv_loop_close(&loop_) == UV_EBUSY) uv_run(&loop_, UV_RUN_NOWAIT);
 }
 
@@ -253,8 +255,8 @@ EventLoop::BlockResult EventLoop::Block(LoopClock::time_point until, const Cance
 }
 
 void EventLoop::Dispatch() {
-  // Only what is there now: a handler that makes new events must not keep this from ending. Moved to a
-  // list of its own, which destructors of events unlink from just as well.
+  // Only what is there now: a handler that makes new events must not keep this from ending. Moved
+  // to a list of its own, which destructors of events unlink from just as well.
   if (happened_.next == &happened_) return;
   LoopLink batch;
   batch.next = happened_.next;

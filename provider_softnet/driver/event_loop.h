@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The uv loop of one adapter with its socket watches and timers. Everything here needs the driver token.
+// The uv loop of one adapter with its socket watches and timers. Everything here needs the driver
+// token.
 //
 // Two deviations from a plain uv_run() make it fast and re-entrant:
-//  * readiness is taken from the loop's own epoll descriptor with one system call, which also lets the
-//    caller see signals (libuv restarts after EINTR) and deadlines finer than a millisecond; uv_run(NOWAIT)
-//    runs when libuv has something to do itself: a changed watch, a timer, a closing handle;
-//  * libuv's callbacks only note what happened; handlers run afterwards from Dispatch(), outside uv_run(),
+//  * readiness is taken from the loop's own epoll descriptor with one system call, which also lets
+//  the
+//    caller see signals (libuv restarts after EINTR) and deadlines finer than a millisecond;
+//    uv_run(NOWAIT) runs when libuv has something to do itself: a changed watch, a timer, a closing
+//    handle;
+//  * libuv's callbacks only note what happened; handlers run afterwards from Dispatch(), outside
+//  uv_run(),
 //    so that an upcall may create, close and even wait.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_DRIVER_EVENT_LOOP_H_
 #define SOFTDAT_PROVIDER_SOFTNET_DRIVER_EVENT_LOOP_H_
@@ -63,7 +67,8 @@ class SocketWatch final : public LoopEvent {
   Status Start(int fd, int events);
   // Changes what is watched; 0 watches nothing, not even errors.
   void Update(int events);
-  // Before the descriptor is closed. Idempotent. A stopped watch may be destroyed without the token.
+  // Before the descriptor is closed. Idempotent. A stopped watch may be destroyed without the
+  // token.
   void Stop();
   bool active() const { return handle_ != nullptr; }
   int events() const { return events_; }
@@ -123,8 +128,8 @@ class EventLoop {
 
   // Notes what is ready now; never blocks. Follow with Dispatch().
   void Look();
-  // Sleeps until something is ready, a timer is due, `until`, or a signal handler ran. A cancellation
-  // point if `cancel` was one. Follow with Dispatch().
+  // Sleeps until something is ready, a timer is due, `until`, or a signal handler ran. A
+  // cancellation point if `cancel` was one. Follow with Dispatch().
   BlockResult Block(LoopClock::time_point until, const CancelOff& cancel);
   // Runs the handlers of what was noted.
   void Dispatch();
@@ -144,7 +149,8 @@ class EventLoop {
 
   DriverCounters* const counters_;
   bool open_ = false;
-  bool needs_uv_run_ = false;  // a watch changed or a handle closes: libuv acts only inside uv_run()
+  bool needs_uv_run_ =
+      false;  // a watch changed or a handle closes: libuv acts only inside uv_run()
   int running_timers_ = 0;
   int epoll_fd_ = -1;  // the loop's, for waiting only
   uv_loop_t loop_{};

@@ -37,7 +37,8 @@ bool HotSet::Poll() {
   bool worked = false;
   for (Slot& slot : slots_) {
     if (slot.hint.load(std::memory_order_relaxed) == nullptr) continue;
-    if (slot.busy.test_and_set(std::memory_order_acquire)) continue;  // another poller is right here
+    if (slot.busy.test_and_set(std::memory_order_acquire))
+      continue;  // another poller is right here
     const RefPtr<Channel> channel(slot.channel);
     slot.busy.clear(std::memory_order_release);
     if (!channel) continue;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The streams on which a polling thread tries recv() before it looks at all sockets, and how often it
-// looks at all: once in 64 polls while the data come from hot streams, every time when they do not.
+// The streams on which a polling thread tries recv() before it looks at all sockets, and how often
+// it looks at all: once in 64 polls while the data come from hot streams, every time when they do
+// not.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_DRIVER_HOT_SET_H_
 #define SOFTDAT_PROVIDER_SOFTNET_DRIVER_HOT_SET_H_
 
@@ -36,15 +37,16 @@ class HotSet {
   // With so many streams active, the look at all sockets finds data sooner than trying two of them.
   static constexpr uint32_t kPointlessBelow = 4;
   static constexpr uint32_t kReplaceable = 16;
-  // A stream that delivered nothing in so many polls costs the active one a wasted recv() each time.
+  // A stream that delivered nothing in so many polls costs the active one a wasted recv() each
+  // time.
   static constexpr uint32_t kSilent = 1024;
 
   // One hot stream. `busy` guards `channel` for the few instructions it takes to get a reference.
   struct Slot {
     std::atomic_flag busy = ATOMIC_FLAG_INIT;
-    Channel* channel = nullptr;               // a counted reference
+    Channel* channel = nullptr;                 // a counted reference
     std::atomic<const Channel*> hint{nullptr};  // the same, for comparing only
-    std::atomic<uint32_t> misses{0};          // since its last data
+    std::atomic<uint32_t> misses{0};            // since its last data
   };
 
   void Put(Slot* slot, Channel* channel);

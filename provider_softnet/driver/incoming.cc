@@ -22,7 +22,8 @@ Incoming::Incoming(std::shared_ptr<AdapterCore> adapter, UniqueFd fd, PortKey ke
       key_(std::move(key)),
       wanted_(iwarp::kMpaHeaderSize),
       watch_(&adapter_->driver.loop(), [this](int) { OnReadable(); }),
-      timer_(&adapter_->driver.loop(), [this] { Discard("no whole request within the time limit"); }) {}
+      timer_(&adapter_->driver.loop(),
+             [this] { Discard("no whole request within the time limit"); }) {}
 
 Incoming::~Incoming() {
   watch_.Stop();
@@ -31,7 +32,8 @@ Incoming::~Incoming() {
 
 void Incoming::Start() {
   timer_.Start(adapter_->options.handshake_timeout);
-  if (Status s = watch_.Start(fd_.get(), UV_READABLE); !s.ok()) return Discard(std::string(s.reason()));
+  if (Status s = watch_.Start(fd_.get(), UV_READABLE); !s.ok())
+    return Discard(std::string(s.reason()));
   OnReadable();  // on loopback the Request is often there already
 }
 
@@ -39,7 +41,8 @@ void Incoming::Leave() {
   watch_.Stop();
   timer_.Stop();
   auto& list = adapter_->half_open;
-  const auto it = std::find_if(list.begin(), list.end(), [this](const auto& i) { return i.get() == this; });
+  const auto it =
+      std::find_if(list.begin(), list.end(), [this](const auto& i) { return i.get() == this; });
   if (it == list.end()) return;
   std::unique_ptr<Incoming> self = std::move(*it);
   list.erase(it);
@@ -47,8 +50,8 @@ void Incoming::Leave() {
 }
 
 void Incoming::Discard(const std::string& why) {
-  SOFTDAT_LOG(Warning, "connection from {} to port {} dropped: {}", AddressText(RemoteAddressOf(fd_.get())),
-              key_.second, why);
+  SOFTDAT_LOG(Warning, "connection from {} to port {} dropped: {}",
+              AddressText(RemoteAddressOf(fd_.get())), key_.second, why);
   Leave();
 }
 
@@ -76,8 +79,8 @@ void Incoming::OnReadable() {
 void Incoming::OnFrame() {
   iwarp::MpaStart frame;
   uint64_t qualifier = key_.second;
-  const bool readable = iwarp::ParseMpaStart({frame_.data(), have_}, &frame).status ==
-                        iwarp::MpaParseStatus::kOk;
+  const bool readable =
+      iwarp::ParseMpaStart({frame_.data(), have_}, &frame).status == iwarp::MpaParseStatus::kOk;
   const bool whole = readable && FindPrivateHeader(frame.private_data, kQualifierMagic, &qualifier);
   const std::shared_ptr<ServicePoint> point = PortRegistry::Get().Find(key_, qualifier, whole);
 

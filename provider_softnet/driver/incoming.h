@@ -21,8 +21,8 @@ struct ArrivedRequest {
   transport::ConnectionAddresses addresses;
 };
 
-// Reads one Request. Garbage, silence beyond the time limit and a peer that goes away close the socket
-// with a line in the log; a whole Request is given to its service point.
+// Reads one Request. Garbage, silence beyond the time limit and a peer that goes away close the
+// socket with a line in the log; a whole Request is given to its service point.
 class Incoming {
  public:
   // Token. Owned by adapter->half_open.

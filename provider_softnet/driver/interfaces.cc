@@ -40,7 +40,8 @@ std::vector<Interface> ListInterfaces() {
   ifaddrs* list = nullptr;
   if (getifaddrs(&list) != 0) return out;
   for (const ifaddrs* i = list; i != nullptr; i = i->ifa_next) {
-    auto it = std::find_if(out.begin(), out.end(), [&](const Interface& x) { return x.name == i->ifa_name; });
+    auto it = std::find_if(out.begin(), out.end(),
+                           [&](const Interface& x) { return x.name == i->ifa_name; });
     if (it == out.end()) {
       Interface fresh;
       fresh.name = i->ifa_name;

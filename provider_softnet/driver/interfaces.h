@@ -16,9 +16,9 @@ namespace softdat::softnet {
 struct Interface {
   std::string name;
   uint32_t index = 0;
-  uint32_t mtu = 0;             // bytes
+  uint32_t mtu = 0;  // bytes
   bool up = false;
-  sockaddr_storage address{};   // IPv4 before IPv6, global before link-local; AF_UNSPEC without any
+  sockaddr_storage address{};  // IPv4 before IPv6, global before link-local; AF_UNSPEC without any
 };
 
 // Why an adapter cannot be opened on it; empty when it can.
@@ -27,8 +27,8 @@ std::string UnavailableReason(const Interface& i);
 // All interfaces, in the kernel's order.
 std::vector<Interface> ListInterfaces();
 
-// The interface of that name, if it is usable. kNotFound (with the names there are), kUnreachable (down or
-// without an address).
+// The interface of that name, if it is usable. kNotFound (with the names there are), kUnreachable
+// (down or without an address).
 Result<Interface> FindInterface(const std::string& name);
 
 }  // namespace softdat::softnet

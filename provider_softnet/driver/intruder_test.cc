@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whatever may come to a listening port, and peers that end badly: only their own connection suffers.
+// Whatever may come to a listening port, and peers that end badly: only their own connection
+// suffers.
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <signal.h>
@@ -69,7 +70,8 @@ class IntruderTest : public testing::Test {
 TEST_F(IntruderTest, GarbageIsDropped) {
   const UniqueFd fd = ConnectRaw(qual_);
   const std::string text = "GET / HTTP/1.1\r\nHost: somewhere\r\n\r\n";
-  ASSERT_EQ(send(fd.get(), text.data(), text.size(), MSG_NOSIGNAL), static_cast<ssize_t>(text.size()));
+  ASSERT_EQ(send(fd.get(), text.data(), text.size(), MSG_NOSIGNAL),
+            static_cast<ssize_t>(text.size()));
   EXPECT_TRUE(IsDropped(fd.get()));
   EXPECT_FALSE(node_->established());
   ExpectStillServing();
@@ -94,7 +96,8 @@ TEST_F(IntruderTest, TooMuchPrivateDataIsDropped) {
   memcpy(frame, iwarp::kMpaRequestKey, iwarp::kMpaKeySize);
   frame[17] = 1;
   frame[18] = 0xff;  // 65280 bytes to come
-  ASSERT_EQ(send(fd.get(), frame, sizeof(frame), MSG_NOSIGNAL), static_cast<ssize_t>(sizeof(frame)));
+  ASSERT_EQ(send(fd.get(), frame, sizeof(frame), MSG_NOSIGNAL),
+            static_cast<ssize_t>(sizeof(frame)));
   EXPECT_TRUE(IsDropped(fd.get()));
   ExpectStillServing();
 }
@@ -129,7 +132,8 @@ TEST_F(IntruderTest, AnAcceptedPeerThatSaysNothingIsGivenUp) {
   frame[19] = 4;
   frame[20] = 0x80;  // peer-to-peer
   frame[22] = 0x80;  // with a zero-length write as first message
-  ASSERT_EQ(send(fd.get(), frame, sizeof(frame), MSG_NOSIGNAL), static_cast<ssize_t>(sizeof(frame)));
+  ASSERT_EQ(send(fd.get(), frame, sizeof(frame), MSG_NOSIGNAL),
+            static_cast<ssize_t>(sizeof(frame)));
   EXPECT_TRUE(node_->Until(Wait::kSleep, [&] { return node_->over(); }));
   EXPECT_EQ(node_->reject_reason(), transport::RejectReason::kAborted) << node_->why();
   EXPECT_FALSE(node_->established());
@@ -156,8 +160,8 @@ TEST_F(IntruderTest, ForeignAnswersAreNonPeerRejects) {
   EXPECT_EQ(client.reject_reason(), transport::RejectReason::kNonPeer) << client.why();
 }
 
-// Runs a peer in a process of its own, forked before this one has threads: connects to the qualifier that
-// it reads from the pipe, sends without end. Returns its pid.
+// Runs a peer in a process of its own, forked before this one has threads: connects to the
+// qualifier that it reads from the pipe, sends without end. Returns its pid.
 pid_t StartPeer(int* qualifier_pipe) {
   int fds[2];
   if (pipe(fds) != 0) return -1;

@@ -64,11 +64,12 @@ TEST(Lifecycle, QualifiersThatFoldToOnePortShareItAcrossAdapters) {
   BenchNode taken(AdapterOptions{}, 4096, 4);
   EXPECT_EQ(taken.Listen(second), 0u) << "a whole qualifier is taken once";
 
-  BenchNode a1(AdapterOptions{}, 4096, 4), a2(AdapterOptions{}, 4096, 4), a0(AdapterOptions{}, 4096, 4),
-      nobody(AdapterOptions{}, 4096, 4);
+  BenchNode a1(AdapterOptions{}, 4096, 4), a2(AdapterOptions{}, 4096, 4),
+      a0(AdapterOptions{}, 4096, 4), nobody(AdapterOptions{}, 4096, 4);
   const auto drive_all = [&](BenchNode* active, const std::function<bool()>& done) {
     return active->Until(Wait::kPoll, [&] {
-      for (BenchNode* n : {&probe, &b1, &b2}) n->adapter().Progress(nullptr, transport::Clock::now());
+      for (BenchNode* n : {&probe, &b1, &b2})
+        n->adapter().Progress(nullptr, transport::Clock::now());
       return done();
     });
   };
@@ -103,7 +104,8 @@ TEST(Lifecycle, OneThreadMayPollManyAdapters) {
 TEST(Lifecycle, AnAdapterThatIsOnlyOpenedCostsNoDescriptor) {
   const int before = OwnedDescriptorCount();
   std::vector<std::unique_ptr<BenchNode>> nodes;
-  for (int i = 0; i < 100; ++i) nodes.push_back(std::make_unique<BenchNode>(AdapterOptions{}, 64, 1));
+  for (int i = 0; i < 100; ++i)
+    nodes.push_back(std::make_unique<BenchNode>(AdapterOptions{}, 64, 1));
   EXPECT_EQ(OwnedDescriptorCount(), before);
 }
 
@@ -135,9 +137,8 @@ TEST(Lifecycle, ListenersOutliveASpellWithoutDescriptors) {
               if (b.softnet().counters().blocking_waits.value() - turns > 40) return 3;
               if (b.established()) return 4;
               for (const int fd : hoard) close(fd);
-              return Join(&a, &b, qual) || a.established() || a.Until(Wait::kSleep, [&] {
-                return a.established();
-              })
+              return Join(&a, &b, qual) || a.established() ||
+                             a.Until(Wait::kSleep, [&] { return a.established(); })
                          ? 0
                          : 5;
             }),
@@ -207,7 +208,8 @@ TEST(BackendTest, NamesItsDevicesAndRefusesOthersWithAReason) {
     EXPECT_EQ(adapter.value()->attributes().device_name, "lo");
     EXPECT_EQ(adapter.value()->attributes().address.ss_family, AF_INET);
   }
-  const Result<std::unique_ptr<transport::Adapter>> none = backend->Open("softnet-nosuch0", nullptr);
+  const Result<std::unique_ptr<transport::Adapter>> none =
+      backend->Open("softnet-nosuch0", nullptr);
   EXPECT_EQ(none.status().code(), Code::kNotFound);
   EXPECT_NE(none.status().reason().find("lo"), std::string::npos);
 }

@@ -75,13 +75,15 @@ void SoftnetListener::OnReadable() {
       const int error = errno;
       if (error == EAGAIN || error == EWOULDBLOCK) return;
       if (error == EMFILE && RaiseDescriptorLimit()) continue;
-      if (error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM) return Pause(error);
+      if (error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM)
+        return Pause(error);
       continue;  // that connection is gone, the next may not be
     }
     adapter->driver.counters().sockets_opened.Add();
     PrepareStream(socket.get());
     if (adapter->half_open.size() >= adapter->options.max_half_open) {
-      adapter->half_open.front()->Discard("too many connections without a request; the oldest goes");
+      adapter->half_open.front()->Discard(
+          "too many connections without a request; the oldest goes");
     }
     adapter->half_open.push_back(std::make_unique<Incoming>(adapter, std::move(socket), key));
     adapter->half_open.back()->Start();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The small objects: protection domain, memory region, memory window. Each is a key in the memory table.
+// The small objects: protection domain, memory region, memory window. Each is a key in the memory
+// table.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_DRIVER_OBJECTS_H_
 #define SOFTDAT_PROVIDER_SOFTNET_DRIVER_OBJECTS_H_
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Developer's benchmark: the driver against raw TCP loops in the same pair of processes, interleaved, in
-// short runs. Prints the ratios that the design promises; not a test.
+// Developer's benchmark: the driver against raw TCP loops in the same pair of processes,
+// interleaved, in short runs. Prints the ratios that the design promises; not a test.
 //
-//   pingpong_dev [same]      "same": both ends on one processor
+//   pingpong_dev [same|window]   "same": both ends on one processor; "window": only the message
+//   rate
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fmt/format.h>
@@ -14,6 +15,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -115,7 +117,8 @@ void RawStream(int fd, bool client) {
   const size_t total = kRawBytes * kStream;
   if (client) {
     for (size_t done = 0; done < total;) {
-      const ssize_t n = send(fd, buffer.data(), std::min(buffer.size(), total - done), MSG_NOSIGNAL);
+      const ssize_t n =
+          send(fd, buffer.data(), std::min(buffer.size(), total - done), MSG_NOSIGNAL);
       if (n > 0) done += static_cast<size_t>(n);
       if (n < 0 && errno != EAGAIN) return;
     }
@@ -136,7 +139,15 @@ struct Peer {
   BenchNode* node = nullptr;
   bool client = false;
   bool same = false;
+  bool window_only = false;
 };
+
+// Of this process, user and system.
+double CpuSeconds() {
+  timespec t{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) / 1e9;
+}
 
 double Seconds(const std::function<void()>& work) {
   const Clock::time_point start = Clock::now();
@@ -144,7 +155,23 @@ double Seconds(const std::function<void()>& work) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+void RunWindow(const Peer& p) {
+  const double t0 = CpuSeconds();
+  for (int i = 0; i < kRounds; ++i) RawStream(p.raw, p.client);
+  const double t1 = CpuSeconds();
+  for (int i = 0; i < kRounds; ++i) NodeStream(p.node, p.client);
+  const double t2 = CpuSeconds();
+  fmt::print("{:8} processor time per message: raw {:.0f} ns, softnet {:.0f} ns\n",
+             p.client ? "sender" : "receiver", (t1 - t0) / kRounds / kStream * 1e9,
+             (t2 - t1) / kRounds / kStream * 1e9);
+  if (p.client) {
+    const ChannelCounters& c = p.node->channel();
+    fmt::print("{} sends in {} calls\n", kRounds * kStream, c.send_calls.value());
+  }
+}
+
 void Run(const Peer& p) {
+  if (p.window_only) return RunWindow(p);
   std::map<std::string, std::vector<double>> times;
   for (int i = 0; i < kRounds; ++i) {
     if (!p.same) {  // on one processor a spin waits for the scheduler's next slice
@@ -163,16 +190,19 @@ void Run(const Peer& p) {
     std::sort(t.begin(), t.end());
     median[name] = t[t.size() / 2];
     const bool stream = name == "raw gathered" || name == "softnet window";
-    fmt::print("{:15} {:8.2f} {}\n", name, stream ? kStream / median[name] / 1e6 : median[name] / kPings / 2 * 1e6,
+    fmt::print("{:15} {:8.2f} {}\n", name,
+               stream ? kStream / median[name] / 1e6 : median[name] / kPings / 2 * 1e6,
                stream ? "M msg/s" : "us one way");
   }
-  fmt::print("poll / raw spin   {:.2f}\nwait / raw epoll  {:.2f}\nwindow / raw      {:.2f} (of the rate)\n",
-             median["softnet poll"] / median["raw spin"], median["softnet wait"] / median["raw epoll"],
-             median["raw gathered"] / median["softnet window"]);
+  fmt::print(
+      "poll / raw spin   {:.2f}\nwait / raw epoll  {:.2f}\nwindow / raw      {:.2f} (of the "
+      "rate)\n",
+      median["softnet poll"] / median["raw spin"], median["softnet wait"] / median["raw epoll"],
+      median["raw gathered"] / median["softnet window"]);
   fmt::print("{}\n", p.node->softnet().counters().Text());
 }
 
-int Main(bool same) {
+int Main(bool same, bool window_only) {
   int pipe_fds[2];
   if (pipe(pipe_fds) != 0) return 1;
   struct Ports {
@@ -188,12 +218,15 @@ int Main(bool same) {
   peer.node = &node;
   peer.client = child != 0;
   peer.same = same;
+  peer.window_only = window_only;
   const int on = 1;
   sockaddr_storage address = Loopback();
   if (child == 0) {
     const int listener = socket(AF_INET, SOCK_STREAM, 0);
     socklen_t size = sizeof(sockaddr_in);
-    if (bind(listener, reinterpret_cast<sockaddr*>(&address), size) != 0 || listen(listener, 1) != 0) return 1;
+    if (bind(listener, reinterpret_cast<sockaddr*>(&address), size) != 0 ||
+        listen(listener, 1) != 0)
+      return 1;
     getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size);
     ports.raw = reinterpret_cast<sockaddr_in&>(address).sin_port;
     ports.qual = node.Listen();
@@ -203,7 +236,8 @@ int Main(bool same) {
     if (read(pipe_fds[0], &ports, sizeof(ports)) != sizeof(ports)) return 1;
     peer.raw = socket(AF_INET, SOCK_STREAM, 0);
     reinterpret_cast<sockaddr_in&>(address).sin_port = ports.raw;
-    if (connect(peer.raw, reinterpret_cast<sockaddr*>(&address), sizeof(sockaddr_in)) != 0) return 1;
+    if (connect(peer.raw, reinterpret_cast<sockaddr*>(&address), sizeof(sockaddr_in)) != 0)
+      return 1;
     node.Connect(ports.qual, Loopback());
   }
   setsockopt(peer.raw, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
@@ -211,7 +245,8 @@ int Main(bool same) {
   epoll_event e{};
   e.events = EPOLLIN;
   epoll_ctl(peer.epoll, EPOLL_CTL_ADD, peer.raw, &e);
-  if (!node.Until(Wait::kSleep, [&] { return node.established() || node.over(); }) || node.over()) return 1;
+  if (!node.Until(Wait::kSleep, [&] { return node.established() || node.over(); }) || node.over())
+    return 1;
   Run(peer);
   if (child != 0) waitpid(child, nullptr, 0);
   return 0;
@@ -220,4 +255,7 @@ int Main(bool same) {
 }  // namespace
 }  // namespace softdat::softnet
 
-int main(int argc, char** argv) { return softdat::softnet::Main(argc > 1 && strcmp(argv[1], "same") == 0); }
+int main(int argc, char** argv) {
+  const std::string mode = argc > 1 ? argv[1] : "";
+  return softdat::softnet::Main(mode == "same", mode == "window");
+}

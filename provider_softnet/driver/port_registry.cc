@@ -19,9 +19,9 @@ namespace {
 constexpr int kBacklog = 4096;
 
 Status BindFailure(int error, uint64_t conn_qual, uint16_t port) {
-  const std::string what =
-      conn_qual > 65535 ? fmt::format("port {} (qualifier {} folded)", port, conn_qual)
-                        : fmt::format("port {}", port);
+  const std::string what = conn_qual > 65535
+                               ? fmt::format("port {} (qualifier {} folded)", port, conn_qual)
+                               : fmt::format("port {}", port);
   switch (error) {
     case EADDRINUSE:
       return Status(Code::kInUse, fmt::format("{} is taken by another program", what));
@@ -30,7 +30,8 @@ Status BindFailure(int error, uint64_t conn_qual, uint16_t port) {
     case EACCES:
       return Status(Code::kNoResources, fmt::format("{} needs privileges", what));
     default:
-      return Status(Code::kNoResources, fmt::format("cannot listen on {}: {}", what, strerror(error)));
+      return Status(Code::kNoResources,
+                    fmt::format("cannot listen on {}: {}", what, strerror(error)));
   }
 }
 
@@ -41,7 +42,8 @@ sockaddr_storage AnyAddress(int family) {
   return a;  // INADDR_ANY and in6addr_any are zeros
 }
 
-Result<UniqueFd> ListenOn(const sockaddr_storage& address, bool both, uint64_t conn_qual, uint16_t port) {
+Result<UniqueFd> ListenOn(const sockaddr_storage& address, bool both, uint64_t conn_qual,
+                          uint16_t port) {
   Result<UniqueFd> fd = OpenTcp(address.ss_family);
   if (!fd.ok()) return fd;
   const int on = 1, v6_only = both ? 0 : 1;
@@ -65,31 +67,33 @@ PortRegistry& PortRegistry::Get() {
   return *registry;
 }
 
-Status PortRegistry::Join(const std::shared_ptr<ServicePoint>& point, const sockaddr_storage* address,
-                          bool any, UniqueFd* fd, PortKey* key) {
+Status PortRegistry::Join(const std::shared_ptr<ServicePoint>& point,
+                          const sockaddr_storage* address, bool any, UniqueFd* fd, PortKey* key) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  *key = {address == nullptr ? "" : HostText(*address), any ? uint16_t{0} : PortOf(point->conn_qual)};
+  *key = {address == nullptr ? "" : HostText(*address),
+          any ? uint16_t{0} : PortOf(point->conn_qual)};
   if (!any) {
     Members& members = ports_[*key];
     if (members.count(point->conn_qual) != 0) {
-      return Status(Code::kInUse,
-                    fmt::format("qualifier {} has a service point in this process", point->conn_qual));
+      return Status(Code::kInUse, fmt::format("qualifier {} has a service point in this process",
+                                              point->conn_qual));
     }
     if (!members.empty()) {
       do {
         *fd = UniqueFd(fcntl(members.begin()->second.fd, F_DUPFD_CLOEXEC, 0));
       } while (!fd->valid() && errno == EMFILE && RaiseDescriptorLimit());
       if (!fd->valid()) {
-        return Status(Code::kNoResources, fmt::format("no descriptor for a listener: {}", strerror(errno)));
+        return Status(Code::kNoResources,
+                      fmt::format("no descriptor for a listener: {}", strerror(errno)));
       }
       members[point->conn_qual] = {point, fd->get()};
       return Status::Ok();
     }
     ports_.erase(*key);
   }
-  Result<UniqueFd> socket = address != nullptr ? ListenOn(*address, false, point->conn_qual, key->second)
-                                               : ListenOn(AnyAddress(AF_INET6), true, point->conn_qual,
-                                                          key->second);
+  Result<UniqueFd> socket =
+      address != nullptr ? ListenOn(*address, false, point->conn_qual, key->second)
+                         : ListenOn(AnyAddress(AF_INET6), true, point->conn_qual, key->second);
   if (!socket.ok() && address == nullptr && socket.status().code() == Code::kAddressUnsupported) {
     socket = ListenOn(AnyAddress(AF_INET), false, point->conn_qual, key->second);  // no IPv6 here
   }
@@ -117,7 +121,8 @@ void PortRegistry::Leave(const PortKey& key, const std::shared_ptr<ServicePoint>
   if (it->second.empty()) ports_.erase(it);
 }
 
-std::shared_ptr<ServicePoint> PortRegistry::Find(const PortKey& key, uint64_t conn_qual, bool whole) {
+std::shared_ptr<ServicePoint> PortRegistry::Find(const PortKey& key, uint64_t conn_qual,
+                                                 bool whole) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto it = ports_.find(key);
   if (it == ports_.end()) return nullptr;

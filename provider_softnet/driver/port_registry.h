@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which service points of this process listen on which port. Qualifiers that fold to one port share a
-// listening socket (each listener holds a duplicate of its descriptor) and are told apart by the whole
-// qualifier in the request, also across the adapters of a process.
+// Which service points of this process listen on which port. Qualifiers that fold to one port share
+// a listening socket (each listener holds a duplicate of its descriptor) and are told apart by the
+// whole qualifier in the request, also across the adapters of a process.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_DRIVER_PORT_REGISTRY_H_
 #define SOFTDAT_PROVIDER_SOFTNET_DRIVER_PORT_REGISTRY_H_
 
@@ -33,16 +33,16 @@ class PortRegistry {
   // Of the process.
   static PortRegistry& Get();
 
-  // Binds and listens, or joins the socket of another qualifier on the same port. *fd is the listener's
-  // own descriptor; *conn_qual changes only with `any`. kInUse, kNoFreeQualifier, kNoResources,
-  // kAddressUnsupported.
+  // Binds and listens, or joins the socket of another qualifier on the same port. *fd is the
+  // listener's own descriptor; *conn_qual changes only with `any`. kInUse, kNoFreeQualifier,
+  // kNoResources, kAddressUnsupported.
   Status Join(const std::shared_ptr<ServicePoint>& point, const sockaddr_storage* address, bool any,
               UniqueFd* fd, PortKey* key);
   // Before the descriptor is closed.
   void Leave(const PortKey& key, const std::shared_ptr<ServicePoint>& point);
 
-  // The service point for a request that names `conn_qual`. `whole` says that the request carried the
-  // whole qualifier; without it, a port that only one service point uses is enough.
+  // The service point for a request that names `conn_qual`. `whole` says that the request carried
+  // the whole qualifier; without it, a port that only one service point uses is enough.
   std::shared_ptr<ServicePoint> Find(const PortKey& key, uint64_t conn_qual, bool whole);
 
  private:

@@ -48,7 +48,8 @@ void PendingUpcalls::Make() {
 }
 
 Code SoftnetSharedReceiveQueue::PostReceive(const transport::ReceiveRequest& request) {
-  const Code check = CheckLocalSegments(*memory_, core_->queue.pd(), 0, Access::kLocalWrite, request.local);
+  const Code check =
+      CheckLocalSegments(*memory_, core_->queue.pd(), 0, Access::kLocalWrite, request.local);
   if (check != Code::kOk) return check;
   const Code code = core_->queue.Post(request);
   if (code == Code::kOk && !core_->starving.empty()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Completion queues and shared receive queues as queue pairs hold them: counted, because an upcall may
-// outlive the engine's object by the few instructions it takes to return.
+// Completion queues and shared receive queues as queue pairs hold them: counted, because an upcall
+// may outlive the engine's object by the few instructions it takes to return.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_DRIVER_QUEUE_CORES_H_
 #define SOFTDAT_PROVIDER_SOFTNET_DRIVER_QUEUE_CORES_H_
 
@@ -54,7 +54,8 @@ class SoftnetCompletionQueue final : public transport::CompletionQueue {
 // A shared receive queue with the queue pairs that wait for a buffer.
 class SharedReceiveCore {
  public:
-  SharedReceiveCore(uint32_t capacity, uint32_t max_iov, uint32_t pd, transport::SharedReceiveSink* s)
+  SharedReceiveCore(uint32_t capacity, uint32_t max_iov, uint32_t pd,
+                    transport::SharedReceiveSink* s)
       : queue(capacity, max_iov, pd), sink(s) {}
 
   void Ref() { references_.fetch_add(1, std::memory_order_relaxed); }
@@ -79,7 +80,8 @@ class SoftnetSharedReceiveQueue final : public transport::SharedReceiveQueue {
                             uint32_t max_iov, uint32_t pd, transport::SharedReceiveSink* sink)
       : driver_(driver),
         memory_(memory),
-        core_(RefPtr<SharedReceiveCore>::Adopt(new SharedReceiveCore(capacity, max_iov, pd, sink))) {}
+        core_(
+            RefPtr<SharedReceiveCore>::Adopt(new SharedReceiveCore(capacity, max_iov, pd, sink))) {}
   ~SoftnetSharedReceiveQueue() override { core_->gate.Close(); }
 
   Code PostReceive(const transport::ReceiveRequest& request) override;
@@ -95,7 +97,8 @@ class SoftnetSharedReceiveQueue final : public transport::SharedReceiveQueue {
   const RefPtr<SharedReceiveCore> core_;
 };
 
-// The completion upcalls that an operation owes, collected under the queue pair's lock and made without it.
+// The completion upcalls that an operation owes, collected under the queue pair's lock and made
+// without it.
 class PendingUpcalls {
  public:
   PendingUpcalls() = default;

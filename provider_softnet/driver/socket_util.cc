@@ -18,8 +18,12 @@
 namespace softdat::softnet {
 namespace {
 
-const sockaddr_in& In4(const sockaddr_storage& a) { return reinterpret_cast<const sockaddr_in&>(a); }
-const sockaddr_in6& In6(const sockaddr_storage& a) { return reinterpret_cast<const sockaddr_in6&>(a); }
+const sockaddr_in& In4(const sockaddr_storage& a) {
+  return reinterpret_cast<const sockaddr_in&>(a);
+}
+const sockaddr_in6& In6(const sockaddr_storage& a) {
+  return reinterpret_cast<const sockaddr_in6&>(a);
+}
 
 msghdr Message(const iovec* iov, size_t count) {
   msghdr m{};

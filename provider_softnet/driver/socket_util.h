@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sockets and socket addresses: the few system calls the driver needs, with reasons for their failures.
+// Sockets and socket addresses: the few system calls the driver needs, with reasons for their
+// failures.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_DRIVER_SOCKET_UTIL_H_
 #define SOFTDAT_PROVIDER_SOFTNET_DRIVER_SOCKET_UTIL_H_
 
@@ -44,8 +45,8 @@ sockaddr_storage Unmapped(const sockaddr_storage& address);
 
 // ---- sockets ----
 
-// A non-blocking, close-on-exec TCP socket. When descriptors run out, the soft limit is raised towards the
-// hard one first (logged). kNoResources, kAddressUnsupported.
+// A non-blocking, close-on-exec TCP socket. When descriptors run out, the soft limit is raised
+// towards the hard one first (logged). kNoResources, kAddressUnsupported.
 Result<UniqueFd> OpenTcp(int family);
 // Makes `socket` ready for data: no Nagle delay, keep-alive probes against hosts that vanish.
 void PrepareStream(int fd);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Transfers that do not fit: into a socket buffer, into the time the other end has, into a message's wait.
+// Transfers that do not fit: into a socket buffer, into the time the other end has, into a
+// message's wait.
 #include <gtest/gtest.h>
 #include <string.h>
 
@@ -69,7 +70,8 @@ TEST_P(TransferTest, BothDirectionsAtOnce) {
   Fill(b_.memory(), kSize, 3);
   const auto run = [&](BenchNode* mine, BenchNode* other) {
     for (int i = 0; i < kCount; ++i) {
-      if (mine->PostWrite(0, kSize, AddressOf(*other, 16 << 20), other->key(), 0) != Code::kOk) return;
+      if (mine->PostWrite(0, kSize, AddressOf(*other, 16 << 20), other->key(), 0) != Code::kOk)
+        return;
     }
     while (mine->sends < kCount && mine->ReapOne(Wait::kPoll)) {
     }
@@ -98,7 +100,8 @@ TEST_P(TransferTest, MessagesWaitForTheirReceives) {
   while (a_.sends == 0) ASSERT_TRUE(a_.ReapOne(Wait::kSleep)) << a_.why();
   for (int i = 0; i < kCount; ++i) {
     ASSERT_EQ(b_.PostReceive((20 << 20) + i * kSize, kSize), Code::kOk);
-    while (b_.receives <= static_cast<uint64_t>(i)) ASSERT_TRUE(b_.ReapOne(Wait::kSleep)) << b_.why();
+    while (b_.receives <= static_cast<uint64_t>(i))
+      ASSERT_TRUE(b_.ReapOne(Wait::kSleep)) << b_.why();
     a_.adapter().Progress(nullptr, transport::Clock::now());
     EXPECT_TRUE(IsFilled(b_.memory() + (20 << 20) + i * kSize, kSize, static_cast<uint8_t>(i)));
   }

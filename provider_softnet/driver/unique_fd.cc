@@ -12,9 +12,9 @@
 namespace softdat::softnet {
 namespace {
 
-// One bit for each owned descriptor. Atomic words instead of a lock, because the child of a fork reads
-// it while a lock might be held by a thread that exists in the parent only. Descriptors beyond the
-// table are owned all the same, they are only not closed in a child.
+// One bit for each owned descriptor. Atomic words instead of a lock, because the child of a fork
+// reads it while a lock might be held by a thread that exists in the parent only. Descriptors
+// beyond the table are owned all the same, they are only not closed in a child.
 constexpr size_t kTracked = 1 << 20;
 std::atomic<uint64_t> owned_bits[kTracked / 64];
 

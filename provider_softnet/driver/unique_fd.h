@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A descriptor with an owner, known to a process-wide table, so that a forked child can close its copies
-// of our sockets (a copy left open would keep the peer from seeing the parent's end of connection).
+// A descriptor with an owner, known to a process-wide table, so that a forked child can close its
+// copies of our sockets (a copy left open would keep the peer from seeing the parent's end of
+// connection).
 #ifndef SOFTDAT_PROVIDER_SOFTNET_DRIVER_UNIQUE_FD_H_
 #define SOFTDAT_PROVIDER_SOFTNET_DRIVER_UNIQUE_FD_H_
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Completion upcalls run without any lock, so the object they go to could be destroyed under them. A gate
-// counts the upcalls that run or are about to; closing it waits for those of other threads, not for the
-// caller's own (a consumer may free an EVD inside its own upcall).
+// Completion upcalls run without any lock, so the object they go to could be destroyed under them.
+// A gate counts the upcalls that run or are about to; closing it waits for those of other threads,
+// not for the caller's own (a consumer may free an EVD inside its own upcall).
 #ifndef SOFTDAT_PROVIDER_SOFTNET_DRIVER_UPCALL_GATE_H_
 #define SOFTDAT_PROVIDER_SOFTNET_DRIVER_UPCALL_GATE_H_
 
@@ -26,7 +26,9 @@ class UpcallGate {
   // Around the upcall itself, on the stack of the thread that makes it.
   class Running {
    public:
-    explicit Running(const UpcallGate* gate) : gate_(gate), outer_(innermost_) { innermost_ = this; }
+    explicit Running(const UpcallGate* gate) : gate_(gate), outer_(innermost_) {
+      innermost_ = this;
+    }
     ~Running() { innermost_ = outer_; }
     Running(const Running&) = delete;
     Running& operator=(const Running&) = delete;
@@ -41,7 +43,8 @@ class UpcallGate {
   // Waits until no other thread is inside. Nobody enters any more.
   void Close() const {
     uint32_t own = 0;
-    for (const Running* r = Running::innermost_; r != nullptr; r = r->outer_) own += r->gate_ == this;
+    for (const Running* r = Running::innermost_; r != nullptr; r = r->outer_)
+      own += r->gate_ == this;
     while (true) {
       const uint32_t entered = entered_.load(std::memory_order_acquire);
       if (entered <= own) return;
