@@ -97,6 +97,10 @@ DAT_RETURN Cr::Handoff(DAT_CONN_QUAL conn_qual) {
   return DAT_SUCCESS;
 }
 
+void Cr::Drop() {
+  if (Claim()) Finish();
+}
+
 void Cr::Finish() {
   // False when the IA is being closed: it frees the CR.
   if (Retire()) Destroy(1);

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "dat/engine/cr.h"
 #include "dat/engine/dat_error.h"
 #include "dat/engine/dto_event.h"
 #include "dat/engine/ia.h"
@@ -74,6 +75,17 @@ void Evd::Teardown() {
   }
   if (cno) cno->Detach(this);
   cq_.reset();
+  DropUnseenRequests();
+}
+
+void Evd::DropUnseenRequests() {
+  DAT_EVENT event;
+  while (ring_ && !ring_->empty()) {
+    ring_->Pop(&event);
+    if (event.event_number != DAT_CONNECTION_REQUEST_EVENT) continue;
+    const Pinned<Cr> cr(event.event_data.cr_arrival_event_data.cr_handle);
+    if (cr) cr->Drop();
+  }
 }
 
 void Evd::Abort() {

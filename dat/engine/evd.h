@@ -73,6 +73,9 @@ class Evd final : public Object, private transport::CompletionSink {
   Evd(Ia* ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags);
   ~Evd() override = default;
   void Teardown() override;
+  // Pending events are discarded with the EVD; a connection request among them is one that the consumer
+  // never heard of and cannot answer any more: refused as non-peer (semantics 3.1, 9.2 "CR EVD gone").
+  void DropUnseenRequests();
   void EndWaits() override { Abort(); }
 
   // transport::CompletionSink

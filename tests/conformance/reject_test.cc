@@ -71,5 +71,26 @@ TEST_P(RejectTest, AFullBacklogIsANonPeerReject) {
   EXPECT_OK(dat_psp_free(psp));
 }
 
+// A request whose event goes with its EVD has nobody who could answer it.
+TEST_P(RejectTest, RequestsThatNobodySawGoWithTheirEvd) {
+  DAT_EVD_HANDLE cr_evd = DAT_HANDLE_NULL;
+  ASSERT_OK(dat_evd_create(b_->ia, 8, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, &cr_evd));
+  DAT_CONN_QUAL qualifier = 0;
+  DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
+  ASSERT_OK(dat_psp_create_any(b_->ia, &qualifier, cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
+  ASSERT_OK(Connect(a_->ep, qualifier));
+  // A threshold that is not reached takes nothing and tells how many are there.
+  DAT_EVENT event{};
+  DAT_COUNT nmore = 0;
+  while (nmore == 0) {
+    ASSERT_TRUE(Side::Drain(a_->connect_evd).empty());
+    EXPECT_TYPE(dat_evd_wait(cr_evd, 1000, 2, &event, &nmore), DAT_TIMEOUT_EXPIRED);
+  }
+  ASSERT_OK(dat_psp_free(psp));
+  ASSERT_OK(dat_evd_free(cr_evd));
+  a_->ExpectConnection(a_->ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+  // And a graceful close of the IA (when the test ends) finds nothing left.
+}
+
 }  // namespace
 }  // namespace softdat::conformance

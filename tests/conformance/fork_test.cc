@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A forked child's use of inherited handles is an error, and its exit does not disturb the parent
+// (DAT 2.0 semantics 14).
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/conformance/fixture.h"
+
+namespace softdat::conformance {
+namespace {
+
+class ForkTest : public ConnectedTest {};
+CONFORMANCE_FAMILIES(ForkTest);
+
+TEST_P(ForkTest, TheChildsCallsFailAndTheParentGoesOn) {
+  const auto from = a_->MakeBuffer(8, 0x42), to = b_->MakeBuffer(8);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    // No assertions here: the exit status tells the first call that did not fail.
+    DAT_EVENT event{};
+    DAT_COUNT nmore = 0;
+    DAT_HANDLE made = DAT_HANDLE_NULL;
+    DAT_EP_STATE state{};
+    DAT_CONN_QUAL qualifier = 0;
+    int n = 1;
+    if (dat_evd_wait(a_->connect_evd, 0, 1, &event, &nmore) == DAT_SUCCESS) _exit(n);
+    if (++n; PostSend(a_->ep, {}, 1) == DAT_SUCCESS) _exit(n);
+    if (++n; PostRecv(b_->ep, {}, 1) == DAT_SUCCESS) _exit(n);
+    if (++n; dat_ep_get_status(a_->ep, &state, nullptr, nullptr) == DAT_SUCCESS) _exit(n);
+    if (++n; dat_ep_disconnect(a_->ep, DAT_CLOSE_ABRUPT_FLAG) == DAT_SUCCESS) _exit(n);
+    if (++n; dat_pz_create(a_->ia, &made) == DAT_SUCCESS) _exit(n);
+    if (++n; dat_psp_create_any(b_->ia, &qualifier, b_->cr_evd, DAT_PSP_CONSUMER_FLAG, &made) ==
+             DAT_SUCCESS) {
+      _exit(n);
+    }
+    if (++n; dat_ep_free(a_->ep) == DAT_SUCCESS) _exit(n);
+    if (++n; dat_ia_close(a_->ia, DAT_CLOSE_GRACEFUL_FLAG) == DAT_SUCCESS) _exit(n);
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status)) << "the child was killed by signal " << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), 0) << "this call of the child succeeded";
+  // The connection is as it was.
+  EXPECT_EQ(StateOf(a_->ep), DAT_EP_STATE_CONNECTED);
+  ASSERT_OK(PostRecv(b_->ep, {to->local()}, 1));
+  ASSERT_OK(PostSend(a_->ep, {from->local()}, 2));
+  b_->ExpectDto(b_->recv_evd, b_->ep, 1);
+  a_->ExpectDto(a_->request_evd, a_->ep, 2);
+  EXPECT_EQ(to->data()[7], 0x42);
+}
+
+}  // namespace
+}  // namespace softdat::conformance
