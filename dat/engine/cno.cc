@@ -93,7 +93,8 @@ void Cno::Trigger(Evd* evd) {
 }
 
 void Cno::ServeAgent() {
-  // A free waits until the agent has returned. (While the CNO is being freed, this may be that free.)
+  // A free waits until the agent has returned. (While the CNO is being freed, this may be that
+  // free.)
   const UpcallPin pin(this);
   for (;;) {
     DAT_OS_WAIT_PROXY_AGENT agent;

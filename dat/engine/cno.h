@@ -13,8 +13,8 @@ namespace softdat::engine {
 
 class Evd;
 
-// What an EVD that asks for its next notification announces at once, besides completions that came while
-// it had not asked.
+// What an EVD that asks for its next notification announces at once, besides completions that came
+// while it had not asked.
 enum class Announce : uint8_t {
   kArrivals,         // nothing
   kQueuedToWaiters,  // whatever is queued, but not to an agent, which hears of arrivals only
@@ -76,8 +76,8 @@ class Cno final : public Object {
   void ReleaseAll();
   // Sets the trigger and wakes a waiter. mu_ is held.
   void SetTrigger(Evd* evd);
-  // Calls the agent while it is due. One thread at a time does, the others leave their triggers to it: an
-  // agent that puts itself back first thing is not called from within itself.
+  // Calls the agent while it is due. One thread at a time does, the others leave their triggers to
+  // it: an agent that puts itself back first thing is not called from within itself.
   void ServeAgent();
   void RearmEvds(Announce announce);
 
@@ -89,11 +89,11 @@ class Cno final : public Object {
   bool aborted_ = false;
   DAT_EVD_HANDLE hint_ = DAT_HANDLE_NULL;
   DAT_OS_WAIT_PROXY_AGENT agent_;
-  int attached_ = 0;           // EVDs that name this CNO
-  uint64_t releases_ = 0;      // how often all waiters were released at once
-  bool agent_missed_ = false;  // a trigger came while no agent was set
-  bool agent_due_ = false;     // the agent has to be called, with due_hint_
-  bool agent_running_ = false; // some thread is in ServeAgent
+  int attached_ = 0;            // EVDs that name this CNO
+  uint64_t releases_ = 0;       // how often all waiters were released at once
+  bool agent_missed_ = false;   // a trigger came while no agent was set
+  bool agent_due_ = false;      // the agent has to be called, with due_hint_
+  bool agent_running_ = false;  // some thread is in ServeAgent
   DAT_EVD_HANDLE due_hint_ = DAT_HANDLE_NULL;
   Sleeper* sleepers_ = nullptr;
   std::vector<Ref<Evd>> rearm_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The consumer's code on our stack: a CNO's proxy agent, which may call any DAT function (semantics 14).
+// The consumer's code on our stack: a CNO's proxy agent, which may call any DAT function (semantics
+// 14).
 #ifndef SOFTDAT_DAT_ENGINE_CONSUMER_CALL_H_
 #define SOFTDAT_DAT_ENGINE_CONSUMER_CALL_H_
 
@@ -7,8 +8,8 @@
 
 namespace softdat::engine {
 
-// No cancellation in this scope: a cancelled thread must not leave work of ours half done. (The waits are
-// cancellation points, in the back end's Progress; nothing else is.)
+// No cancellation in this scope: a cancelled thread must not leave work of ours half done. (The
+// waits are cancellation points, in the back end's Progress; nothing else is.)
 class NoCancellation {
  public:
   NoCancellation() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
@@ -20,9 +21,10 @@ class NoCancellation {
   int before_ = PTHREAD_CANCEL_ENABLE;
 };
 
-// Around each call of consumer code. While one is open, the frames below it on this thread's stack may be
-// inside any object of any IA and cannot leave before the agent returns, so that a free made by the agent
-// must not wait for anybody: two agents could wait for each other, one even for itself.
+// Around each call of consumer code. While one is open, the frames below it on this thread's stack
+// may be inside any object of any IA and cannot leave before the agent returns, so that a free made
+// by the agent must not wait for anybody: two agents could wait for each other, one even for
+// itself.
 class ConsumerCall {
  public:
   ConsumerCall() { ++depth_; }

@@ -33,8 +33,8 @@ class Cr final : public Object {
   DAT_RETURN Reject(std::span<const uint8_t> private_data);
   // Gives the request to the service point of this IA that listens on `conn_qual`.
   DAT_RETURN Handoff(DAT_CONN_QUAL conn_qual);
-  // Frees a CR of which the consumer can never hear: the request is refused as non-peer. The caller pins
-  // the CR once.
+  // Frees a CR of which the consumer can never hear: the request is refused as non-peer. The caller
+  // pins the CR once.
   void Drop();
 
  private:

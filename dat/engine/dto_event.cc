@@ -18,8 +18,8 @@ static_assert(sizeof(DAT_IB_EXTENSION_EVENT_DATA) <= sizeof(DAT_EVENT::event_ext
 
 constexpr int kNoExtension = -1;
 
-// What an operation is called in events: the `operation` field, and the type of the extension event if it
-// completes as one.
+// What an operation is called in events: the `operation` field, and the type of the extension event
+// if it completes as one.
 struct Naming {
   int operation;
   int extension_type;

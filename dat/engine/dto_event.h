@@ -8,8 +8,8 @@
 
 namespace softdat::engine {
 
-// Writes every field of `event` that its kind defines. `Completion::context` is the EP handle, or for a bind
-// the RMR handle. Data path: no lock, no allocation, follows no handle.
+// Writes every field of `event` that its kind defines. `Completion::context` is the EP handle, or
+// for a bind the RMR handle. Data path: no lock, no allocation, follows no handle.
 //   sends, RDMA, receives       DTO_COMPLETION_EVENT
 //   binds                       RMR_BIND_COMPLETION_EVENT
 //   immediate data and atomics  IB_DTO_EVENT, with DAT_IB_EXTENSION_EVENT_DATA

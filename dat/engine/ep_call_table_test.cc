@@ -11,8 +11,8 @@ namespace {
 
 // UC unconnected, RS reserved, PP passive pending, TP tentative pending, AP active pending,
 // CP completion pending, CO connected, DP disconnect pending, DI disconnected.
-// A cell: the state after a call that succeeds; "IS": INVALID_STATE with the subtype of the state, which
-// stays; "--": the handle is dead after a call that succeeds.
+// A cell: the state after a call that succeeds; "IS": INVALID_STATE with the subtype of the state,
+// which stays; "--": the handle is dead after a call that succeeds.
 struct Row {
   const char* call;
   const char* cell[9];  // in the order of kAllStates
@@ -20,26 +20,26 @@ struct Row {
 
 const Row kTable[] = {
     //                     UC    RS    PP    TP    AP    CP    CO    DP    DI
-    {"connect",          {"AP", "IS", "IS", "IS", "IS", "IS", "IS", "IS", "IS"}},
-    {"dup_connect",      {"AP", "IS", "IS", "IS", "IS", "IS", "IS", "IS", "IS"}},
-    {"common_connect",   {"AP", "IS", "IS", "IS", "IS", "IS", "IS", "IS", "IS"}},
-    {"rsp_create",       {"RS", "IS", "IS", "IS", "IS", "IS", "IS", "IS", "IS"}},
-    {"cr_accept",        {"CP", "IS", "IS", "IS", "IS", "IS", "IS", "IS", "IS"}},
-    {"disconnect",       {"IS", "IS", "IS", "IS", "DP", "DP", "DP", "DP", "DI"}},
-    {"graceful",         {"IS", "IS", "IS", "IS", "DP", "DP", "DP", "DP", "DI"}},
-    {"reset",            {"UC", "IS", "IS", "IS", "IS", "IS", "IS", "IS", "UC"}},
-    {"free",             {"--", "IS", "IS", "IS", "--", "--", "--", "--", "--"}},
-    {"post_recv",        {"UC", "RS", "PP", "TP", "AP", "CP", "CO", "DP", "DI"}},
-    {"post_send",        {"IS", "IS", "IS", "IS", "IS", "IS", "CO", "IS", "DI"}},
-    {"rdma_read",        {"IS", "IS", "IS", "IS", "IS", "IS", "CO", "IS", "DI"}},
-    {"rdma_write",       {"IS", "IS", "IS", "IS", "IS", "IS", "CO", "IS", "DI"}},
-    {"send_invalidate",  {"IS", "IS", "IS", "IS", "IS", "IS", "CO", "IS", "DI"}},
-    {"read_to_rmr",      {"IS", "IS", "IS", "IS", "IS", "IS", "CO", "IS", "DI"}},
-    {"query",            {"UC", "RS", "PP", "TP", "AP", "CP", "CO", "DP", "DI"}},
-    {"recv_query",       {"UC", "RS", "PP", "TP", "AP", "CP", "CO", "DP", "DI"}},
-    {"modify_pz",        {"UC", "IS", "IS", "TP", "IS", "IS", "IS", "IS", "IS"}},
-    {"modify_evd",       {"UC", "RS", "PP", "TP", "IS", "IS", "IS", "IS", "IS"}},
-    {"modify_attr",      {"UC", "RS", "PP", "TP", "IS", "IS", "IS", "IS", "IS"}},
+    {"connect", {"AP", "IS", "IS", "IS", "IS", "IS", "IS", "IS", "IS"}},
+    {"dup_connect", {"AP", "IS", "IS", "IS", "IS", "IS", "IS", "IS", "IS"}},
+    {"common_connect", {"AP", "IS", "IS", "IS", "IS", "IS", "IS", "IS", "IS"}},
+    {"rsp_create", {"RS", "IS", "IS", "IS", "IS", "IS", "IS", "IS", "IS"}},
+    {"cr_accept", {"CP", "IS", "IS", "IS", "IS", "IS", "IS", "IS", "IS"}},
+    {"disconnect", {"IS", "IS", "IS", "IS", "DP", "DP", "DP", "DP", "DI"}},
+    {"graceful", {"IS", "IS", "IS", "IS", "DP", "DP", "DP", "DP", "DI"}},
+    {"reset", {"UC", "IS", "IS", "IS", "IS", "IS", "IS", "IS", "UC"}},
+    {"free", {"--", "IS", "IS", "IS", "--", "--", "--", "--", "--"}},
+    {"post_recv", {"UC", "RS", "PP", "TP", "AP", "CP", "CO", "DP", "DI"}},
+    {"post_send", {"IS", "IS", "IS", "IS", "IS", "IS", "CO", "IS", "DI"}},
+    {"rdma_read", {"IS", "IS", "IS", "IS", "IS", "IS", "CO", "IS", "DI"}},
+    {"rdma_write", {"IS", "IS", "IS", "IS", "IS", "IS", "CO", "IS", "DI"}},
+    {"send_invalidate", {"IS", "IS", "IS", "IS", "IS", "IS", "CO", "IS", "DI"}},
+    {"read_to_rmr", {"IS", "IS", "IS", "IS", "IS", "IS", "CO", "IS", "DI"}},
+    {"query", {"UC", "RS", "PP", "TP", "AP", "CP", "CO", "DP", "DI"}},
+    {"recv_query", {"UC", "RS", "PP", "TP", "AP", "CP", "CO", "DP", "DI"}},
+    {"modify_pz", {"UC", "IS", "IS", "TP", "IS", "IS", "IS", "IS", "IS"}},
+    {"modify_evd", {"UC", "RS", "PP", "TP", "IS", "IS", "IS", "IS", "IS"}},
+    {"modify_attr", {"UC", "RS", "PP", "TP", "IS", "IS", "IS", "IS", "IS"}},
 };
 
 const std::map<std::string, DAT_EP_STATE> kStateOf = {
@@ -102,7 +102,8 @@ DAT_RETURN EpCallTable::Call(const std::string& name, DAT_EP_HANDLE ep) {
   if (name == "send_invalidate") {
     return slots::EpPostSendWithInvalidate(ep, 0, nullptr, cookie_, flags, DAT_TRUE, 5);
   }
-  if (name == "read_to_rmr") return slots::EpPostRdmaReadToRmr(ep, &remote, cookie_, &remote, flags);
+  if (name == "read_to_rmr")
+    return slots::EpPostRdmaReadToRmr(ep, &remote, cookie_, &remote, flags);
   if (name == "query") {
     DAT_EP_PARAM param;
     return slots::EpQuery(ep, DAT_EP_FIELD_ALL, &param);

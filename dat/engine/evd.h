@@ -73,8 +73,9 @@ class Evd final : public Object, private transport::CompletionSink {
   Evd(Ia* ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags);
   ~Evd() override = default;
   void Teardown() override;
-  // Pending events are discarded with the EVD; a connection request among them is one that the consumer
-  // never heard of and cannot answer any more: refused as non-peer (semantics 3.1, 9.2 "CR EVD gone").
+  // Pending events are discarded with the EVD; a connection request among them is one that the
+  // consumer never heard of and cannot answer any more: refused as non-peer (semantics 3.1, 9.2 "CR
+  // EVD gone").
   void DropUnseenRequests();
   void EndWaits() override { Abort(); }
 
@@ -85,8 +86,8 @@ class Evd final : public Object, private transport::CompletionSink {
   // The one place where notification is armed and the queue looked at again (DESIGN: arm, then poll
   // again). Returns false when the completion queue has something. mu_ is held.
   bool ArmCompletions();
-  // Moves completions into the ring as far as there is room; how many of them are notifications. mu_ is
-  // held.
+  // Moves completions into the ring as far as there is room; how many of them are notifications.
+  // mu_ is held.
   size_t DrainCompletions();
   // The common case of a wait, straight into the caller's event: the ring is empty and one
   // completion is enough. What else is there goes to the ring, for `nmore`. mu_ is held.
@@ -109,7 +110,8 @@ class Evd final : public Object, private transport::CompletionSink {
   bool enabled_ = true;
   bool aborted_ = false;
   bool overflowed_ = false;  // reported, and nothing was dequeued since
-  bool rearm_when_room_ = false;  // completions, of which the ring is full, kept the CNO from being armed
+  bool rearm_when_room_ =
+      false;  // completions, of which the ring is full, kept the CNO from being armed
   Use<Cno> cno_;
   int streams_ = 0;
   DAT_COMPLETION_FLAGS stream_flags_ = DAT_COMPLETION_DEFAULT_FLAG;

@@ -58,11 +58,11 @@ Object* PinHandle(const void* handle, DAT_HANDLE_TYPE type);
 Object* PinAnyHandle(const void* handle, DAT_HANDLE_TYPE* type);
 // True when the caller dropped the last pin of a doomed object and has to tear it down.
 [[nodiscard]] bool UnpinCell(Cell* cell);
-// One more pin of the object in `cell`, for a caller that knows that its memory exists; false when it
-// is dead.
+// One more pin of the object in `cell`, for a caller that knows that its memory exists; false when
+// it is dead.
 bool PinLiveCell(Cell* cell);
-// Leaves the end of the object to whoever drops its last pin. False, and nothing happened, when nobody
-// has a pin but the `own_pins` of the caller.
+// Leaves the end of the object to whoever drops its last pin. False, and nothing happened, when
+// nobody has a pin but the `own_pins` of the caller.
 bool DoomCell(Cell* cell, uint32_t own_pins);
 
 // Around fork(): no other thread is inside the arena.

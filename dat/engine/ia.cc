@@ -27,8 +27,9 @@ constexpr DAT_HANDLE_TYPE kCloseOrder[] = {
     DAT_HANDLE_TYPE_PZ,  DAT_HANDLE_TYPE_EVD, DAT_HANDLE_TYPE_CNO,
 };
 
-// An async EVD that the IA creates is at least this long: what overflows it is lost without a trace, and programs
-// ask for as few as 8 entries whatever the number of their endpoints (dtestsrq).
+// An async EVD that the IA creates is at least this long: what overflows it is lost without a
+// trace, and programs ask for as few as 8 entries whatever the number of their endpoints
+// (dtestsrq).
 constexpr DAT_COUNT kMinAsyncQlen = 1024;
 
 // Open IAs of this library, for the fork handler.
@@ -89,7 +90,8 @@ DAT_RETURN Ia::AttachAsyncEvd(DAT_COUNT qlen, DAT_EVD_HANDLE* async_evd) {
     return DAT_SUCCESS;
   }
   Evd* made = nullptr;
-  const DAT_RETURN ret = Evd::Create(this, std::max(qlen, kMinAsyncQlen), nullptr, DAT_EVD_ASYNC_FLAG, &made);
+  const DAT_RETURN ret =
+      Evd::Create(this, std::max(qlen, kMinAsyncQlen), nullptr, DAT_EVD_ASYNC_FLAG, &made);
   if (ret != DAT_SUCCESS) return ret;
   async_evd_ = Use<Evd>(made);
   owns_async_evd_ = true;
@@ -173,7 +175,8 @@ DAT_HANDLE Ia::FindServicePoint(DAT_CONN_QUAL conn_qual) {
   std::lock_guard<std::mutex> lock(objects_mutex_);
   for (Object* o = objects_; o != nullptr; o = o->next_in_ia_) {
     const DAT_HANDLE_TYPE type = o->type();
-    if (type != DAT_HANDLE_TYPE_PSP && type != DAT_HANDLE_TYPE_RSP && type != DAT_HANDLE_TYPE_CSP) continue;
+    if (type != DAT_HANDLE_TYPE_PSP && type != DAT_HANDLE_TYPE_RSP && type != DAT_HANDLE_TYPE_CSP)
+      continue;
     const auto* sp = static_cast<ServicePoint*>(o);
     if (sp->listening() && sp->conn_qual() == conn_qual) return o->handle();
   }

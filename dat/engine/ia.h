@@ -25,8 +25,9 @@ class Ia final : public Object, private transport::AdapterSink {
   static DAT_RETURN Open(const Registration& registration, DAT_COUNT async_qlen,
                          DAT_EVD_HANDLE* async_evd, Ia** out);
 
-  // dat_ia_close. The caller pins the IA once. Inside a consumer's agent the IA and its handles are dead
-  // when it returns, while a thread of its own waits for the calls under way and takes the IA apart.
+  // dat_ia_close. The caller pins the IA once. Inside a consumer's agent the IA and its handles are
+  // dead when it returns, while a thread of its own waits for the calls under way and takes the IA
+  // apart.
   DAT_RETURN Close(DAT_CLOSE_FLAGS flags);
 
   // dat_ia_query. Each fills everything, whatever was asked for (semantics 12).
@@ -50,7 +51,8 @@ class Ia final : public Object, private transport::AdapterSink {
   // Posts an asynchronous error to the async EVD, if there is one. Any thread, no engine lock held.
   void PostAsync(DAT_EVENT_NUMBER number, DAT_HANDLE object, DAT_COUNT reason);
 
-  // The service point of this IA that listens on `conn_qual`, as a handle to pin; NULL when there is none.
+  // The service point of this IA that listens on `conn_qual`, as a handle to pin; NULL when there
+  // is none.
   DAT_HANDLE FindServicePoint(DAT_CONN_QUAL conn_qual);
 
   // All objects of one type that exist now; some may be in the middle of being freed.

@@ -44,7 +44,8 @@ DAT_RETURN Lmr::Create(Ia* ia, Pz* pz, const Parameters& parameters, Lmr** out) 
 DAT_RETURN Lmr::Free() {
   bool retired = Retire();
   if (!retired) {
-    // Windows may have lost their binding without a call of the consumer: flushed, or invalidated remotely.
+    // Windows may have lost their binding without a call of the consumer: flushed, or invalidated
+    // remotely.
     Rmr::ForgetDeadBinds(*this);
     retired = Retire();
   }

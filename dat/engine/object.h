@@ -2,16 +2,19 @@
 // Base of every DAT object: its handle, its life, and how objects keep each other alive.
 //
 // Three counts, each with one meaning:
-//   pins (in the cell)  DAT calls and upcalls that use the object at this moment; it is torn down when
+//   pins (in the cell)  DAT calls and upcalls that use the object at this moment; it is torn down
+//   when
 //                       they have left
-//   uses_               objects that depend on this one, in the sense of the in-use rules (semantics
+//   uses_               objects that depend on this one, in the sense of the in-use rules
+//   (semantics
 //                       3.1); negative once the object is being freed
 //   refs_               who keeps the memory: the handle, and Ref<> members of other objects
 //
 // Who tears a freed object down. Normally the call that frees it, after it waited for the others to
-// leave: its caller may then count on the object being gone. Inside a consumer's agent nobody may wait
-// (see ConsumerCall): there the teardown falls to whoever drops the last pin. Pins of upcalls that this
-// very thread is in do not count: an upcall is made so that its object may go from under it.
+// leave: its caller may then count on the object being gone. Inside a consumer's agent nobody may
+// wait (see ConsumerCall): there the teardown falls to whoever drops the last pin. Pins of upcalls
+// that this very thread is in do not count: an upcall is made so that its object may go from under
+// it.
 #ifndef SOFTDAT_DAT_ENGINE_OBJECT_H_
 #define SOFTDAT_DAT_ENGINE_OBJECT_H_
 
@@ -53,8 +56,8 @@ class Object {
   bool Retire();
   // The same, whatever depends on the object (abrupt close of the IA).
   bool RetireAnyway();
-  // The second half, after a successful Retire: sees to it that the object is torn down and the handle's
-  // reference dropped, see above. `own_pins` = pins of the calling DAT call.
+  // The second half, after a successful Retire: sees to it that the object is torn down and the
+  // handle's reference dropped, see above. `own_pins` = pins of the calling DAT call.
   void Destroy(uint32_t own_pins);
 
   // Ends a pin of a DAT call. `object` is not touched unless the pin keeps it.
@@ -177,9 +180,10 @@ class Pinned {
   T* const object_;
 };
 
-// The object of an upcall, or of an event pushed from one, for its length: what an agent on another thread
-// frees meanwhile is torn down when the upcall is over, what it frees on this thread at once. Empty when
-// the object is already being freed: the upcall has nobody to tell then. Keeps the memory.
+// The object of an upcall, or of an event pushed from one, for its length: what an agent on another
+// thread frees meanwhile is torn down when the upcall is over, what it frees on this thread at
+// once. Empty when the object is already being freed: the upcall has nobody to tell then. Keeps the
+// memory.
 class UpcallPin {
  public:
   explicit UpcallPin(Object* object);

@@ -64,8 +64,7 @@ void StartOnce() {
   static std::once_flag once;
   std::call_once(once, [] {
     StartLog();
-    pthread_atfork(Ia::LockAllForFork, Ia::UnlockAllAfterFork,
-                   Ia::AbandonAllAfterFork);
+    pthread_atfork(Ia::LockAllForFork, Ia::UnlockAllAfterFork, Ia::AbandonAllAfterFork);
   });
 }
 

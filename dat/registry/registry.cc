@@ -46,8 +46,8 @@ DAT_RETURN_SUBTYPE SubtypeOf(KeyMismatch mismatch) {
   return DAT_NAME_NOT_REGISTERED;
 }
 
-// Whether folders and libraries cannot be read just now for want of a descriptor: what they hold is not
-// known then, rather than not there.
+// Whether folders and libraries cannot be read just now for want of a descriptor: what they hold is
+// not known then, rather than not there.
 bool OutOfDescriptors() {
   const int fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd >= 0) {

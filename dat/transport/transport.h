@@ -220,8 +220,8 @@ class MemoryWindow {
   virtual ~MemoryWindow() = default;
   // The context that the next bind will have; each call gives a fresh one. Never blocks.
   virtual uint32_t NextKey() = 0;
-  // Whether the window is bound under `key` now: that bind has completed, and neither a later bind nor an
-  // invalidation undid it. Any thread, never blocks. A back end that cannot tell says true.
+  // Whether the window is bound under `key` now: that bind has completed, and neither a later bind
+  // nor an invalidation undid it. Any thread, never blocks. A back end that cannot tell says true.
   virtual bool IsBound(uint32_t key) const { return key != 0; }
 };
 
@@ -299,13 +299,14 @@ class QueuePair {
   virtual uint32_t OutstandingSends() const = 0;
   // With an SRQ: the buffers taken from it for this pair and not completed yet.
   virtual uint32_t OutstandingReceives() const = 0;
-  // CONTROL, with an SRQ, if attributes().receive_watermarks. Any state; replaces earlier ones; kNoWatermark
-  // switches one off. More than `soft` buffers held: one OnReceiveWatermark, at once if it is so already.
-  // More than `hard`: the connection breaks.
+  // CONTROL, with an SRQ, if attributes().receive_watermarks. Any state; replaces earlier ones;
+  // kNoWatermark switches one off. More than `soft` buffers held: one OnReceiveWatermark, at once
+  // if it is so already. More than `hard`: the connection breaks.
   virtual Status SetReceiveWatermarks(uint32_t soft, uint32_t hard) {
     static_cast<void>(soft);
     static_cast<void>(hard);
-    return Status(Code::kNotSupported, "this back end does not count the receive buffers of an endpoint");
+    return Status(Code::kNotSupported,
+                  "this back end does not count the receive buffers of an endpoint");
   }
 };
 inline constexpr uint32_t kNoWatermark = UINT32_MAX;
@@ -376,7 +377,7 @@ struct AdapterAttributes {
   bool atomics = false;
   bool invalidate = false;  // send with invalidate, read to a window
   bool srq = false;
-  bool receive_watermarks = false;           // QueuePair::SetReceiveWatermarks
+  bool receive_watermarks = false;  // QueuePair::SetReceiveWatermarks
 };
 
 enum class ProgressResult : uint8_t {

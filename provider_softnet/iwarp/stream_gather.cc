@@ -174,8 +174,8 @@ bool Stream::GatherSend(bool alone) {
     case Op::kCompareSwap:
       return GatherAtomic(&work);
     case Op::kRdmaWriteImmediate:
-      // The immediate data are a message of their own. An empty write goes before it all the same: the
-      // receiver takes the length it reports from the write directly in front.
+      // The immediate data are a message of their own. An empty write goes before it all the same:
+      // the receiver takes the length it reports from the write directly in front.
       if (send_data_done_) return GatherImmediate(&work);
       return GatherData(&work, alone);
     default:

@@ -206,8 +206,8 @@ void Stream::FinishSend() {
   CompleteReceive(transport::Op::kReceiveInvalidate, length, h.stag, iwarp::IsSolicited(h.opcode));
 }
 
-// RFC 7306 §7: the data of the write before it are placed, this takes a receive without filling it. The message
-// itself does not say how much was written; the write directly in front of it does.
+// RFC 7306 §7: the data of the write before it are placed, this takes a receive without filling it.
+// The message itself does not say how much was written; the write directly in front of it does.
 void Stream::TakeImmediate(ByteSpan payload) {
   uint32_t value = 0;
   iwarp::ParseImmediate(payload, &value);

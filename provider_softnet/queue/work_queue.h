@@ -26,8 +26,8 @@ struct SendWork {
   uint64_t cookie;
   uint64_t length;  // bytes that move: of the local segments, or of the remote triplet for reads
   uint64_t remote_address;  // kBind: the window's context for the completion
-  uint64_t compare;      // kBind: start of the window in its region
-  uint64_t swap_or_add;  // kBind: length of the window
+  uint64_t compare;         // kBind: start of the window in its region
+  uint64_t swap_or_add;     // kBind: length of the window
   uint32_t remote_key;
   uint32_t key;            // immediate value, context to invalidate, or new context of a window
   uint32_t region;         // kBind: key of the region

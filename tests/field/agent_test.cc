@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Proxy agents that call back into DAT, also on the very objects that the call below them is inside of
-// (DAT 2.0 semantics 6, 14: calls from an agent must not deadlock).
+// Proxy agents that call back into DAT, also on the very objects that the call below them is inside
+// of (DAT 2.0 semantics 6, 14: calls from an agent must not deadlock).
 #include <atomic>
 #include <functional>
 #include <thread>
@@ -85,8 +85,8 @@ TEST(AgentTest, ReapsReportsAndAsksAgain) {
   EXPECT_DAT_OK(dat_evd_free(evd));
 }
 
-// A signal handler's habit: put oneself back first, then leave the work to somebody else. The agent must
-// neither be called from within itself nor over and over for what is queued already.
+// A signal handler's habit: put oneself back first, then leave the work to somebody else. The agent
+// must neither be called from within itself nor over and over for what is queued already.
 TEST(AgentTest, PutsItselfBackFirstAndReapsNothing) {
   constexpr int kMessages = 15;  // a default EP has room for 16
   Ia ia;
@@ -109,14 +109,16 @@ TEST(AgentTest, PutsItselfBackFirstAndReapsNothing) {
     const int before = agent.calls();
     ASSERT_DAT_OK(PostSend(a.ep, memory.Local(8, 8), i));
     ASSERT_TRUE(ExpectDto(a.request_evd, i, 8));
-    ASSERT_TRUE(Called(agent, before + 1, a.request_evd)) << "message " << i << " was not announced";
+    ASSERT_TRUE(Called(agent, before + 1, a.request_evd))
+        << "message " << i << " was not announced";
   }
   EXPECT_LE(agent.calls(), 2 * kMessages);  // one needless call each is allowed, no more
   for (uint64_t i = 0; i < kMessages; ++i) ASSERT_TRUE(ExpectDto(b.recv_evd, i, 8));
   agent.Remove();
 }
 
-// Waits on the EVD itself between calls of the agent use its notifications up; the agent gets the next one.
+// Waits on the EVD itself between calls of the agent use its notifications up; the agent gets the
+// next one.
 TEST(AgentTest, IsCalledAgainAfterAWaitOnItsEvd) {
   Ia ia;
   Agent agent(ia);
@@ -191,7 +193,8 @@ TEST(AgentTest, FreesTheEndpointOfThePostBelow) {
     EXPECT_DAT_OK(dat_evd_modify_cno(a.request_evd, agent.cno()));
     a.ep = DAT_HANDLE_NULL;
     const DAT_RETURN posted = PostSend(doomed, memory.Local(64, 8), 1);
-    EXPECT_TRUE(posted == DAT_SUCCESS || DAT_GET_TYPE(posted) == DAT_INVALID_HANDLE) << Text(posted);
+    EXPECT_TRUE(posted == DAT_SUCCESS || DAT_GET_TYPE(posted) == DAT_INVALID_HANDLE)
+        << Text(posted);
     ASSERT_TRUE(Called(agent, 1, DAT_HANDLE_NULL));
     EXPECT_DAT_OK(freed);
     EXPECT_TRUE(Expect(b.connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED));
@@ -203,7 +206,8 @@ TEST(AgentTest, FreesTheEndpointOfThePostBelow) {
   }
 }
 
-// The end of a connection is reported from inside the endpoint's own upcall: the agent frees everything.
+// The end of a connection is reported from inside the endpoint's own upcall: the agent frees
+// everything.
 TEST(AgentTest, FreesTheEndpointOfTheEvent) {
   Ia ia;
   Agent agent(ia);
@@ -236,7 +240,8 @@ TEST(AgentTest, FreesTheEvdOfTheSoftwareEvent) {
   EXPECT_DAT_OK(dat_cno_free(agent.Release()));  // nothing names it any more
 }
 
-// The service point is freed, and the request answered, from inside the upcall that brought the request.
+// The service point is freed, and the request answered, from inside the upcall that brought the
+// request.
 TEST(AgentTest, AcceptsAndStopsListening) {
   Ia ia;
   Agent agent(ia);
@@ -245,14 +250,14 @@ TEST(AgentTest, AcceptsAndStopsListening) {
     End passive(ia);
     DAT_CONN_QUAL qualifier = 0;
     DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
-    ASSERT_DAT_OK(dat_psp_create_any(ia.handle(), &qualifier, passive.cr_evd, DAT_PSP_CONSUMER_FLAG,
-                                     &psp));
+    ASSERT_DAT_OK(
+        dat_psp_create_any(ia.handle(), &qualifier, passive.cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
     agent.Set([&](DAT_EVD_HANDLE evd) {
       DAT_EVENT event{};
       EXPECT_DAT_OK(dat_evd_dequeue(evd, &event));
       EXPECT_DAT_OK(dat_psp_free(psp));
-      EXPECT_DAT_OK(dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, passive.ep, 0,
-                                  nullptr));
+      EXPECT_DAT_OK(
+          dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, passive.ep, 0, nullptr));
     });
     EXPECT_DAT_OK(dat_evd_modify_cno(passive.cr_evd, agent.cno()));
     ASSERT_DAT_OK(StartConnect(active.ep, ia.address(), qualifier));
@@ -336,7 +341,8 @@ TEST(AgentTest, ClosesTheIa) {
   }
   EXPECT_TRUE(Eventually([&] {
     return OpenDescriptors() == fds_before && Threads() == threads_before;
-  })) << Threads() << " threads, " << threads_before << " before";
+  })) << Threads()
+      << " threads, " << threads_before << " before";
 }
 
 // The same from inside an upcall of the IA that is closed: the thread is in dat_evd_wait.
@@ -369,7 +375,8 @@ TEST(AgentTest, ClosesTheIaOfTheUpcallBelow) {
   }
   EXPECT_TRUE(Eventually([&] {
     return OpenDescriptors() == fds_before && Threads() == threads_before;
-  })) << Threads() << " threads, " << threads_before << " before";
+  })) << Threads()
+      << " threads, " << threads_before << " before";
 }
 
 // The last EVD of a CNO goes: the agent is released with a NULL EVD, and makes calls itself.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A thread is cancelled (pthread_cancel) inside dat_evd_wait or dat_cno_wait, as the one that drives the
-// IA or parked behind another one; afterwards the library is as usable as before.
+// A thread is cancelled (pthread_cancel) inside dat_evd_wait or dat_cno_wait, as the one that
+// drives the IA or parked behind another one; afterwards the library is as usable as before.
 #include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -150,14 +150,15 @@ TEST(CancelTest, InCnoWait) {
   EXPECT_DAT_OK(dat_cno_free(cno));
 }
 
-// Several wait; whichever of them drives or parks, those that are left go on. They are cancelled one after
-// the other, first the first comer, then the last.
+// Several wait; whichever of them drives or parks, those that are left go on. They are cancelled
+// one after the other, first the first comer, then the last.
 TEST(CancelTest, DriverAndFollowers) {
   Ia ia;
   Traffic traffic(ia);
   for (const bool first_comer_goes : {true, false}) {
     for (int round = 0; round < 10; ++round) {
-      const DAT_EVD_HANDLE evds[2] = {ia.NewEvd(DAT_EVD_SOFTWARE_FLAG), ia.NewEvd(DAT_EVD_SOFTWARE_FLAG)};
+      const DAT_EVD_HANDLE evds[2] = {ia.NewEvd(DAT_EVD_SOFTWARE_FLAG),
+                                      ia.NewEvd(DAT_EVD_SOFTWARE_FLAG)};
       Victim first([&] { WaitForEver(evds[0]); });
       ASSERT_TRUE(first.Sleeps());
       Victim second([&] { WaitForEver(evds[1]); });
@@ -191,8 +192,8 @@ TEST(CancelTest, OneOfTwoOnACno) {
     ASSERT_TRUE(first.Sleeps());
     Victim second(wait);
     ASSERT_TRUE(second.Sleeps());
-    // At the same moment: one is cancelled and one event comes. If the cancelled one was chosen to be woken
-    // it is either woken or passes the wake-up on.
+    // At the same moment: one is cancelled and one event comes. If the cancelled one was chosen to
+    // be woken it is either woken or passes the wake-up on.
     std::jthread cancel([&] { (round % 2 == 0 ? first : second).Cancel(); });
     EXPECT_DAT_OK(PostNumber(evd, 1));
     cancel.join();

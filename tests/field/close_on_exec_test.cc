@@ -18,7 +18,8 @@ TEST(CloseOnExecTest, EveryDescriptor) {
     End b(ia);
     DAT_CONN_QUAL qualifier = 0;
     DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
-    ASSERT_DAT_OK(dat_psp_create_any(ia.handle(), &qualifier, b.cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
+    ASSERT_DAT_OK(
+        dat_psp_create_any(ia.handle(), &qualifier, b.cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
     ASSERT_TRUE(Join(a, b));
     // A request that nobody has answered is one, too.
     End c(ia);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// dat_ia_close(ABRUPT) while other threads wait, post, poll, connect and create: every wait ends, every call
-// has a defined result, and nothing is left behind.
+// dat_ia_close(ABRUPT) while other threads wait, post, poll, connect and create: every wait ends,
+// every call has a defined result, and nothing is left behind.
 #include <atomic>
 #include <thread>
 #include <vector>
@@ -54,7 +54,7 @@ class Victim {
     Start([this] {
       DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
       const DAT_RETURN ret =
-          dat_evd_create(ia_.handle(), 8, DAT_HANDLE_NULL, DAT_EVD_SOFTWARE_FLAG, &evd);
+          dat_evd_create(handle_, 8, DAT_HANDLE_NULL, DAT_EVD_SOFTWARE_FLAG, &evd);
       if (ret != DAT_SUCCESS) return ret;
       // One that is created and waited on at the last moment must not hang either.
       return created_++ % 2 == 0 ? dat_evd_free(evd) : WaitShortly(evd);
@@ -96,6 +96,7 @@ class Victim {
   }
 
   Ia ia_;
+  const DAT_IA_HANDLE handle_ = ia_.handle();  // Close() forgets it
   Memory memory_;
   End a_;
   End b_;

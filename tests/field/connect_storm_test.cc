@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connects and disconnects, many and from several threads at once: every attempt has its outcome, every
-// connection its one final event, and thousands of them leave nothing behind.
+// Connects and disconnects, many and from several threads at once: every attempt has its outcome,
+// every connection its one final event, and thousands of them leave nothing behind.
 #include <atomic>
 #include <memory>
 #include <thread>
@@ -42,7 +42,8 @@ class Acceptor {
     while (!stop.stop_requested()) {
       DAT_EVENT event{};
       DAT_COUNT nmore = 0;
-      if (dat_evd_wait(listener_.cr_evd, DAT_TIMEOUT_INFINITE, 1, &event, &nmore) != DAT_SUCCESS) break;
+      if (dat_evd_wait(listener_.cr_evd, DAT_TIMEOUT_INFINITE, 1, &event, &nmore) != DAT_SUCCESS)
+        break;
       auto end = std::make_unique<End>(ia_);
       // The requester may be gone already.
       dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, end->ep, 0, nullptr);
@@ -142,7 +143,8 @@ TEST(ConnectStormTest, GivenUpAtEveryStage) {
   EXPECT_TRUE(Join(a, b));
 }
 
-// More requests than the CR EVD has room for: the rest is refused, and none is lost or answered twice.
+// More requests than the CR EVD has room for: the rest is refused, and none is lost or answered
+// twice.
 TEST(ConnectStormTest, MoreRequestsThanTheBacklog) {
   constexpr int kRequests = 24;
   Ia server_ia;

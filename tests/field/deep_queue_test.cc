@@ -38,7 +38,8 @@ DAT_EP_ATTR DeepAttributes() {
   return attr;
 }
 
-// 50,000 receives and 50,000 sends outstanding at once; every one arrives, in order, with its own bytes.
+// 50,000 receives and 50,000 sends outstanding at once; every one arrives, in order, with its own
+// bytes.
 TEST(DeepQueueTest, AnEndpointCarriesWhatItWasAskedFor) {
   Ia ia;
   const DAT_EP_ATTR attr = DeepAttributes();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A process that has no descriptor left: DAT calls fail with DAT_INSUFFICIENT_RESOURCES or the connection
-// attempt with an event, and all is well again when there are descriptors.
+// A process that has no descriptor left: DAT calls fail with DAT_INSUFFICIENT_RESOURCES or the
+// connection attempt with an event, and all is well again when there are descriptors.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -75,8 +75,8 @@ TEST(DescriptorLimitTest, OpeningAnIa) {
   const Ia works;
 }
 
-// Connecting with every number of descriptors left: established, or one final event on the active side; the
-// connection that was there before goes on.
+// Connecting with every number of descriptors left: established, or one final event on the active
+// side; the connection that was there before goes on.
 TEST(DescriptorLimitTest, Connecting) {
   Ia ia;
   Memory memory(ia, 4096);
@@ -103,8 +103,8 @@ TEST(DescriptorLimitTest, Connecting) {
       DAT_EVENT request{};
       DAT_COUNT nmore = 0;
       if (dat_evd_wait(b.cr_evd, 1'000'000, 1, &request, &nmore) == DAT_SUCCESS) {
-        EXPECT_DAT_OK(dat_cr_accept(request.event_data.cr_arrival_event_data.cr_handle, passive.ep, 0,
-                                    nullptr));
+        EXPECT_DAT_OK(dat_cr_accept(request.event_data.cr_arrival_event_data.cr_handle, passive.ep,
+                                    0, nullptr));
       }
       DAT_EVENT event{};
       ASSERT_TRUE(Await(active.connect_evd, &event));
@@ -146,7 +146,8 @@ TEST(DescriptorLimitTest, AFlood) {
     for (int i = 0; i < 24; ++i) {
       ends.push_back(std::make_unique<End>(ia));
       const DAT_RETURN ret = StartConnect(ends.back()->ep, ia.address(), qualifier, 2'000'000);
-      EXPECT_TRUE(ret == DAT_SUCCESS || DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES) << Text(ret);
+      EXPECT_TRUE(ret == DAT_SUCCESS || DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES)
+          << Text(ret);
     }
     ends.clear();  // aborts them all
   }
@@ -159,7 +160,8 @@ TEST(DescriptorLimitTest, AFlood) {
       dat_cr_reject(event.event_data.cr_arrival_event_data.cr_handle, 0, nullptr);
     }
     return OpenDescriptors().size() <= before.size();
-  })) << OpenDescriptors().size() << " descriptors, " << before.size() << " before";
+  })) << OpenDescriptors().size()
+      << " descriptors, " << before.size() << " before";
   End a(ia);
   End b(ia);
   EXPECT_TRUE(Join(a, b));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A CNO with a file descriptor, in poll(), in epoll and in a libuv loop: the program sleeps in its own loop
-// and makes DAT calls only when the descriptor is readable (dat_cno_fd_create, dat_cno_trigger).
+// A CNO with a file descriptor, in poll(), in epoll and in a libuv loop: the program sleeps in its
+// own loop and makes DAT calls only when the descriptor is readable (dat_cno_fd_create,
+// dat_cno_trigger).
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/epoll.h>
@@ -32,8 +33,8 @@ class FdCnoTest : public testing::Test {
     return poll(&p, 1, 0) == 1;
   }
 
-  // An echo server on `server`, whose sleep is `sleep`: returns when the descriptor is readable, false
-  // when it never is.
+  // An echo server on `server`, whose sleep is `sleep`: returns when the descriptor is readable,
+  // false when it never is.
   void Serve(const std::function<bool()>& sleep) {
     End::Options options;
     options.cno = cno_;
@@ -73,8 +74,8 @@ class FdCnoTest : public testing::Test {
   static void Handle(const DAT_EVENT& event, const End& server, const Memory& memory,
                      uint64_t* echoed, bool* ended) {
     if (event.event_number == DAT_CONNECTION_REQUEST_EVENT) {
-      EXPECT_DAT_OK(dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, server.ep, 0,
-                                  nullptr));
+      EXPECT_DAT_OK(
+          dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, server.ep, 0, nullptr));
     } else if (event.event_number == DAT_CONNECTION_EVENT_DISCONNECTED) {
       *ended = true;
     } else if (event.event_number == DAT_DTO_COMPLETION_EVENT &&
@@ -154,13 +155,14 @@ TEST_F(FdCnoTest, InALibuvLoop) {
   patience.data = &late;
   ASSERT_EQ(uv_poll_start(&poll, UV_READABLE,
                           [](uv_poll_t* p, int status, int events) {
-                            *static_cast<bool*>(p->data) = status == 0 && (events & UV_READABLE) != 0;
+                            *static_cast<bool*>(p->data) =
+                                status == 0 && (events & UV_READABLE) != 0;
                           }),
             0);
   Serve([&] {
     readable = late = false;
-    uv_timer_start(&patience, [](uv_timer_t* t) { *static_cast<bool*>(t->data) = true; }, kPatienceMs,
-                   0);
+    uv_timer_start(
+        &patience, [](uv_timer_t* t) { *static_cast<bool*>(t->data) = true; }, kPatienceMs, 0);
     while (!readable && !late) uv_run(&loop, UV_RUN_ONCE);
     return readable;
   });

@@ -115,8 +115,7 @@ bool ExpectDto(DAT_EVD_HANDLE evd, uint64_t cookie, uint64_t length) {
 
 End::End(const Ia& ia, const Options& options) : ia_(ia) {
   recv_evd = ia.NewEvd(DAT_EVD_DTO_FLAG, options.dto_qlen, options.cno);
-  request_evd =
-      ia.NewEvd(DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG, options.dto_qlen, options.cno);
+  request_evd = ia.NewEvd(DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG, options.dto_qlen, options.cno);
   connect_evd = ia.NewEvd(DAT_EVD_CONNECTION_FLAG, 64, options.cno);
   cr_evd = ia.NewEvd(DAT_EVD_CR_FLAG, 64, options.cno);
   EXPECT_DAT_OK(
@@ -130,9 +129,7 @@ End::~End() {
   }
 }
 
-void End::Forget() {
-  ep = recv_evd = request_evd = connect_evd = cr_evd = DAT_HANDLE_NULL;
-}
+void End::Forget() { ep = recv_evd = request_evd = connect_evd = cr_evd = DAT_HANDLE_NULL; }
 
 DAT_EP_STATE End::state() const {
   DAT_EP_STATE now{};
@@ -151,8 +148,8 @@ DAT_RETURN PostReceive(DAT_EP_HANDLE ep, const DAT_LMR_TRIPLET& segment, uint64_
   return dat_ep_post_recv(ep, 1, &iov, Cookie(cookie), DAT_COMPLETION_DEFAULT_FLAG);
 }
 
-DAT_RETURN PostWrite(DAT_EP_HANDLE ep, const DAT_LMR_TRIPLET& segment, const DAT_RMR_TRIPLET& remote,
-                     uint64_t cookie, DAT_COMPLETION_FLAGS flags) {
+DAT_RETURN PostWrite(DAT_EP_HANDLE ep, const DAT_LMR_TRIPLET& segment,
+                     const DAT_RMR_TRIPLET& remote, uint64_t cookie, DAT_COMPLETION_FLAGS flags) {
   DAT_LMR_TRIPLET iov = segment;
   return dat_ep_post_rdma_write(ep, 1, &iov, Cookie(cookie), &remote, flags);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the field tests share: an open IA, connected endpoints, registered memory, events with a bound.
-// Only the public uDAPL 2.0 calls are used. The IA is $SOFTDAT_TEST_IA.
+// What the field tests share: an open IA, connected endpoints, registered memory, events with a
+// bound. Only the public uDAPL 2.0 calls are used. The IA is $SOFTDAT_TEST_IA.
 #ifndef SOFTDAT_TESTS_FIELD_FIELD_H_
 #define SOFTDAT_TESTS_FIELD_FIELD_H_
 
@@ -22,19 +22,19 @@ std::string IaName();
 // "DAT_INVALID_STATE DAT_INVALID_STATE_EP_CONNECTED", for failure messages.
 std::string Text(DAT_RETURN ret);
 
-#define EXPECT_DAT_OK(call)                                                      \
-  do {                                                                           \
-    const DAT_RETURN field_ret = (call);                                         \
-    EXPECT_EQ(field_ret, DAT_SUCCESS) << ::softdat::field::Text(field_ret);      \
+#define EXPECT_DAT_OK(call)                                                 \
+  do {                                                                      \
+    const DAT_RETURN field_ret = (call);                                    \
+    EXPECT_EQ(field_ret, DAT_SUCCESS) << ::softdat::field::Text(field_ret); \
   } while (0)
-#define ASSERT_DAT_OK(call)                                                      \
-  do {                                                                           \
-    const DAT_RETURN field_ret = (call);                                         \
-    ASSERT_EQ(field_ret, DAT_SUCCESS) << ::softdat::field::Text(field_ret);      \
+#define ASSERT_DAT_OK(call)                                                 \
+  do {                                                                      \
+    const DAT_RETURN field_ret = (call);                                    \
+    ASSERT_EQ(field_ret, DAT_SUCCESS) << ::softdat::field::Text(field_ret); \
   } while (0)
-#define EXPECT_DAT_TYPE(call, type)                                              \
-  do {                                                                           \
-    const DAT_RETURN field_ret = (call);                                         \
+#define EXPECT_DAT_TYPE(call, type)                                                            \
+  do {                                                                                         \
+    const DAT_RETURN field_ret = (call);                                                       \
     EXPECT_EQ(DAT_GET_TYPE(field_ret), DAT_RETURN{type}) << ::softdat::field::Text(field_ret); \
   } while (0)
 
@@ -130,8 +130,9 @@ class End {
 DAT_RETURN PostSend(DAT_EP_HANDLE ep, const DAT_LMR_TRIPLET& segment, uint64_t cookie,
                     DAT_COMPLETION_FLAGS flags = DAT_COMPLETION_DEFAULT_FLAG);
 DAT_RETURN PostReceive(DAT_EP_HANDLE ep, const DAT_LMR_TRIPLET& segment, uint64_t cookie);
-DAT_RETURN PostWrite(DAT_EP_HANDLE ep, const DAT_LMR_TRIPLET& segment, const DAT_RMR_TRIPLET& remote,
-                     uint64_t cookie, DAT_COMPLETION_FLAGS flags = DAT_COMPLETION_DEFAULT_FLAG);
+DAT_RETURN PostWrite(DAT_EP_HANDLE ep, const DAT_LMR_TRIPLET& segment,
+                     const DAT_RMR_TRIPLET& remote, uint64_t cookie,
+                     DAT_COMPLETION_FLAGS flags = DAT_COMPLETION_DEFAULT_FLAG);
 DAT_RETURN PostRead(DAT_EP_HANDLE ep, const DAT_LMR_TRIPLET& segment, const DAT_RMR_TRIPLET& remote,
                     uint64_t cookie);
 

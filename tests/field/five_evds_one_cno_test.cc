@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The classic shape of a server: five EVDs, the asynchronous one among them, on one CNO, and one thread that
-// waits on the CNO and then polls them all.
+// The classic shape of a server: five EVDs, the asynchronous one among them, on one CNO, and one
+// thread that waits on the CNO and then polls them all.
 #include <array>
 #include <thread>
 
@@ -78,8 +78,8 @@ TEST_F(OneCnoTest, AServerServesAClient) {
     switch (event.event_number) {
       case DAT_CONNECTION_REQUEST_EVENT:
         EXPECT_EQ(event.evd_handle, server.cr_evd);
-        EXPECT_DAT_OK(dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, server.ep, 0,
-                                    nullptr));
+        EXPECT_DAT_OK(
+            dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, server.ep, 0, nullptr));
         break;
       case DAT_CONNECTION_EVENT_ESTABLISHED:
         established = true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fork() in a program that uses an IA: the child may not use what it inherited, but gets an error and
-// neither crashes nor hangs; its life and end do not disturb the parent (DAT 2.0 semantics 14).
+// fork() in a program that uses an IA: the child may not use what it inherited, but gets an error
+// and neither crashes nor hangs; its life and end do not disturb the parent (DAT 2.0 semantics 14).
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
@@ -48,8 +48,8 @@ class ForkTest : public testing::Test {
   uint64_t next_ = 1;
 };
 
-#define CHILD_EXPECT(n, call)                                          \
-  do {                                                                 \
+#define CHILD_EXPECT(n, call)                                           \
+  do {                                                                  \
     if (DAT_GET_TYPE(call) != DAT_RETURN{DAT_INVALID_HANDLE}) return n; \
   } while (0)
 
@@ -73,7 +73,8 @@ TEST_F(ForkTest, EveryInheritedHandleIsInvalid) {
               CHILD_EXPECT(9, dat_cno_free(cno));
               CHILD_EXPECT(10, dat_pz_free(ia_.pz()));
               CHILD_EXPECT(11, dat_pz_create(ia_.handle(), &handle));
-              CHILD_EXPECT(12, dat_ia_query(ia_.handle(), nullptr, DAT_IA_FIELD_ALL, &attr, 0, nullptr));
+              CHILD_EXPECT(
+                  12, dat_ia_query(ia_.handle(), nullptr, DAT_IA_FIELD_ALL, &attr, 0, nullptr));
               CHILD_EXPECT(13, dat_psp_create_any(ia_.handle(), &qualifier, b_.cr_evd,
                                                   DAT_PSP_CONSUMER_FLAG, &handle));
               CHILD_EXPECT(14, dat_ia_close(ia_.handle(), DAT_CLOSE_ABRUPT_FLAG));
@@ -100,8 +101,8 @@ TEST_F(ForkTest, ADeathOfTheChildDisturbsNobody) {
   Exchange(20);
 }
 
-// The parent ends its connection while the child still lives: the peer must see that at once, and does not
-// if the child holds the connection's descriptor open in a way that counts.
+// The parent ends its connection while the child still lives: the peer must see that at once, and
+// does not if the child holds the connection's descriptor open in a way that counts.
 TEST_F(ForkTest, TheParentsDisconnectIsSeenWhileTheChildLives) {
   int hold[2];
   ASSERT_EQ(pipe2(hold, O_CLOEXEC), 0);
@@ -128,8 +129,8 @@ TEST_F(ForkTest, TheParentsDisconnectIsSeenWhileTheChildLives) {
   EXPECT_EQ(WaitForChild(pid), 0);
 }
 
-// Forks again and again while threads of the parent create, free, wait and post: whichever lock one of
-// them holds at that moment, the child does not hang on it.
+// Forks again and again while threads of the parent create, free, wait and post: whichever lock one
+// of them holds at that moment, the child does not hang on it.
 TEST_F(ForkTest, InMidTraffic) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   constexpr int kForks = 20;
@@ -161,7 +162,8 @@ TEST_F(ForkTest, InMidTraffic) {
   }
 }
 
-#if !defined(__SANITIZE_THREAD__)  // which does not allow threads in a child of a program with threads
+#if !defined( \
+    __SANITIZE_THREAD__)  // which does not allow threads in a child of a program with threads
 // The usual server: fork first-class workers that open the IA anew.
 TEST_F(ForkTest, TheChildOpensTheIaAnew) {
   EXPECT_EQ(InChild([]() -> int {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every call from any thread at any time, the free of the object in use included: a defined result, no
-// crash, no hang.
+// Every call from any thread at any time, the free of the object in use included: a defined result,
+// no crash, no hang.
 #include <array>
 #include <atomic>
 #include <functional>
@@ -36,9 +36,9 @@ bool IsDefined(DAT_RETURN ret) {
   }
 }
 
-#define EXPECT_DEFINED(call)                                          \
-  do {                                                                \
-    const DAT_RETURN field_ret = (call);                              \
+#define EXPECT_DEFINED(call)                                               \
+  do {                                                                     \
+    const DAT_RETURN field_ret = (call);                                   \
     EXPECT_TRUE(IsDefined(field_ret)) << #call << ": " << Text(field_ret); \
   } while (0)
 
@@ -56,7 +56,8 @@ void AllAtOnce(const std::vector<std::function<void()>>& bodies) {
 }
 
 // What one thread may do to an endpoint and its EVDs while they live, and after.
-void UseEndpoint(const Memory& memory, DAT_EP_HANDLE ep, DAT_EVD_HANDLE recv, DAT_EVD_HANDLE request) {
+void UseEndpoint(const Memory& memory, DAT_EP_HANDLE ep, DAT_EVD_HANDLE recv,
+                 DAT_EVD_HANDLE request) {
   for (uint64_t i = 0; i < 40; ++i) {
     DAT_EVENT event{};
     DAT_EP_STATE state{};
@@ -104,7 +105,9 @@ TEST(FreeStormTest, TheStatesOfAnEndpoint) {
     End b(ia);
     DAT_CONN_QUAL qualifier = 0;
     DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
-    ASSERT_DAT_OK(dat_psp_create_any(ia.handle(), &qualifier, b.cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
+    ASSERT_DAT_OK(
+        dat_psp_create_any(ia.handle(), &qualifier, b.cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
+    const DAT_EP_HANDLE passive = b.ep;
     const auto connect = [&] {
       EXPECT_DEFINED(StartConnect(a.ep, ia.address(), qualifier));
       EXPECT_DEFINED(dat_ep_reset(a.ep));
@@ -118,19 +121,19 @@ TEST(FreeStormTest, TheStatesOfAnEndpoint) {
       if (ret != DAT_SUCCESS) return;
       const DAT_CR_HANDLE cr = event.event_data.cr_arrival_event_data.cr_handle;
       DAT_CR_PARAM param{};
-      AllAtOnce({[&] { EXPECT_DEFINED(dat_cr_accept(cr, b.ep, 0, nullptr)); },
+      AllAtOnce({[&] { EXPECT_DEFINED(dat_cr_accept(cr, passive, 0, nullptr)); },
                  [&] { EXPECT_DEFINED(dat_cr_reject(cr, 0, nullptr)); },
                  [&] { EXPECT_DEFINED(dat_cr_query(cr, DAT_CR_FIELD_ALL, &param)); }});
     };
     const auto disconnect = [&] {
       EXPECT_DEFINED(dat_ep_disconnect(a.ep, DAT_CLOSE_GRACEFUL_FLAG));
-      EXPECT_DEFINED(dat_ep_disconnect(b.ep, DAT_CLOSE_ABRUPT_FLAG));
+      EXPECT_DEFINED(dat_ep_disconnect(passive, DAT_CLOSE_ABRUPT_FLAG));
       EXPECT_DEFINED(dat_ep_reset(a.ep));
     };
     const auto free = [&] {
       EXPECT_DEFINED(dat_psp_free(psp));
       EXPECT_DEFINED(dat_psp_free(psp));
-      const DAT_RETURN ret = dat_ep_free(b.ep);
+      const DAT_RETURN ret = dat_ep_free(passive);
       EXPECT_DEFINED(ret);
       if (ret == DAT_SUCCESS) b.ep = DAT_HANDLE_NULL;
     };
@@ -178,8 +181,8 @@ TEST(FreeStormTest, AnEvdInUse) {
   EXPECT_DAT_OK(dat_cno_free(cno));
 }
 
-// Frees race with the wait that has just begun: it ends, one way or the other, also when it was to be for
-// ever.
+// Frees race with the wait that has just begun: it ends, one way or the other, also when it was to
+// be for ever.
 TEST(FreeStormTest, AWaitForEverBegins) {
   Ia ia;
   for (int round = 0; round < 4 * kRounds && !testing::Test::HasFailure(); ++round) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connection qualifiers as programs choose them: process ids, addresses of variables, hashes. They are 64
-// bits wide, whatever the transport's ports are (DAT 2.0 semantics 9.1).
+// Connection qualifiers as programs choose them: process ids, addresses of variables, hashes. They
+// are 64 bits wide, whatever the transport's ports are (DAT 2.0 semantics 9.1).
 #include <unistd.h>
 
 #include <cstdint>
@@ -52,8 +52,8 @@ TEST(LargeQualifierTest, AllSixtyFourBits) {
                      uint64_t{1} << 63, uint64_t{1} << 32, (uint64_t{1} << 32) + 1});
 }
 
-// Several that a fold to 16 bits takes for one, whichever way it folds: they share a port and are told
-// apart by their full value.
+// Several that a fold to 16 bits takes for one, whichever way it folds: they share a port and are
+// told apart by their full value.
 TEST(LargeQualifierTest, SeveralThatFoldToOnePort) {
   Ia ia;
   const DAT_CONN_QUAL base = (static_cast<DAT_CONN_QUAL>(getpid()) << 24) + 70777;

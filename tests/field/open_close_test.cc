@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Hundreds of opens and closes of an IA in one process, with traffic in between: no descriptor, thread or
-// memory is left behind.
+// Hundreds of opens and closes of an IA in one process, with traffic in between: no descriptor,
+// thread or memory is left behind.
 #include <memory>
 #include <set>
 #include <vector>

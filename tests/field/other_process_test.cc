@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RDMA into another process (rdma_target, fork and exec) that makes no DAT call while it is written and
-// read.
+// RDMA into another process (rdma_target, fork and exec) that makes no DAT call while it is written
+// and read.
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
@@ -86,9 +86,11 @@ void WriteRounds(size_t bytes, int rounds) {
     ASSERT_TRUE(ExpectDto(end.request_evd, cookie, bytes));
     // Until the target has seen it: it answers with a store to its memory.
     ASSERT_TRUE(Eventually([&] {
-      EXPECT_DAT_OK(PostRead(end.ep, memory.Local(answer_at, 8), target.At(answer_at, 8), ++cookie));
+      EXPECT_DAT_OK(
+          PostRead(end.ep, memory.Local(answer_at, 8), target.At(answer_at, 8), ++cookie));
       return !ExpectDto(end.request_evd, cookie, 8) || *answer == static_cast<uint64_t>(round);
-    })) << "round " << round;
+    })) << "round "
+        << round;
     ASSERT_FALSE(testing::Test::HasFailure());
   }
   EXPECT_DAT_OK(dat_ep_disconnect(end.ep, DAT_CLOSE_GRACEFUL_FLAG));

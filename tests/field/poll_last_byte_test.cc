@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Programs poll the last byte of a buffer that the peer writes by RDMA, and make no DAT call meanwhile: the
-// write goes on without them, and the last byte is the last to change (DAT 2.0 semantics 10.3).
+// Programs poll the last byte of a buffer that the peer writes by RDMA, and make no DAT call
+// meanwhile: the write goes on without them, and the last byte is the last to change (DAT 2.0
+// semantics 10.3).
 #include <atomic>
 #include <cstring>
 #include <thread>
@@ -18,7 +19,8 @@ uint8_t LastByte(const Memory& memory, size_t length) {
   return __atomic_load_n(memory.data() + length - 1, __ATOMIC_ACQUIRE);
 }
 
-// The writer is another thread of this process, with an IA of its own, which waits for its completions.
+// The writer is another thread of this process, with an IA of its own, which waits for its
+// completions.
 TEST(PollLastByteTest, TheTargetMakesNoCall) {
   Ia target_ia;
   Ia writer_ia;
@@ -62,13 +64,14 @@ TEST(PollLastByteTest, ManyMailboxes) {
   ASSERT_TRUE(Join(active, passive));
   std::memset(source.data(), 0x5A, kBoxes * kBox);
   for (size_t i = 0; i < kBoxes; ++i) {
-    ASSERT_DAT_OK(PostWrite(active.ep, source.Local(i * kBox, kBox), target.Remote(i * kBox, kBox), i,
-                            DAT_COMPLETION_SUPPRESS_FLAG));
+    ASSERT_DAT_OK(PostWrite(active.ep, source.Local(i * kBox, kBox), target.Remote(i * kBox, kBox),
+                            i, DAT_COMPLETION_SUPPRESS_FLAG));
   }
   for (size_t i = 0; i < kBoxes; ++i) {
     ASSERT_TRUE(Eventually([&] {
       return __atomic_load_n(target.data() + (i + 1) * kBox - 1, __ATOMIC_ACQUIRE) == 0x5A;
-    })) << "mailbox " << i;
+    })) << "mailbox "
+        << i;
     for (size_t k = i * kBox; k < (i + 1) * kBox; ++k) ASSERT_EQ(target.data()[k], 0x5A);
   }
 }

@@ -11,7 +11,7 @@
 
 namespace softdat::field {
 
-// Open descriptors now (without the one that looks).
+// Open descriptors now.
 std::set<int> OpenDescriptors();
 size_t Threads();
 // Bytes of physical memory that only this process uses.
@@ -23,8 +23,8 @@ std::vector<int> Inheritable(const std::set<int>& fds);
 // Looks again, yielding, until `condition` holds; false when it does not for half a minute.
 bool Eventually(const std::function<bool()>& condition);
 
-// How a forked child ended: its exit status, or 1000 + the signal that killed it, or -1 when it had not
-// ended after half a minute (it is killed then).
+// How a forked child ended: its exit status, or 1000 + the signal that killed it, or -1 when it had
+// not ended after half a minute (it is killed then).
 int WaitForChild(int pid);
 
 }  // namespace softdat::field

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The passive program of other_process_test: registers memory, tells where it is, accepts one connection and
-// then makes no DAT call at all: it polls the last byte of its buffer until the writer has been through all
-// rounds. Exit status 0 when every round arrived whole.
+// The passive program of other_process_test: registers memory, tells where it is, accepts one
+// connection and then makes no DAT call at all: it polls the last byte of its buffer until the
+// writer has been through all rounds. Exit status 0 when every round arrived whole.
 //
 //   rdma_target BYTES ROUNDS    writes "QUALIFIER ADDRESS CONTEXT\n" to standard output
 #include <sched.h>
@@ -33,7 +33,8 @@ DAT_EVD_HANDLE NewEvd(DAT_IA_HANDLE ia, int flags) {
   return evd;
 }
 
-// Round r fills the buffer with r; the answer is r in the word behind it, which the writer reads by RDMA.
+// Round r fills the buffer with r; the answer is r in the word behind it, which the writer reads by
+// RDMA.
 bool PollRounds(uint8_t* buffer, size_t bytes, int rounds) {
   uint64_t* const answer = reinterpret_cast<uint64_t*>(buffer + (bytes + 7) / 8 * 8);
   for (int round = 1; round <= rounds; ++round) {
@@ -72,8 +73,8 @@ int main(int argc, char** argv) {
   DAT_VLEN size = 0;
   DAT_VADDR address = 0;
   Check("dat_lmr_create", dat_lmr_create(ia, DAT_MEM_TYPE_VIRTUAL, region, memory.size() * 8, pz,
-                                         DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA, &lmr, &local, &remote,
-                                         &size, &address));
+                                         DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA, &lmr, &local,
+                                         &remote, &size, &address));
   const DAT_EVD_HANDLE dto = NewEvd(ia, DAT_EVD_DTO_FLAG);
   const DAT_EVD_HANDLE connection = NewEvd(ia, DAT_EVD_CONNECTION_FLAG | DAT_EVD_CR_FLAG);
   DAT_EP_HANDLE ep = DAT_HANDLE_NULL;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Signals during waits: a handler that runs ends the wait with DAT_INTERRUPTED_CALL, whether the signal
-// comes long before, right at, or after the moment of going to sleep (DAT 2.0 semantics 5.3, 6, 14).
+// Signals during waits: a handler that runs ends the wait with DAT_INTERRUPTED_CALL, whether the
+// signal comes long before, right at, or after the moment of going to sleep (DAT 2.0 semantics 5.3,
+// 6, 14).
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
@@ -21,7 +22,9 @@ class SignalTest : public testing::Test {
   void SetUp() override {
     g_handled = 0;
     struct sigaction action = {};
-    action.sa_handler = [](int) { ++g_handled; };  // without SA_RESTART, as programs that want EINTR
+    action.sa_handler = [](int) {
+      ++g_handled;
+    };  // without SA_RESTART, as programs that want EINTR
     ASSERT_EQ(sigaction(SIGUSR1, &action, &before_), 0);
   }
   void TearDown() override { sigaction(SIGUSR1, &before_, nullptr); }
@@ -32,8 +35,8 @@ class SignalTest : public testing::Test {
   struct sigaction before_ = {};
 };
 
-// Sends signals to `thread` until it says stop: one that comes before the wait has begun ends nothing, so
-// one signal cannot do.
+// Sends signals to `thread` until it says stop: one that comes before the wait has begun ends
+// nothing, so one signal cannot do.
 class Pest {
  public:
   explicit Pest(pthread_t thread)
@@ -158,7 +161,8 @@ TEST_F(SignalTest, TheLibrarysThreadsTakeNone) {
   sigemptyset(&set);
   sigaddset(&set, SIGUSR1);
   pthread_sigmask(SIG_BLOCK, &set, &before);
-  // This is the only thread of the program: if the library's took signals, its handler would run there.
+  // This is the only thread of the program: if the library's took signals, its handler would run
+  // there.
   for (int i = 0; i < 50; ++i) {
     const DAT_EVD_HANDLE evd = ia_.NewEvd(DAT_EVD_SOFTWARE_FLAG);
     kill(getpid(), SIGUSR1);

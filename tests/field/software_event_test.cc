@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Software events posted from several threads into one EVD: none lost, each thread's in order, a full queue
-// told to the one who posts (DAT 2.0 semantics 5.6).
+// Software events posted from several threads into one EVD: none lost, each thread's in order, a
+// full queue told to the one who posts (DAT 2.0 semantics 5.6).
 #include <array>
 #include <atomic>
 #include <thread>
@@ -97,8 +97,8 @@ TEST_F(SoftwareEventTest, AmongCompletions) {
   End b(ia_);
   const DAT_EVD_HANDLE evd = ia_.NewEvd(DAT_EVD_DTO_FLAG | DAT_EVD_SOFTWARE_FLAG, 64);
   EXPECT_DAT_OK(dat_ep_free(b.ep));
-  ASSERT_DAT_OK(dat_ep_create(ia_.handle(), ia_.pz(), evd, b.request_evd, b.connect_evd, nullptr,
-                              &b.ep));
+  ASSERT_DAT_OK(
+      dat_ep_create(ia_.handle(), ia_.pz(), evd, b.request_evd, b.connect_evd, nullptr, &b.ep));
   ASSERT_TRUE(field::Join(a, b));
   constexpr uint64_t kMessages = 500;
   ASSERT_DAT_OK(PostReceive(b.ep, memory.Local(0, 8), 0));

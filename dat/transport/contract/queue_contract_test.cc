@@ -227,8 +227,8 @@ TEST_F(ContractTest, UpcallsComeWithoutAnyCall) {
   EXPECT_TRUE(a->failed(RejectReason::kPeer));
 }
 
-// What an RDMA target does: it looks at memory that somebody else writes, with nothing but the order of
-// the bytes to go by. ThreadSanitizer knows no such thing and must not look.
+// What an RDMA target does: it looks at memory that somebody else writes, with nothing but the
+// order of the bytes to go by. ThreadSanitizer knows no such thing and must not look.
 __attribute__((noinline, no_sanitize("thread"))) uint8_t LastByte(const uint8_t* byte) {
   return *const_cast<const volatile uint8_t*>(byte);
 }
