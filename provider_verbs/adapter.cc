@@ -45,8 +45,8 @@ Result<std::unique_ptr<transport::QueuePair>> Adapter::CreateQueuePair(
 Result<std::unique_ptr<transport::SharedReceiveQueue>> Adapter::CreateSharedReceiveQueue(
     transport::ProtectionDomain& pd, uint32_t capacity, uint32_t max_iov,
     transport::SharedReceiveSink* sink) {
-  auto core = SrqCore::Create(*device_, static_cast<ProtectionDomain&>(pd).hardware(), &pd, capacity,
-                              max_iov, sink);
+  auto core = SrqCore::Create(*device_, static_cast<ProtectionDomain&>(pd).hardware(), &pd,
+                              capacity, max_iov, sink);
   if (!core.ok()) return core.TakeStatus();
   return std::unique_ptr<transport::SharedReceiveQueue>(new SharedReceiveQueue(core.Take()));
 }

@@ -28,8 +28,8 @@ class Backend : public transport::Backend {
 
 std::string WhyNot(const Status& status) { return std::string(status.reason()); }
 
-// Every interface that is up, and every RDMA port by its own name. Without an RDMA device the interfaces
-// are listed all the same, with the reason: that is what the reader wants to know.
+// Every interface that is up, and every RDMA port by its own name. Without an RDMA device the
+// interfaces are listed all the same, with the reason: that is what the reader wants to know.
 std::vector<transport::Backend::Device> Backend::Devices() {
   std::vector<Device> devices;
   const bool rdma = finder_.HasRdma();

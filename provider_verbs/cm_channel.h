@@ -16,8 +16,8 @@
 
 namespace softdat::verbs {
 
-// A copy of an event: the original is acknowledged before anyone sees it, so that no id's destruction
-// waits for an upcall.
+// A copy of an event: the original is acknowledged before anyone sees it, so that no id's
+// destruction waits for an upcall.
 struct CmEvent {
   rdma_cm_event_type type = RDMA_CM_EVENT_ADDR_ERROR;
   int status = 0;

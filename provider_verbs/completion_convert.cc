@@ -44,9 +44,11 @@ bool CqCore::ConvertSend(const ibv_wc& wc, Completion* out, Due* due) {
   if (wc.status != IBV_WC_SUCCESS) [[unlikely]] {
     out->status = qp.ClassifySend(wc.status, slot);
     NoteFailure(qp, wc, due);
+  } else if (slot.op == Op::kBind && slot.key != 0) [[unlikely]] {
+    device_.WindowBound(slot.key);
   }
-  // Requests complete in order: what was posted before this one and not signalled is done too. The slot
-  // may be used again from here on.
+  // Requests complete in order: what was posted before this one and not signalled is done too. The
+  // slot may be used again from here on.
   qp.completions.sends_retired.store(slot.sequence + 1, std::memory_order_release);
   return !swallow && !qp.completions.dropping.load(std::memory_order_relaxed);
 }

@@ -29,9 +29,9 @@ constexpr uint32_t kLeastDepth = 512;
 Result<std::shared_ptr<CqCore>> CqCore::Create(Device& device, uint32_t capacity,
                                                transport::CompletionSink* sink) {
   if (capacity > device.traits.max_cqe) {
-    return Status(Code::kNoResources, fmt::format("a completion queue of {} entries: {} has at most {}",
-                                                  capacity, device.traits.rdma_device,
-                                                  device.traits.max_cqe));
+    return Status(Code::kNoResources,
+                  fmt::format("a completion queue of {} entries: {} has at most {}", capacity,
+                              device.traits.rdma_device, device.traits.max_cqe));
   }
   std::shared_ptr<CqCore> core(new CqCore(device, capacity, sink));
   const uint32_t depth = std::min(std::max(capacity, kLeastDepth), device.traits.max_cqe);
@@ -77,7 +77,8 @@ size_t CqCore::Poll(std::span<Completion> out) {
       if (got < want) break;
     }
   }
-  if (due.failed != nullptr) [[unlikely]] Carry(due);
+  if (due.failed != nullptr) [[unlikely]]
+    Carry(due);
   return n;
 }
 
@@ -108,7 +109,8 @@ bool CqCore::Arm(bool solicited_only) {
       }
     }
   }
-  if (due.failed != nullptr) [[unlikely]] Carry(due);
+  if (due.failed != nullptr) [[unlikely]]
+    Carry(due);
   return armed;
 }
 
@@ -218,9 +220,9 @@ void CqCore::OnDeviceError() {
 
 Status CqCore::Resize(uint32_t capacity) {
   if (capacity > device_.traits.max_cqe) {
-    return Status(Code::kNoResources, fmt::format("a completion queue of {} entries: {} has at most {}",
-                                                  capacity, device_.traits.rdma_device,
-                                                  device_.traits.max_cqe));
+    return Status(Code::kNoResources,
+                  fmt::format("a completion queue of {} entries: {} has at most {}", capacity,
+                              device_.traits.rdma_device, device_.traits.max_cqe));
   }
   Due due;
   Status status;

@@ -2,11 +2,12 @@
 // Completion queues over ibv_cq.
 //
 // Poll converts the device's completions straight into the caller's. Whatever else must look at the
-// queue (an event, a full send queue, the end of a connection) moves what is there into a ring first,
-// which Poll empties before it asks the device again; so the order is kept and nothing is lost.
+// queue (an event, a full send queue, the end of a connection) moves what is there into a ring
+// first, which Poll empties before it asks the device again; so the order is kept and nothing is
+// lost.
 //
-// The device's queue is always armed at least for failed completions: a program that neither polls nor
-// waits still learns that its connection broke.
+// The device's queue is always armed at least for failed completions: a program that neither polls
+// nor waits still learns that its connection broke.
 #ifndef SOFTDAT_PROVIDER_VERBS_COMPLETION_QUEUE_H_
 #define SOFTDAT_PROVIDER_VERBS_COMPLETION_QUEUE_H_
 

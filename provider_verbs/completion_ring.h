@@ -12,7 +12,8 @@
 
 namespace softdat::verbs {
 
-// Grows when it is full: it holds what the device's queue and the work queues held, which are bounded.
+// Grows when it is full: it holds what the device's queue and the work queues held, which are
+// bounded.
 class CompletionRing {
  public:
   explicit CompletionRing(size_t reserve) : slots_(RoundUp(reserve)) {}

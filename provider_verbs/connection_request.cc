@@ -71,9 +71,9 @@ void ConnectionRequest::Refuse(Device& device, rdma_cm_id* id, bool padded) {
 Status ConnectionRequest::CheckData(std::span<const uint8_t> private_data) const {
   if (id_ == nullptr) return Status(Code::kInvalidState, "the request was answered already");
   if (private_data.size() > device_.attributes.max_private_data) {
-    return Status(Code::kInvalidArgument, fmt::format("{} bytes of private data, at most {}",
-                                                      private_data.size(),
-                                                      device_.attributes.max_private_data));
+    return Status(Code::kInvalidArgument,
+                  fmt::format("{} bytes of private data, at most {}", private_data.size(),
+                              device_.attributes.max_private_data));
   }
   return Status::Ok();
 }
@@ -88,7 +88,8 @@ Status ConnectionRequest::Accept(transport::QueuePair& qp, std::span<const uint8
   p.responder_resources = responder_resources_;
   p.initiator_depth = initiator_depth_;
   p.addresses = addresses_;
-  // Events that come from here on are the pair's; it drops them while the identifier is not its own.
+  // Events that come from here on are the pair's; it drops them while the identifier is not its
+  // own.
   p.gone = core_->HandOver(core);
   status = core->Accept(p, private_data);
   if (!status.ok()) {

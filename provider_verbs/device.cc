@@ -2,6 +2,8 @@
 // Device: tables of objects, completion events and asynchronous events.
 #include "provider_verbs/device.h"
 
+#include <errno.h>
+
 #include <utility>
 
 #include "dat/base/log.h"
@@ -93,6 +95,21 @@ void Device::ArmStrays() {
   }
 }
 
+void Device::LookAround() {
+  std::vector<std::shared_ptr<CqCore>> queues;
+  {
+    const std::lock_guard<std::mutex> lock(map_mutex_);
+    for (const auto& entry : queues_) queues.push_back(entry.second.core);
+  }
+  for (const auto& core : queues) {
+    CqCore::Due due;
+    core->Drain(&due);
+    core->Carry(due);
+  }
+  constexpr auto kPause = std::chrono::milliseconds(50);
+  driver.PostAt(transport::Clock::now() + kPause, [this] { LookAround(); });
+}
+
 void Device::AddWindow(uint32_t key, WindowCore* window) {
   const std::lock_guard<SpinLock> lock(window_lock_);
   windows_[key] = window;
@@ -101,6 +118,34 @@ void Device::AddWindow(uint32_t key, WindowCore* window) {
 void Device::RemoveWindow(uint32_t key) {
   const std::lock_guard<SpinLock> lock(window_lock_);
   windows_.erase(key);
+}
+
+void Device::RenewWindowsOf(const QpCore* qp) {
+  const std::lock_guard<SpinLock> lock(window_lock_);
+  for (auto entry = windows_.begin(); entry != windows_.end();) {
+    WindowCore& window = *entry->second;
+    if (window.qp != qp || !window.type2) {
+      ++entry;
+      continue;
+    }
+    entry = windows_.erase(entry);
+    window.key = 0;
+    window.qp = nullptr;
+    window.bound = window.completed = false;
+    ibv_mw* const fresh = ibv_alloc_mw(window.mw->pd, IBV_MW_TYPE_2);
+    if (fresh == nullptr) {
+      SOFTDAT_LOG(Error, "ibv_alloc_mw for a window whose queue pair went: {}", OsText(errno));
+      continue;
+    }
+    const int error = ibv_dealloc_mw(window.mw);
+    if (error != 0) SOFTDAT_LOG(Warning, "ibv_dealloc_mw: {}", OsText(error));
+    window.mw = fresh;
+    window.announced = fresh->rkey;
+  }
+}
+
+void Device::WindowBound(uint32_t key) {
+  WithWindow(key, [](WindowCore& window) { window.completed = true; });
 }
 
 void Device::WindowInvalidated(uint32_t key) {

@@ -33,7 +33,8 @@ struct DeviceTraits {
   bool iwarp = false;
   uint32_t max_qp_wr = 0;
   uint32_t max_sge = 1;
-  uint32_t max_read_sge = 1;  // of one RDMA read; less than max_sge on iWARP, where reads are then split
+  uint32_t max_read_sge =
+      1;  // of one RDMA read; less than max_sge on iWARP, where reads are then split
   uint32_t max_cqe = 0;
   uint32_t max_inline = 0;
   bool windows_type2 = false;
@@ -45,6 +46,9 @@ struct DeviceTraits {
   // Whether every request is signalled, also a suppressed one, whose completion is then swallowed:
   // where a queue pair in error state takes no requests, no marker could tell what was completed.
   bool signal_all = false;
+  // Whether failed completions raise no event for a queue that is armed for solicited ones (rxe of
+  // Linux 6.1, against IBTA vol. 1 §11.4.2.2). Then the queues are looked at now and then.
+  bool silent_failures = false;
 };
 
 class Device {
@@ -78,13 +82,18 @@ class Device {
   void AddQueue(ibv_cq* cq, const std::shared_ptr<CqCore>& core);
   // Returns how many events of the queue were read and not acknowledged yet.
   unsigned RemoveQueue(ibv_cq* cq);
-  // A queue whose notification has fired and was not asked for again: gets at least the notification
-  // that failed completions give before the leader blocks.
+  // A queue whose notification has fired and was not asked for again: gets at least the
+  // notification that failed completions give before the leader blocks.
   void NoteUnarmed(const std::shared_ptr<CqCore>& core);
 
   // Windows by their current key.
   void AddWindow(uint32_t key, WindowCore* window);
   void RemoveWindow(uint32_t key);
+  // A queue pair is about to be destroyed, and cannot be while windows of type 2 are bound over it
+  // (IBTA vol. 1 §10.6.7.2.6; rxe waits for them): gives these windows fresh hardware.
+  void RenewWindowsOf(const QpCore* qp);
+  // Its bind has succeeded.
+  void WindowBound(uint32_t key);
   // The peer invalidated this key.
   void WindowInvalidated(uint32_t key);
   // For reads that sink into a window: calls `use` with the table locked; false when there is none.
@@ -101,6 +110,8 @@ class Device {
   bool DispatchCompletionEvents();
   bool DispatchAsyncEvents();
   void ArmStrays();
+  // For silent_failures: looks at every queue, and again after a while.
+  void LookAround();
 
  private:
   void HandleAsyncEvent(const ibv_async_event& event);

@@ -16,6 +16,7 @@ namespace softdat::verbs {
 namespace {
 
 constexpr uint32_t kSiwVendor = 0x626d74;
+constexpr uint32_t kRxeVendor = 0xffffff;
 constexpr uint32_t kMostIov = 64;
 // Larger inline sends would make each place of a send queue larger.
 constexpr std::array<uint32_t, 4> kInlineSizes = {256, 128, 64, 32};
@@ -31,7 +32,10 @@ uint32_t TryInline(ibv_context* context, ibv_pd* pd) {
     ibv_qp_init_attr init{};
     init.send_cq = init.recv_cq = cq;
     init.qp_type = IBV_QPT_RC;
-    init.cap = {.max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1,
+    init.cap = {.max_send_wr = 4,
+                .max_recv_wr = 4,
+                .max_send_sge = 1,
+                .max_recv_sge = 1,
                 .max_inline_data = size};
     ibv_qp* const qp = ibv_create_qp(pd, &init);
     if (qp == nullptr) continue;
@@ -67,6 +71,7 @@ void FillLimits(const ibv_device_attr& d, const ibv_port_attr& port, Device* dev
   t.max_cqe = Positive(d.max_cqe);
   t.atomics = d.atomic_cap != IBV_ATOMIC_NONE && !t.iwarp;
   t.signal_all = t.iwarp;
+  t.silent_failures = !t.iwarp && d.vendor_id == kRxeVendor;
   t.read_sink_remote_write = t.iwarp && d.vendor_id != kSiwVendor;
 
   transport::AdapterAttributes& a = device->attributes;

@@ -119,7 +119,8 @@ Result<DeviceName> DeviceFinder::Parse(const std::string& name) const {
     found.rdma_device = rest.substr(0, dash);
     found.port = PortNumber(std::string_view(rest).substr(dash + 1));
     if (found.port != 0) return found;
-    return Status(Code::kNotFound, "'" + rest.substr(dash + 1) + "' is no port of " + found.rdma_device);
+    return Status(Code::kNotFound,
+                  "'" + rest.substr(dash + 1) + "' is no port of " + found.rdma_device);
   }
   return Status(Code::kNotFound,
                 "'" + rest + "' is neither a network interface nor an RDMA device of this host");

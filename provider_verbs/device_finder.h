@@ -34,8 +34,9 @@ class DeviceFinder {
   // Whether the kernel has RDMA at all (ib_core is loaded).
   bool HasRdma() const;
 
-  // "verbs-eth0", "verbs-mlx5_0", "verbs-mlx5_0-2", or the same without "verbs-"; only the first word
-  // counts. An interface comes before an RDMA device of the same name. kNotFound with the reason.
+  // "verbs-eth0", "verbs-mlx5_0", "verbs-mlx5_0-2", or the same without "verbs-"; only the first
+  // word counts. An interface comes before an RDMA device of the same name. kNotFound with the
+  // reason.
   Result<DeviceName> Parse(const std::string& name) const;
 
  private:

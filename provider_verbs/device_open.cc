@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// OpenDevice: from a name to a device whose driver runs. Each step that fails says what was missing.
+// OpenDevice: from a name to a device whose driver runs. Each step that fails says what was
+// missing.
 #include "provider_verbs/device_open.h"
 
 #include <errno.h>
@@ -38,8 +39,9 @@ Result<RdmaPort> Resolve(const DeviceFinder& finder, const std::string& name, st
     return PortOfNetdev(wanted.netdev);
   }
   // A device: any interface of its port with an address will do.
-  Status last(Code::kNotFound, fmt::format("no network interface with an address leads to port {} of {}",
-                                           wanted.port, wanted.rdma_device));
+  Status last(Code::kNotFound,
+              fmt::format("no network interface with an address leads to port {} of {}",
+                          wanted.port, wanted.rdma_device));
   std::vector<std::string> candidates;
   for (const RdmaPort& port : finder.Ports()) {
     if (port.device == wanted.rdma_device && port.port == wanted.port) candidates = port.netdevs;
@@ -72,11 +74,12 @@ Result<ibv_context*> OpenContext(const std::string& rdma_device) {
   ibv_free_device_list(list);
   if (context != nullptr) return context;
   if (!found) {
-    return Status(Code::kNotFound,
-                  fmt::format("{} is known to the kernel but not to libibverbs: no user-space driver for "
-                              "it (package ibverbs-providers), or no /dev/infiniband/uverbsN (modprobe "
-                              "ib_uverbs)",
-                              rdma_device));
+    return Status(
+        Code::kNotFound,
+        fmt::format("{} is known to the kernel but not to libibverbs: no user-space driver for "
+                    "it (package ibverbs-providers), or no /dev/infiniband/uverbsN (modprobe "
+                    "ib_uverbs)",
+                    rdma_device));
   }
   return OsStatus(error, fmt::format("ibv_open_device for {} (device node under /dev/infiniband)",
                                      rdma_device));
@@ -88,8 +91,8 @@ Result<RdmaPort> PortOfNetdev(const std::string& netdev) {
   std::vector<sockaddr_storage> addresses = AddressesOf(netdev);
   if (addresses.empty()) {
     return Status(Code::kAddressUnsupported,
-                  fmt::format("interface {} has no IP address (ip address add A.B.C.D/N dev {})", netdev,
-                              netdev));
+                  fmt::format("interface {} has no IP address (ip address add A.B.C.D/N dev {})",
+                              netdev, netdev));
   }
   auto channel = CmChannel::Create();
   if (!channel.ok()) return channel.TakeStatus();
@@ -109,9 +112,9 @@ Result<RdmaPort> PortOfNetdev(const std::string& netdev) {
     port.netdevs = {netdev};
     return port;
   }
-  return Status(Code::kNotFound,
-                fmt::format("no RDMA device on interface {} ({})", netdev,
-                            error == 0 ? "rdma_bind_addr names none" : "rdma_bind_addr: " + OsText(error)));
+  return Status(Code::kNotFound, fmt::format("no RDMA device on interface {} ({})", netdev,
+                                             error == 0 ? "rdma_bind_addr names none"
+                                                        : "rdma_bind_addr: " + OsText(error)));
 }
 
 Result<std::unique_ptr<Device>> OpenDevice(const DeviceFinder& finder, const std::string& name,
@@ -119,8 +122,8 @@ Result<std::unique_ptr<Device>> OpenDevice(const DeviceFinder& finder, const std
   std::string netdev;
   auto port = Resolve(finder, name, &netdev);
   if (!port.ok()) return port.TakeStatus();
-  // Has an effect only before the first registration, and costs nothing where the kernel copies pinned
-  // pages at fork.
+  // Has an effect only before the first registration, and costs nothing where the kernel copies
+  // pinned pages at fork.
   static const int fork_error = ibv_fork_init();
   if (fork_error != 0) SOFTDAT_LOG(Warning, "ibv_fork_init: {}", OsText(fork_error));
 
@@ -150,6 +153,7 @@ Result<std::unique_ptr<Device>> OpenDevice(const DeviceFinder& finder, const std
   raw->driver.BeforeBlocking([raw] { raw->ArmStrays(); });
   status = raw->driver.Start();
   if (!status.ok()) return status;
+  if (raw->traits.silent_failures) raw->driver.Post([raw] { raw->LookAround(); });
   SOFTDAT_LOG(Info, "{}: RDMA device {} port {} ({}), address {}", name, raw->traits.rdma_device,
               raw->traits.port, raw->traits.iwarp ? "iWARP" : "InfiniBand or RoCE",
               Text(raw->attributes.address));

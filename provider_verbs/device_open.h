@@ -11,8 +11,8 @@
 
 namespace softdat::verbs {
 
-// The RDMA device and port that rdma_cm takes for an interface's address: the truth about which device
-// belongs to it.
+// The RDMA device and port that rdma_cm takes for an interface's address: the truth about which
+// device belongs to it.
 Result<RdmaPort> PortOfNetdev(const std::string& netdev);
 
 // kNotFound, kAddressUnsupported and so on, with the reason.

@@ -280,7 +280,8 @@ bool Driver::Turn(Clock::time_point deadline, const CancelOff& off, bool* interr
   if (before_blocking_) before_blocking_();
   std::array<pollfd, kMaxSources + 1> fds{};
   size_t count = 0;
-  for (const auto& source : sources_) fds[count++] = {.fd = source.first, .events = POLLIN, .revents = 0};
+  for (const auto& source : sources_)
+    fds[count++] = {.fd = source.first, .events = POLLIN, .revents = 0};
   fds[count++] = {.fd = wake_fd_, .events = POLLIN, .revents = 0};
 
   const bool may_block = !worked && deadline != Clock::time_point::min();

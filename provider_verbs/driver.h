@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Who waits on the adapter's descriptors (completion channel, rdma_cm events, asynchronous events),
-// and who makes its upcalls: one thread at a time, the leader. A thread in Progress() leads; several
-// such threads queue up and park; a helper thread leads only while no caller does, so that programs
-// that make no call are served too. What serialises the upcalls of an adapter is this leadership.
+// and who makes its upcalls: one thread at a time, the leader. A thread in Progress() leads;
+// several such threads queue up and park; a helper thread leads only while no caller does, so that
+// programs that make no call are served too. What serialises the upcalls of an adapter is this
+// leadership.
 #ifndef SOFTDAT_PROVIDER_VERBS_DRIVER_H_
 #define SOFTDAT_PROVIDER_VERBS_DRIVER_H_
 
@@ -37,7 +38,8 @@ class Driver : private transport::Interruptible {
   Driver(const Driver&) = delete;
   Driver& operator=(const Driver&) = delete;
 
-  // Before Start(), at most kMaxSources times. `on_readable` is called by the leader and says whether anything happened.
+  // Before Start(), at most kMaxSources times. `on_readable` is called by the leader and says
+  // whether anything happened.
   void Watch(int fd, std::function<bool()> on_readable);
   // Before Start(). Called by the leader before it blocks and on each turn.
   void BeforeBlocking(Task task) { before_blocking_ = std::move(task); }

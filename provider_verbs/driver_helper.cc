@@ -7,8 +7,8 @@
 namespace softdat::verbs {
 namespace {
 
-// How long the leadership must have been nobody's before the helper takes it: long against the pause
-// between two waits of a busy program, so that in a steady ping-pong it never does.
+// How long the leadership must have been nobody's before the helper takes it: long against the
+// pause between two waits of a busy program, so that in a steady ping-pong it never does.
 constexpr auto kTick = std::chrono::milliseconds(2);
 
 }  // namespace

@@ -14,11 +14,11 @@
 namespace softdat::verbs {
 namespace {
 
+using std::chrono::milliseconds;
+using std::chrono::seconds;
 using transport::Clock;
 using transport::ProgressResult;
 using transport::Waiter;
-using std::chrono::milliseconds;
-using std::chrono::seconds;
 
 class DriverTest : public testing::Test {
  protected:

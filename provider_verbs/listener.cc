@@ -59,7 +59,8 @@ Result<std::vector<std::shared_ptr<CmId>>> ListenOnAll(Device& device,
   return ids;
 }
 
-Result<std::vector<sockaddr_storage>> Candidates(const Device& device, const sockaddr_storage* asked) {
+Result<std::vector<sockaddr_storage>> Candidates(const Device& device,
+                                                 const sockaddr_storage* asked) {
   std::vector<sockaddr_storage> own = AddressesOf(device.traits.netdev);
   if (own.empty()) {
     return Status(Code::kAddressUnsupported, device.traits.netdev + " has no address any more");
@@ -89,10 +90,12 @@ Result<std::unique_ptr<transport::Listener>> Listener::Create(
     auto ids = ListenOnAll(device, addresses.value(), &port, core);
     if (ids.ok()) {
       if (parameters.any) core->set_conn_qual(port);
-      return std::unique_ptr<transport::Listener>(new Listener(device, std::move(core), ids.Take()));
+      return std::unique_ptr<transport::Listener>(
+          new Listener(device, std::move(core), ids.Take()));
     }
     if (!parameters.any || ids.status().code() != Code::kInUse) return ids.TakeStatus();
-    if (tries == kPortTries) return Status(Code::kNoFreeQualifier, std::string(ids.status().reason()));
+    if (tries == kPortTries)
+      return Status(Code::kNoFreeQualifier, std::string(ids.status().reason()));
   }
 }
 
@@ -111,11 +114,13 @@ void ListenerCore::OnCmEvent(const CmEvent& event) {
   const FieldView field = ReadField(CmField::kRequest, event.private_data(), device_.traits.iwarp);
   const bool ours = event.id->verbs != nullptr &&
                     device_.traits.rdma_device == ibv_get_device_name(event.id->verbs->device);
-  // A qualifier above 65535 is carried whole and must be the one listened on; and only then is it there.
-  const uint64_t asked = field.qualifier.value_or(
-      conn_qual_ <= kMaxPortQualifier ? conn_qual_ : PortOf(conn_qual_));
+  // A qualifier above 65535 is carried whole and must be the one listened on; and only then is it
+  // there.
+  const uint64_t asked =
+      field.qualifier.value_or(conn_qual_ <= kMaxPortQualifier ? conn_qual_ : PortOf(conn_qual_));
   if (!ours || asked != conn_qual_) {
-    SOFTDAT_LOG(Info, "request for qualifier {:#x} at a listener for {:#x} refused", asked, conn_qual_);
+    SOFTDAT_LOG(Info, "request for qualifier {:#x} at a listener for {:#x} refused", asked,
+                conn_qual_);
     ConnectionRequest::Refuse(device_, event.id, field.trailer);
     return;
   }

@@ -66,12 +66,11 @@ MemoryRegion::MemoryRegion(Device& device, const void* pd, ibv_mr* mr,
                                uint32_t{DAT_MEM_PRIV_REMOTE_WRITE_FLAG} |
                                uint32_t{DAT_IB_MEM_PRIV_REMOTE_ATOMIC};
   if ((p.privileges & kRemote) != 0) remote_key_ = mr_->rkey;
-  device_.regions.Add(mr_->lkey,
-                      {.first = first_,
-                       .length = length_,
-                       .pd = pd_,
-                       .writable = (p.privileges & DAT_MEM_PRIV_LOCAL_WRITE_FLAG) != 0,
-                       .zero_based = p.zero_based});
+  device_.regions.Add(mr_->lkey, {.first = first_,
+                                  .length = length_,
+                                  .pd = pd_,
+                                  .writable = (p.privileges & DAT_MEM_PRIV_LOCAL_WRITE_FLAG) != 0,
+                                  .zero_based = p.zero_based});
 }
 
 MemoryRegion::~MemoryRegion() {

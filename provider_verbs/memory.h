@@ -57,9 +57,11 @@ class WindowCore {
  public:
   ibv_mw* mw = nullptr;
   const void* pd = nullptr;
+  const void* qp = nullptr;  // type 2: over which it was bound
   bool type2 = false;
   uint32_t announced = 0;  // the key of the last NextKey
   bool bound = false;      // a bind was posted and nothing since that ends it
+  bool completed = false;  // and it has succeeded
   uint32_t key = 0;        // of that bind
   // Of that bind, for reads that sink into the window.
   uint64_t first = 0;
@@ -75,6 +77,7 @@ class MemoryWindow : public transport::MemoryWindow {
                                                                  ProtectionDomain& pd);
   ~MemoryWindow() override;
   uint32_t NextKey() override;
+  bool IsBound(uint32_t key) const override;
 
   WindowCore& core() { return core_; }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Windows. Type 2 where the device has it: its keys are ours to choose, it can be invalidated, and it
-// works over the queue pair that bound it. Type 1 otherwise: valid on every queue pair of its domain,
-// with keys that drivers make by the rule of ibv_inc_rkey, which NextKey foretells.
+// Windows. Type 2 where the device has it: its keys are ours to choose, it can be invalidated, and
+// it works over the queue pair that bound it. Type 1 otherwise: valid on every queue pair of its
+// domain, with keys that drivers make by the rule of ibv_inc_rkey, which NextKey foretells.
 #include <errno.h>
 
 #include "dat/base/log.h"
@@ -36,6 +36,14 @@ MemoryWindow::~MemoryWindow() {
 uint32_t MemoryWindow::NextKey() {
   core_.announced = ibv_inc_rkey(core_.type2 ? core_.announced : core_.mw->rkey);
   return core_.announced;
+}
+
+bool MemoryWindow::IsBound(uint32_t key) const {
+  bool bound = false;
+  device_.WithWindow(key, [&](WindowCore& window) {
+    bound = &window == &core_ && window.bound && window.completed;
+  });
+  return bound;
 }
 
 }  // namespace softdat::verbs

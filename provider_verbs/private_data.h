@@ -2,15 +2,16 @@
 // How the consumer's private data travel in rdma_cm's private data fields.
 //
 // Qualifier header. A connection qualifier above 65535 does not fit a port. Then, and only then, 16
-// bytes stand before the data of a request: magic 53 44 41 54 43 51 01 bf, the qualifier big-endian;
-// the same as softnet's in its MPA request, so that the two understand each other.
+// bytes stand before the data of a request: magic 53 44 41 54 43 51 01 bf, the qualifier
+// big-endian; the same as softnet's in its MPA request, so that the two understand each other.
 //
-// Refusal. A reject by the back end itself carries, instead of data, magic 53 44 41 54 4e 50 01 bf and
-// a reason number, big-endian; softnet's again.
+// Refusal. A reject by the back end itself carries, instead of data, magic 53 44 41 54 4e 50 01 bf
+// and a reason number, big-endian; softnet's again.
 //
-// Trailer. InfiniBand and RoCE deliver whole fields (56, 196 and 148 bytes), zero-padded: the length is
-// lost. So the last four bytes of each field are 53 44, a version, the number of bytes meant. Peers
-// that do not know it see some bytes behind what they look at. iWARP keeps lengths and has no trailer.
+// Trailer. InfiniBand and RoCE deliver whole fields (56, 196 and 148 bytes), zero-padded: the
+// length is lost. So the last four bytes of each field are 53 44, a version, the number of bytes
+// meant. Peers that do not know it see some bytes behind what they look at. iWARP keeps lengths and
+// has no trailer.
 #ifndef SOFTDAT_PROVIDER_VERBS_PRIVATE_DATA_H_
 #define SOFTDAT_PROVIDER_VERBS_PRIVATE_DATA_H_
 
@@ -33,8 +34,8 @@ constexpr uint16_t PortOf(uint64_t conn_qual) {
   return static_cast<uint16_t>(1024 + conn_qual % (65536 - 1024));
 }
 
-// The most that a consumer can be promised, each way. Of an InfiniBand request that is 56 bytes less
-// the trailer; with a qualifier above 65535 a request holds kQualifierHeaderSize less.
+// The most that a consumer can be promised, each way. Of an InfiniBand request that is 56 bytes
+// less the trailer; with a qualifier above 65535 a request holds kQualifierHeaderSize less.
 size_t MaxPrivateData(bool iwarp);
 
 // What goes into a field, made from the consumer's data.

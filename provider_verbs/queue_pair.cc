@@ -116,7 +116,8 @@ Status QpCore::Adopt(const transport::QueuePairAttributes& a) {
   const uint32_t retired = completions.receives_retired.load(std::memory_order_relaxed);
   const uint32_t kept = receives_posted_.load(std::memory_order_relaxed) - retired;
   if (kept > a.max_recv) {
-    return Status(Code::kInvalidState, fmt::format("{} receives are posted, more than {}", kept, a.max_recv));
+    return Status(Code::kInvalidState,
+                  fmt::format("{} receives are posted, more than {}", kept, a.max_recv));
   }
   attributes_ = a;
   sink_ = a.sink;
@@ -162,8 +163,9 @@ Status QpCore::MakeHardware() {
   init.recv_cq = recv_cq_->hardware();
   init.srq = attributes_.srq != nullptr ? CoreOf(attributes_.srq)->hardware() : nullptr;
   init.qp_type = IBV_QPT_RC;
-  init.cap.max_send_wr = std::max(
-      max_send_ + 2, static_cast<uint32_t>(std::min<uint64_t>(uint64_t{max_send_ + 2} * factor, traits.max_qp_wr)));
+  init.cap.max_send_wr =
+      std::max(max_send_ + 2, static_cast<uint32_t>(std::min<uint64_t>(
+                                  uint64_t{max_send_ + 2} * factor, traits.max_qp_wr)));
   init.cap.max_recv_wr = init.srq != nullptr ? 0 : max_receive_ + 1;
   init.cap.max_send_sge = max_send_iov_;
   init.cap.max_recv_sge = init.srq != nullptr ? 0 : std::min(max_receive_iov_, traits.max_sge);
@@ -172,9 +174,10 @@ Status QpCore::MakeHardware() {
   ibv_pd* const pd = static_cast<ProtectionDomain*>(attributes_.pd)->hardware();
   qp_ = ibv_create_qp(pd, &init);
   if (qp_ == nullptr) {
-    return OsStatus(errno, fmt::format("ibv_create_qp with {} sends of {} segments, {} receives of {}",
-                                       wanted.max_send_wr, wanted.max_send_sge, wanted.max_recv_wr,
-                                       wanted.max_recv_sge));
+    return OsStatus(errno,
+                    fmt::format("ibv_create_qp with {} sends of {} segments, {} receives of {}",
+                                wanted.max_send_wr, wanted.max_send_sge, wanted.max_recv_wr,
+                                wanted.max_recv_sge));
   }
   device_.AddPair(qp_->qp_num, shared_from_this());
   return Status::Ok();
@@ -192,6 +195,7 @@ void QpCore::DestroyHardware(Deferred* deferred) {
   }
   const uint32_t retired = completions.receives_retired.load(std::memory_order_relaxed);
   const uint32_t qp_num = qp_->qp_num;
+  if (device_.traits.windows_type2) device_.RenewWindowsOf(this);
   const int error = ibv_destroy_qp(qp_);
   if (error != 0) SOFTDAT_LOG(Error, "ibv_destroy_qp: {}", OsText(error));
   qp_ = nullptr;
@@ -312,7 +316,8 @@ void QpCore::Run(Deferred& deferred) {
 
 bool QpCore::NoteFailure(const ibv_wc& wc) {
   const State state = state_.load(std::memory_order_relaxed);
-  if (state != State::kConnecting && state != State::kConnected && state != State::kDraining) return false;
+  if (state != State::kConnecting && state != State::kConnected && state != State::kDraining)
+    return false;
   // The flush of a pair that was not told to end is a failure too, but seldom the cause.
   if (wc.status != IBV_WC_WR_FLUSH_ERR) {
     int none = 0;
@@ -322,7 +327,8 @@ bool QpCore::NoteFailure(const ibv_wc& wc) {
 }
 
 WorkStatus QpCore::ClassifySend(ibv_wc_status status, const SendSlot& slot) const {
-  if (slot.op == transport::Op::kBind && status != IBV_WC_WR_FLUSH_ERR) return WorkStatus::kBindFailed;
+  if (slot.op == transport::Op::kBind && status != IBV_WC_WR_FLUSH_ERR)
+    return WorkStatus::kBindFailed;
   if (status != IBV_WC_LOC_QP_OP_ERR) return ToWorkStatus(status);
   for (uint8_t i = 0; i < slot.sge_count; ++i) {
     bool zero_based = false;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reliable connected queue pairs over ibv_qp and rdma_cm.
 //
-// The hardware queue pair is made with the object and anew for each connection; it is destroyed when a
-// connection has ended, after its flushed work was collected. Receives that are posted outside a
-// connection wait in their slots.
+// The hardware queue pair is made with the object and anew for each connection; it is destroyed
+// when a connection has ended, after its flushed work was collected. Receives that are posted
+// outside a connection wait in their slots.
 //
-// Everything that the wire tells arrives in the driver's leader: OnCmEvent, OnArrivals, tasks. These and
-// the control calls share `control_`; upcalls are made after it was released.
+// Everything that the wire tells arrives in the driver's leader: OnCmEvent, OnArrivals, tasks.
+// These and the control calls share `control_`; upcalls are made after it was released.
 #ifndef SOFTDAT_PROVIDER_VERBS_QUEUE_PAIR_H_
 #define SOFTDAT_PROVIDER_VERBS_QUEUE_PAIR_H_
 
@@ -72,7 +72,7 @@ class QpCore final : public CmSink, public std::enable_shared_from_this<QpCore> 
   // For completions, with the lock of the completion queue held.
   struct ForCompletions {
     void* context = nullptr;
-    std::atomic<uint32_t> sends_retired{0};     // sequence behind the newest completed one
+    std::atomic<uint32_t> sends_retired{0};  // sequence behind the newest completed one
     std::atomic<uint32_t> receives_retired{0};
     // Receives wait until the connection has been reported.
     std::atomic<bool> holding{false};
@@ -83,15 +83,23 @@ class QpCore final : public CmSink, public std::enable_shared_from_this<QpCore> 
   } completions;
   // Records a failed completion; true the first time that it means the end of the connection.
   bool NoteFailure(const ibv_wc& wc);
-  // The consumer's status of a failed request: what the device says, or, where soft devices are vague,
-  // what the local segments show.
+  // The consumer's status of a failed request: what the device says, or, where soft devices are
+  // vague, what the local segments show.
   transport::WorkStatus ClassifySend(ibv_wc_status status, const SendSlot& slot) const;
   transport::WorkStatus ClassifyReceive(ibv_wc_status status, std::span<const ibv_sge> sge) const;
   // After NoteFailure, without a lock.
   void PostFailure();
 
  private:
-  enum class State : uint8_t { kIdle, kConnecting, kConnected, kDraining, kEnding, kEnded, kClosed };
+  enum class State : uint8_t {
+    kIdle,
+    kConnecting,
+    kConnected,
+    kDraining,
+    kEnding,
+    kEnded,
+    kClosed
+  };
 
   // What is done when control_ has been released.
   struct Deferred {
@@ -189,9 +197,9 @@ class QpCore final : public CmSink, public std::enable_shared_from_this<QpCore> 
   bool active_ = false;
   bool padded_ = false;
   bool established_ = false;  // OnEstablished was or is being called
-  bool linked_ = false;       // the ids of both ends know each other: disconnecting says so to the peer
+  bool linked_ = false;  // the ids of both ends know each other: disconnecting says so to the peer
   bool watching_ = false;
-  uint32_t generation_ = 0;   // counts connections, for timers and tasks that come late
+  uint32_t generation_ = 0;  // counts connections, for timers and tasks that come late
   Outcome outcome_;
   uint32_t send_attached_ = 0, receive_attached_ = 0;
 
@@ -211,7 +219,7 @@ class QpCore final : public CmSink, public std::enable_shared_from_this<QpCore> 
   uint32_t max_send_ = 0;
   uint32_t max_send_iov_ = 0;
   uint32_t signal_period_ = 1;
-  uint32_t unsignalled_ = 0;     // requests at the tail whose success nothing reports
+  uint32_t unsignalled_ = 0;  // requests at the tail whose success nothing reports
   uint32_t marker_sequence_ = 0;
   bool marker_pending_ = false;
 

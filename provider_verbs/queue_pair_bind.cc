@@ -61,6 +61,7 @@ Code QpCore::PostBind(const SendRequest& request, SendSlot* slot) {
   slot->context = request.window_context;
   slot->length = unbind ? 0 : static_cast<uint32_t>(part.segment_length);
   slot->sge_count = 0;
+  slot->key = unbind ? 0 : request.key;
 
   std::array<ibv_send_wr, 2> chain{};
   size_t n = 0;
@@ -96,18 +97,15 @@ Code QpCore::PostBind(const SendRequest& request, SendSlot* slot) {
   if (n == 2) chain[0].next = &chain[1];
   const uint32_t unsignalled = unsignalled_;
   if (WantsSignal(slot->suppressed)) chain[n - 1].send_flags |= IBV_SEND_SIGNALED;
-  const Code code =
-      core.type2 ? PostChain(slot, chain.data()) : BindType1(request, chain[0], slot);
-  if (code != Code::kOk) {
-    unsignalled_ = unsignalled;
-    return code;
-  }
+  // Entered before the post: the completion may come at once.
+  const WindowCore before = core;
   if (core.key != 0) device_.RemoveWindow(core.key);
   core.key = 0;
-  core.bound = false;
+  core.bound = core.completed = false;
   if (!unbind) {
     core.bound = true;
     core.key = request.key;
+    core.qp = this;
     core.first = request.zero_based ? 0 : part.virtual_address;
     core.length = part.segment_length;
     core.local_key = region->hardware()->lkey;
@@ -115,7 +113,16 @@ Code QpCore::PostBind(const SendRequest& request, SendSlot* slot) {
     core.writable = (region->privileges() & DAT_MEM_PRIV_LOCAL_WRITE_FLAG) != 0;
     device_.AddWindow(core.key, &core);
   }
-  return Code::kOk;
+  const Code code = core.type2 ? PostChain(slot, chain.data()) : BindType1(request, chain[0], slot);
+  if (code != Code::kOk) {
+    unsignalled_ = unsignalled;
+    if (core.key != 0) device_.RemoveWindow(core.key);
+    core = before;
+    if (core.key != 0) device_.AddWindow(core.key, &core);
+  } else if (core.type2 && !unbind) {
+    core.mw->rkey = request.key;  // drivers find the window by its current key
+  }
+  return code;
 }
 
 // Windows of type 1 have a call of their own, which also chooses the key.
@@ -142,8 +149,8 @@ Code QpCore::BindType1(const SendRequest& request, const ibv_send_wr& wr, SendSl
   return Code::kOk;
 }
 
-// Verbs know only regions as local memory. So the window's key and bounds are checked here, the read goes
-// to its part of the region, and the invalidation follows, fenced behind the read.
+// Verbs know only regions as local memory. So the window's key and bounds are checked here, the
+// read goes to its part of the region, and the invalidation follows, fenced behind the read.
 Code QpCore::PostReadToWindow(const SendRequest& request, SendSlot* slot) {
   if (request.local.size() != 1) return Code::kInvalidArgument;
   const DAT_LMR_TRIPLET& part = request.local[0];

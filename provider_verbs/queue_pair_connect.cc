@@ -25,7 +25,8 @@ constexpr int kRejectInvalidServiceId = 8;
 constexpr int kRejectConsumerDefined = 28;
 
 constexpr uint8_t kRetryCount = 7;
-constexpr uint8_t kRetryForEver = 7;  // receivers that are not ready are waited for (semantics 10.5)
+constexpr uint8_t kRetryForEver =
+    7;  // receivers that are not ready are waited for (semantics 10.5)
 constexpr auto kRetryPause = std::chrono::milliseconds(20);
 // One try to resolve an address or a route, at most.
 constexpr auto kResolveTime = std::chrono::milliseconds(4000);
@@ -53,11 +54,10 @@ Status QpCore::CheckConnect(const transport::ConnectParameters& p) {
   size_t most = device_.attributes.max_private_data;
   if (!device_.traits.iwarp && p.conn_qual > kMaxPortQualifier) most -= kQualifierHeaderSize;
   if (p.private_data.size() > most) {
-    return Status(Code::kInvalidArgument, fmt::format("{} bytes of private data, at most {}{}",
-                                                      p.private_data.size(), most,
-                                                      p.conn_qual > kMaxPortQualifier
-                                                          ? " with a qualifier above 65535"
-                                                          : ""));
+    return Status(
+        Code::kInvalidArgument,
+        fmt::format("{} bytes of private data, at most {}{}", p.private_data.size(), most,
+                    p.conn_qual > kMaxPortQualifier ? " with a qualifier above 65535" : ""));
   }
   return Status::Ok();
 }
@@ -90,7 +90,8 @@ Status QpCore::Connect(const transport::ConnectParameters& parameters) {
       SetState(State::kConnecting);
       completions.holding.store(true, std::memory_order_relaxed);
       if (!status.ok()) {
-        // What only the network could tell is an event, also when it is known at once (semantics 9.2).
+        // What only the network could tell is an event, also when it is known at once
+        // (semantics 9.2).
         device_.driver.Post([qp = shared_from_this(), generation = generation_,
                              why = std::string(status.reason())] {
           Deferred later(*qp);
@@ -135,38 +136,51 @@ Status QpCore::StartConnecting() {
                   fmt::format("{} has no {} address to connect from", device_.traits.netdev,
                               connect_.remote.ss_family == AF_INET ? "IPv4" : "IPv6"));
   }
+  if (IsLoopback(connect_.remote)) {
+    // rdma_cm has no loopback (and a request to ::1 wedges soft-RoCE of Linux 6.1 for everybody):
+    // this host, seen from the device, is the interface's own address.
+    SOFTDAT_LOG(Info, "{} stands for {}", Text(connect_.remote), Text(local));
+    const uint16_t port = PortOfAddress(connect_.remote);
+    connect_.remote = local;
+    SetPort(port, &connect_.remote);
+  }
   id_ = id;
-  addresses_ = {.local = local, .remote = connect_.remote, .local_port = 0, .remote_port = connect_.conn_qual};
+  addresses_ = {.local = local,
+                .remote = connect_.remote,
+                .local_port = 0,
+                .remote_port = connect_.conn_qual};
   id->SetSink(shared_from_this());
   if (rdma_resolve_addr(id->get(), reinterpret_cast<sockaddr*>(&local),
                         reinterpret_cast<sockaddr*>(&connect_.remote),
                         ResolveTime(connect_deadline_)) != 0) {
-    return Status(Code::kUnreachable, fmt::format("rdma_resolve_addr from {} to {}: {}", Text(local),
-                                                  Text(connect_.remote), OsText(errno)));
+    return Status(Code::kUnreachable,
+                  fmt::format("rdma_resolve_addr from {} to {}: {}", Text(local),
+                              Text(connect_.remote), OsText(errno)));
   }
   return Status::Ok();
 }
 
 // Another try, while the other program on this host may still be starting (semantics 9.2).
 void QpCore::Retry() {
-  device_.driver.PostAt(Clock::now() + kRetryPause, [qp = shared_from_this(), generation = generation_] {
-    Deferred deferred(*qp);
-    {
-      const std::lock_guard<std::mutex> lock(qp->control_);
-      if (qp->generation_ != generation ||
-          qp->state_.load(std::memory_order_relaxed) != State::kConnecting) {
-        return;
-      }
-      qp->DestroyHardware(&deferred);
-      qp->id_.reset();
-      Status status = qp->MakeHardware();
-      if (status.ok()) status = qp->StartConnecting();
-      if (!status.ok()) {
-        qp->Fail(RejectReason::kUnreachable, std::string(status.reason()), &deferred);
-      }
-    }
-    qp->Run(deferred);
-  });
+  device_.driver.PostAt(
+      Clock::now() + kRetryPause, [qp = shared_from_this(), generation = generation_] {
+        Deferred deferred(*qp);
+        {
+          const std::lock_guard<std::mutex> lock(qp->control_);
+          if (qp->generation_ != generation ||
+              qp->state_.load(std::memory_order_relaxed) != State::kConnecting) {
+            return;
+          }
+          qp->DestroyHardware(&deferred);
+          qp->id_.reset();
+          Status status = qp->MakeHardware();
+          if (status.ok()) status = qp->StartConnecting();
+          if (!status.ok()) {
+            qp->Fail(RejectReason::kUnreachable, std::string(status.reason()), &deferred);
+          }
+        }
+        qp->Run(deferred);
+      });
 }
 
 bool QpCore::OurDevice(const rdma_cm_id* id) const {
@@ -185,7 +199,8 @@ void QpCore::OnCmEvent(const CmEvent& event) {
         if (state != State::kConnecting) break;
         if (!OurDevice(event.id)) {
           Fail(RejectReason::kUnreachable,
-               "the route to " + Text(connect_.remote) + " does not lead over this device", &deferred);
+               "the route to " + Text(connect_.remote) + " does not lead over this device",
+               &deferred);
         } else if (rdma_resolve_route(event.id, ResolveTime(connect_deadline_)) != 0) {
           Fail(RejectReason::kUnreachable, "rdma_resolve_route: " + OsText(errno), &deferred);
         }
@@ -198,9 +213,10 @@ void QpCore::OnCmEvent(const CmEvent& event) {
         break;
       case RDMA_CM_EVENT_ESTABLISHED:
         if (state != State::kConnecting) break;
-        Established(active_ ? ReadField(CmField::kReply, event.private_data(), device_.traits.iwarp).data
-                            : std::span<const uint8_t>(),
-                    &deferred);
+        Established(
+            active_ ? ReadField(CmField::kReply, event.private_data(), device_.traits.iwarp).data
+                    : std::span<const uint8_t>(),
+            &deferred);
         break;
       case RDMA_CM_EVENT_REJECTED:
         if (state == State::kConnecting) OnRejected(event, &deferred);
@@ -276,7 +292,8 @@ void QpCore::Established(std::span<const uint8_t> data, Deferred* deferred) {
 
 void QpCore::OnRejected(const CmEvent& event, Deferred* deferred) {
   if (!active_) {
-    Fail(RejectReason::kAborted, fmt::format("the peer gave up (status {})", event.status), deferred);
+    Fail(RejectReason::kAborted, fmt::format("the peer gave up (status {})", event.status),
+         deferred);
     return;
   }
   const bool iwarp = device_.traits.iwarp;
@@ -289,9 +306,12 @@ void QpCore::OnRejected(const CmEvent& event, Deferred* deferred) {
     by_consumer = event.status == -ECONNRESET && !field.refusal;
   } else {
     nobody_listens = event.status == kRejectInvalidServiceId;
-    // Without a trailer the whole field comes; a kernel that rejects for its consumer leaves it empty.
-    const bool any = std::any_of(field.data.begin(), field.data.end(), [](uint8_t b) { return b != 0; });
-    by_consumer = event.status == kRejectConsumerDefined && !field.refusal && (field.trailer || any);
+    // Without a trailer the whole field comes; a kernel that rejects for its consumer leaves it
+    // empty.
+    const bool any =
+        std::any_of(field.data.begin(), field.data.end(), [](uint8_t b) { return b != 0; });
+    by_consumer =
+        event.status == kRejectConsumerDefined && !field.refusal && (field.trailer || any);
   }
   if (nobody_listens && Clock::now() < grace_until_ && IsLocalAddress(connect_.remote)) {
     Retry();
@@ -329,7 +349,8 @@ Status QpCore::Accept(const AcceptParameters& p, std::span<const uint8_t> privat
         static_cast<uint8_t>(std::min<uint32_t>(attributes_.max_read_out, p.initiator_depth));
     bool gone = p.gone;
     if (!gone) {
-      // A requester that gave up meanwhile makes each of these fail; that is no failure of the call.
+      // A requester that gave up meanwhile makes each of these fail; that is no failure of the
+      // call.
       status = ToInit(id);
       if (status.ok()) status = ActivateReceives();
       if (status.ok()) status = ToReady(id, read_in, read_out);

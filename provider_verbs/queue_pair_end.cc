@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// QpCore: the end of a connection. Whoever ends it, it goes the same way: the hardware goes to the error
-// state, which flushes what is outstanding; the peer is told; when all completions are collected, the
-// hardware is destroyed and the consumer told, once.
+// QpCore: the end of a connection. Whoever ends it, it goes the same way: the hardware goes to the
+// error state, which flushes what is outstanding; the peer is told; when all completions are
+// collected, the hardware is destroyed and the consumer told, once.
 #include <fmt/format.h>
 
 #include <utility>
@@ -90,7 +90,8 @@ void QpCore::OnDisconnected(const CmEvent& event, Deferred* deferred) {
   const State state = state_.load(std::memory_order_relaxed);
   if (state == State::kConnecting) {
     Fail(active_ ? RejectReason::kNonPeer : RejectReason::kAborted,
-         fmt::format("{} before the connection was established", rdma_event_str(event.type)), deferred);
+         fmt::format("{} before the connection was established", rdma_event_str(event.type)),
+         deferred);
     return;
   }
   if (state != State::kConnected && state != State::kDraining) return;
@@ -129,13 +130,15 @@ void QpCore::OnAsyncError(const char* what) {
 
 void QpCore::Fail(RejectReason reason, std::string why, Deferred* deferred,
                   std::span<const uint8_t> data) {
-  BeginEnd({.failed = true, .reject = reason, .data = {data.begin(), data.end()}, .why = std::move(why)},
-           deferred);
+  BeginEnd(
+      {.failed = true, .reject = reason, .data = {data.begin(), data.end()}, .why = std::move(why)},
+      deferred);
 }
 
 void QpCore::BeginEnd(Outcome outcome, Deferred* deferred) {
   const State state = state_.load(std::memory_order_relaxed);
-  if (state != State::kConnecting && state != State::kConnected && state != State::kDraining) return;
+  if (state != State::kConnecting && state != State::kConnected && state != State::kDraining)
+    return;
   SOFTDAT_LOG(Info, "{}: {}", device_.attributes.device_name, outcome.why);
   outcome_ = std::move(outcome);
   CancelTimer();
@@ -216,7 +219,8 @@ void QpCore::FinishEnd(Deferred* deferred) {
     send_cq_->Push(flushed, &deferred->send);
     flushed.clear();
     const uint32_t received = receives_posted_.load(std::memory_order_relaxed);
-    for (uint32_t i = completions.receives_retired.load(std::memory_order_relaxed); i != received; ++i) {
+    for (uint32_t i = completions.receives_retired.load(std::memory_order_relaxed); i != received;
+         ++i) {
       const ReceiveSlot& slot = receive_slots_[i & receive_mask_];
       flushed.push_back({.context = completions.context,
                          .cookie = slot.cookie,

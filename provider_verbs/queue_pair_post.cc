@@ -69,7 +69,8 @@ Code QpCore::PostSend(const SendRequest& request) {
       code = Code::kOk;
     }
   }
-  if (due.completion || due.overflow || due.failed != nullptr) [[unlikely]] send_cq_->Carry(due);
+  if (due.completion || due.overflow || due.failed != nullptr) [[unlikely]]
+    send_cq_->Carry(due);
   return code;
 }
 
@@ -154,14 +155,15 @@ Code QpCore::FillRequest(const SendRequest& request, bool zero_based, SendSlot* 
   wr->imm_data = request.key;  // or the key to invalidate: the same place
   if ((request.flags & kFence) != 0) wr->send_flags |= IBV_SEND_FENCE;
   if ((request.flags & kSolicited) != 0) wr->send_flags |= IBV_SEND_SOLICITED;
-  if (!slot->reads && slot->length <= device_.traits.max_inline && slot->length > 0 && !zero_based) {
+  if (!slot->reads && slot->length <= device_.traits.max_inline && slot->length > 0 &&
+      !zero_based) {
     wr->send_flags |= IBV_SEND_INLINE;
   }
   return Code::kOk;
 }
 
-// Every so many suppressed requests one is signalled all the same, so that the queue's places become
-// free; its completion is swallowed.
+// Every so many suppressed requests one is signalled all the same, so that the queue's places
+// become free; its completion is swallowed.
 bool QpCore::WantsSignal(bool suppressed) {
   if (!suppressed || device_.traits.signal_all || unsignalled_ + 1 >= signal_period_) {
     unsignalled_ = 0;
@@ -171,14 +173,16 @@ bool QpCore::WantsSignal(bool suppressed) {
   return false;
 }
 
-// Gives the chain to the device. All its requests share the slot; only the last one may be signalled.
+// Gives the chain to the device. All its requests share the slot; only the last one may be
+// signalled.
 Code QpCore::PostChain(SendSlot* slot, ibv_send_wr* first) {
   slot->sequence = sends_posted_.load(std::memory_order_relaxed);
   // Before the device can complete it.
   sends_posted_.store(slot->sequence + 1, std::memory_order_relaxed);
   ibv_send_wr* bad = nullptr;
   const int error = ibv_post_send(qp_, first, &bad);
-  if (error == 0) [[likely]] return Code::kOk;
+  if (error == 0) [[likely]]
+    return Code::kOk;
   if (bad != nullptr && bad != first) {
     // Half of it is under way: the pair cannot go on.
     SOFTDAT_LOG(Error, "ibv_post_send took a part of a request: {}", OsText(error));
@@ -194,7 +198,8 @@ Code QpCore::PostChain(SendSlot* slot, ibv_send_wr* first) {
 
 Code QpCore::PostSendLocked(const SendRequest& request, CqCore::Due* due) {
   SendSlot* const slot = NextSlot(due);
-  if (slot == nullptr) [[unlikely]] return Code::kQueueFull;
+  if (slot == nullptr) [[unlikely]]
+    return Code::kQueueFull;
   slot->context = completions.context;
   slot->cookie = request.cookie;
   slot->op = request.op;
@@ -219,7 +224,8 @@ Code QpCore::PostSendLocked(const SendRequest& request, CqCore::Due* due) {
   return code;
 }
 
-// iWARP reads have one sink: a read into several segments becomes several reads, the last one counts.
+// iWARP reads have one sink: a read into several segments becomes several reads, the last one
+// counts.
 Code QpCore::PostSplitRead(SendSlot* slot, const ibv_send_wr& wr) {
   std::array<ibv_send_wr, 64> parts;
   if (slot->sge_count > parts.size()) return Code::kInvalidArgument;
@@ -242,8 +248,8 @@ bool QpCore::MarkerInFlight() const {
   return marker_pending_ && static_cast<int32_t>(marker_sequence_ - retired) >= 0;
 }
 
-// A request without effect, whose completion tells that all before it are complete: an RDMA write of no
-// bytes, for which no key is looked at (IBTA vol. 1 §9.7.5.2.8).
+// A request without effect, whose completion tells that all before it are complete: an RDMA write
+// of no bytes, for which no key is looked at (IBTA vol. 1 §9.7.5.2.8).
 void QpCore::PostMarkerLocked() {
   if (MarkerInFlight()) return;
   marker_pending_ = false;

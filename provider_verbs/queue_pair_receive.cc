@@ -20,7 +20,8 @@ Code QpCore::HardwareReceive(ReceiveSlot* slot) {
   wr.num_sge = slot->sge_count;
   ibv_recv_wr* bad = nullptr;
   const int error = ibv_post_recv(qp_, &wr, &bad);
-  if (error == 0) [[likely]] return Code::kOk;
+  if (error == 0) [[likely]]
+    return Code::kOk;
   const int positive = error < 0 ? -error : error;
   return positive == ENOMEM || positive == EAGAIN ? Code::kQueueFull : Code::kInvalidArgument;
 }
@@ -74,7 +75,8 @@ Code QpCore::PostReceive(const transport::ReceiveRequest& request) {
       }
     }
   }
-  if (due.completion || due.overflow || due.failed != nullptr) [[unlikely]] recv_cq_->Carry(due);
+  if (due.completion || due.overflow || due.failed != nullptr) [[unlikely]]
+    recv_cq_->Carry(due);
   return code;
 }
 
@@ -82,7 +84,8 @@ Code QpCore::PostReceive(const transport::ReceiveRequest& request) {
 Status QpCore::ActivateReceives() {
   const std::lock_guard<SpinLock> lock(receive_lock_);
   const uint32_t posted = receives_posted_.load(std::memory_order_relaxed);
-  for (uint32_t i = completions.receives_retired.load(std::memory_order_acquire); i != posted; ++i) {
+  for (uint32_t i = completions.receives_retired.load(std::memory_order_acquire); i != posted;
+       ++i) {
     const Code code = HardwareReceive(&receive_slots_[i & receive_mask_]);
     if (code != Code::kOk) return Status(code, "ibv_post_recv refused a receive posted earlier");
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// QpCore: the hardware's states on the way to a connection. InfiniBand and RoCE pairs are moved here, by
-// what rdma_cm says; iWARP pairs reach RTS inside the kernel.
+// QpCore: the hardware's states on the way to a connection. InfiniBand and RoCE pairs are moved
+// here, by what rdma_cm says; iWARP pairs reach RTS inside the kernel.
 #include <errno.h>
 #include <fmt/format.h>
 
@@ -23,7 +23,8 @@ Status QpCore::ToInit(rdma_cm_id* id) {
   ibv_qp_attr attr{};
   attr.qp_state = IBV_QPS_INIT;
   int mask = 0;
-  if (rdma_init_qp_attr(id, &attr, &mask) != 0) return OsStatus(errno, "rdma_init_qp_attr for INIT");
+  if (rdma_init_qp_attr(id, &attr, &mask) != 0)
+    return OsStatus(errno, "rdma_init_qp_attr for INIT");
   attr.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
   if (device_.traits.atomics) attr.qp_access_flags |= IBV_ACCESS_REMOTE_ATOMIC;
   if (!device_.traits.iwarp) mask |= IBV_QP_ACCESS_FLAGS;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The registered regions of an adapter by local key, so that a post can refuse a wrong segment before
-// the device breaks the connection over it, and inline sends (whose keys no device looks at) obey the
-// same rules. Lookups take no lock: an open-addressed table of entries with sequence numbers.
+// The registered regions of an adapter by local key, so that a post can refuse a wrong segment
+// before the device breaks the connection over it, and inline sends (whose keys no device looks at)
+// obey the same rules. Lookups take no lock: an open-addressed table of entries with sequence
+// numbers.
 #ifndef SOFTDAT_PROVIDER_VERBS_REGION_TABLE_H_
 #define SOFTDAT_PROVIDER_VERBS_REGION_TABLE_H_
 
@@ -35,8 +36,9 @@ class RegionTable {
   // Any thread, no lock.
   std::optional<RegionEntry> Find(uint32_t key) const;
 
-  // The rules for a local segment of non-zero length (semantics 10.1): kOk, kProtection, kPrivileges,
-  // kOutOfBounds. With `pd` null any domain will do. `*zero_based` is set for a region that is.
+  // The rules for a local segment of non-zero length (semantics 10.1): kOk, kProtection,
+  // kPrivileges, kOutOfBounds. With `pd` null any domain will do. `*zero_based` is set for a region
+  // that is.
   Code Check(const DAT_LMR_TRIPLET& segment, const void* pd, bool write, bool* zero_based) const;
 
  private:

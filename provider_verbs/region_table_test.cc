@@ -54,7 +54,8 @@ TEST_F(RegionTableTest, ZeroBasedRegionsAreTold) {
 }
 
 TEST_F(RegionTableTest, ManyKeysAndMuchChurn) {
-  for (uint32_t key = 1; key <= 5000; ++key) table_.Add(key << 8, {.first = key, .length = 1, .pd = &pd_});
+  for (uint32_t key = 1; key <= 5000; ++key)
+    table_.Add(key << 8, {.first = key, .length = 1, .pd = &pd_});
   for (uint32_t key = 1; key <= 5000; ++key) {
     ASSERT_TRUE(table_.Find(key << 8).has_value()) << key;
     EXPECT_EQ(table_.Find(key << 8)->first, key);
@@ -67,7 +68,8 @@ TEST_F(RegionTableTest, ManyKeysAndMuchChurn) {
     table_.Remove(key);
     ASSERT_FALSE(table_.Find(key).has_value());
   }
-  for (uint32_t key = 1; key <= 5000; ++key) EXPECT_EQ(table_.Find(key << 8).has_value(), key % 2 == 0);
+  for (uint32_t key = 1; key <= 5000; ++key)
+    EXPECT_EQ(table_.Find(key << 8).has_value(), key % 2 == 0);
 }
 
 TEST_F(RegionTableTest, ReadersSeeWholeEntriesWhileTheTableChanges) {

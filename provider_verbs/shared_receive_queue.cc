@@ -13,8 +13,9 @@
 
 namespace softdat::verbs {
 
-Result<std::shared_ptr<SrqCore>> SrqCore::Create(Device& device, ibv_pd* pd, const void* pd_identity,
-                                                 uint32_t capacity, uint32_t max_iov,
+Result<std::shared_ptr<SrqCore>> SrqCore::Create(Device& device, ibv_pd* pd,
+                                                 const void* pd_identity, uint32_t capacity,
+                                                 uint32_t max_iov,
                                                  transport::SharedReceiveSink* sink) {
   max_iov = std::max(max_iov, 1u);
   std::shared_ptr<SrqCore> core(new SrqCore(device, pd_identity, max_iov, sink));
@@ -24,7 +25,8 @@ Result<std::shared_ptr<SrqCore>> SrqCore::Create(Device& device, ibv_pd* pd, con
   init.attr.max_sge = max_iov;
   core->srq_ = ibv_create_srq(pd, &init);
   if (core->srq_ == nullptr) {
-    return OsStatus(errno, fmt::format("ibv_create_srq with {} buffers of {} segments", capacity, max_iov));
+    return OsStatus(
+        errno, fmt::format("ibv_create_srq with {} buffers of {} segments", capacity, max_iov));
   }
   core->AddSlotsLocked(capacity);
   device.AddSharedQueue(core->srq_, core);
@@ -122,7 +124,8 @@ Status SrqCore::SetLimit(uint32_t limit) {
   {
     const std::lock_guard<SpinLock> lock(lock_);
     if (limit > capacity_) {
-      return Status(Code::kInvalidArgument, fmt::format("limit {} of {} buffers", limit, capacity_));
+      return Status(Code::kInvalidArgument,
+                    fmt::format("limit {} of {} buffers", limit, capacity_));
     }
     limit_ = limit;
     below = used_ < limit;

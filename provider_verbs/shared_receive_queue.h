@@ -19,8 +19,9 @@ namespace softdat::verbs {
 
 class SrqCore : public std::enable_shared_from_this<SrqCore> {
  public:
-  static Result<std::shared_ptr<SrqCore>> Create(Device& device, ibv_pd* pd, const void* pd_identity,
-                                                 uint32_t capacity, uint32_t max_iov,
+  static Result<std::shared_ptr<SrqCore>> Create(Device& device, ibv_pd* pd,
+                                                 const void* pd_identity, uint32_t capacity,
+                                                 uint32_t max_iov,
                                                  transport::SharedReceiveSink* sink);
   SrqCore(const SrqCore&) = delete;
   SrqCore& operator=(const SrqCore&) = delete;
@@ -50,7 +51,7 @@ class SrqCore : public std::enable_shared_from_this<SrqCore> {
   UpcallGate gate_;
   ibv_srq* srq_ = nullptr;
 
-  SpinLock lock_;  // protects the members below
+  SpinLock lock_;                              // protects the members below
   std::deque<std::vector<SharedSlot>> slots_;  // pieces, so that slots stay where they are
   std::deque<std::vector<ibv_sge>> sge_;
   SharedSlot* free_ = nullptr;

@@ -84,6 +84,11 @@ bool SameHost(const sockaddr_storage& a, const sockaddr_storage& b) {
   return std::memcmp(&V6(a).sin6_addr, &V6(b).sin6_addr, sizeof(in6_addr)) == 0;
 }
 
+bool IsLoopback(const sockaddr_storage& address) {
+  if (address.ss_family == AF_INET) return ntohl(V4(address).sin_addr.s_addr) >> 24 == 127;
+  return address.ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&V6(address).sin6_addr);
+}
+
 bool IsWildcard(const sockaddr_storage& address) {
   if (address.ss_family == AF_INET) return V4(address).sin_addr.s_addr == htonl(INADDR_ANY);
   return address.ss_family == AF_INET6 && IN6_IS_ADDR_UNSPECIFIED(&V6(address).sin6_addr);
@@ -122,7 +127,8 @@ std::vector<std::string> InterfacesUp() {
   const Interfaces all = AllInterfaces();
   for (const ifaddrs* i = all.get(); i != nullptr; i = i->ifa_next) {
     if ((i->ifa_flags & IFF_UP) == 0) continue;
-    if (std::find(names.begin(), names.end(), i->ifa_name) == names.end()) names.push_back(i->ifa_name);
+    if (std::find(names.begin(), names.end(), i->ifa_name) == names.end())
+      names.push_back(i->ifa_name);
   }
   return names;
 }

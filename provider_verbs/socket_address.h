@@ -17,9 +17,12 @@ size_t AddressSize(const sockaddr_storage& address);
 uint16_t PortOfAddress(const sockaddr_storage& address);
 void SetPort(uint16_t port, sockaddr_storage* address);
 bool SameHost(const sockaddr_storage& a, const sockaddr_storage& b);
+// 127.0.0.0/8, ::1
+bool IsLoopback(const sockaddr_storage& address);
 bool IsWildcard(const sockaddr_storage& address);
 
-// The addresses of an interface: IPv4 before IPv6, global before link-local (which carry their scope).
+// The addresses of an interface: IPv4 before IPv6, global before link-local (which carry their
+// scope).
 std::vector<sockaddr_storage> AddressesOf(const std::string& netdev);
 // The first of that family; false when there is none.
 bool AddressOfFamily(const std::string& netdev, int family, sockaddr_storage* address);

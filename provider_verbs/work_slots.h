@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The contexts of posted work: one per place in a work queue, made with the queue. The wr_id of a verbs
-// request is the address of its slot with a tag in the low bits.
+// The contexts of posted work: one per place in a work queue, made with the queue. The wr_id of a
+// verbs request is the address of its slot with a tag in the low bits.
 #ifndef SOFTDAT_PROVIDER_VERBS_WORK_SLOTS_H_
 #define SOFTDAT_PROVIDER_VERBS_WORK_SLOTS_H_
 
@@ -24,6 +24,7 @@ struct alignas(8) SendSlot {
   uint64_t cookie = 0;
   uint32_t length = 0;    // bytes, of the completion
   uint32_t sequence = 0;  // counts the posts of the queue
+  uint32_t key = 0;       // kBind: the window's
   transport::Op op = transport::Op::kSend;
   bool quiet = false;
   bool suppressed = false;  // success is not reported

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Functions for commands in the guest; tests/vm/run sources it there.
+
+# modules rxe|siw: the device's, and user space's way to rdma_cm, which neither pulls in.
+modules() {
+  case $1 in
+    rxe) modprobe -a rdma_rxe rdma_ucm crc32_generic ;;
+    siw) modprobe -a siw rdma_ucm ;;
+    *) echo "modules: rxe or siw, not '$1'" >&2; return 2 ;;
+  esac
+}
+
+# until_true SECONDS COMMAND...: waits for a condition.
+until_true() {
+  local end=$((SECONDS + $1))
+  shift
+  until "$@"; do
+    [[ $SECONDS -ge $end ]] && return 1
+    read -r -t 0.05 <> <(:) || true
+  done
+}
+
+# An RDMA device is of use when its table has the IPv4 address of its interface.
+has_address() { grep -qs ":ffff:" "/sys/class/infiniband/$1/ports/1/gids/"* || [[ $1 == siw* ]]; }
+
+# soft_dummy rxe|siw: a device (rxe0, siw0) on the interface dum0 (10.7.0.1, 10.7.0.2): verbs, rdma_cm and
+# DAPL to itself. Packets stay inside.
+soft_dummy() {
+  modules "$1" && modprobe dummy || return
+  ip link add dum0 type dummy
+  ip address add 10.7.0.1/24 dev dum0
+  ip address add 10.7.0.2/24 dev dum0
+  ip link set dum0 up
+  rdma link add "${1}0" type "$1" netdev dum0 || return
+  until_true 20 has_address "${1}0"
+}
+
+# soft_gone rxe|siw: takes soft_dummy's device away again.
+soft_gone() {
+  rdma link delete "${1}0"
+  ip link delete dum0
+}
+
+# soft_peer rxe|siw: a device (rxeC, siwC) on vC 10.8.0.1, and the network namespace B with vD 10.8.0.2 for a
+# peer in user space (in_b COMMAND...).
+soft_peer() {
+  modules "$1" && modprobe veth || return
+  ip netns add B
+  ip link add vC type veth peer name vD netns B
+  ip address add 10.8.0.1/24 dev vC
+  ip -n B address add 10.8.0.2/24 dev vD
+  ip link set vC up
+  ip -n B link set vD up
+  ip -n B link set lo up
+  rdma link add "${1}C" type "$1" netdev vC || return
+  until_true 20 has_address "${1}C"
+}
+in_b() { ip netns exec B "$@"; }
+
+# listening PORT: whether something listens there by TCP.
+listening() { ss -Hltn "sport = :$1" | grep -q .; }
