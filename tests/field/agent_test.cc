@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Proxy agents that call back into DAT, also on the very objects that the call below them is inside
 // of (DAT 2.0 semantics 6, 14: calls from an agent must not deadlock).
+#include "tests/field/agent.h"
+
 #include <atomic>
 #include <functional>
 #include <thread>
@@ -11,54 +13,6 @@
 
 namespace softdat::field {
 namespace {
-
-// A CNO whose agent runs a function of the test, once; Set() gives it the next one.
-class Agent {
- public:
-  explicit Agent(const Ia& ia) {
-    EXPECT_DAT_OK(dat_cno_create(ia.handle(), DAT_OS_WAIT_PROXY_AGENT_NULL, &cno_));
-  }
-  ~Agent() {
-    if (cno_ != DAT_HANDLE_NULL) EXPECT_DAT_OK(dat_cno_free(cno_));
-  }
-  void Set(std::function<void(DAT_EVD_HANDLE)> function) {
-    function_ = std::move(function);
-    EXPECT_DAT_OK(dat_cno_modify_agent(cno_, Proxy()));
-  }
-  // From inside the agent: the same function again at the next trigger.
-  void Again() { EXPECT_DAT_OK(dat_cno_modify_agent(cno_, Proxy())); }
-  void Remove() { EXPECT_DAT_OK(dat_cno_modify_agent(cno_, DAT_OS_WAIT_PROXY_AGENT_NULL)); }
-  DAT_CNO_HANDLE cno() const { return cno_; }
-  int calls() const { return calls_; }
-  void Forget() { cno_ = DAT_HANDLE_NULL; }
-  // The CNO of an agent that frees it.
-  DAT_CNO_HANDLE Release() { return std::exchange(cno_, DAT_HANDLE_NULL); }
-
- private:
-  DAT_OS_WAIT_PROXY_AGENT Proxy() {
-    DAT_OS_WAIT_PROXY_AGENT proxy{};
-    proxy.instance_data = this;
-    proxy.proxy_agent_func = [](DAT_PVOID self, DAT_EVD_HANDLE evd) {
-      auto* const agent = static_cast<Agent*>(self);
-      ++agent->calls_;
-      agent->function_(evd);
-    };
-    return proxy;
-  }
-
-  DAT_CNO_HANDLE cno_ = DAT_HANDLE_NULL;
-  std::function<void(DAT_EVD_HANDLE)> function_;
-  std::atomic<int> calls_{0};
-};
-
-// Waits until the agent has been called `n` times, moving data meanwhile.
-bool Called(const Agent& agent, int n, DAT_EVD_HANDLE any_evd) {
-  return Eventually([&] {
-    DAT_EVENT ignored{};
-    if (agent.calls() < n && any_evd != DAT_HANDLE_NULL) dat_evd_dequeue(any_evd, &ignored);
-    return agent.calls() >= n;
-  });
-}
 
 TEST(AgentTest, ReapsReportsAndAsksAgain) {
   Ia ia;
@@ -310,73 +264,6 @@ TEST(AgentTest, TwoAgentsFreeEachOthersEndpoints) {
     memory.Forget();
     EXPECT_DAT_OK(ia.Close(DAT_CLOSE_ABRUPT_FLAG));
   }
-}
-
-// dat_ia_close from an agent, with calls of this and of another thread inside the IA.
-TEST(AgentTest, ClosesTheIa) {
-  { const Ia warm_up; }  // what the first open leaves behind
-  const std::set<int> fds_before = OpenDescriptors();
-  const size_t threads_before = Threads();
-  {
-    Ia ia;
-    Agent agent(ia);
-    const DAT_EVD_HANDLE evd = ia.NewEvd(DAT_EVD_SOFTWARE_FLAG, 16, agent.cno());
-    const DAT_EVD_HANDLE waited = ia.NewEvd(DAT_EVD_SOFTWARE_FLAG, 16);
-    std::jthread waiter([waited] {
-      DAT_EVENT event{};
-      DAT_COUNT nmore = 0;
-      const DAT_RETURN ret = dat_evd_wait(waited, kPatienceUs, 1, &event, &nmore);
-      EXPECT_TRUE(DAT_GET_TYPE(ret) == DAT_ABORT || DAT_GET_TYPE(ret) == DAT_INVALID_HANDLE)
-          << Text(ret);
-    });
-    DAT_RETURN closed = DAT_CLASS_ERROR;
-    agent.Set([&](DAT_EVD_HANDLE) { closed = dat_ia_close(ia.handle(), DAT_CLOSE_ABRUPT_FLAG); });
-    EXPECT_DAT_OK(PostNumber(evd, 1));
-    EXPECT_EQ(agent.calls(), 1);
-    EXPECT_DAT_OK(closed);
-    EXPECT_DAT_TYPE(dat_ia_close(ia.handle(), DAT_CLOSE_ABRUPT_FLAG), DAT_INVALID_HANDLE);
-    waiter.join();
-    agent.Forget();
-    ia.Forget();
-  }
-  EXPECT_TRUE(Eventually([&] {
-    return OpenDescriptors() == fds_before && Threads() == threads_before;
-  })) << Threads()
-      << " threads, " << threads_before << " before";
-}
-
-// The same from inside an upcall of the IA that is closed: the thread is in dat_evd_wait.
-TEST(AgentTest, ClosesTheIaOfTheUpcallBelow) {
-  { const Ia warm_up; }
-  const std::set<int> fds_before = OpenDescriptors();
-  const size_t threads_before = Threads();
-  {
-    Ia ia;
-    Agent agent(ia);
-    End a(ia);
-    End b(ia);
-    ASSERT_TRUE(Join(a, b));
-    const DAT_EVD_HANDLE idle = ia.NewEvd(DAT_EVD_SOFTWARE_FLAG, 16);
-    DAT_RETURN closed = DAT_CLASS_ERROR;
-    agent.Set([&](DAT_EVD_HANDLE) { closed = dat_ia_close(ia.handle(), DAT_CLOSE_ABRUPT_FLAG); });
-    EXPECT_DAT_OK(dat_evd_modify_cno(b.connect_evd, agent.cno()));
-    EXPECT_DAT_OK(dat_ep_disconnect(a.ep, DAT_CLOSE_ABRUPT_FLAG));
-    DAT_EVENT event{};
-    DAT_COUNT nmore = 0;
-    const DAT_RETURN ret = dat_evd_wait(idle, kPatienceUs, 1, &event, &nmore);
-    EXPECT_TRUE(DAT_GET_TYPE(ret) == DAT_ABORT || DAT_GET_TYPE(ret) == DAT_INVALID_HANDLE)
-        << Text(ret);
-    EXPECT_TRUE(Called(agent, 1, DAT_HANDLE_NULL));
-    EXPECT_DAT_OK(closed);
-    agent.Forget();
-    a.Forget();
-    b.Forget();
-    ia.Forget();
-  }
-  EXPECT_TRUE(Eventually([&] {
-    return OpenDescriptors() == fds_before && Threads() == threads_before;
-  })) << Threads()
-      << " threads, " << threads_before << " before";
 }
 
 // The last EVD of a CNO goes: the agent is released with a NULL EVD, and makes calls itself.

@@ -54,7 +54,7 @@ void Exchange(const End& a, const End& b, const Memory& memory, uint64_t n) {
 
 // With every number of descriptors left, from none to plenty: an open works, or fails cleanly.
 TEST(DescriptorLimitTest, OpeningAnIa) {
-  { const Ia warm_up; }
+  WarmUp();
   const std::set<int> before = OpenDescriptors();
   for (int left = 0; left < 12; ++left) {
     {

@@ -190,6 +190,13 @@ bool Join(End& active, End& passive) {
   return joined;
 }
 
+void WarmUp() {
+  Ia ia;
+  End a(ia);
+  End b(ia);
+  EXPECT_TRUE(Join(a, b));
+}
+
 DAT_RETURN PostNumber(DAT_EVD_HANDLE evd, uint64_t number) {
   DAT_EVENT event{};
   event.event_number = DAT_SOFTWARE_EVENT;

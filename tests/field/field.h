@@ -143,6 +143,9 @@ DAT_RETURN StartConnect(DAT_EP_HANDLE active, DAT_IA_ADDRESS_PTR address, DAT_CO
 bool AcceptNext(DAT_EVD_HANDLE cr_evd, DAT_EP_HANDLE ep);
 // Joins two ends through a PSP on a qualifier that the provider chooses.
 bool Join(End& active, End& passive);
+// One IA with one connection: afterwards the process has what libraries keep for good, such as the
+// pipe that libuv has for its signals.
+void WarmUp();
 // A software event that carries a number, and the number again.
 DAT_RETURN PostNumber(DAT_EVD_HANDLE evd, uint64_t number);
 uint64_t NumberOf(const DAT_EVENT& event);

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A proxy agent for the tests of agents.
+#ifndef SOFTDAT_TESTS_FIELD_AGENT_H_
+#define SOFTDAT_TESTS_FIELD_AGENT_H_
+
+#include <atomic>
+#include <functional>
+#include <utility>
+
+#include "tests/field/field.h"
+#include "tests/field/process.h"
+
+namespace softdat::field {
+
+// A CNO whose agent runs a function of the test, once; Set() gives it the next one.
+class Agent {
+ public:
+  explicit Agent(const Ia& ia) {
+    EXPECT_DAT_OK(dat_cno_create(ia.handle(), DAT_OS_WAIT_PROXY_AGENT_NULL, &cno_));
+  }
+  ~Agent() {
+    if (cno_ != DAT_HANDLE_NULL) EXPECT_DAT_OK(dat_cno_free(cno_));
+  }
+  void Set(std::function<void(DAT_EVD_HANDLE)> function) {
+    function_ = std::move(function);
+    EXPECT_DAT_OK(dat_cno_modify_agent(cno_, Proxy()));
+  }
+  // From inside the agent: the same function again at the next trigger.
+  void Again() { EXPECT_DAT_OK(dat_cno_modify_agent(cno_, Proxy())); }
+  void Remove() { EXPECT_DAT_OK(dat_cno_modify_agent(cno_, DAT_OS_WAIT_PROXY_AGENT_NULL)); }
+  DAT_CNO_HANDLE cno() const { return cno_; }
+  int calls() const { return calls_; }
+  void Forget() { cno_ = DAT_HANDLE_NULL; }
+  // The CNO of an agent that frees it.
+  DAT_CNO_HANDLE Release() { return std::exchange(cno_, DAT_HANDLE_NULL); }
+
+ private:
+  DAT_OS_WAIT_PROXY_AGENT Proxy() {
+    DAT_OS_WAIT_PROXY_AGENT proxy{};
+    proxy.instance_data = this;
+    proxy.proxy_agent_func = [](DAT_PVOID self, DAT_EVD_HANDLE evd) {
+      auto* const agent = static_cast<Agent*>(self);
+      ++agent->calls_;
+      agent->function_(evd);
+    };
+    return proxy;
+  }
+
+  DAT_CNO_HANDLE cno_ = DAT_HANDLE_NULL;
+  std::function<void(DAT_EVD_HANDLE)> function_;
+  std::atomic<int> calls_{0};
+};
+
+// Waits until the agent has been called `n` times, moving data meanwhile.
+inline bool Called(const Agent& agent, int n, DAT_EVD_HANDLE any_evd) {
+  return Eventually([&] {
+    DAT_EVENT ignored{};
+    if (agent.calls() < n && any_evd != DAT_HANDLE_NULL) dat_evd_dequeue(any_evd, &ignored);
+    return agent.calls() >= n;
+  });
+}
+
+}  // namespace softdat::field
+
+#endif  // SOFTDAT_TESTS_FIELD_AGENT_H_

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// dat_ia_close from inside a proxy agent: the IA and its handles are dead when it returns, and what
+// is left of the IA goes when the calls below the agent have returned.
+#include <set>
+#include <thread>
+
+#include "tests/field/agent.h"
+#include "tests/field/field.h"
+#include "tests/field/process.h"
+
+namespace softdat::field {
+namespace {
+
+// Calls of this and of another thread are inside the IA.
+TEST(AgentCloseTest, ClosesTheIa) {
+  WarmUp();
+  const std::set<int> fds_before = OpenDescriptors();
+  const size_t threads_before = Threads();
+  {
+    Ia ia;
+    Agent agent(ia);
+    const DAT_EVD_HANDLE evd = ia.NewEvd(DAT_EVD_SOFTWARE_FLAG, 16, agent.cno());
+    const DAT_EVD_HANDLE waited = ia.NewEvd(DAT_EVD_SOFTWARE_FLAG, 16);
+    std::jthread waiter([waited] {
+      DAT_EVENT event{};
+      DAT_COUNT nmore = 0;
+      const DAT_RETURN ret = dat_evd_wait(waited, kPatienceUs, 1, &event, &nmore);
+      EXPECT_TRUE(DAT_GET_TYPE(ret) == DAT_ABORT || DAT_GET_TYPE(ret) == DAT_INVALID_HANDLE)
+          << Text(ret);
+    });
+    DAT_RETURN closed = DAT_CLASS_ERROR;
+    agent.Set([&](DAT_EVD_HANDLE) { closed = dat_ia_close(ia.handle(), DAT_CLOSE_ABRUPT_FLAG); });
+    EXPECT_DAT_OK(PostNumber(evd, 1));
+    EXPECT_EQ(agent.calls(), 1);
+    EXPECT_DAT_OK(closed);
+    EXPECT_DAT_TYPE(dat_ia_close(ia.handle(), DAT_CLOSE_ABRUPT_FLAG), DAT_INVALID_HANDLE);
+    waiter.join();
+    agent.Forget();
+    ia.Forget();
+  }
+  EXPECT_TRUE(Eventually([&] {
+    return OpenDescriptors() == fds_before && Threads() == threads_before;
+  })) << Threads()
+      << " threads, " << threads_before << " before";
+}
+
+// The same from inside an upcall of the IA that is closed: the thread is in dat_evd_wait.
+TEST(AgentCloseTest, ClosesTheIaOfTheUpcallBelow) {
+  WarmUp();
+  const std::set<int> fds_before = OpenDescriptors();
+  const size_t threads_before = Threads();
+  {
+    Ia ia;
+    Agent agent(ia);
+    End a(ia);
+    End b(ia);
+    ASSERT_TRUE(Join(a, b));
+    const DAT_EVD_HANDLE idle = ia.NewEvd(DAT_EVD_SOFTWARE_FLAG, 16);
+    DAT_RETURN closed = DAT_CLASS_ERROR;
+    agent.Set([&](DAT_EVD_HANDLE) { closed = dat_ia_close(ia.handle(), DAT_CLOSE_ABRUPT_FLAG); });
+    EXPECT_DAT_OK(dat_evd_modify_cno(b.connect_evd, agent.cno()));
+    EXPECT_DAT_OK(dat_ep_disconnect(a.ep, DAT_CLOSE_ABRUPT_FLAG));
+    DAT_EVENT event{};
+    DAT_COUNT nmore = 0;
+    const DAT_RETURN ret = dat_evd_wait(idle, kPatienceUs, 1, &event, &nmore);
+    EXPECT_TRUE(DAT_GET_TYPE(ret) == DAT_ABORT || DAT_GET_TYPE(ret) == DAT_INVALID_HANDLE)
+        << Text(ret);
+    EXPECT_TRUE(Called(agent, 1, DAT_HANDLE_NULL));
+    EXPECT_DAT_OK(closed);
+    agent.Forget();
+    a.Forget();
+    b.Forget();
+    ia.Forget();
+  }
+  EXPECT_TRUE(Eventually([&] {
+    return OpenDescriptors() == fds_before && Threads() == threads_before;
+  })) << Threads()
+      << " threads, " << threads_before << " before";
+}
+
+}  // namespace
+}  // namespace softdat::field
