@@ -10,6 +10,15 @@
 namespace softdat::conformance {
 namespace {
 
+// Reads what an adapter wrote: the program's memory model has no word for that, and a sanitizer of
+// it would take the adapter's writes for those of an unrelated thread.
+__attribute__((no_sanitize("thread"))) bool AllAre(const uint8_t* bytes, size_t n, uint8_t value) {
+  for (size_t i = 0; i < n; ++i) {
+    if (bytes[i] != value) return false;
+  }
+  return true;
+}
+
 class RdmaWriteTest : public ConnectedTest {};
 CONFORMANCE_ALL_VARIANTS(RdmaWriteTest);
 
@@ -63,7 +72,7 @@ TEST_P(RdmaWriteTest, ATargetMayPollTheLastByte) {
       ASSERT_LT(std::chrono::steady_clock::now(), deadline);
       sched_yield();
     }
-    EXPECT_EQ(std::memcmp(from->data(), to->data(), kSize), 0);
+    EXPECT_TRUE(AllAre(to->data(), kSize, round));
     a_->ExpectDto(a_->request_evd, a_->ep, round);
   }
 }

@@ -15,8 +15,6 @@
 #include <cstdio>
 #include <cstring>
 
-extern char** environ;
-
 namespace softdat::tools {
 namespace {
 
@@ -49,6 +47,7 @@ Outcome Peer::Start(const std::vector<std::string>& arguments) {
   std::vector<std::string> words = {"/proc/self/exe"};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (auto& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   posix_spawn_file_actions_t actions;
