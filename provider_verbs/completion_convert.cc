@@ -58,7 +58,7 @@ void CqCore::FillReceived(const ibv_wc& wc, Device& device, Completion* out) {
   if (wc.opcode == IBV_WC_RECV_RDMA_WITH_IMM || (wc.wc_flags & IBV_WC_WITH_IMM) != 0) {
     out->op = Op::kReceiveImmediate;
     out->key = wc.imm_data;  // the 32 bits as they are, like OFA (semantics 15.2)
-  } else if ((wc.wc_flags & IBV_WC_WITH_INV) != 0) {
+  } else if ((wc.wc_flags & device.traits.invalidated_flags) != 0) {
     out->op = Op::kReceiveInvalidate;
     out->key = wc.invalidated_rkey;
     device.WindowInvalidated(wc.invalidated_rkey);

@@ -22,7 +22,7 @@ namespace {
 
 constexpr int kBatch = 16;
 // Small queues are made a little larger: resizing costs a system call, and siw cannot do it at all.
-constexpr uint32_t kLeastDepth = 512;
+constexpr uint32_t kLeastDepth = 128;
 
 }  // namespace
 

@@ -17,6 +17,7 @@ namespace {
 
 constexpr uint32_t kSiwVendor = 0x626d74;
 constexpr uint32_t kRxeVendor = 0xffffff;
+constexpr unsigned kKernelWithInvalidate = 1 << 2;
 constexpr uint32_t kMostIov = 64;
 // Larger inline sends would make each place of a send queue larger.
 constexpr std::array<uint32_t, 4> kInlineSizes = {256, 128, 64, 32};
@@ -72,6 +73,7 @@ void FillLimits(const ibv_device_attr& d, const ibv_port_attr& port, Device* dev
   t.atomics = d.atomic_cap != IBV_ATOMIC_NONE && !t.iwarp;
   t.signal_all = t.iwarp;
   t.silent_failures = !t.iwarp && d.vendor_id == kRxeVendor;
+  if (t.silent_failures) t.invalidated_flags |= kKernelWithInvalidate;
   t.read_sink_remote_write = t.iwarp && d.vendor_id != kSiwVendor;
 
   transport::AdapterAttributes& a = device->attributes;

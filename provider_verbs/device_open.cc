@@ -148,8 +148,12 @@ Result<std::unique_ptr<Device>> OpenDevice(const DeviceFinder& finder, const std
 
   Device* const raw = device.get();
   raw->driver.Watch(raw->channel->fd, [raw] { return raw->DispatchCompletionEvents(); });
-  raw->driver.Watch(raw->cm->fd(), [raw] { return raw->cm->Dispatch(); });
+  // Errors before ends: what a pair failed of, before the news that its connection is gone.
   raw->driver.Watch(raw->context->async_fd, [raw] { return raw->DispatchAsyncEvents(); });
+  raw->driver.Watch(raw->cm->fd(), [raw] {
+    raw->DispatchAsyncEvents();
+    return raw->cm->Dispatch();
+  });
   raw->driver.BeforeBlocking([raw] { raw->ArmStrays(); });
   status = raw->driver.Start();
   if (!status.ok()) return status;

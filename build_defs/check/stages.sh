@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The stages of ./check, sourced by it. A stage returns non-zero or tallies a failure when it fails.
 
-all_stages=(deps build unit format peers capture asan tsan clang tidy)
+all_stages=(deps build unit format peers capture vm asan tsan clang tidy)
 fast_stages=(deps build unit format)
 declare -A about=(
   [deps]="install the Debian packages that are missing"
@@ -10,6 +10,7 @@ declare -A about=(
   [format]="clang-format over the C and C++ files"
   [peers]="unmodified programs of dapl2-utils over softnet-lo (tests/peers/run.sh)"
   [capture]="tshark decodes what the peers sent, and finds nothing malformed"
+  [vm]="the verbs back end over soft-RoCE and soft-iWARP in a virtual machine (tests/vm/check)"
   [asan]="every unit test under AddressSanitizer and UndefinedBehaviorSanitizer"
   [tsan]="every unit test under ThreadSanitizer"
   [clang]="compile everything with clang as well"
@@ -93,6 +94,24 @@ stage_peers() {
   last=$(grep -E '^[0-9]+ passed, [0-9]+ failed' "$stage_log" | tail -1)
   if [[ -z $last ]]; then
     echo "      tests/peers/run.sh gave no count"
+    return 1
+  fi
+  tally $(tr -cd '0-9 ' <<<"$last")
+  return "$status"
+}
+
+# As the peers; where no guest can be had, that is one skipped check with its reason.
+stage_vm() {
+  local last status
+  remedy "again with: ./check --only vm"
+  bazel_run build //provider_verbs:all //dat/registry:all || return 1
+  rm -rf "$out/vm" && mkdir -p "$out/vm"
+  SOFTDAT_BIN=$(bazel info bazel-bin 2>/dev/null) SOFTDAT_OUT=$out/vm \
+    tests/vm/check </dev/null 2>&1 | progress "$stage_log" '^(FAILED|SKIPPED)'
+  status=${PIPESTATUS[0]}
+  last=$(grep -E '^[0-9]+ passed, [0-9]+ failed' "$stage_log" | tail -1)
+  if [[ -z $last ]]; then
+    echo "      tests/vm/check gave no count"
     return 1
   fi
   tally $(tr -cd '0-9 ' <<<"$last")
