@@ -49,6 +49,7 @@ Outcome ListIas(std::vector<IaEntry>* entries) {
     return Check("dat_registry_list_providers", asked);
   std::vector<DAT_PROVIDER_INFO> infos(static_cast<size_t>(std::max(count, 0)));
   std::vector<DAT_PROVIDER_INFO*> pointers;
+  pointers.reserve(infos.size());
   for (auto& info : infos) pointers.push_back(&info);
   if (!infos.empty()) {
     SOFTDAT_TRY(Check("dat_registry_list_providers",

@@ -98,8 +98,8 @@ Outcome DemoTable(Session* session) {
         line +=
             fmt::format("  {:>10.1f}", static_cast<double>(result.bytes) / 1e6 / result.seconds);
       } else {
-        const double moves = static_cast<double>(iterations * BytesPerIteration(job) / size);
-        line += fmt::format("  {:>10.2f}", result.seconds * 1e6 / moves);
+        const uint64_t moves = iterations * (BytesPerIteration(job) / size);
+        line += fmt::format("  {:>10.2f}", result.seconds * 1e6 / static_cast<double>(moves));
       }
     }
     Say(line);
