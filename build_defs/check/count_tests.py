@@ -6,7 +6,7 @@ usage: count_tests.py EVENTS.json [--summary]
 
 Prints "PASSED FAILED SKIPPED". A case is a GoogleTest case; a test program without a case report
 (a shell script) counts as one. A target that did not build, timed out or crashed counts as at
-least one failure.  With --summary the failed targets follow, one a line.
+least one failure.  With --summary the failed and the flaky targets follow, one a line.
 """
 
 import json
@@ -33,7 +33,7 @@ def cases_of(path):
 
 
 def count(lines):
-    """Returns (passed, failed, skipped, failed labels)."""
+    """Returns (passed, failed, skipped, failed or flaky labels)."""
     reports = {}
     status = {}
     for line in lines:
@@ -55,7 +55,11 @@ def count(lines):
     failures = []
     for label in sorted(status):
         good = status[label] in ("PASSED", "FLAKY")
-        found = [c for c in map(cases_of, reports.get(label, [])) if c is not None]
+        attempts = reports.get(label, [])
+        if status[label] == "FLAKY":
+            attempts = attempts[-1:]  # the one that passed
+            failures.append("%s: FLAKY, passed when it was tried again" % label)
+        found = [c for c in map(cases_of, attempts) if c is not None]
         cases = [sum(column) for column in zip(*found)] if found else [int(good), 0, 0]
         if not good:
             cases[1] = max(cases[1], 1)

@@ -33,7 +33,10 @@ bazel_tests() {
   shift
   local events=$out/events.json
   rm -f "$events"
-  bazel_run test //... $config --keep_going --build_event_json_file="$events" "$@"
+  # CI tries a failed program a second time and names it: flakiness is a defect to be found, and no reason to
+  # lose a run that nobody can repeat at once.
+  bazel_run test //... $config --keep_going --build_event_json_file="$events" \
+    ${CI:+--flaky_test_attempts=2} "$@"
   status=$?
   if ! count=$(python3 build_defs/check/count_tests.py "$events" --summary 2>>"$stage_log"); then
     remedy "bazel test //... $config"
