@@ -12,6 +12,7 @@ namespace softdat {
 namespace {
 
 constexpr size_t kMaxShown = 200;
+constexpr size_t kShownHead = 60;
 
 char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
@@ -119,17 +120,31 @@ std::string_view WordAt(std::string_view words, int index) {
   return words.substr(0, words.find('|'));
 }
 
-std::string Printable(std::string_view text) {
-  std::string shown;
-  for (char c : text.substr(0, kMaxShown)) {
+namespace {
+
+void AppendPrintable(std::string_view text, std::string* shown) {
+  for (char c : text) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte >= 0x20 && byte < 0x7F) {
-      shown += c;
+      *shown += c;
     } else {
-      shown += fmt::format("\\x{:02x}", byte);
+      *shown += fmt::format("\\x{:02x}", byte);
     }
   }
-  if (text.size() > kMaxShown) shown += "...";
+}
+
+}  // namespace
+
+std::string Printable(std::string_view text) {
+  std::string shown;
+  if (text.size() <= kMaxShown) {
+    AppendPrintable(text, &shown);
+    return shown;
+  }
+  // The end of a long path says more than its middle.
+  AppendPrintable(text.substr(0, kShownHead), &shown);
+  shown += "...";
+  AppendPrintable(text.substr(text.size() - (kMaxShown - kShownHead)), &shown);
   return shown;
 }
 

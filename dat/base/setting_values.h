@@ -33,7 +33,7 @@ std::optional<int> FindWord(std::string_view words, std::string_view text);
 std::string_view WordAt(std::string_view words, int index);
 
 // Text from outside made safe for one line of a log: control and non-ASCII bytes become \xNN, and
-// more than 200 bytes are cut with "...".
+// more than 200 bytes lose their middle ("...").
 std::string Printable(std::string_view text);
 
 // A JSON string literal with its quotes. Bytes that are not ASCII are written as \u00NN, one by

@@ -63,7 +63,8 @@ TEST(SettingValues, Words) {
 
 TEST(SettingValues, TextFromOutsideIsMadeSafe) {
   EXPECT_EQ(Printable("a\nb\x1b[0m\xff"), "a\\x0ab\\x1b[0m\\xff");
-  EXPECT_EQ(Printable(std::string(201, 'a')), std::string(200, 'a') + "...");
+  const std::string path = std::string(100, 'a') + "/" + std::string(100, 'b');
+  EXPECT_EQ(Printable(path), path.substr(0, 60) + "..." + path.substr(61));
   EXPECT_EQ(JsonString("a\"b\\c\n\xe9"), "\"a\\\"b\\\\c\\u000a\\u00e9\"");
 }
 
