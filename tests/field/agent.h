@@ -40,8 +40,8 @@ class Agent {
     proxy.instance_data = this;
     proxy.proxy_agent_func = [](DAT_PVOID self, DAT_EVD_HANDLE evd) {
       auto* const agent = static_cast<Agent*>(self);
-      ++agent->calls_;
       agent->function_(evd);
+      ++agent->calls_;  // the last thing: whoever sees it may look at what the function did
     };
     return proxy;
   }
@@ -51,7 +51,7 @@ class Agent {
   std::atomic<int> calls_{0};
 };
 
-// Waits until the agent has been called `n` times, moving data meanwhile.
+// Waits until `n` calls of the agent have returned, moving data meanwhile.
 inline bool Called(const Agent& agent, int n, DAT_EVD_HANDLE any_evd) {
   return Eventually([&] {
     DAT_EVENT ignored{};
