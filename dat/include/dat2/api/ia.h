@@ -89,8 +89,10 @@ DAT_EXPORT DAT_RETURN DAT_API dat_ia_query(DAT_IA_HANDLE ia_handle,
  *     DAT_INVALID_STATE (INVALID_STATE_IA_IN_USE: graceful, and objects remain)
  *     DAT_INVALID_HANDLE (INVALID_HANDLE_IA; also when it is closed twice)
  *
- * May block: it waits for threads of the provider. Any thread, but not from a CNO agent. DAT
- * 2.0, IA close.
+ * May block: it waits for threads of the provider. Any thread. From a CNO agent it does not block:
+ * the IA and its handles are dead when it returns, and what is left goes when the calls below the
+ * agent have returned (DAT_INSUFFICIENT_RESOURCES, and nothing has happened, when no thread can be
+ * started for that). DAT 2.0, IA close.
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS close_flags);
 
