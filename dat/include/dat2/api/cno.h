@@ -9,10 +9,11 @@
 SOFTDAT_BEGIN_DECLS
 
 /* Called once when its CNO triggers; evd is NULL if the CNO goes away. The thread is one of the
- * provider's, or one that is inside a DAT call. It should return soon and may call DAT: also to free
- * what the call below it is inside of, and to put itself back (dat_cno_modify_agent). The agent of one
- * CNO runs on one thread at a time and never within itself: a trigger meanwhile, if an agent is there,
- * calls it again when it has returned. A thread is not cancelled inside an agent. DAT 2.0, CNO. */
+ * provider's, or one that is inside a DAT call. It should return soon and may call DAT: also to
+ * free what the call below it is inside of, and to put itself back (dat_cno_modify_agent). The
+ * agent of one CNO runs on one thread at a time and never within itself: a trigger meanwhile, if an
+ * agent is there, calls it again when it has returned. A thread is not cancelled inside an agent.
+ * DAT 2.0, CNO. */
 typedef void (*DAT_AGENT_FUNC)(DAT_PVOID, DAT_EVD_HANDLE);
 
 /* A function to call at the next trigger, with a word for it. */
