@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <system_error>
+#include <utility>
 
 #include "provider_softnet/driver/descriptor_limit.h"
 
@@ -278,7 +279,11 @@ Result Driver::Drive(Waiter* waiter, LoopClock::time_point deadline, ParkedThrea
   LoopClock::time_point spin_until{};
   uint32_t polls = 0;
   bool spinning = options_.spin.count() > 0;
-  if (spinning) spin_until = LoopClock::now() + options_.spin;
+  if (spinning) {
+    spin_until = LoopClock::now() + options_.spin;
+    if (YieldFirst()) sched_yield();
+  }
+  bool first_try = true;
   while (true) {
     if (waiter->signalled()) return Result::kSignalled;
     if (token_.WantedByControl() && token_.GiveWay(self)) {
@@ -302,6 +307,7 @@ Result Driver::Drive(Waiter* waiter, LoopClock::time_point deadline, ParkedThrea
       polls = 0;
       worked |= Turn();
     }
+    if (std::exchange(first_try, false)) first_try_missed_ = !worked;
     if (worked) continue;
     const LoopClock::time_point now = LoopClock::now();
     if (now >= deadline) return Result::kTimedOut;
@@ -309,6 +315,14 @@ Result Driver::Drive(Waiter* waiter, LoopClock::time_point deadline, ParkedThrea
     // Without the yield a peer on the same processor could not answer.
     if (spinning) sched_yield();
   }
+}
+
+// Where the last wait found nothing at first, the answer takes a while in this one too: the peer
+// gets the processor before the system call that would find nothing. Now and then the order is
+// tried anew.
+bool Driver::YieldFirst() {
+  constexpr uint32_t kTriedAnew = 16;
+  return first_try_missed_ && ++waits_ % kTriedAnew != 0;
 }
 
 EventLoop::BlockResult Driver::BlockOnce(Waiter* waiter, LoopClock::time_point deadline,

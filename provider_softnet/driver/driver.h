@@ -117,9 +117,10 @@ class Driver final : private transport::Interruptible {
   // One sleep in the loop, or none when there is something to do.
   EventLoop::BlockResult BlockOnce(transport::Waiter* waiter, LoopClock::time_point deadline,
                                    const CancelOff& cancel);
-  bool Turn();       // token held: looks at all sockets, attends
-  void Dispatch();   // token held: handlers of what was seen, attention, trash
-  void AttendAll();  // token held
+  bool YieldFirst();  // token held
+  bool Turn();        // token held: looks at all sockets, attends
+  void Dispatch();    // token held: handlers of what was seen, attention, trash
+  void AttendAll();   // token held
   bool FlushDeferred();
   void NoteProgress() {
     if (posted_.load(std::memory_order_relaxed)) {
@@ -155,6 +156,8 @@ class Driver final : private transport::Interruptible {
   UniqueFd wake_fd_;
   std::optional<SocketWatch> wake_watch_;
   bool worked_ = false;
+  bool first_try_missed_ = false;  // of the last wait
+  uint32_t waits_ = 0;
   int handlers_running_ = 0;  // depth of dispatching: more than one when an upcall waits
   std::vector<std::shared_ptr<void>> trash_;
   LoopClock::time_point short_until_{};  // ticks are short until then, because sends were deferred
