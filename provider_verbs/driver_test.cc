@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Driver: leadership, followers, helper, tasks, timers, signals and cancellation.
-#include "provider_verbs/driver.h"
-
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <signal.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <thread>
+
+#include "provider_verbs/driver_fixture.h"
 
 namespace softdat::verbs {
 namespace {
@@ -19,46 +17,6 @@ using std::chrono::seconds;
 using transport::Clock;
 using transport::ProgressResult;
 using transport::Waiter;
-
-class DriverTest : public testing::Test {
- protected:
-  void SetUp() override {
-    fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    driver_.Watch(fd_, [this] {
-      uint64_t count = 0;
-      EXPECT_EQ(read(fd_, &count, sizeof count), static_cast<ssize_t>(sizeof count));
-      EXPECT_EQ(inside_.fetch_add(1), 0) << "two leaders at once";
-      if (on_event_) on_event_();
-      inside_.fetch_sub(1);
-      events_.fetch_add(1);
-      return true;
-    });
-    ASSERT_TRUE(driver_.Start().ok());
-  }
-  void TearDown() override {
-    driver_.Stop();
-    close(fd_);
-  }
-  void Raise() {
-    const uint64_t one = 1;
-    ASSERT_EQ(write(fd_, &one, sizeof one), static_cast<ssize_t>(sizeof one));
-  }
-  // Without any call into the driver.
-  static bool Spin(const std::function<bool()>& done) {
-    const Clock::time_point deadline = Clock::now() + seconds(20);
-    while (!done()) {
-      if (Clock::now() > deadline) return false;
-      std::this_thread::yield();
-    }
-    return true;
-  }
-
-  int fd_ = -1;
-  std::atomic<int> inside_{0};
-  std::atomic<int> events_{0};
-  std::function<void()> on_event_;
-  Driver driver_;
-};
 
 TEST_F(DriverTest, TheHelperServesAProgramThatMakesNoCall) {
   Raise();
@@ -151,47 +109,6 @@ TEST_F(DriverTest, ManyWaitersEachWakeByTheirOwnSignalOrDeadline) {
   EXPECT_EQ(signalled, kThreads / 2);
   Raise();  // and the helper is back
   EXPECT_TRUE(Spin([&] { return events_ == 1; }));
-}
-
-TEST_F(DriverTest, ACancelledWaiterLeavesTheDriverUsable) {
-  for (int parked = 0; parked < 2; ++parked) {
-    // With a second waiter in front, the cancelled one is parked, else it leads.
-    Waiter first, second;
-    std::atomic<bool> in{false};
-    std::thread leader;
-    if (parked == 1) {
-      leader = std::thread([&] {
-        while (driver_.Progress(&first, transport::kForever) != ProgressResult::kSignalled) {
-        }
-      });
-    }
-    struct Argument {
-      Driver* driver;
-      Waiter* waiter;
-      std::atomic<bool>* in;
-    } argument{&driver_, &second, &in};
-    pthread_t thread{};
-    ASSERT_EQ(pthread_create(
-                  &thread, nullptr,
-                  [](void* p) -> void* {
-                    auto* const a = static_cast<Argument*>(p);
-                    a->in->store(true);
-                    for (;;) a->driver->Progress(a->waiter, transport::kForever);
-                    return nullptr;
-                  },
-                  &argument),
-              0);
-    ASSERT_TRUE(Spin([&] { return in.load(); }));
-    ASSERT_EQ(pthread_cancel(thread), 0);
-    ASSERT_EQ(pthread_join(thread, nullptr), 0);
-    if (parked == 1) {
-      first.Signal();
-      leader.join();
-    }
-    const int before = events_;
-    Raise();
-    EXPECT_TRUE(Spin([&] { return events_ > before; }));
-  }
 }
 
 void OnSignal(int) {}

@@ -16,24 +16,24 @@ RegionTable::RegionTable() {
   current_.store(tables_.back().get(), std::memory_order_release);
 }
 
+// A reader that loads a value of ours, with acquire, also sees that the version had become odd.
 void RegionTable::Store(Slot& slot, uint32_t key, const RegionEntry& entry) {
   const uint32_t version = slot.version.load(std::memory_order_relaxed);
   slot.version.store(version + 1, std::memory_order_relaxed);
-  std::atomic_thread_fence(std::memory_order_release);
-  slot.key.store(key, std::memory_order_relaxed);
-  slot.first.store(entry.first, std::memory_order_relaxed);
-  slot.length.store(entry.length, std::memory_order_relaxed);
-  slot.pd.store(entry.pd, std::memory_order_relaxed);
+  slot.key.store(key, std::memory_order_release);
+  slot.first.store(entry.first, std::memory_order_release);
+  slot.length.store(entry.length, std::memory_order_release);
+  slot.pd.store(entry.pd, std::memory_order_release);
   slot.flags.store((entry.writable ? kWritable : 0) | (entry.zero_based ? kZeroBased : 0),
-                   std::memory_order_relaxed);
+                   std::memory_order_release);
   slot.version.store(version + 2, std::memory_order_release);
 }
 
 RegionEntry RegionTable::Load(const Slot& slot) {
-  const uint32_t flags = slot.flags.load(std::memory_order_relaxed);
-  return {.first = slot.first.load(std::memory_order_relaxed),
-          .length = slot.length.load(std::memory_order_relaxed),
-          .pd = slot.pd.load(std::memory_order_relaxed),
+  const uint32_t flags = slot.flags.load(std::memory_order_acquire);
+  return {.first = slot.first.load(std::memory_order_acquire),
+          .length = slot.length.load(std::memory_order_acquire),
+          .pd = slot.pd.load(std::memory_order_acquire),
           .writable = (flags & kWritable) != 0,
           .zero_based = (flags & kZeroBased) != 0};
 }
@@ -91,9 +91,8 @@ std::optional<RegionEntry> RegionTable::Find(uint32_t key) const {
     const Slot& slot = table.slots[i & table.mask];
     for (;;) {
       const uint32_t version = slot.version.load(std::memory_order_acquire);
-      const uint32_t found = slot.key.load(std::memory_order_relaxed);
+      const uint32_t found = slot.key.load(std::memory_order_acquire);
       const RegionEntry entry = Load(slot);
-      std::atomic_thread_fence(std::memory_order_acquire);
       if ((version & 1) != 0 || slot.version.load(std::memory_order_relaxed) != version) continue;
       if (found == key) return entry;
       if (found == 0) return std::nullopt;

@@ -48,10 +48,10 @@ TEST_F(CostTest, SendsBehindUnreapedOnesGather) {
   const uint64_t after_posts = a_.channel().send_calls.value();
   a_.adapter().Progress(nullptr, transport::Clock::now());
   EXPECT_EQ(a_.qp().OutstandingSends(), 0u);
-  // One call by the poll; one more per flush of the helper, should this thread have been stopped so
-  // long.
+  // One call by the poll. Should this thread have been stopped for so long that the helper flushed,
+  // that is one, and the next post finds nothing before it and is another.
   EXPECT_LE(a_.channel().send_calls.value() - after_posts, 1u);
-  EXPECT_LE(after_posts - calls, 1 + a_.softnet().counters().helper_flushes.value());
+  EXPECT_LE(after_posts - calls, 1 + 2 * a_.softnet().counters().helper_flushes.value());
 }
 
 TEST_F(CostTest, AGatheredSendLeavesByItself) {

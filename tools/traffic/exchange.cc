@@ -146,10 +146,9 @@ Outcome Exchange::WritePingPong(bool is_server) {
 }
 
 Outcome Exchange::AwaitMark(uint64_t sequence) {
-  const volatile uint8_t& last = Landing().back();
+  const std::atomic_ref<uint8_t> last(Landing().back());
   const uint8_t mark = ArrivalMark(sequence);
-  while (last != mark) SOFTDAT_TRY(link_.PollForTrouble());
-  std::atomic_thread_fence(std::memory_order_acquire);
+  while (last.load(std::memory_order_acquire) != mark) SOFTDAT_TRY(link_.PollForTrouble());
   return {};
 }
 
