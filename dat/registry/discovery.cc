@@ -25,6 +25,8 @@
 namespace softdat::registry {
 namespace {
 
+constexpr std::string_view kPrefix = "libdapl";
+constexpr std::string_view kSuffix = ".so.2";
 constexpr char kPattern[] = "libdapl*.so.2";
 constexpr size_t kMaxNameBytes = 255;
 
@@ -82,6 +84,18 @@ void AddIa(void* arg, const char* ia_name, const char* unavailable_reason) {
                            unavailable_reason != nullptr ? unavailable_reason : ""});
 }
 
+// "softnet-lo" is an adapter of libdaplsoftnet.so.2, by its name.
+bool IsNamedFor(std::string_view path, std::string_view ia_name) {
+  std::string_view stem = path.substr(path.rfind('/') + 1);
+  stem.remove_prefix(kPrefix.size());
+  stem.remove_suffix(kSuffix.size());
+  return ia_name.size() > stem.size() && ia_name.starts_with(stem) && ia_name[stem.size()] == '-';
+}
+
+bool Has(const std::vector<DiscoveredIa>& ias, const std::string& name) {
+  return std::any_of(ias.begin(), ias.end(), [&](const auto& ia) { return ia.name == name; });
+}
+
 void AddFolder(std::string folder, std::vector<std::string>* folders) {
   if (std::find(folders->begin(), folders->end(), folder) == folders->end()) {
     folders->push_back(std::move(folder));
@@ -110,9 +124,16 @@ std::vector<std::string> FindProviderLibraries(const std::vector<std::string>& f
   return libraries;
 }
 
-std::vector<DiscoveredIa> DiscoverIas(const std::vector<std::string>& folders) {
+std::vector<DiscoveredIa> DiscoverIas(const std::vector<std::string>& folders,
+                                      const std::string& wanted) {
   std::vector<DiscoveredIa> found;
-  for (const auto& path : FindProviderLibraries(folders)) {
+  std::vector<std::string> libraries = FindProviderLibraries(folders);
+  if (!wanted.empty()) {
+    std::stable_partition(libraries.begin(), libraries.end(),
+                          [&](const auto& path) { return IsNamedFor(path, wanted); });
+  }
+  for (const auto& path : libraries) {
+    if (!wanted.empty() && Has(found, wanted)) break;
     auto library = ProviderLibrary::Open(path);
     if (!library.ok()) {
       SOFTDAT_LOG_AREA(Warning, StaticRegistry, "{}", library.status().reason());

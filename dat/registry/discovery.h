@@ -21,7 +21,11 @@ std::vector<std::string> FindProviderLibraries(const std::vector<std::string>& f
 
 // The IAs of those libraries; a name is listed once, for the first library that has it. Loads and
 // unloads libraries: hold no lock.
-std::vector<DiscoveredIa> DiscoverIas(const std::vector<std::string>& folders);
+//   wanted   "" for all; else an IA name: libraries named for it (libdaplsoftnet.so.2 for
+//            "softnet-lo") are asked first and none after the first that has it, so that opening
+//            one adapter does not load what only others need
+std::vector<DiscoveredIa> DiscoverIas(const std::vector<std::string>& folders,
+                                      const std::string& wanted = "");
 
 // Folders of the library that contains `address`: as it was loaded, and with links resolved.
 std::vector<std::string> FoldersBeside(const void* address);

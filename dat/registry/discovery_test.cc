@@ -78,6 +78,23 @@ TEST(DiscoverIas, FirstLibraryWithANameWins) {
   });
 }
 
+TEST(DiscoverIas, OneWantedIaLoadsNoMoreThanItMust) {
+  InChild({}, [](FakeControl* control) {
+    const std::string folder = FolderWith({{"libdaplaaa.so.2", "libdaplother.so.2"},
+                                           {"libdaplfake.so.2", "libdaplfake.so.2"},
+                                           {"libdaplfak.so.2", "libdaplforeign.so.2"}});
+    // Named for it: the only one that is loaded.
+    EXPECT_EQ(DiscoverIas({folder}, "fake-lo").size(), 3u);
+    EXPECT_EQ(control->unloads, 1);
+    // Nobody is named for it: asked in order.
+    EXPECT_EQ(DiscoverIas({folder}, "other-lo").size(), 3u);
+    EXPECT_EQ(control->unloads, 2);
+    // The one that is named for it does not have it; all are asked, and what they have is known.
+    EXPECT_EQ(DiscoverIas({folder}, "fake-eth9").size(), 5u);
+    EXPECT_EQ(control->unloads, 4);
+  });
+}
+
 TEST(DiscoverIas, FileThatOnlyLooksLikeAProviderIsSkipped) {
   InChild({}, [](FakeControl*) {
     const std::string folder = FolderWith({{"libdaplz.so.2", "libdaplfake.so.2"}});

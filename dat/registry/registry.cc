@@ -78,7 +78,7 @@ void Registry::EndTurnLocked() {
   changed_.notify_all();
 }
 
-std::vector<DiscoveredIa> Registry::Discover() {
+std::vector<DiscoveredIa> Registry::Discover(const std::string& wanted) {
   std::vector<std::string> folders;
   {
     Lock lock(mutex_);
@@ -86,7 +86,7 @@ std::vector<DiscoveredIa> Registry::Discover() {
     BeginTurnLocked();
     folders = config_.provider_folders;
   }
-  std::vector<DiscoveredIa> found = DiscoverIas(folders);
+  std::vector<DiscoveredIa> found = DiscoverIas(folders, wanted);
   const Lock lock(mutex_);
   EndTurnLocked();
   return found;
@@ -279,7 +279,7 @@ DAT_RETURN Registry::TakeLocked(Lock* lock, size_t index, const ProviderKey& req
 // Adds an entry for a name that a provider in the folders offers. The entry stays without a
 // reference until Acquire() takes one; when another thread was faster, its entry is used.
 bool Registry::AddDiscovered(const std::string& ia_name) {
-  for (auto& ia : Discover()) {
+  for (auto& ia : Discover(ia_name)) {
     if (ia.name != ia_name) continue;
     const Lock lock(mutex_);
     const ProviderKey key = DiscoveredKey(ia_name);
@@ -362,7 +362,7 @@ std::vector<ProviderKey> Registry::List() {
   }
   if (!look_into_folders) return keys;
   const size_t named = keys.size();
-  for (const auto& ia : Discover()) {
+  for (const auto& ia : Discover("")) {
     const bool known = std::any_of(keys.begin(), keys.begin() + static_cast<ptrdiff_t>(named),
                                    [&ia](const auto& key) { return key.name == ia.name; });
     if (!known) keys.push_back(DiscoveredKey(ia.name));

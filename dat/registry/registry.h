@@ -107,7 +107,7 @@ class Registry {
   bool OthersTurnLocked() const;
   void BeginTurnLocked();
   void EndTurnLocked();
-  std::vector<DiscoveredIa> Discover();
+  std::vector<DiscoveredIa> Discover(const std::string& wanted);
   Entry* FindLocked(const ProviderKey& key);
   std::optional<size_t> MatchLocked(const ProviderKey& request, KeyMismatch* mismatch);
   DAT_RETURN TakeLocked(Lock* lock, size_t index, const ProviderKey& request, Entry** entry,
