@@ -34,7 +34,7 @@ Code SharedReceiveQueue::PostReceive(const transport::ReceiveRequest& request) {
   work.flags = request.flags;
   work.count = static_cast<uint32_t>(request.local.size());
   std::copy(request.local.begin(), request.local.end(), work.segments.begin());
-  ring_.Push(std::move(work));
+  ring_.Push(work);
   // Whoever waits for a buffer here; the first one may take it.
   for (size_t i = 0; i < users_.size() && !ring_.empty(); ++i) {
     if (QueuePair* const peer = users_[i]->Peer()) peer->Pump();

@@ -8,7 +8,6 @@
 
 namespace softdat::verbs {
 
-using transport::Completion;
 using transport::Op;
 using transport::WorkStatus;
 

@@ -153,7 +153,7 @@ stage_clang() {
 stage_tidy() {
   local files bad
   remedy "see the log"
-  mapfile -t files < <(git ls-files '*.cc' | grep -vE '_test\.cc$|^tests/|^build_defs/')
+  mapfile -t files < <(git ls-files '*.cc' | grep -vE '_test\.cc$|^tests/|/testing/|^build_defs/')
   printf '%s\n' "${files[@]}" | xargs -r -P "$(nproc)" -n 4 sh -c \
     'clang-tidy --quiet "$@" -- -std=c++20 -I. -Idat/include 2>/dev/null || echo "tidy: failed"' sh \
     >"$stage_log" 2>&1

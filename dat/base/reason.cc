@@ -66,14 +66,14 @@ void Append(Chain* chain, std::string_view reason) {
 
 }  // namespace
 
-void SetReason(std::string reason) {
+void SetReason(std::string_view reason) {
   Chain* chain = GetChain(true);
   if (chain == nullptr) return;
   chain->count = 0;
   Append(chain, reason);
 }
 
-void AddReason(std::string reason) {
+void AddReason(std::string_view reason) {
   if (Chain* chain = GetChain(true)) Append(chain, reason);
 }
 

@@ -13,10 +13,10 @@
 namespace softdat {
 
 // Starts a new chain with its innermost reason. Earlier reasons of this thread are dropped.
-void SetReason(std::string reason);
+void SetReason(std::string_view reason);
 
 // Adds a reason further out ("dat_psp_create refused"). Starts a chain when there is none.
-void AddReason(std::string reason);
+void AddReason(std::string_view reason);
 
 // The chain, outermost reason first, one per line; empty when this thread had no failure yet.
 std::string LastReasons();

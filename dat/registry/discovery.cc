@@ -43,7 +43,7 @@ std::vector<std::string> ListCandidates(const std::string& folder) {
   }
   closedir(dir);
   std::sort(names.begin(), names.end());
-  for (auto& name : names) name = folder + "/" + name;
+  for (auto& name : names) name.insert(0, folder + "/");
   return names;
 }
 

@@ -11,7 +11,6 @@
 namespace softdat::softnet {
 
 using transport::Clock;
-using transport::ProgressResult;
 
 sockaddr_storage Loopback() {
   sockaddr_storage a{};

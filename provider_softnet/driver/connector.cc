@@ -241,7 +241,7 @@ void Connector::CloseSocket() {
   if (fd_.valid()) adapter_->CloseNow(std::move(fd_), false);
 }
 
-void Connector::Fail(RejectReason reason, std::string why) {
+void Connector::Fail(RejectReason reason, const std::string& why) {
   Cancel();
   endpoint_->OnConnectFailed(reason, {}, why);
 }

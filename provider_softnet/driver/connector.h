@@ -40,7 +40,7 @@ class Connector {
   void OnFramesDone();
   void RetryLater();
   void CloseSocket();
-  void Fail(transport::RejectReason reason, std::string why);
+  void Fail(transport::RejectReason reason, const std::string& why);
   std::string Where() const;
 
   Endpoint* const endpoint_;

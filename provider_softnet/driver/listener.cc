@@ -27,7 +27,7 @@ SoftnetListener::SoftnetListener(std::shared_ptr<AdapterCore> adapter)
       pause_(&adapter_->driver.loop(), [this] { watch_.Update(UV_READABLE); }) {}
 
 Result<std::unique_ptr<transport::Listener>> SoftnetListener::Create(
-    std::shared_ptr<AdapterCore> adapter, const transport::ListenParameters& p) {
+    const std::shared_ptr<AdapterCore>& adapter, const transport::ListenParameters& p) {
   if (p.sink == nullptr) return Status(Code::kInvalidArgument, "a listener without a sink");
   if (!p.any && p.conn_qual == 0) return Status(Code::kInvalidArgument, "connection qualifier 0");
   if (p.address != nullptr && AddressLength(*p.address) == 0) {

@@ -15,8 +15,8 @@ namespace softdat::softnet {
 class SoftnetListener final : public transport::Listener {
  public:
   // Listening when it succeeds.
-  static Result<std::unique_ptr<transport::Listener>> Create(std::shared_ptr<AdapterCore> adapter,
-                                                             const transport::ListenParameters& p);
+  static Result<std::unique_ptr<transport::Listener>> Create(
+      const std::shared_ptr<AdapterCore>& adapter, const transport::ListenParameters& p);
   ~SoftnetListener() override;
 
   uint64_t conn_qual() const override { return point_->conn_qual; }
