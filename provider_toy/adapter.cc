@@ -31,6 +31,7 @@ transport::AdapterAttributes MakeAttributes(uint32_t device) {
   a.max_message = kMaxMessage;
   a.max_private_data = kMaxPrivateData;
   a.mtu = 4096;
+  a.receive_watermarks = true;
   a.windows = a.zero_based = a.immediate = a.atomics = a.invalidate = a.srq = true;
   return a;
 }

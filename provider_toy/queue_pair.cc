@@ -233,7 +233,15 @@ uint32_t QueuePair::OutstandingSends() const {
 
 uint32_t QueuePair::OutstandingReceives() const {
   const Fabric::Lock lock(fabric_);
+  // Of an SRQ a message takes its buffer and completes it in one step.
   return static_cast<uint32_t>(receives_.size());
+}
+
+Status QueuePair::SetReceiveWatermarks(uint32_t soft, uint32_t hard) {
+  const Fabric::Lock lock(fabric_);
+  soft_watermark_ = soft;
+  hard_watermark_ = hard;
+  return Status::Ok();
 }
 
 }  // namespace softdat::toy

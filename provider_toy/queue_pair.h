@@ -102,6 +102,7 @@ class QueuePair : public transport::QueuePair {
   transport::ConnectionAddresses Addresses() const override;
   uint32_t OutstandingSends() const override;
   uint32_t OutstandingReceives() const override;
+  Status SetReceiveWatermarks(uint32_t soft, uint32_t hard) override;
 
   // Everything below with the lock held.
 
@@ -137,7 +138,9 @@ class QueuePair : public transport::QueuePair {
   Outcome ExecuteBind(SendWork& work);
   Code ResolveReadSink(const transport::SendRequest& request, Pieces* out);
   bool CanReceive() const;
-  ReceiveWork TakeReceive();
+  // Takes a receive for the message that is being carried out. False, with the reason for the end
+  // of the connection in *outcome, when that is one more than the hard watermark allows.
+  bool TakeReceive(ReceiveWork* receive, Outcome* outcome);
 
   void CompleteSend(const transport::SendRequest& request, transport::WorkStatus status,
                     uint64_t length);
@@ -167,6 +170,9 @@ class QueuePair : public transport::QueuePair {
   std::shared_ptr<CompletionQueueState> send_cq_;
   std::shared_ptr<CompletionQueueState> recv_cq_;
   SharedReceiveQueue* srq_ = nullptr;
+  // Of buffers taken from srq_; transport::kNoWatermark: none, or told already.
+  uint32_t soft_watermark_ = transport::kNoWatermark;
+  uint32_t hard_watermark_ = transport::kNoWatermark;
   Ring<SendWork> sends_;
   Ring<ReceiveWork> receives_;
   State state_ = State::kIdle;

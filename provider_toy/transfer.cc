@@ -34,7 +34,24 @@ bool QueuePair::CanReceive() const {
   return established_reported_ && (srq_ != nullptr ? !srq_->empty() : !receives_.empty());
 }
 
-ReceiveWork QueuePair::TakeReceive() { return srq_ != nullptr ? srq_->Take() : receives_.Pop(); }
+bool QueuePair::TakeReceive(ReceiveWork* receive, Outcome* outcome) {
+  if (srq_ == nullptr) {
+    *receive = receives_.Pop();
+    return true;
+  }
+  *receive = srq_->Take();
+  // The message holds its buffer until it is copied: one at a time (semantics 11).
+  constexpr uint32_t kHeld = 1;
+  if (kHeld > soft_watermark_) {
+    soft_watermark_ = transport::kNoWatermark;
+    dispatcher_.Post(gate_, [sink = attributes_.sink] { sink->OnReceiveWatermark(); });
+  }
+  if (kHeld <= hard_watermark_) return true;
+  FlushReceive(*receive);
+  *outcome = {.status = WorkStatus::kRemoteResponder,
+              .why = "the peer holds more receives of its SRQ than its hard high watermark"};
+  return false;
+}
 
 QueuePair::Outcome QueuePair::ExecuteSend(const SendRequest& request, QueuePair& peer) {
   if (!peer.CanReceive()) return {.stalled = true, .why = ""};
@@ -50,7 +67,9 @@ QueuePair::Outcome QueuePair::ExecuteSend(const SendRequest& request, QueuePair&
   if (fabric_.keys().ResolveLocal(request.local, attributes_.pd, false, &from) != Code::kOk) {
     return {.status = WorkStatus::kLocalProtection, .why = "the send buffer is not registered"};
   }
-  const ReceiveWork receive = peer.TakeReceive();
+  ReceiveWork receive;
+  Outcome refused;
+  if (!peer.TakeReceive(&receive, &refused)) return refused;
   const transport::ProtectionDomain* const pd =
       peer.srq_ != nullptr ? peer.srq_->pd() : peer.attributes_.pd;
   Pieces to;
@@ -84,7 +103,10 @@ QueuePair::Outcome QueuePair::ExecuteWrite(const SendRequest& request, QueuePair
   }
   Copy(from, to, from.total);
   if (immediate) {
-    peer.CompleteReceive(peer.TakeReceive(), WorkStatus::kSuccess, &from, &request);
+    ReceiveWork receive;
+    Outcome refused;
+    if (!peer.TakeReceive(&receive, &refused)) return refused;
+    peer.CompleteReceive(receive, WorkStatus::kSuccess, &from, &request);
   }
   return {.length = from.total, .why = ""};
 }

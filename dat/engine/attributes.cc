@@ -114,7 +114,8 @@ void FillProviderAttributes(const transport::AdapterAttributes& a, DAT_PROVIDER_
   auto* merging = const_cast<DAT_BOOLEAN*>(&attr->evd_stream_merging_supported[0][0]);
   std::fill(merging, merging + 36, DAT_TRUE);
   attr->srq_supported = a.srq ? DAT_TRUE : DAT_FALSE;
-  attr->srq_watermarks_supported = a.srq ? 1 : 0;
+  // Bits: the low watermark of SRQs, the soft and the hard high watermark of EPs.
+  attr->srq_watermarks_supported = !a.srq ? 0 : a.receive_watermarks ? 7 : 1;
   attr->srq_ep_pz_difference_supported = DAT_FALSE;
   attr->srq_info_supported = a.srq ? 3 : 0;
   attr->ep_recv_info_supported = 3;

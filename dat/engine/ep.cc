@@ -89,6 +89,14 @@ DAT_RETURN Ep::Create(Ia* ia, const Parts& parts, const DAT_EP_ATTR* attr, DAT_E
   ep->qp_ = qp.Take();
   ep->configuration_ = std::move(c);
   ep->PublishLimits();
+  const DAT_COUNT soft = ep->configuration_.attr.srq_soft_hw;
+  if (srq && soft != DAT_HW_DEFAULT) {
+    ret = ep->SetWatermarks(soft, DAT_WATERMARK_INFINITE);
+    if (ret != DAT_SUCCESS) {
+      ep->Discard();
+      return ret;
+    }
+  }
   ep->Publish();  // cannot fail: the handle is reserved
   *out = ep;
   return DAT_SUCCESS;
@@ -194,6 +202,11 @@ DAT_RETURN Ep::SetWatermarks(DAT_COUNT soft, DAT_COUNT hard) {
                                  : "this back end does not count the receive buffers of an EP");
   }
   static_assert(static_cast<uint32_t>(DAT_WATERMARK_INFINITE) == transport::kNoWatermark);
+  {
+    std::lock_guard<std::mutex> lock(mu_);
+    configuration_.attr.srq_soft_hw = soft;
+    hard_watermark_ = hard;
+  }
   return Fail(qp_->SetReceiveWatermarks(static_cast<uint32_t>(soft), static_cast<uint32_t>(hard)));
 }
 

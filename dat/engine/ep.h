@@ -178,6 +178,7 @@ class Ep final : public Object, private transport::ConnectionSink {
   std::mutex
       mu_;  // protects everything below; never held across a back-end control call or an event push
   Configuration configuration_;
+  DAT_COUNT hard_watermark_ = DAT_WATERMARK_INFINITE;  // the soft one is in configuration_
   bool modifying_ = false;  // Modify is talking to the back end, which needs an idle queue pair
   bool retired_ = false;    // Free has won
   uint32_t attempt_ = 0;    // counts Connects and Accepts

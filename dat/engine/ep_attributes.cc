@@ -128,6 +128,10 @@ DAT_RETURN GrantEpAttributes(const transport::AdapterAttributes& limits, bool us
   if (attr->max_rdma_write_iov == 0) attr->max_rdma_write_iov = attr->max_request_iov;
   // A zeroed structure asks for no watermark, not for one that any buffer exceeds.
   if (attr->srq_soft_hw == 0) attr->srq_soft_hw = DAT_HW_DEFAULT;
+  if (uses_srq && attr->srq_soft_hw != DAT_HW_DEFAULT && !limits.receive_watermarks) {
+    return Error(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE,
+                 "this IA does not count the receives that an EP holds of its SRQ (srq_soft_hw)");
+  }
   return DAT_SUCCESS;
 }
 

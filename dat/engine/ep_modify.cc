@@ -111,10 +111,15 @@ DAT_RETURN Ep::Modify(DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM& param) {
     modifying_ = true;
   }
   const Status status = qp_->Configure(QueueAttributes(next));
+  DAT_COUNT hard = DAT_WATERMARK_INFINITE;
   {
     std::lock_guard<std::mutex> lock(mu_);
     modifying_ = false;
     if (status.ok()) {
+      // dat_ep_set_watermark may have been called meanwhile: it wins.
+      if ((mask & DAT_EP_FIELD_EP_ATTR_SRQ_SOFT_HW) == 0)
+        next.attr.srq_soft_hw = configuration_.attr.srq_soft_hw;
+      hard = hard_watermark_;
       std::swap(configuration_, next);
       PublishLimits();
     } else {
@@ -123,7 +128,14 @@ DAT_RETURN Ep::Modify(DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM& param) {
       RegisterStreams();
     }
   }
-  return Fail(status, Subject::kEp);
+  if (!status.ok()) return Fail(status, Subject::kEp);
+  if (uses_srq() && (mask & DAT_EP_FIELD_EP_ATTR_SRQ_SOFT_HW) != 0 &&
+      ia().attributes().receive_watermarks) {
+    return SetWatermarks(param.ep_attr.srq_soft_hw == 0 ? DAT_HW_DEFAULT
+                                                        : param.ep_attr.srq_soft_hw,
+                         hard);
+  }
+  return DAT_SUCCESS;
 }
 
 void Ep::RegisterStreams() {

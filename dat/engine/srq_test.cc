@@ -180,5 +180,24 @@ TEST_F(SrqTest, WatermarksOfTheEp) {
   EXPECT_EQ(slots::EpSetWatermark(ep, 3, 5), Ret(DAT_MODEL_NOT_SUPPORTED));
 }
 
+// srq_soft_hw of the attributes arms the soft watermark, at creation and by dat_ep_modify.
+TEST_F(SrqTest, SoftWatermarkByAttribute) {
+  attr_.srq_soft_hw = 4;
+  const DAT_EP_HANDLE ep = MakeSrqEp();
+  EXPECT_EQ(adapter().last_qp().calls.back(), "watermarks 4 4294967295");
+  ASSERT_EQ(slots::EpSetWatermark(ep, 3, 9), DAT_SUCCESS);
+  DAT_EP_PARAM param{};
+  ASSERT_EQ(slots::EpQuery(ep, DAT_EP_FIELD_ALL, &param), DAT_SUCCESS);
+  EXPECT_EQ(param.ep_attr.srq_soft_hw, 3);
+  param.ep_attr.srq_soft_hw = 5;
+  ASSERT_EQ(slots::EpModify(ep, DAT_EP_FIELD_EP_ATTR_SRQ_SOFT_HW, &param), DAT_SUCCESS);
+  EXPECT_EQ(adapter().last_qp().calls.back(), "watermarks 5 9") << "the hard one stays";
+  adapter().limits.receive_watermarks = false;
+  DAT_EP_HANDLE other = nullptr;
+  EXPECT_EQ(slots::EpCreateWithSrq(ia_, pz_, recv_evd_, request_evd_, connect_evd_, srq_, &attr_,
+                                   &other),
+            Ret(DAT_MODEL_NOT_SUPPORTED));
+}
+
 }  // namespace
 }  // namespace softdat::engine::testing

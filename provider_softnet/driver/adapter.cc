@@ -50,6 +50,7 @@ transport::AdapterAttributes AttributesOf(const Interface& interface) {
   a.atomics = true;
   a.invalidate = true;
   a.srq = true;
+  a.receive_watermarks = true;
   return a;
 }
 

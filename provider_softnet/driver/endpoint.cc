@@ -209,7 +209,17 @@ uint32_t Endpoint::OutstandingSends() const {
 
 uint32_t Endpoint::OutstandingReceives() const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return receive_queue_->count();
+  if (!srq_) return receive_queue_->count();
+  return stream_ == nullptr ? 0 : stream_->held_receives();
+}
+
+Status Endpoint::SetReceiveWatermarks(uint32_t soft, uint32_t hard) {
+  PendingUpcalls upcalls;
+  std::unique_lock<std::mutex> lock(mutex_);
+  watermarks_ = {soft, hard};
+  if (stream_ != nullptr) stream_->OnWatermarksSet();
+  Finish(&lock, &upcalls);
+  return Status::Ok();
 }
 
 Status Endpoint::CheckAcceptable() const {

@@ -52,6 +52,7 @@ class Endpoint final : public Channel {
   transport::ConnectionAddresses Addresses() const;
   uint32_t OutstandingSends() const;
   uint32_t OutstandingReceives() const;
+  Status SetReceiveWatermarks(uint32_t soft, uint32_t hard);
   // The handle dies: no upcall after it returns.
   void Shutdown();
 
@@ -85,7 +86,8 @@ class Endpoint final : public Channel {
     kPendReceive = 1u << 31,    // a shared receive may have been posted
   };
   static constexpr uint32_t kControlActions = kActEstablished | kActStalled | kActResumed |
-                                              kActTimer | kActEnded | kActCloseWrite | kActAbort;
+                                              kActTimer | kActEnded | kActCloseWrite | kActAbort |
+                                              kActWatermark;
 
   ~Endpoint() override;
 
@@ -113,6 +115,7 @@ class Endpoint final : public Channel {
   void DropConnection(bool reset);  // with stream and connector (Reset, Configure, Shutdown)
   void AttendToEnd(uint32_t actions);
   void ReceiveMore();  // blocks for the lock, unlike TryReceive
+  bool TellWatermark();
   void UpdateTimer();
   void StartLimit(std::chrono::milliseconds limit);
 
@@ -128,6 +131,7 @@ class Endpoint final : public Channel {
   RefPtr<CompletionCore> send_cq_;
   RefPtr<CompletionCore> recv_cq_;
   RefPtr<SharedReceiveCore> srq_;
+  ReceiveWatermarks watermarks_;
   std::unique_ptr<SendQueue> send_queue_;
   std::unique_ptr<ReceiveQueue> receive_queue_;
   State state_ = State::kIdle;
@@ -175,6 +179,9 @@ class SoftnetQueuePair final : public transport::QueuePair {
   transport::ConnectionAddresses Addresses() const override { return endpoint_->Addresses(); }
   uint32_t OutstandingSends() const override { return endpoint_->OutstandingSends(); }
   uint32_t OutstandingReceives() const override { return endpoint_->OutstandingReceives(); }
+  Status SetReceiveWatermarks(uint32_t soft, uint32_t hard) override {
+    return endpoint_->SetReceiveWatermarks(soft, hard);
+  }
 
   Endpoint& endpoint() { return *endpoint_; }
 

@@ -34,6 +34,7 @@ void Endpoint::StartStream(AgreedConnection connection, bool initiator) {
   config.send_queue = send_queue_.get();
   config.receive_queue = srq_ ? nullptr : receive_queue_.get();
   config.shared_receives = srq_ ? &srq_->queue : nullptr;
+  config.watermarks = srq_ ? &watermarks_ : nullptr;
   config.send_completions = send_cq_ ? &send_cq_->ring : nullptr;
   config.receive_completions = recv_cq_ ? &recv_cq_->ring : nullptr;
   config.pd = pd_;
@@ -252,6 +253,7 @@ void Endpoint::Attend() {
     WatchSocket();
     return Established({});
   }
+  if ((actions & kActWatermark) != 0 && !TellWatermark()) return;
   if ((actions & kActTimer) != 0) UpdateTimer();
   if ((actions & (kActEnded | kActCloseWrite | kActAbort)) != 0) return AttendToEnd(actions);
 
@@ -273,6 +275,18 @@ void Endpoint::Attend() {
   if (watch_ && watch_->active()) watch_->Update(wanted);
   if (resumed && (actions & (kActResumed | kActStalled)) != 0) return ReceiveMore();
   if (resumed && srq_) ReceiveMore();
+}
+
+// False when the upcall ended what else was to be attended to.
+bool Endpoint::TellWatermark() {
+  if (sink_ == nullptr) return true;
+  const auto now = [this] {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return dead_ || stream_ == nullptr ? 0 : connection_;
+  };
+  const uint32_t before = now();
+  sink_->OnReceiveWatermark();
+  return before != 0 && now() == before;
 }
 
 void Endpoint::AttendToEnd(uint32_t actions) {

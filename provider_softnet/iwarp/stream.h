@@ -57,6 +57,7 @@ struct StreamConfig {
   SendQueue* send_queue = nullptr;
   ReceiveQueue* receive_queue = nullptr;  // one of these two
   SharedReceiveQueue* shared_receives = nullptr;
+  ReceiveWatermarks* watermarks = nullptr;  // of shared_receives; null: none
   CompletionRing* send_completions = nullptr;  // null: dropped
   CompletionRing* receive_completions = nullptr;
   uint32_t pd = 0;
@@ -94,6 +95,7 @@ enum : uint32_t {
   kActCloseWrite = 1u << 9,  // all that had to be sent is sent: shutdown(SHUT_WR), then drain and
                              // discard input until the peer's FIN or a bounded wait, then close
   kActAbort = 1u << 10,      // close with RST; nothing more to send
+  kActWatermark = 1u << 11,  // the soft watermark was exceeded: ConnectionSink::OnReceiveWatermark
 };
 
 // How the connection ended.
@@ -143,6 +145,8 @@ class Stream {
   Code PostReceive(const transport::ReceiveRequest& request);
   // A shared receive was posted: resumes a stalled stream. Harmless at any time.
   void OnReceivePosted();
+  // The watermarks were set: what exceeds them already counts at once.
+  void OnWatermarksSet();
   // Graceful: posted sends complete, own responses leave, then kActEnded and kActCloseWrite.
   // Abrupt: flushes everything now. A no-op after the end; abrupt overtakes a graceful one that
   // still drains.
@@ -294,6 +298,7 @@ class Stream {
   Verdict StartReadResponse(size_t payload);
   Verdict StartSend(size_t payload);
   Verdict TakeReceive();
+  bool WithinWatermarks();
   Verdict TakeFixed(ByteSpan payload);
   bool CheckFirstFpdu(size_t payload);
   void FinishSegment();

@@ -119,7 +119,29 @@ Stream::Verdict Stream::TakeReceive() {
     return Verdict::kWait;
   }
   rx_receive_cursor_ = {};
-  return Verdict::kGo;
+  return WithinWatermarks() ? Verdict::kGo : Verdict::kStop;
+}
+
+// Semantics 11. TCP brings messages one after the other, so that a pair holds one buffer at most:
+// that of the message which is arriving.
+bool Stream::WithinWatermarks() {
+  if (config_.watermarks == nullptr) return true;
+  ReceiveWatermarks& marks = *config_.watermarks;
+  const uint32_t held = held_receives();
+  if (held > marks.soft) {
+    marks.soft = transport::kNoWatermark;
+    actions_ |= kActWatermark;
+  }
+  if (held <= marks.hard) return true;
+  Break(iwarp::kTermDdpLocalCatastrophic, {}, 0, Blame::Nobody(),
+        "the endpoint holds " + std::to_string(held) +
+            " receives of its SRQ, more than the hard high watermark of " +
+            std::to_string(marks.hard));
+  return false;
+}
+
+void Stream::OnWatermarksSet() {
+  if (phase_ != Phase::kEnded) WithinWatermarks();
 }
 
 Stream::Verdict Stream::StartSend(size_t payload) {

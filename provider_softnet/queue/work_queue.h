@@ -55,6 +55,13 @@ struct ReceiveWork {
   Segment* segments;
 };
 
+// How many buffers of its SRQ a queue pair may hold (transport::QueuePair::SetReceiveWatermarks).
+// Belongs to one queue pair and is guarded by its lock; outlives its connections.
+struct ReceiveWatermarks {
+  uint32_t soft = transport::kNoWatermark;  // kNoWatermark again once it was told
+  uint32_t hard = transport::kNoWatermark;
+};
+
 class SendQueue {
  public:
   SendQueue(uint32_t capacity, uint32_t max_segments);

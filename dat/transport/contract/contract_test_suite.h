@@ -75,6 +75,7 @@ class TestPair : public ConnectionSink {
   void OnFailed(RejectReason reason, std::span<const uint8_t> private_data,
                 const std::string& why) override;
   void OnEnded(EndReason reason, const std::string& why) override;
+  void OnReceiveWatermark() override { watermarks.fetch_add(1); }
 
   bool established() const { return log.Count("established") > 0; }
   bool failed(RejectReason reason) const;
@@ -85,6 +86,7 @@ class TestPair : public ConnectionSink {
   std::unique_ptr<QueuePair> qp;
   UpcallLog log;
   UpcallLog* adapter_log = nullptr;  // sees overlaps
+  std::atomic<int> watermarks{0};    // OnReceiveWatermark
   TestQueue* send_queue = nullptr;
   TestQueue* recv_queue = nullptr;
   std::function<void()> on_ended;  // run inside OnEnded and OnFailed

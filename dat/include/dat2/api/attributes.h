@@ -148,6 +148,7 @@ typedef struct dat_provider_attr {
    */
   const DAT_BOOLEAN evd_stream_merging_supported[6][6];
   DAT_BOOLEAN srq_supported;
+  /* bits: 1 low watermark of SRQs, 2 soft and 4 hard high watermark of EPs */
   DAT_COUNT srq_watermarks_supported;
   DAT_BOOLEAN srq_ep_pz_difference_supported;
   DAT_COUNT srq_info_supported;            /* bits: which counts dat_srq_query() knows */

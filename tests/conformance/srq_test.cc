@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Shared receive queues: whose buffer, whose completion, the counts, the watermarks (semantics 11).
+#include <algorithm>
+#include <cstring>
+
+#include "tests/conformance/fixture.h"
+#include "tests/conformance/returns.h"
+
+namespace softdat::conformance {
+namespace {
+
+constexpr size_t kSlot = 32;
+
+// b's EPs use an SRQ; a's EPs send to them.
+class SrqTest : public ConformanceTest {
+ protected:
+  void SetUp() override {
+    ConformanceTest::SetUp();
+    ASSERT_OK(dat_ia_query(b_->ia, nullptr, 0, nullptr, DAT_PROVIDER_FIELD_ALL, &provider_));
+    DAT_SRQ_ATTR attr{8, 2, DAT_SRQ_LW_DEFAULT};
+    ASSERT_OK(dat_srq_create(b_->ia, b_->pz, &attr, &srq_));
+    memory_ = b_->MakeBuffer(8 * kSlot);
+    source_ = a_->MakeBuffer(kSlot, 0x5A);
+  }
+  void TearDown() override {
+    for (const DAT_EP_HANDLE ep : srq_eps_) EXPECT_OK(dat_ep_free(ep));
+    if (srq_ != DAT_HANDLE_NULL) {
+      EXPECT_OK(dat_srq_free(srq_));
+    }
+    memory_.reset();
+    source_.reset();
+    ConformanceTest::TearDown();
+  }
+
+  static DAT_EP_ATTR EpAttributes() {
+    DAT_EP_ATTR attr;
+    std::memset(&attr, 0, sizeof attr);
+    attr.service_type = DAT_SERVICE_TYPE_RC;
+    attr.max_recv_dtos = attr.max_request_dtos = 8;
+    attr.max_request_iov = 1;
+    return attr;
+  }
+  DAT_EP_HANDLE MakeSrqEp(const DAT_EP_ATTR& attr = EpAttributes()) {
+    DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+    EXPECT_OK(dat_ep_create_with_srq(b_->ia, b_->pz, b_->recv_evd, b_->request_evd, b_->connect_evd,
+                                     srq_, &attr, &ep));
+    srq_eps_.push_back(ep);
+    return ep;
+  }
+  void FreeSrqEp(DAT_EP_HANDLE ep) {
+    std::erase(srq_eps_, ep);
+    EXPECT_OK(dat_ep_free(ep));
+  }
+  DAT_RETURN Post(uint64_t slot) {
+    DAT_LMR_TRIPLET iov = memory_->local(slot * kSlot, kSlot);
+    return dat_srq_post_recv(srq_, 1, &iov, Cookie(slot));
+  }
+  DAT_RETURN Send(DAT_EP_HANDLE ep) { return PostSend(ep, {source_->local()}, 1); }
+  DAT_SRQ_PARAM Query() {
+    DAT_SRQ_PARAM param{};
+    EXPECT_OK(dat_srq_query(srq_, DAT_SRQ_FIELD_ALL, &param));
+    return param;
+  }
+  bool Watermarks() const { return (provider_.srq_watermarks_supported & 6) == 6; }
+  void ExpectSoftNotice(DAT_EP_HANDLE ep) {
+    const auto data =
+        b_->Expect(b_->async_evd, DAT_ASYNC_ERROR_EP_BROKEN).event_data.asynch_error_event_data;
+    EXPECT_EQ(data.dat_handle, ep);
+    EXPECT_EQ(data.reason, DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT);
+  }
+
+  DAT_PROVIDER_ATTR provider_{};
+  DAT_SRQ_HANDLE srq_ = DAT_HANDLE_NULL;
+  std::unique_ptr<Buffer> memory_;
+  std::unique_ptr<Buffer> source_;
+  std::vector<DAT_EP_HANDLE> srq_eps_;
+};
+
+CONFORMANCE_ALL_VARIANTS(SrqTest);
+
+TEST_P(SrqTest, CompletionsNameTheEpThatTookTheBuffer) {
+  const DAT_EP_HANDLE first = MakeSrqEp(), second = MakeSrqEp();
+  const DAT_EP_HANDLE other = a_->MakeEp();
+  Join(*a_, a_->ep, *b_, first);
+  Join(*a_, other, *b_, second);
+  for (uint64_t i = 0; i < 2; ++i) ASSERT_OK(Post(i));
+  ASSERT_OK(Send(other));
+  const auto one =
+      b_->Expect(b_->recv_evd, DAT_DTO_COMPLETION_EVENT).event_data.dto_completion_event_data;
+  EXPECT_EQ(one.ep_handle, second);
+  EXPECT_EQ(one.transfered_length, kSlot);
+  ASSERT_OK(Send(a_->ep));
+  const auto two =
+      b_->Expect(b_->recv_evd, DAT_DTO_COMPLETION_EVENT).event_data.dto_completion_event_data;
+  EXPECT_EQ(two.ep_handle, first);
+  EXPECT_NE(one.user_cookie.as_64, two.user_cookie.as_64);
+  EXPECT_EQ(Query().available_dto_count, 0);
+}
+
+TEST_P(SrqTest, ReceiveQueryOfAnEp) {
+  const DAT_EP_HANDLE ep = MakeSrqEp();
+  Join(*a_, a_->ep, *b_, ep);
+  ASSERT_OK(Post(0));
+  DAT_COUNT held = -2, span = -2;
+  ASSERT_OK(dat_ep_recv_query(ep, &held, &span));
+  EXPECT_EQ(held, 0) << "a posted buffer belongs to the SRQ until a message takes it";
+  EXPECT_EQ(span, 0);
+  ASSERT_OK(Send(a_->ep));
+  b_->ExpectDto(b_->recv_evd, ep, 0);
+  EXPECT_OK(dat_ep_recv_query(ep, nullptr, nullptr));
+  ASSERT_OK(dat_ep_recv_query(ep, &held, &span));
+  EXPECT_EQ(held, 0);
+  // Without an SRQ a receive belongs to the EP from its post on.
+  const auto to = b_->MakeBuffer(2 * kSlot);
+  for (uint64_t i = 0; i < 2; ++i) ASSERT_OK(PostRecv(b_->ep, {to->local(i * kSlot, kSlot)}, i));
+  ASSERT_OK(dat_ep_recv_query(b_->ep, &held, nullptr));
+  EXPECT_EQ(held, 2);
+  ASSERT_OK(dat_ep_recv_query(b_->ep, nullptr, &span));
+  EXPECT_EQ(span, 2);
+  EXPECT_EQ(provider_.ep_recv_info_supported, 3);
+}
+
+TEST_P(SrqTest, TheSoftHighWatermarkIsToldOncePerSetting) {
+  const DAT_EP_HANDLE ep = MakeSrqEp();
+  if (!Watermarks()) {
+    EXPECT_TYPE(dat_ep_set_watermark(ep, 0, DAT_WATERMARK_INFINITE), DAT_MODEL_NOT_SUPPORTED);
+    return;
+  }
+  ASSERT_OK(dat_ep_set_watermark(ep, 0, DAT_WATERMARK_INFINITE));
+  DAT_EP_PARAM param{};
+  ASSERT_OK(dat_ep_query(ep, DAT_EP_FIELD_ALL, &param));
+  EXPECT_EQ(param.ep_attr.srq_soft_hw, 0);
+  Join(*a_, a_->ep, *b_, ep);
+  for (uint64_t i = 0; i < 3; ++i) ASSERT_OK(Post(i));
+  for (uint64_t i = 0; i < 2; ++i) {
+    ASSERT_OK(Send(a_->ep));
+    b_->ExpectDto(b_->recv_evd, ep, i);
+  }
+  ExpectSoftNotice(ep);
+  b_->ExpectSilence(b_->async_evd);
+  ASSERT_OK(dat_ep_set_watermark(ep, 0, DAT_WATERMARK_INFINITE));
+  ASSERT_OK(Send(a_->ep));
+  b_->ExpectDto(b_->recv_evd, ep, 2);
+  ExpectSoftNotice(ep);
+  EXPECT_EQ(StateOf(ep), DAT_EP_STATE_CONNECTED);
+}
+
+TEST_P(SrqTest, AboveTheHardHighWatermarkTheConnectionBreaks) {
+  const DAT_EP_HANDLE ep = MakeSrqEp();
+  if (!Watermarks()) {
+    EXPECT_TYPE(dat_ep_set_watermark(ep, DAT_WATERMARK_INFINITE, 0), DAT_MODEL_NOT_SUPPORTED);
+    return;
+  }
+  Join(*a_, a_->ep, *b_, ep);
+  ASSERT_OK(Post(0));
+  ASSERT_OK(Send(a_->ep));
+  b_->ExpectDto(b_->recv_evd, ep, 0);
+  ASSERT_OK(Post(1));
+  ASSERT_OK(Post(2));
+  ASSERT_OK(dat_ep_set_watermark(ep, DAT_WATERMARK_INFINITE, 0));
+  EXPECT_EQ(StateOf(ep), DAT_EP_STATE_CONNECTED) << "nothing is held yet";
+  ASSERT_OK(Send(a_->ep));
+  b_->ExpectConnection(ep, DAT_CONNECTION_EVENT_BROKEN);
+  b_->ExpectDto(b_->recv_evd, ep, 1, DAT_DTO_ERR_FLUSHED);
+  a_->ExpectConnection(a_->ep, DAT_CONNECTION_EVENT_BROKEN);
+  EXPECT_EQ(StateOf(ep), DAT_EP_STATE_DISCONNECTED);
+  EXPECT_EQ(Query().available_dto_count, 1) << "the free buffer stays in the SRQ";
+}
+
+TEST_P(SrqTest, TheSoftHighWatermarkAsAnAttribute) {
+  DAT_EP_ATTR attr = EpAttributes();
+  attr.srq_soft_hw = DAT_HW_DEFAULT;
+  const DAT_EP_HANDLE ep = MakeSrqEp(attr);
+  DAT_EP_PARAM param{};
+  param.ep_attr.srq_soft_hw = 3;
+  if (!Watermarks()) {
+    EXPECT_TYPE(dat_ep_modify(ep, DAT_EP_FIELD_EP_ATTR_SRQ_SOFT_HW, &param),
+                DAT_MODEL_NOT_SUPPORTED);
+    return;
+  }
+  ASSERT_OK(dat_ep_modify(ep, DAT_EP_FIELD_EP_ATTR_SRQ_SOFT_HW, &param));
+  param = {};
+  ASSERT_OK(dat_ep_query(ep, DAT_EP_FIELD_ALL, &param));
+  EXPECT_EQ(param.ep_attr.srq_soft_hw, 3);
+  attr.srq_soft_hw = 2;
+  ASSERT_OK(dat_ep_query(MakeSrqEp(attr), DAT_EP_FIELD_ALL, &param));
+  EXPECT_EQ(param.ep_attr.srq_soft_hw, 2);
+  attr.srq_soft_hw = -7;
+  DAT_EP_HANDLE bad = DAT_HANDLE_NULL;
+  EXPECT_RETURN(dat_ep_create_with_srq(b_->ia, b_->pz, b_->recv_evd, b_->request_evd,
+                                       b_->connect_evd, srq_, &attr, &bad),
+                BadArgument(7));
+}
+
+TEST_P(SrqTest, WatermarksAreForEpsWithAnSrq) {
+  EXPECT_TYPE(dat_ep_set_watermark(b_->ep, 1, 1), DAT_MODEL_NOT_SUPPORTED);
+  EXPECT_RETURN(dat_ep_set_watermark(b_->ep, -2, 1), BadArgument(2));
+  EXPECT_RETURN(dat_ep_set_watermark(b_->ep, 1, -2), BadArgument(3));
+}
+
+}  // namespace
+}  // namespace softdat::conformance
