@@ -134,11 +134,48 @@ void StreamPair::Act(int i) {
   if ((actions & kActNotifySend) != 0) side.send_ring.Notify();
   if ((actions & kActNotifyReceive) != 0) side.receive_ring.Notify();
   if ((actions & kActEnded) != 0) ++side.ends_seen;
+  if ((actions & kActTimer) != 0) side.timer_due_us = now_us_ + side.stream->timer().delay_us;
   if ((actions & kActCloseWrite) != 0) pipes[i].fin = true;
   if ((actions & kActAbort) != 0) {
     pipes[i].fin = pipes[i].reset = true;
     pipes[i].Clear();
   }
+}
+
+// Sends the last `bytes` of the pipe on their way.
+void StreamPair::Dispatch(Pipe* pipe, size_t bytes) {
+  if (options_.max_delay_us == 0 || bytes == 0) return;
+  uint64_t delay_us = Draw(options_.max_delay_us + 1);
+  if (options_.loss_one_in != 0 && Draw(options_.loss_one_in) == 0) delay_us += kRetransmitUs;
+  pipe->last_at_us = std::max(pipe->last_at_us, now_us_ + delay_us);
+  pipe->flights.push_back({bytes, pipe->last_at_us});
+  pipe->on_way += bytes;
+}
+
+bool StreamPair::AdvanceClock() {
+  if (options_.max_delay_us == 0) return false;
+  constexpr uint64_t kNever = ~uint64_t{0};
+  uint64_t next_us = kNever;
+  for (int i = 0; i < 2; ++i) {
+    if (!pipes[i].flights.empty()) next_us = std::min(next_us, pipes[i].flights.front().at_us);
+    const Side& side = *sides[i];
+    if (side.stream->timer().id != 0) next_us = std::min(next_us, side.timer_due_us);
+  }
+  if (next_us == kNever) return false;
+  now_us_ = std::max(now_us_, next_us);
+  for (int i = 0; i < 2; ++i) {
+    Pipe& pipe = pipes[i];
+    while (!pipe.flights.empty() && pipe.flights.front().at_us <= now_us_) {
+      pipe.on_way -= pipe.flights.front().bytes;
+      pipe.flights.pop_front();
+    }
+    Side& side = *sides[i];
+    const StreamTimer timer = side.stream->timer();
+    if (timer.id == 0 || side.timer_due_us > now_us_) continue;
+    side.stream->OnTimer(timer.id);
+    Act(i);
+  }
+  return true;
 }
 
 bool StreamPair::Transmit(int i) {
@@ -163,6 +200,7 @@ bool StreamPair::Transmit(int i) {
     left -= n;
   }
   pipe.carried += take;
+  Dispatch(&pipe, take);
   if (batch.count > 0) side.stream->OnTransmitted(take);
   Act(i);
   return take > 0 || side.send_ring.size() != completed;
@@ -171,9 +209,10 @@ bool StreamPair::Transmit(int i) {
 bool StreamPair::Receive(int i) {
   Side& side = *sides[i];
   Pipe& pipe = pipes[1 - i];
-  if (side.stream->ended()) {
+  if (side.stream->ended()) {  // reads and discards, as a driver does
+    const bool discarded = !pipe.empty();
     pipe.Clear();
-    return false;
+    return discarded;
   }
   if (pipe.empty()) {
     if (pipe.reset) {
@@ -188,6 +227,7 @@ bool StreamPair::Receive(int i) {
     Act(i);
     return side.stream->ended();
   }
+  if (pipe.available() == 0) return false;
   iovec iov[20];
   const size_t count = side.stream->ReceiveVector(iov, options_.whole_steps ? 20 : 4 + Draw(16));
   if (count == 0) {
@@ -197,7 +237,7 @@ bool StreamPair::Receive(int i) {
   }
   size_t room = 0;
   for (size_t k = 0; k < count; ++k) room += iov[k].iov_len;
-  size_t take = std::min(room, pipe.size());
+  size_t take = std::min(room, pipe.available());
   if (!options_.whole_steps && Draw(2) == 0) take = 1 + Draw(take);
   size_t done = 0;
   for (size_t k = 0; k < count && done < take; ++k) {
@@ -230,6 +270,7 @@ bool StreamPair::Run() {
       moved = pick < 2 ? Transmit(static_cast<int>(pick)) : Receive(static_cast<int>(pick - 2));
       // Nothing moved for this pick: see whether any other would.
       if (!moved) moved = StepAll();
+      if (!moved) moved = AdvanceClock();
     }
     idle = moved ? 0 : idle + 1;
   }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // For tests: two streams joined by two byte pipes. What moves when, and in what pieces, is drawn
-// from a seeded generator, so a failing seed replays.
+// from a seeded generator, so a failing seed replays. With delays, time is virtual: bytes are on
+// their way until the clock is advanced to their arrival, and the streams' timers go off by it.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_IWARP_STREAM_PAIR_H_
 #define SOFTDAT_PROVIDER_SOFTNET_IWARP_STREAM_PAIR_H_
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <random>
@@ -22,10 +24,21 @@ struct Pipe {
   size_t taken = 0;
   size_t size() const { return bytes.size() - taken; }
   bool empty() const { return size() == 0; }
+  // What the receiver can read now.
+  size_t available() const { return size() - on_way; }
   void Clear() {
     bytes.clear();
-    taken = 0;
+    taken = on_way = 0;
+    flights.clear();
   }
+  // Bytes at the end of `bytes` that have not arrived, in order of their arrival.
+  struct Flight {
+    size_t bytes;
+    uint64_t at_us;
+  };
+  std::deque<Flight> flights;
+  size_t on_way = 0;
+  uint64_t last_at_us = 0;    // nothing overtakes: arrival of what was sent last
   size_t capacity = 1 << 20;  // what TCP buffers
   bool fin = false;
   bool reset = false;
@@ -49,7 +62,13 @@ struct PairOptions {
   uint64_t rnr_timeout_us = 0;
   bool extensions = true;
   bool short_reads = false;
+  // Virtual time. Each piece takes up to this long; one in `loss_one_in` is lost once and takes
+  // kRetransmitUs more (0: none is).
+  uint64_t max_delay_us = 0;
+  uint64_t loss_one_in = 0;
 };
+
+inline constexpr uint64_t kRetransmitUs = 200000;
 
 // Counts upcalls.
 struct CountingSink : transport::CompletionSink {
@@ -101,6 +120,7 @@ class Side {
   std::vector<Buffer> buffers;
   uint32_t actions_seen = 0;
   int ends_seen = 0;
+  uint64_t timer_due_us = 0;  // in virtual time, while stream->timer().id is not 0
 };
 
 class StreamPair {
@@ -115,6 +135,9 @@ class StreamPair {
   bool Receive(int i);
   // One step of each kind; whether any moved.
   bool StepAll();
+  // To the next arrival or timer, if there are delays; false if nothing is on its way.
+  bool AdvanceClock();
+  uint64_t now_us() const { return now_us_; }
   // Delivers raw bytes to side `i` as if its peer had sent them.
   void Inject(int i, const std::vector<uint8_t>& bytes);
   uint64_t Draw(uint64_t bound) { return random_() % bound; }
@@ -127,9 +150,11 @@ class StreamPair {
 
  private:
   void Act(int i);
+  void Dispatch(Pipe* pipe, size_t bytes);
 
   PairOptions options_;
   std::mt19937_64 random_;
+  uint64_t now_us_ = 0;
 };
 
 // A byte of the pattern that tests fill buffers with.

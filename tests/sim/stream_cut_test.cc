@@ -1,35 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random programs over random splits (DESIGN: simulation); every split of a fixed stream; ends at
-// each byte. SOFTDAT_SIM_SEEDS sets how many programs run, SOFTDAT_SIM_SEED runs one.
-#include "provider_softnet/iwarp/stream_pair.h"
-
+// A fixed stream with every kind of frame: every split of it, and an abrupt end at each of its
+// bytes, in both directions.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <cstring>
 
-#include "provider_softnet/iwarp/stream_program.h"
+#include "provider_softnet/iwarp/stream_pair.h"
 
-namespace softdat::softnet::testing {
+namespace softdat::sim {
 namespace {
 
+using softnet::Rtr;
+using softnet::Segment;
+using softnet::testing::PairOptions;
+using softnet::testing::Pattern;
+using softnet::testing::Side;
+using softnet::testing::StreamPair;
 using transport::WorkStatus;
-
-TEST(StreamPair, RandomPrograms) {
-  if (const char* one = std::getenv("SOFTDAT_SIM_SEED")) {
-    StreamProgram program(std::strtoull(one, nullptr, 0));
-    const std::string wrong = program.Run();
-    EXPECT_TRUE(wrong.empty()) << wrong;
-    return;
-  }
-  const char* many = std::getenv("SOFTDAT_SIM_SEEDS");
-  const uint64_t seeds = many == nullptr ? 300 : std::strtoull(many, nullptr, 0);
-  for (uint64_t seed = 1; seed <= seeds; ++seed) {
-    StreamProgram program(seed);
-    const std::string wrong = program.Run();
-    ASSERT_TRUE(wrong.empty()) << wrong << "  (replay: SOFTDAT_SIM_SEED=" << seed << ")";
-  }
-}
 
 // What A sends in a fixed program with every kind of frame, up to 256 bytes each.
 struct Fixture {
@@ -99,7 +86,7 @@ void Deliver(Fixture& f, const std::vector<uint8_t>& log, size_t from, size_t to
   }
 }
 
-TEST(StreamPair, EverySplitOfAFixedStream) {
+TEST(StreamCut, EverySplitOfAFixedStream) {
   for (const bool crc : {false, true}) {
     size_t length = 0;
     {
@@ -122,7 +109,7 @@ TEST(StreamPair, EverySplitOfAFixedStream) {
   }
 }
 
-TEST(StreamPair, AnEndAtEachByte) {
+TEST(StreamCut, TheReceiverAtEachByte) {
   for (const bool crc : {false, true}) {
     size_t length = 0;
     {
@@ -157,5 +144,65 @@ TEST(StreamPair, AnEndAtEachByte) {
   }
 }
 
+// The connection breaks when `cut` bytes of side `from` went in; both sides run on until they have
+// seen it.
+void RunWithCut(bool crc, int from, size_t cut) {
+  Fixture f(crc);
+  StreamPair& pair = f.pair;
+  pair.pipes[from].cut = cut;
+  f.PostAll();
+  ASSERT_TRUE(pair.Run());
+  for (auto& side : pair.sides) side->stream->OnPeerReset("gone");
+  ASSERT_TRUE(pair.Run());
+  for (auto& side : pair.sides) {
+    ASSERT_TRUE(side->stream->ended());
+    ASSERT_EQ(side->ends_seen, 1);
+    ASSERT_TRUE(side->send_queue.empty() && side->receive_queue.empty());
+    ASSERT_TRUE(side->GuardsIntact());
+  }
+  // One completion per post, in order, and no success behind a failure.
+  const auto sent = pair.a().Sends();
+  ASSERT_EQ(sent.size(), 6u);
+  const uint64_t cookies[] = {1, 2, 3, 0, 0, 4};
+  bool failed = false;
+  for (size_t i = 0; i < 6; ++i) {
+    ASSERT_EQ(sent[i].cookie, cookies[i]);
+    failed |= sent[i].status != WorkStatus::kSuccess;
+    ASSERT_EQ(failed, sent[i].status != WorkStatus::kSuccess);
+  }
+  // What was received is whole, whatever came behind it.
+  const auto got = pair.b().Receives();
+  ASSERT_EQ(got.size(), 4u);
+  if (got[0].status == WorkStatus::kSuccess) {
+    ASSERT_EQ(std::memcmp(pair.b().data(f.far), pair.a().data(f.near), 11), 0);
+  }
+  if (got[1].status == WorkStatus::kSuccess) {
+    ASSERT_EQ(std::memcmp(pair.b().data(f.far) + 3072, pair.a().data(f.near) + 100, 300), 0);
+  }
+  for (auto& side : pair.sides) {
+    for (const auto& b : side->buffers) ASSERT_TRUE(side->memory->DeregisterRegion(b.key));
+  }
+}
+
+TEST(StreamCut, BothSidesAtEachByteOfEitherDirection) {
+  for (const bool crc : {false, true}) {
+    for (const int from : {0, 1}) {
+      size_t length = 0;
+      {
+        Fixture f(crc);
+        f.PostAll();
+        ASSERT_TRUE(f.pair.Run());
+        length = f.pair.pipes[from].carried;
+      }
+      ASSERT_GT(length, from == 0 ? 1200u : 80u);
+      for (size_t cut = 0; cut < length; ++cut) {
+        RunWithCut(crc, from, cut);
+        ASSERT_FALSE(HasFatalFailure())
+            << "crc " << crc << ", from side " << from << " after " << cut;
+      }
+    }
+  }
+}
+
 }  // namespace
-}  // namespace softdat::softnet::testing
+}  // namespace softdat::sim

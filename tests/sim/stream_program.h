@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For tests: a random program of posts on both sides of a stream pair, and the invariants that
-// every run must keep: one completion per signalled post, in order; data by pattern; guard bytes
-// untouched; receives consumed once; failures only behind failures; nothing left over at the end.
-#ifndef SOFTDAT_PROVIDER_SOFTNET_IWARP_STREAM_PROGRAM_H_
-#define SOFTDAT_PROVIDER_SOFTNET_IWARP_STREAM_PROGRAM_H_
+// One run of the simulation: a random program of posts on both sides of a stream pair, on a byte
+// stream in virtual time, all of it drawn from the seed; and the invariants that every run must
+// keep: one completion per signalled post, in order; data by pattern; guard bytes untouched;
+// nothing written outside a window or region; receives consumed once; failures only behind
+// failures; after the end all flushed, then silence; resources balance; bounded progress.
+#ifndef SOFTDAT_TESTS_SIM_STREAM_PROGRAM_H_
+#define SOFTDAT_TESTS_SIM_STREAM_PROGRAM_H_
 
 #include <array>
 #include <cstdint>
@@ -13,7 +15,13 @@
 
 #include "provider_softnet/iwarp/stream_pair.h"
 
-namespace softdat::softnet::testing {
+namespace softdat::sim {
+
+using softnet::CompletionRing;
+using softnet::Segment;
+using softnet::testing::PairOptions;
+using softnet::testing::Side;
+using softnet::testing::StreamPair;
 
 // How a run ends.
 enum class Ending : uint8_t {
@@ -23,6 +31,7 @@ enum class Ending : uint8_t {
   kBothAbrupt,
   kCut,
   kReset,
+  kOutside,  // a write or read beyond what the peer has opened
   kCount
 };
 
@@ -45,7 +54,8 @@ class StreamProgram {
   };
   struct Node {
     size_t source = 0, target = 0, sink = 0, counter = 0, inbox = 0;
-    uint64_t target_used = 0;  // in the peer's target
+    uint32_t window = 0, window_key = 0;  // over the target's middle, if the run has windows
+    uint64_t target_used = 0;             // in the peer's target
     uint64_t sink_used = 0;
     uint64_t posts_left = 0;
     uint64_t next_cookie = 1;
@@ -61,7 +71,14 @@ class StreamProgram {
 
   static constexpr uint32_t kInboxSlot = 9000;
   static constexpr uint32_t kInboxSlots = 24;
+  static constexpr uint64_t kArea = 160 * 1024;
+  // Of the target's region, on both sides of its window.
+  static constexpr uint64_t kMargin = 4096;
 
+  static const uint8_t* SourceBytes(int i);
+  void BindTargets();
+  DAT_RMR_TRIPLET TargetOf(int i, uint64_t slot, uint32_t length);
+  uint8_t* TargetData(int i) { return pair_.sides[i]->data(nodes_[i].target) + kMargin; }
   void Post(int i);
   void PostReceives(int i);
   void Reap(int i);
@@ -71,7 +88,11 @@ class StreamProgram {
   void CheckData(int i, const Posted& p);
   void Drive();
   void End();
+  bool ReachOutside(int i);
   void Settle();
+  void CheckLeftovers(int i);
+  void CheckUntouched(int i);
+  void CheckSilence(int i);
   std::vector<Segment> Split(Side& side, size_t buffer, uint64_t offset, uint32_t length);
   uint32_t RandomLength();
   std::string Describe() const;
@@ -79,12 +100,15 @@ class StreamProgram {
   static PairOptions Options(uint64_t seed);
 
   const uint64_t seed_;
+  const PairOptions options_;
   StreamPair pair_;
   std::array<Node, 2> nodes_;
   Ending ending_;
+  bool windows_ = false;
+  bool outside_posted_ = false;
   std::string wrong_;
 };
 
-}  // namespace softdat::softnet::testing
+}  // namespace softdat::sim
 
-#endif  // SOFTDAT_PROVIDER_SOFTNET_IWARP_STREAM_PROGRAM_H_
+#endif  // SOFTDAT_TESTS_SIM_STREAM_PROGRAM_H_
