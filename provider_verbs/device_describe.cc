@@ -58,7 +58,8 @@ bool TryWindow(ibv_pd* pd, ibv_mw_type type) {
 // Whether a region may be addressed from 0, wherever it lies in its page.
 bool TryZeroBased(ibv_pd* pd) {
   alignas(64) static std::array<uint8_t, 64> bytes;
-  ibv_mr* const mr = ibv_reg_mr_iova(pd, bytes.data() + 3, 32, 0, IBV_ACCESS_LOCAL_WRITE);
+  const int access = IBV_ACCESS_LOCAL_WRITE;  // the macro mixes its enumeration with another
+  ibv_mr* const mr = ibv_reg_mr_iova(pd, bytes.data() + 3, 32, 0, access);
   if (mr == nullptr) return false;
   ibv_dereg_mr(mr);
   return true;

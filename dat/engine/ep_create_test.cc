@@ -117,8 +117,8 @@ TEST_F(EpCreateTest, StreamsOfOneEvdMustAgree) {
 }
 
 TEST_F(EpCreateTest, Handles) {
-  const auto create = [this](DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv,
-                             DAT_EVD_HANDLE request, DAT_EVD_HANDLE connect, DAT_EP_HANDLE* out) {
+  const auto create = [](DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv,
+                         DAT_EVD_HANDLE request, DAT_EVD_HANDLE connect, DAT_EP_HANDLE* out) {
     return slots::EpCreate(ia, pz, recv, request, connect, nullptr, out);
   };
   DAT_PZ_HANDLE stale;
