@@ -54,7 +54,7 @@ DAT_RETURN Evd::Create(Ia* ia, DAT_COUNT min_qlen, Cno* cno, DAT_EVD_FLAGS flags
 
 DAT_RETURN Evd::Free() {
   {
-    std::lock_guard<std::mutex> lock(mu_);
+    std::lock_guard<Mutex> lock(mu_);
     if (waiting_.load(std::memory_order_relaxed)) {
       return Error(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER, "a thread waits on the EVD");
     }
@@ -70,7 +70,7 @@ DAT_RETURN Evd::Free() {
 void Evd::Teardown() {
   Use<Cno> cno;
   {
-    std::lock_guard<std::mutex> lock(mu_);
+    std::lock_guard<Mutex> lock(mu_);
     std::swap(cno, cno_);
   }
   if (cno) cno->Detach(this);
@@ -90,14 +90,14 @@ void Evd::DropUnseenRequests() {
 
 void Evd::Abort() {
   {
-    std::lock_guard<std::mutex> lock(mu_);
+    std::lock_guard<Mutex> lock(mu_);
     aborted_ = true;
   }
   waiter_.Signal();
 }
 
 void Evd::Query(DAT_EVD_PARAM* param) {
-  std::lock_guard<std::mutex> lock(mu_);
+  std::lock_guard<Mutex> lock(mu_);
   param->ia_handle = ia().consumer_handle();
   param->evd_qlen = qlen();
   param->cno_handle = cno_ ? cno_->handle() : DAT_HANDLE_NULL;
@@ -118,7 +118,7 @@ DAT_RETURN Evd::ModifyCno(Cno* cno) {
   Use<Cno> fresh(cno);
   if (cno != nullptr && !fresh) return BadHandle(DAT_INVALID_HANDLE_CNO);
   {
-    std::lock_guard<std::mutex> lock(mu_);
+    std::lock_guard<Mutex> lock(mu_);
     std::swap(fresh, cno_);
   }
   if (cno != nullptr) cno->Attach();
@@ -129,7 +129,7 @@ DAT_RETURN Evd::ModifyCno(Cno* cno) {
 
 void Evd::SetEnabled(bool enabled) {
   {
-    std::lock_guard<std::mutex> lock(mu_);
+    std::lock_guard<Mutex> lock(mu_);
     enabled_ = enabled;
   }
   if (enabled) RearmForCno(Announce::kQueued);
@@ -137,14 +137,14 @@ void Evd::SetEnabled(bool enabled) {
 
 void Evd::SetWaitable(bool waitable) {
   {
-    std::lock_guard<std::mutex> lock(mu_);
+    std::lock_guard<Mutex> lock(mu_);
     waitable_ = waitable;
   }
   if (!waitable) waiter_.Signal();
 }
 
 DAT_RETURN Evd::Resize(DAT_COUNT min_qlen) {
-  std::lock_guard<std::mutex> lock(mu_);
+  std::lock_guard<Mutex> lock(mu_);
   if (waiting_.load(std::memory_order_relaxed)) {
     return Error(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER, "a thread waits on the EVD");
   }
@@ -169,7 +169,7 @@ DAT_RETURN Evd::Resize(DAT_COUNT min_qlen) {
 bool Evd::AttachStream(DAT_COMPLETION_FLAGS flags) {
   const auto relevant = static_cast<DAT_COMPLETION_FLAGS>(
       flags & (DAT_COMPLETION_UNSIGNALLED_FLAG | DAT_COMPLETION_SOLICITED_WAIT_FLAG));
-  std::lock_guard<std::mutex> lock(mu_);
+  std::lock_guard<Mutex> lock(mu_);
   if (streams_ > 0 && stream_flags_ != relevant) return false;
   stream_flags_ = relevant;
   ++streams_;
@@ -177,7 +177,7 @@ bool Evd::AttachStream(DAT_COMPLETION_FLAGS flags) {
 }
 
 void Evd::DetachStream() {
-  std::lock_guard<std::mutex> lock(mu_);
+  std::lock_guard<Mutex> lock(mu_);
   --streams_;
   if (streams_ == 0) stream_flags_ = DAT_COMPLETION_DEFAULT_FLAG;
 }
@@ -187,7 +187,7 @@ void Evd::Push(const DAT_EVENT& event, bool after_completions) {
   if (!pin) return;
   bool lost = false;
   {
-    std::lock_guard<std::mutex> lock(mu_);
+    std::lock_guard<Mutex> lock(mu_);
     if (aborted_) return;  // closed: nobody can look at it any more
     if (after_completions && cq_ != nullptr) DrainCompletions();
     if (DAT_EVENT* slot = ring_->Push()) {
@@ -210,7 +210,7 @@ bool Evd::TryPush(const DAT_EVENT& event) {
   const UpcallPin pin(this);
   if (!pin) return false;
   {
-    std::lock_guard<std::mutex> lock(mu_);
+    std::lock_guard<Mutex> lock(mu_);
     DAT_EVENT* slot = aborted_ ? nullptr : ring_->Push();
     if (slot == nullptr) return false;
     *slot = event;
@@ -228,7 +228,7 @@ DAT_RETURN Evd::PostSoftwareEvent(const DAT_EVENT& event) {
 void Evd::Notify() {
   Ref<Cno> cno;
   {
-    std::lock_guard<std::mutex> lock(mu_);
+    std::lock_guard<Mutex> lock(mu_);
     if (!waiting_.load(std::memory_order_relaxed)) {
       if (enabled_) cno = Ref<Cno>(cno_.get());
     }
@@ -249,7 +249,7 @@ void Evd::OnCompletion() {
   if (!pin) return;
   Ref<Cno> cno;
   {
-    std::lock_guard<std::mutex> lock(mu_);
+    std::lock_guard<Mutex> lock(mu_);
     if (enabled_) cno = Ref<Cno>(cno_.get());
   }
   if (!cno) return;
@@ -261,7 +261,7 @@ void Evd::OnOverflow() {
   const UpcallPin pin(this);
   if (!pin) return;
   {
-    std::lock_guard<std::mutex> lock(mu_);
+    std::lock_guard<Mutex> lock(mu_);
     if (overflowed_) return;
     overflowed_ = true;
   }
@@ -280,7 +280,7 @@ void Evd::RearmForCno(Announce announce) {
   Ref<Cno> cno;
   bool arrivals = false;
   {
-    std::lock_guard<std::mutex> lock(mu_);
+    std::lock_guard<Mutex> lock(mu_);
     if (!cno_ || !enabled_ || waiting_.load(std::memory_order_relaxed)) return;
     rearm_when_room_ = false;
     // A completion queue can be armed only when it is empty.

@@ -13,6 +13,7 @@
 #include <mutex>
 #include <optional>
 
+#include "dat/base/mutex.h"
 #include "dat/engine/cno.h"
 #include "dat/engine/event_ring.h"
 #include "dat/engine/object.h"
@@ -104,7 +105,7 @@ class Evd final : public Object, private transport::CompletionSink {
   std::unique_ptr<transport::CompletionQueue> cq_;  // set once in Create, cleared in Teardown
   std::atomic<uint32_t> qlen_;
 
-  std::mutex mu_;  // protects everything below; never held across Progress, a trigger or an upcall
+  Mutex mu_;  // protects everything below; never held across Progress, a trigger or an upcall
   std::optional<EventRing> ring_;
   bool waitable_ = true;
   bool enabled_ = true;

@@ -78,9 +78,10 @@ DAT_RETURN Evd::WaitRefusal(DAT_COUNT threshold) {
 
 namespace {
 
-constexpr Clock::time_point Deadline(Clock::time_point now, DAT_TIMEOUT timeout_us) {
+// Reads the clock only where it matters.
+Clock::time_point Deadline(const transport::Adapter& adapter, DAT_TIMEOUT timeout_us) {
   return timeout_us == DAT_TIMEOUT_INFINITE ? transport::kForever
-                                            : now + std::chrono::microseconds(timeout_us);
+                                            : adapter.Now() + std::chrono::microseconds(timeout_us);
 }
 
 }  // namespace
@@ -104,6 +105,7 @@ class Evd::WaitScope {
 
   // False when another thread waits already.
   bool Enter() {
+    if (waiting_) return true;
     if (evd_->waiting_.load(std::memory_order_relaxed)) return false;
     evd_->waiting_.store(true, std::memory_order_release);
     waiting_ = true;
@@ -120,7 +122,7 @@ class Evd::WaitScope {
 
  private:
   Evd* const evd_;
-  std::unique_lock<std::mutex> lock_;
+  std::unique_lock<Mutex> lock_;
   bool waiting_ = false;
 };
 
@@ -129,16 +131,14 @@ DAT_RETURN Evd::Wait(DAT_TIMEOUT timeout_us, DAT_COUNT threshold, DAT_EVENT* eve
   WaitScope scope(this);
   const auto enough = static_cast<size_t>(threshold);
   if (threshold > qlen()) return BadArgument(3);
-  DAT_RETURN refusal = WaitRefusal(threshold);
-  if (refusal != DAT_SUCCESS) return refusal;
-  if (!scope.Enter()) return Error(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
-
-  Clock::time_point deadline{};  // read from the clock only when the thread really has to wait
+  Clock::time_point deadline{};  // set when the thread really has to wait
   bool last_look = false;
   for (;;) {
+    const DAT_RETURN refusal = WaitRefusal(threshold);
+    if (refusal != DAT_SUCCESS) [[unlikely]]
+      return refusal;
+    if (!scope.Enter()) return Error(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
     waiter_.Clear();
-    refusal = WaitRefusal(threshold);
-    if (refusal != DAT_SUCCESS) return refusal;
     if (cq_ != nullptr) {
       if (enough == 1 && ring_->empty()) {
         if (TakeAtOnce(event, nmore)) return DAT_SUCCESS;
@@ -159,7 +159,7 @@ DAT_RETURN Evd::Wait(DAT_TIMEOUT timeout_us, DAT_COUNT threshold, DAT_EVENT* eve
       continue;
     }
     if (cq_ != nullptr && !ArmCompletions()) continue;
-    if (deadline == Clock::time_point{}) deadline = Deadline(ia().adapter().Now(), timeout_us);
+    if (deadline == Clock::time_point{}) deadline = Deadline(ia().adapter(), timeout_us);
     const ProgressResult result = scope.Progress(true, deadline);
     if (result == ProgressResult::kTimedOut) last_look = true;
     if (result == ProgressResult::kInterrupted) {
@@ -173,7 +173,7 @@ DAT_RETURN Evd::Dequeue(DAT_EVENT* event) {
   bool rearm = false;
   for (bool retried = false;; retried = true) {
     {
-      std::lock_guard<std::mutex> lock(mu_);
+      std::lock_guard<Mutex> lock(mu_);
       if (aborted_) return Error(DAT_ABORT);
       if (waiting_.load(std::memory_order_relaxed)) {
         return Error(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);

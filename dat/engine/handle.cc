@@ -7,6 +7,9 @@
 #include <mutex>
 
 namespace softdat::engine {
+
+constinit SharedArenaRange g_handle_arena;
+
 namespace {
 
 // Address space, not memory: pages cost nothing until a cell in them is used.
@@ -19,6 +22,8 @@ struct Arena {
     if (p == MAP_FAILED) return;
     base = static_cast<Cell*>(p);
     size = kArenaBytes;
+    g_handle_arena.base.store(reinterpret_cast<uintptr_t>(p), std::memory_order_relaxed);
+    g_handle_arena.size.store(size, std::memory_order_release);
   }
 
   // With mu held.
@@ -77,13 +82,6 @@ void ReleaseCell(Cell* cell) {
 void LockHandleArena() { TheArena().mu.lock(); }
 void UnlockHandleArena() { TheArena().mu.unlock(); }
 
-Cell* CellOf(const void* handle) {
-  static const ArenaRange range = HandleArena();
-  const auto offset = reinterpret_cast<uintptr_t>(handle) - reinterpret_cast<uintptr_t>(range.base);
-  if (offset >= range.size || offset % sizeof(Cell) != 0) return nullptr;
-  return static_cast<Cell*>(const_cast<void*>(handle));
-}
-
 Object* PinAnyHandle(const void* handle, DAT_HANDLE_TYPE* type) {
   Cell* cell = CellOf(handle);
   if (cell == nullptr) return nullptr;
@@ -94,23 +92,6 @@ Object* PinAnyHandle(const void* handle, DAT_HANDLE_TYPE* type) {
                                               std::memory_order_acquire));
   *type = static_cast<DAT_HANDLE_TYPE>((state >> kTypeShift) & 0xff);
   return cell->object;
-}
-
-Object* PinHandle(const void* handle, DAT_HANDLE_TYPE type) {
-  Cell* cell = CellOf(handle);
-  if (cell == nullptr) return nullptr;
-  const uint64_t wanted = kLiveBit | (static_cast<uint64_t>(type) << kTypeShift);
-  uint64_t state = cell->state.load(std::memory_order_acquire);
-  do {
-    if ((state & ~kPinMask) != wanted) return nullptr;
-  } while (!cell->state.compare_exchange_weak(state, state + 1, std::memory_order_acq_rel,
-                                              std::memory_order_acquire));
-  return cell->object;
-}
-
-bool UnpinCell(Cell* cell) {
-  const uint64_t before = cell->state.fetch_sub(1, std::memory_order_acq_rel);
-  return (before & (kDoomedBit | kPinMask)) == (kDoomedBit | 1);
 }
 
 bool PinLiveCell(Cell* cell) {

@@ -40,6 +40,14 @@ struct ArenaRange {
 };
 ArenaRange HandleArena();
 
+// The same for look-ups. Written once, `size` last, before the first cell is handed out; until then
+// no handle is valid, and the empty range says so.
+struct SharedArenaRange {
+  std::atomic<uintptr_t> base{0};
+  std::atomic<size_t> size{0};
+};
+extern constinit SharedArenaRange g_handle_arena;
+
 // A dead cell, or null when the arena is exhausted.
 Cell* AllocateCell();
 // Gives a dead cell back; it waits in a queue behind kQuarantine others before re-use, and is not
@@ -50,14 +58,34 @@ inline constexpr size_t kQuarantine = 16384;
 
 // The cell that `handle` points to, if it lies in the arena and is aligned; else null. The cell may
 // be dead.
-Cell* CellOf(const void* handle);
+inline Cell* CellOf(const void* handle) {
+  const size_t size = g_handle_arena.size.load(std::memory_order_acquire);
+  const uintptr_t offset =
+      reinterpret_cast<uintptr_t>(handle) - g_handle_arena.base.load(std::memory_order_relaxed);
+  if (offset >= size || offset % sizeof(Cell) != 0) return nullptr;
+  return static_cast<Cell*>(const_cast<void*>(handle));
+}
 
-// Pins the object behind `handle` if it lives and is of `type`; else null. Unpin() ends the use.
-Object* PinHandle(const void* handle, DAT_HANDLE_TYPE type);
-// The same for any type.
+// Pins the object of `handle` if it lives and is of `type`: its cell, else null. UnpinCell() ends
+// the use.
+inline Cell* PinHandle(const void* handle, DAT_HANDLE_TYPE type) {
+  Cell* const cell = CellOf(handle);
+  if (cell == nullptr) return nullptr;
+  const uint64_t wanted = kLiveBit | (static_cast<uint64_t>(type) << kTypeShift);
+  uint64_t state = cell->state.load(std::memory_order_acquire);
+  do {
+    if ((state & ~kPinMask) != wanted) return nullptr;
+  } while (!cell->state.compare_exchange_weak(state, state + 1, std::memory_order_acq_rel,
+                                              std::memory_order_acquire));
+  return cell;
+}
+// The same for any type; returns the object.
 Object* PinAnyHandle(const void* handle, DAT_HANDLE_TYPE* type);
 // True when the caller dropped the last pin of a doomed object and has to tear it down.
-[[nodiscard]] bool UnpinCell(Cell* cell);
+[[nodiscard]] inline bool UnpinCell(Cell* cell) {
+  const uint64_t before = cell->state.fetch_sub(1, std::memory_order_acq_rel);
+  return (before & (kDoomedBit | kPinMask)) == (kDoomedBit | 1);
+}
 // One more pin of the object in `cell`, for a caller that knows that its memory exists; false when
 // it is dead.
 bool PinLiveCell(Cell* cell);

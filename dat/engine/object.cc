@@ -82,7 +82,7 @@ void Object::Finish() {
   DropRef();
 }
 
-thread_local UpcallPin* UpcallPin::innermost_ = nullptr;
+constinit thread_local UpcallPin* UpcallPin::innermost_ = nullptr;
 
 UpcallPin::UpcallPin(Object* object)
     : object_(object),

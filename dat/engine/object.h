@@ -163,7 +163,8 @@ template <typename T>
 class Pinned {
  public:
   explicit Pinned(const void* handle)
-      : cell_(CellOf(handle)), object_(static_cast<T*>(PinHandle(handle, T::kHandleType))) {}
+      : cell_(PinHandle(handle, T::kHandleType)),
+        object_(cell_ != nullptr ? static_cast<T*>(cell_->object) : nullptr) {}
   ~Pinned() {
     if (object_ != nullptr) Object::Unpin(cell_, object_);  // the call may have freed the object
   }
@@ -202,7 +203,7 @@ class UpcallPin {
   const bool pinned_;
   UpcallPin* const outer_;
 
-  static thread_local UpcallPin* innermost_;
+  static constinit thread_local UpcallPin* innermost_;
 };
 
 // The same for calls that take any handle.

@@ -36,8 +36,11 @@ class Waiter {
 
   bool signalled() const { return signalled_.load(std::memory_order_acquire); }
 
-  // The waiting thread, before it looks at what it waits for: forgets earlier signals.
-  void Clear() { signalled_.store(false, std::memory_order_seq_cst); }
+  // The waiting thread, before it looks at what it waits for: forgets earlier signals. Where there
+  // is none, nothing is stored: a signal that comes meanwhile stays.
+  void Clear() {
+    if (signalled()) signalled_.store(false, std::memory_order_seq_cst);
+  }
 
   // Back ends only. Blocks until signalled or the deadline. A cancellation point. With `nudged`, a
   // set flag ends it too (as kSignalled; signalled() tells which it was).

@@ -212,10 +212,9 @@ namespace {
 // The end of a wait, also of a cancelled one: gives the token back or leaves its queue.
 class EndOfWait {
  public:
-  EndOfWait(DriverToken* token, Waiter* waiter, ParkedThread* self, const bool* holding)
-      : token_(token), waiter_(waiter), self_(self), holding_(holding) {}
+  EndOfWait(DriverToken* token, ParkedThread* self, const bool* holding)
+      : token_(token), self_(self), holding_(holding) {}
   ~EndOfWait() {
-    waiter_->SetLoop(nullptr);
     if (*holding_ || token_->LeaveQueue(self_)) token_->Release();
   }
   EndOfWait(const EndOfWait&) = delete;
@@ -223,7 +222,6 @@ class EndOfWait {
 
  private:
   DriverToken* const token_;
-  Waiter* const waiter_;
   ParkedThread* const self_;
   const bool* const holding_;
 };
@@ -248,7 +246,7 @@ Result Driver::Wait(Waiter* waiter, LoopClock::time_point deadline) {
     }
   };
   const WakeDeepHelper wake_deep_helper{this};
-  const EndOfWait end(&token_, waiter, &self, &holding);
+  const EndOfWait end(&token_, &self, &holding);
   holding = token_.AcquireOrQueue(&self);
   if (!holding) {
     if (std::optional<Result> r = ParkForToken(waiter, deadline, &self, &holding, cancel))
@@ -275,23 +273,17 @@ std::optional<Result> Driver::ParkForToken(Waiter* waiter, LoopClock::time_point
 
 Result Driver::Drive(Waiter* waiter, LoopClock::time_point deadline, ParkedThread* self,
                      bool* holding, const CancelOff& cancel) {
-  waiter->SetLoop(this);
-  LoopClock::time_point spin_until{};
+  LoopClock::time_point spin_until{};  // set when the first try found nothing
   uint32_t polls = 0;
   bool spinning = options_.spin.count() > 0;
-  if (spinning) {
-    spin_until = LoopClock::now() + options_.spin;
-    if (YieldFirst()) sched_yield();
-  }
+  if (spinning && YieldFirst()) sched_yield();
   bool first_try = true;
   while (true) {
     if (waiter->signalled()) return Result::kSignalled;
     if (token_.WantedByControl() && token_.GiveWay(self)) {
       *holding = false;
-      waiter->SetLoop(nullptr);
       if (std::optional<Result> r = ParkForToken(waiter, deadline, self, holding, cancel))
         return *r;
-      waiter->SetLoop(this);
       continue;
     }
     if (!spinning) {
@@ -311,6 +303,7 @@ Result Driver::Drive(Waiter* waiter, LoopClock::time_point deadline, ParkedThrea
     if (worked) continue;
     const LoopClock::time_point now = LoopClock::now();
     if (now >= deadline) return Result::kTimedOut;
+    if (spin_until == LoopClock::time_point{}) spin_until = now + options_.spin;
     spinning = now < spin_until;
     // Without the yield a peer on the same processor could not answer.
     if (spinning) sched_yield();
@@ -340,9 +333,14 @@ EventLoop::BlockResult Driver::BlockOnce(Waiter* waiter, LoopClock::time_point d
   {
     struct Unblock {
       std::atomic<Blocked>* blocked;
-      ~Unblock() { blocked->store(Blocked::kNo, std::memory_order_seq_cst); }
+      Waiter* waiter;
+      ~Unblock() {
+        blocked->store(Blocked::kNo, std::memory_order_seq_cst);
+        if (waiter != nullptr) waiter->SetLoop(nullptr);
+      }
     };
-    const Unblock unblock{&blocked_};
+    const Unblock unblock{&blocked_, waiter};
+    if (waiter != nullptr) waiter->SetLoop(this);
     blocked_.store(short_tick ? Blocked::kShort : Blocked::kLong, std::memory_order_seq_cst);
     // Whoever made one of these true before the store did not see us blocked: look once more.
     const bool wanted = waiter != nullptr ? waiter->signalled() || token_.WantedByControl()

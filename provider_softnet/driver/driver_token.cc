@@ -4,11 +4,6 @@
 
 namespace softdat::softnet {
 
-const void* DriverToken::Me() {
-  static thread_local char marker;
-  return &marker;
-}
-
 void DriverToken::Take(const void* thread, Holder as) {
   owner_.store(thread, std::memory_order_relaxed);
   holder_.store(as, std::memory_order_relaxed);
@@ -21,7 +16,7 @@ bool DriverToken::TryAcquire(Holder as) {
     return true;
   }
   if (holder() != Holder::kNobody) return false;
-  std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+  std::unique_lock<Mutex> lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock() || owner_.load(std::memory_order_relaxed) != nullptr) return false;
   Take(Me(), as);
   return true;
@@ -33,7 +28,7 @@ void DriverToken::Acquire(Holder as) {
     return;
   }
   const CancelOff no_cancellation;
-  std::unique_lock<std::mutex> lock(mutex_);
+  std::unique_lock<Mutex> lock(mutex_);
   if (owner_.load(std::memory_order_relaxed) == nullptr) {
     Take(Me(), as);
     return;
@@ -48,7 +43,7 @@ void DriverToken::Acquire(Holder as) {
 
 void DriverToken::Release() {
   if (--depth_ > 0) return;
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<Mutex> lock(mutex_);
   HandOn();
 }
 
@@ -87,7 +82,7 @@ bool DriverToken::AcquireOrQueue(ParkedThread* self) {
     ++depth_;
     return true;
   }
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<Mutex> lock(mutex_);
   if (owner_.load(std::memory_order_relaxed) == nullptr) {
     Take(Me(), Holder::kWaiter);
     return true;
@@ -104,14 +99,14 @@ bool DriverToken::AcquireOrQueue(ParkedThread* self) {
 }
 
 bool DriverToken::LeaveQueue(ParkedThread* self) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<Mutex> lock(mutex_);
   if (self->queued) Unlink(self);
   return self->granted.load(std::memory_order_relaxed);
 }
 
 bool DriverToken::GiveWay(ParkedThread* self) {
   if (depth_ != 1) return false;
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<Mutex> lock(mutex_);
   self->thread = Me();
   self->granted.store(false, std::memory_order_relaxed);
   self->queued = true;

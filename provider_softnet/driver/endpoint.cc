@@ -43,7 +43,7 @@ void Endpoint::SetQueues(const transport::QueuePairAttributes& a) {
 Status Endpoint::Configure(const transport::QueuePairAttributes& a) {
   const TokenHold token(&driver_->token());
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::lock_guard<Mutex> lock(mutex_);
     if (state_ != State::kIdle && state_ != State::kEnded) {
       return Status(Code::kInvalidState, "the queue pair is connected or connecting");
     }
@@ -54,7 +54,7 @@ Status Endpoint::Configure(const transport::QueuePairAttributes& a) {
     }
   }
   DropConnection(true);
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<Mutex> lock(mutex_);
   SetQueues(a);
   return Status::Ok();
 }
@@ -62,7 +62,7 @@ Status Endpoint::Configure(const transport::QueuePairAttributes& a) {
 Status Endpoint::Connect(const transport::ConnectParameters& parameters) {
   const TokenHold token(&driver_->token());
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::lock_guard<Mutex> lock(mutex_);
     if (state_ != State::kIdle) return Status(Code::kInvalidState, "the queue pair is not idle");
     if (pd_ == 0) return Status(Code::kInvalidState, "the queue pair has no protection domain");
   }
@@ -82,7 +82,7 @@ Status Endpoint::Connect(const transport::ConnectParameters& parameters) {
                                                attributes_.max_read_in, attributes_.max_read_out);
   if (Status s = connector->Start(); !s.ok()) return s;
   connector_ = std::move(connector);
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<Mutex> lock(mutex_);
   state_ = State::kConnecting;
   addresses_ = {};
   addresses_.remote = parameters.remote;
@@ -92,7 +92,7 @@ Status Endpoint::Connect(const transport::ConnectParameters& parameters) {
 
 void Endpoint::Disconnect(transport::DisconnectMode mode) {
   PendingUpcalls upcalls;
-  std::unique_lock<std::mutex> lock(mutex_);
+  std::unique_lock<Mutex> lock(mutex_);
   if (state_ == State::kConnected) {
     gathered_messages_ = 0;  // they leave first
     stream_->Disconnect(mode);
@@ -120,13 +120,13 @@ void Endpoint::Disconnect(transport::DisconnectMode mode) {
 Status Endpoint::Reset() {
   const TokenHold token(&driver_->token());
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::lock_guard<Mutex> lock(mutex_);
     if (state_ == State::kIdle) return Status::Ok();
     if (state_ != State::kEnded)
       return Status(Code::kInvalidState, "the queue pair is still connected");
   }
   DropConnection(true);
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<Mutex> lock(mutex_);
   state_ = State::kIdle;
   addresses_ = {};
   while (!receive_queue_->empty()) receive_queue_->PopFront();
@@ -137,7 +137,7 @@ void Endpoint::Shutdown() {
   const TokenHold token(&driver_->token());
   bool connected;
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::lock_guard<Mutex> lock(mutex_);
     dead_ = true;
     connected = state_ == State::kConnected || state_ == State::kConnecting;
     // The flushed completions of an abort would go to queues nobody relates to this pair any more,
@@ -152,7 +152,7 @@ void Endpoint::Shutdown() {
   DropConnection(!connected);
   if (stream_timer_) stream_timer_->Close();
   if (limit_timer_) limit_timer_->Close();
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<Mutex> lock(mutex_);
   state_ = State::kEnded;
   send_cq_ = {};
   recv_cq_ = {};
@@ -168,7 +168,7 @@ void Endpoint::DropConnection(bool reset) {
   accepting_ = false;
   established_ = false;
   CloseConnection(reset);
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<Mutex> lock(mutex_);
   stream_.reset();
   pending_ = 0;
 }
@@ -180,7 +180,7 @@ void Endpoint::CloseConnection(bool reset) {
   driver_->hot().Drop(this);
   UniqueFd fd;
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::lock_guard<Mutex> lock(mutex_);
     data_open_ = false;
     send_blocked_ = false;
     hangup_seen_ = false;
@@ -198,24 +198,24 @@ void Endpoint::CloseConnection(bool reset) {
 }
 
 transport::ConnectionAddresses Endpoint::Addresses() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<Mutex> lock(mutex_);
   return addresses_;
 }
 
 uint32_t Endpoint::OutstandingSends() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<Mutex> lock(mutex_);
   return send_queue_->count();
 }
 
 uint32_t Endpoint::OutstandingReceives() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<Mutex> lock(mutex_);
   if (!srq_) return receive_queue_->count();
   return stream_ == nullptr ? 0 : stream_->held_receives();
 }
 
 Status Endpoint::SetReceiveWatermarks(uint32_t soft, uint32_t hard) {
   PendingUpcalls upcalls;
-  std::unique_lock<std::mutex> lock(mutex_);
+  std::unique_lock<Mutex> lock(mutex_);
   watermarks_ = {soft, hard};
   if (stream_ != nullptr) stream_->OnWatermarksSet();
   Finish(&lock, &upcalls);
@@ -223,7 +223,7 @@ Status Endpoint::SetReceiveWatermarks(uint32_t soft, uint32_t hard) {
 }
 
 Status Endpoint::CheckAcceptable() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<Mutex> lock(mutex_);
   if (state_ != State::kIdle) return Status(Code::kInvalidState, "the queue pair is not idle");
   if (pd_ == 0) return Status(Code::kInvalidState, "the queue pair has no protection domain");
   return Status::Ok();

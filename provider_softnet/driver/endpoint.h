@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "dat/base/mutex.h"
 #include "dat/transport/transport.h"
 #include "provider_softnet/driver/adapter_core.h"
 #include "provider_softnet/driver/channel.h"
@@ -103,7 +104,7 @@ class Endpoint final : public Channel {
   int WantedEvents() const;
   // mutex_ held by `lock`; lets go of it, makes upcalls, sees to it that control work is attended
   // to.
-  void Finish(std::unique_lock<std::mutex>* lock, PendingUpcalls* upcalls);
+  void Finish(std::unique_lock<Mutex>* lock, PendingUpcalls* upcalls);
 
   // Token:
   void OnSocketReady(int events);
@@ -123,7 +124,7 @@ class Endpoint final : public Channel {
   Driver* const driver_;
   const uint32_t id_;
 
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   // Guarded by mutex_:
   transport::QueuePairAttributes
       attributes_;  // sink and depths also read with the token; changed with both

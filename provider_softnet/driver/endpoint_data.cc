@@ -33,7 +33,7 @@ size_t BytesOf(const transport::SendRequest& request) {
 
 Code Endpoint::PostSend(const transport::SendRequest& request) {
   PendingUpcalls upcalls;
-  std::unique_lock<std::mutex> lock(mutex_);
+  std::unique_lock<Mutex> lock(mutex_);
   if (state_ == State::kIdle || state_ == State::kConnecting) return Code::kInvalidState;
   if (stream_ == nullptr) {  // ended without ever having been connected
     if (send_cq_ && FlushPostedSend(request, &send_cq_->ring, attributes_.context))
@@ -76,7 +76,7 @@ bool Endpoint::MustGather(const transport::SendRequest&) const {
 
 Code Endpoint::PostReceive(const transport::ReceiveRequest& request) {
   PendingUpcalls upcalls;
-  std::unique_lock<std::mutex> lock(mutex_);
+  std::unique_lock<Mutex> lock(mutex_);
   if (srq_) return Code::kInvalidState;
   Code code;
   if (stream_ != nullptr) {
@@ -138,7 +138,7 @@ bool Endpoint::Transmit() {
 
 bool Endpoint::FlushSends() {
   PendingUpcalls upcalls;
-  std::unique_lock<std::mutex> lock(mutex_);
+  std::unique_lock<Mutex> lock(mutex_);
   if (dead_ || stream_ == nullptr || gathered_messages_ == 0) return false;
   const bool moved = Transmit();
   Finish(&lock, &upcalls);
@@ -185,7 +185,7 @@ bool Endpoint::Receive(size_t budget) {
 
 bool Endpoint::TryReceive() {
   PendingUpcalls upcalls;
-  std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+  std::unique_lock<Mutex> lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock() || !data_open_ || !fd_.valid()) return false;
   bool moved = Receive(kReceiveBudget);
   if (send_blocked_ || (moved && gathered_messages_ > 0)) moved |= Transmit();
@@ -204,6 +204,7 @@ void Endpoint::TakeActions(PendingUpcalls* upcalls) {
   constexpr int kRounds = 8;
   for (int round = 0; round <= kRounds; ++round) {
     const uint32_t actions = stream_->TakeActions();
+    if (actions == 0) return;
     if ((actions & kActNotifySend) != 0) upcalls->Owe(send_cq_);
     if ((actions & kActNotifyReceive) != 0) upcalls->Owe(recv_cq_);
     if ((actions & kActSharedLimit) != 0) upcalls->OweLimit(srq_);
@@ -216,7 +217,7 @@ void Endpoint::TakeActions(PendingUpcalls* upcalls) {
   }
 }
 
-void Endpoint::Finish(std::unique_lock<std::mutex>* lock, PendingUpcalls* upcalls) {
+void Endpoint::Finish(std::unique_lock<Mutex>* lock, PendingUpcalls* upcalls) {
   TakeActions(upcalls);
   const bool control = pending_ != 0 && !dead_;
   lock->unlock();

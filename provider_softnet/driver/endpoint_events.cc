@@ -51,7 +51,7 @@ void Endpoint::StartStream(AgreedConnection connection, bool initiator) {
 
 void Endpoint::OnConnected(AgreedConnection connection, std::span<const uint8_t> private_data) {
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::lock_guard<Mutex> lock(mutex_);
     StartStream(std::move(connection), true);
     Transmit();  // the ready-to-receive message, if one was agreed
   }
@@ -66,7 +66,7 @@ void Endpoint::OnConnectFailed(RejectReason reason, std::span<const uint8_t> pri
   driver_->DeleteLater(std::shared_ptr<Connector>(std::move(connector_)));
   PendingUpcalls upcalls;
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::lock_guard<Mutex> lock(mutex_);
     state_ = State::kEnded;
     FlushAllReceives(&upcalls);
   }
@@ -78,7 +78,7 @@ void Endpoint::OnConnectFailed(RejectReason reason, std::span<const uint8_t> pri
 void Endpoint::BeginAccepted(AgreedConnection connection) {
   const bool wait_for_first = connection.agreement.rtr != Rtr::kNone;
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::lock_guard<Mutex> lock(mutex_);
     StartStream(std::move(connection), false);
     state_ = State::kConnecting;
     if (!wait_for_first) pending_ |= kPendEstablish;
@@ -115,14 +115,14 @@ void Endpoint::OnAcceptedSocketReady() {
 void Endpoint::Established(std::span<const uint8_t> private_data) {
   uint32_t connection;
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::lock_guard<Mutex> lock(mutex_);
     state_ = State::kConnected;
     connection = connection_;
   }
   established_ = true;
   if (sink_ != nullptr) sink_->OnEstablished(private_data);
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::lock_guard<Mutex> lock(mutex_);
     // The upcall may have ended this connection, even begun another.
     if (connection != connection_ || !fd_.valid() || dead_) return;
     data_open_ = true;
@@ -135,7 +135,7 @@ void Endpoint::FailAccept(const std::string& why) {
   DropConnection(true);
   PendingUpcalls upcalls;
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::lock_guard<Mutex> lock(mutex_);
     state_ = State::kEnded;
     FlushAllReceives(&upcalls);
   }
@@ -176,7 +176,7 @@ void Endpoint::OnSocketReady(int events) {
   bool control = false;
   int wanted = 0;
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::lock_guard<Mutex> lock(mutex_);
     if (dead_ || stream_ == nullptr || !fd_.valid()) return;
     if (data_open_) moved = Receive(kReceiveBudget);
     if (send_blocked_ || gathered_messages_ > 0) moved |= Transmit();
@@ -208,7 +208,7 @@ void Endpoint::ReceiveMore() {
 void Endpoint::UpdateTimer() {
   StreamTimer timer;
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::lock_guard<Mutex> lock(mutex_);
     if (stream_ != nullptr) timer = stream_->timer();
   }
   if (timer.id == 0) {
@@ -220,7 +220,7 @@ void Endpoint::UpdateTimer() {
       const RefPtr<Endpoint> keep(this);
       {
         PendingUpcalls upcalls;
-        std::unique_lock<std::mutex> lock(mutex_);
+        std::unique_lock<Mutex> lock(mutex_);
         if (dead_ || stream_ == nullptr) return;
         stream_->OnTimer(stream_->timer().id);
         Finish(&lock, &upcalls);
@@ -238,7 +238,7 @@ void Endpoint::Attend() {
   const RefPtr<Endpoint> keep(this);
   uint32_t actions;
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::lock_guard<Mutex> lock(mutex_);
     if (dead_) return;
     actions = std::exchange(pending_, 0);
   }
@@ -262,7 +262,7 @@ void Endpoint::Attend() {
   int wanted = 0;
   {
     PendingUpcalls upcalls;
-    std::unique_lock<std::mutex> lock(mutex_);
+    std::unique_lock<Mutex> lock(mutex_);
     if (stream_ == nullptr || !fd_.valid()) return;
     if (stream_->stalled() && srq_) {
       srq_->starving.Push(this);
@@ -281,7 +281,7 @@ void Endpoint::Attend() {
 bool Endpoint::TellWatermark() {
   if (sink_ == nullptr) return true;
   const auto now = [this] {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::lock_guard<Mutex> lock(mutex_);
     return dead_ || stream_ == nullptr ? 0 : connection_;
   };
   const uint32_t before = now();
@@ -293,7 +293,7 @@ void Endpoint::AttendToEnd(uint32_t actions) {
   EndReason reason = EndReason::kDisconnected;
   std::string why;
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::lock_guard<Mutex> lock(mutex_);
     if (stream_ != nullptr) {
       reason = stream_->end().reason;
       why = stream_->end().why;
@@ -307,7 +307,7 @@ void Endpoint::AttendToEnd(uint32_t actions) {
     // Last words (a Terminate, the rest of a message) wait for room in the socket: not for ever.
     int wanted;
     {
-      const std::lock_guard<std::mutex> lock(mutex_);
+      const std::lock_guard<Mutex> lock(mutex_);
       wanted = WantedEvents();
     }
     if (watch_ && watch_->active()) watch_->Update(wanted);

@@ -26,7 +26,7 @@ void PendingUpcalls::OweLimit(const RefPtr<SharedReceiveCore>& core) {
   limit_ = core.get();
 }
 
-void PendingUpcalls::Make() {
+void PendingUpcalls::MakeOwed() {
   for (int i = 0; i < count_; ++i) {
     CompletionCore* core = cores_[i];
     {

@@ -110,11 +110,15 @@ class PendingUpcalls {
   void Owe(const RefPtr<CompletionCore>& core);
   void OweLimit(const RefPtr<SharedReceiveCore>& core);
   // Without it.
-  void Make();
+  void Make() {
+    if (count_ > 0 || limit_ != nullptr) MakeOwed();
+  }
 
  private:
+  void MakeOwed();
+
   static constexpr int kMost = 2;  // the send and the receive queue
-  CompletionCore* cores_[kMost] = {};
+  CompletionCore* cores_[kMost];
   int count_ = 0;
   SharedReceiveCore* limit_ = nullptr;
 };

@@ -4,6 +4,6 @@
 
 namespace softdat::softnet {
 
-thread_local UpcallGate::Running* UpcallGate::Running::innermost_ = nullptr;
+constinit thread_local UpcallGate::Running* UpcallGate::Running::innermost_ = nullptr;
 
 }  // namespace softdat::softnet

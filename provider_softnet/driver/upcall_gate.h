@@ -37,7 +37,7 @@ class UpcallGate {
     friend class UpcallGate;
     const UpcallGate* const gate_;
     Running* const outer_;
-    static thread_local Running* innermost_;
+    static constinit thread_local Running* innermost_;
   };
 
   // Waits until no other thread is inside. Nobody enters any more.

@@ -35,13 +35,6 @@ Stream::Stream(const StreamConfig& config)
 
 Stream::~Stream() = default;
 
-uint32_t Stream::TakeActions() {
-  uint32_t actions = actions_;
-  actions_ = 0;
-  if (wants_transmit()) actions |= kActTransmit;
-  return actions;
-}
-
 uint32_t Stream::ReceiveDomain() const {
   return config_.shared_receives == nullptr ? config_.pd : config_.shared_receives->pd();
 }

@@ -35,6 +35,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "dat/transport/transport.h"
@@ -182,12 +183,18 @@ class Stream {
   // The first `size` bytes of the batch were taken by TCP. The rest is offered again.
   void OnTransmitted(size_t size);
   // Whether TransmitVector would have something to do.
-  bool wants_transmit() const;
+  bool wants_transmit() const {
+    if (phase_ == Phase::kEnded) return last_words_sent_ < last_words_.size();
+    return tx_front_ != tx_back_ || CanGather();
+  }
 
   // ---- events ----
 
   // What to do now, kAct bits; cleared by the call.
-  uint32_t TakeActions();
+  uint32_t TakeActions() {
+    const uint32_t actions = std::exchange(actions_, 0);
+    return wants_transmit() ? actions | kActTransmit : actions;
+  }
   const StreamTimer& timer() const { return timer_; }
   void OnTimer(uint32_t id);
   bool ended() const { return phase_ == Phase::kEnded; }
@@ -320,8 +327,16 @@ class Stream {
   void FinishOldestRead();
 
   // stream_transmit.cc
-  bool CanGather() const;
-  bool SendBlocked() const;
+  // Whether there is work or a response that is not wholly gathered, and it may be now.
+  bool CanGather() const {
+    return (send_next_ != config_.send_queue->back() || response_gather_ != response_back_ ||
+            turn_ != Turn::kNone || rtr_due_) &&
+           MayGather();
+  }
+  bool MayGather() const;
+  // Whether the work at send_next_ has to wait for reads or atomics that are not answered.
+  bool SendBlocked() const { return pending_front_ != pending_back_ && WaitsForReads(); }
+  bool WaitsForReads() const;
   void NextTxPiece(const TxFpdu& fpdu, TxCursor* cursor, size_t want, AccessRequest* request) const;
   Emitted AcquireTx(const AccessRequest& request, uint8_t** address, AccessError* error);
   void ReleaseTxPins();
@@ -331,7 +346,7 @@ class Stream {
   void GatherAndEmit(IovWriter* out, size_t max_bytes);
   void LoseFpdu(AccessError error);
   void CompleteSends();
-  void PushSend(const SendWork& work, transport::WorkStatus status);
+  void CompleteOldestSend(transport::WorkStatus status);
   void MaybeDrained();
 
   // stream_gather.cc

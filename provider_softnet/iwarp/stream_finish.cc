@@ -117,8 +117,7 @@ void Stream::FlushSends(Blame blame) {
       status = work.status;
     }
     failed |= status != WorkStatus::kSuccess;
-    PushSend(work, status);
-    queue.PopFront();
+    CompleteOldestSend(status);
   }
   send_next_ = queue.back();
 }

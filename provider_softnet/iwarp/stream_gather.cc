@@ -204,22 +204,19 @@ bool Stream::FillData(TxFpdu* fpdu, size_t payload, bool alone, uint32_t* crc_st
   if (config_.agreement.crc) *crc_state = Crc32cExtend(kCrc32cInit, head, fpdu->head_size);
   if (copied || config_.agreement.crc) {
     TxCursor cursor{fpdu->segment, fpdu->segment_offset, 0};
+    Pin pin;
     while (cursor.done < payload) {
       AccessRequest piece;
       NextTxPiece(*fpdu, &cursor, payload - cursor.done, &piece);
       uint8_t* address = nullptr;
-      AccessError error = AccessError::kNone;
-      Pin spare;  // for more segments than there are lasting pins
-      Emitted got = AcquireTx(piece, &address, &error);
-      if (got == Emitted::kNoRoom) {
-        error = config_.memory->Acquire(piece, &spare);
-        got = error == AccessError::kNone ? Emitted::kAll : Emitted::kLost;
-        address = spare.address();
-      }
-      if (got == Emitted::kLost) {
-        spare.Release();
-        if (alone) RefuseSend(error);
-        return false;
+      if (!pin.Covers(piece, &address)) {
+        pin.Release();
+        const AccessError error = config_.memory->Acquire(piece, &pin);
+        if (error != AccessError::kNone) {
+          if (alone) RefuseSend(error);
+          return false;
+        }
+        address = pin.address();
       }
       if (copied) std::memcpy(head + fpdu->head_size, address, piece.length);
       if (copied) fpdu->head_size += static_cast<uint32_t>(piece.length);

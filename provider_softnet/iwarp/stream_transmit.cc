@@ -10,29 +10,22 @@ namespace softdat::softnet {
 
 using transport::WorkStatus;
 
-bool Stream::SendBlocked() const {
+bool Stream::WaitsForReads() const {
   const SendWork& work = config_.send_queue->at(send_next_);
-  const uint32_t outstanding = pending_back_ - pending_front_;
-  if ((work.flags & transport::kFence) != 0 && outstanding > 0 && work.reads_pending == 0) {
-    return true;
-  }
+  if ((work.flags & transport::kFence) != 0 && work.reads_pending == 0) return true;
   const bool takes_credit = work.op == transport::Op::kRdmaRead ||
                             work.op == transport::Op::kFetchAdd ||
                             work.op == transport::Op::kCompareSwap;
-  return takes_credit && outstanding >= config_.agreement.ord;
+  return takes_credit && pending_back_ - pending_front_ >= config_.agreement.ord;
 }
 
-bool Stream::CanGather() const {
+bool Stream::MayGather() const {
   if (phase_ == Phase::kEnded) return false;
   if (rtr_due_ || turn_ != Turn::kNone) return true;
   // A responder sends nothing before the initiator's first FPDU (RFC 5044 §7.1.2).
   if (!config_.initiator && !first_fpdu_seen_) return false;
   if (response_gather_ != response_back_) return true;
   return send_next_ != config_.send_queue->back() && !SendBlocked();
-}
-
-bool Stream::wants_transmit() const {
-  return tx_front_ != tx_back_ || last_words_sent_ < last_words_.size() || CanGather();
 }
 
 // The access for the next contiguous piece of an FPDU's payload, of at most `want` bytes.
@@ -102,6 +95,11 @@ Stream::Emitted Stream::EmitPayload(const TxFpdu& fpdu, size_t skip, IovWriter* 
 
 // Offers what is unsent of one FPDU.
 Stream::Emitted Stream::Emit(const TxFpdu& fpdu, IovWriter* out, AccessError* error) {
+  if (fpdu.payload == 0) {  // head and trailer are neighbours
+    return out->Add(arena_.get() + fpdu.head + fpdu.sent, fpdu.size() - fpdu.sent)
+               ? Emitted::kAll
+               : Emitted::kNoRoom;
+  }
   size_t skip = fpdu.sent;
   if (skip < fpdu.head_size) {
     if (!out->Add(arena_.get() + fpdu.head + skip, fpdu.head_size - skip)) return Emitted::kNoRoom;
@@ -226,18 +224,19 @@ void Stream::CompleteSends() {
   while (!queue.empty() && queue.front() != send_next_) {
     const SendWork& work = queue.at(queue.front());
     if (!work.done) break;
-    // A copy: the slot is free before the completion can be seen.
-    const SendWork finished = work;
-    queue.PopFront();
-    PushSend(finished, finished.status);
+    CompleteOldestSend(work.status);
   }
   MaybeDrained();
 }
 
-void Stream::PushSend(const SendWork& work, WorkStatus status) {
-  const bool failed = status != WorkStatus::kSuccess;
-  if (config_.send_completions == nullptr) return;
-  if (!failed && (work.flags & transport::kSuppress) != 0) return;
+// Takes the oldest send out of its queue and reports it. The slot is free before the completion can
+// be seen: a consumer may post from its event at once.
+void Stream::CompleteOldestSend(WorkStatus status) {
+  SendQueue& queue = *config_.send_queue;
+  const SendWork& work = queue.at(queue.front());
+  const bool suppressed =
+      status == WorkStatus::kSuccess && (work.flags & transport::kSuppress) != 0;
+  if (suppressed || config_.send_completions == nullptr) return queue.PopFront();
   transport::Completion c;
   c.context = work.op == transport::Op::kBind ? reinterpret_cast<void*>(work.remote_address)
                                               : config_.context;
@@ -246,6 +245,7 @@ void Stream::PushSend(const SendWork& work, WorkStatus status) {
   c.op = work.op;
   c.status = status;
   c.quiet = (work.flags & transport::kQuiet) != 0;
+  queue.PopFront();
   if (config_.send_completions->Push(c)) actions_ |= kActNotifySend;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who may touch what: the judgement of accesses, and pins.
+// Who may touch what: judged accesses, and pins.
 #include "provider_softnet/memory/memory_slot.h"
 
 namespace softdat::softnet {
@@ -17,26 +17,6 @@ bool TryPin(std::atomic<uint64_t>* state, uint32_t key) {
                                          std::memory_order_relaxed));
   return true;
 }
-
-uint32_t RightsFor(Access kind) {
-  switch (kind) {
-    case Access::kLocalRead:
-      return 0;
-    case Access::kLocalWrite:
-      return kPrivLocalWrite;
-    case Access::kWindowSink:
-      return kPrivLocalWrite | kPrivRemoteWrite;
-    case Access::kRemoteRead:
-      return kPrivRemoteRead;
-    case Access::kRemoteWrite:
-      return kPrivRemoteWrite;
-    case Access::kRemoteAtomic:
-      return kPrivRemoteAtomic;
-  }
-  return ~0u;
-}
-
-bool IsRemote(Access kind) { return kind >= Access::kRemoteRead; }
 
 }  // namespace
 
@@ -76,11 +56,6 @@ Pin& Pin::operator=(Pin&& other) noexcept {
   return *this;
 }
 
-void Pin::Release() {
-  if (second_ != nullptr) Unpin(std::exchange(second_, nullptr));
-  if (first_ != nullptr) Unpin(std::exchange(first_, nullptr));
-}
-
 bool Pin::Covers(const AccessRequest& r, uint8_t** address) const {
   if (first_ == nullptr || r.key != request_.key || r.kind != request_.kind ||
       r.pd != request_.pd || r.qp != request_.qp || r.offset < start_) {
@@ -92,7 +67,7 @@ bool Pin::Covers(const AccessRequest& r, uint8_t** address) const {
   return true;
 }
 
-// ---- the judgement ----
+// ---- the table ----
 
 MemoryTable::MemoryTable() : chunks_(std::make_unique<std::atomic<Slot*>[]>(kChunks)) {}
 
@@ -104,48 +79,11 @@ MemoryTable::~MemoryTable() {
   }
 }
 
-MemoryTable::Slot* MemoryTable::Find(uint32_t key) const {
-  const uint32_t index = key >> 8;
-  Slot* chunk = chunks_[index >> kChunkBits].load(std::memory_order_acquire);
-  return chunk == nullptr ? nullptr : &chunk[index & (kChunkSlots - 1)];
-}
-
-// The loads are acquire loads so that the second look at `state` cannot move before them. False
-// when `key` was not live all the time.
-bool MemoryTable::Read(const Slot& slot, uint32_t key, View* view) const {
-  if (key == 0 || LiveKey(slot.state.load(std::memory_order_acquire)) != key) return false;
-  view->start = slot.start.load(std::memory_order_acquire);
-  view->length = slot.length.load(std::memory_order_acquire);
-  view->delta = slot.delta.load(std::memory_order_acquire);
-  view->rights = slot.rights.load(std::memory_order_acquire);
-  view->pd = slot.pd.load(std::memory_order_acquire);
-  view->qp = slot.qp.load(std::memory_order_acquire);
-  view->region = slot.region.load(std::memory_order_acquire);
-  return LiveKey(slot.state.load(std::memory_order_relaxed)) == key;
-}
-
-// The one validation point: everything but whether the key is live, which the caller found.
-AccessError MemoryTable::Judge(const View& view, const AccessRequest& r) {
-  if (view.pd != r.pd) return AccessError::kProtectionDomain;
-  if (view.qp != 0 && view.qp != r.qp) return AccessError::kQueuePair;
-  const bool is_window = view.region != 0;
-  // Own work names regions, except where it says that it means a window.
-  if (!IsRemote(r.kind) && is_window != (r.kind == Access::kWindowSink))
-    return AccessError::kRights;
-  const uint32_t needed = RightsFor(r.kind);
-  if (needed != 0 && (view.rights & needed) == 0) return AccessError::kRights;
-  if (r.length != 0 && r.offset + (r.length - 1) < r.offset) return AccessError::kWrap;
-  if (r.offset < view.start) return AccessError::kBounds;
-  const uint64_t skip = r.offset - view.start;
-  if (skip > view.length || r.length > view.length - skip) return AccessError::kBounds;
-  return AccessError::kNone;
-}
-
 AccessError MemoryTable::Check(const AccessRequest& request) const {
   const Slot* slot = Find(request.key);
   View view;
   if (slot == nullptr || !Read(*slot, request.key, &view)) return AccessError::kInvalidKey;
-  if (view.region != 0) {
+  if (view.region != 0) [[unlikely]] {
     const Slot* region = Find(view.region);
     if (LiveKey(region->state.load(std::memory_order_acquire)) != view.region) {
       return AccessError::kInvalidKey;
@@ -168,7 +106,7 @@ AccessError MemoryTable::Acquire(const AccessRequest& request, Pin* pin) {
   view.region = slot->region.load(std::memory_order_relaxed);
   std::atomic<uint64_t>* second = nullptr;
   AccessError error = AccessError::kNone;
-  if (view.region != 0) {
+  if (view.region != 0) [[unlikely]] {
     second = &Find(view.region)->state;
     if (!TryPin(second, view.region)) {
       second = nullptr;
@@ -176,7 +114,7 @@ AccessError MemoryTable::Acquire(const AccessRequest& request, Pin* pin) {
     }
   }
   if (error == AccessError::kNone) error = Judge(view, request);
-  if (error != AccessError::kNone) {
+  if (error != AccessError::kNone) [[unlikely]] {
     if (second != nullptr) Unpin(second);
     Unpin(&slot->state);
     return error;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Inside of the memory table: one key's record.
+// Inside of the memory table: one key's record, and the judgement of an access to it.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_MEMORY_MEMORY_SLOT_H_
 #define SOFTDAT_PROVIDER_SOFTNET_MEMORY_MEMORY_SLOT_H_
 
@@ -38,6 +38,58 @@ inline constexpr uint64_t kPinMask = 0xffffffffu;
 
 // The live key in a slot's state word.
 inline uint32_t LiveKey(uint64_t state) { return static_cast<uint32_t>(state >> 32); }
+
+inline MemoryTable::Slot* MemoryTable::Find(uint32_t key) const {
+  const uint32_t index = key >> 8;
+  Slot* chunk = chunks_[index >> kChunkBits].load(std::memory_order_acquire);
+  return chunk == nullptr ? nullptr : &chunk[index & (kChunkSlots - 1)];
+}
+
+// The loads are acquire loads so that the second look at `state` cannot move before them. False
+// when `key` was not live all the time.
+inline bool MemoryTable::Read(const Slot& slot, uint32_t key, View* view) {
+  if (key == 0 || LiveKey(slot.state.load(std::memory_order_acquire)) != key) return false;
+  view->start = slot.start.load(std::memory_order_acquire);
+  view->length = slot.length.load(std::memory_order_acquire);
+  view->delta = slot.delta.load(std::memory_order_acquire);
+  view->rights = slot.rights.load(std::memory_order_acquire);
+  view->pd = slot.pd.load(std::memory_order_acquire);
+  view->qp = slot.qp.load(std::memory_order_acquire);
+  view->region = slot.region.load(std::memory_order_acquire);
+  return LiveKey(slot.state.load(std::memory_order_relaxed)) == key;
+}
+
+// What each kind of access asks for, in the order of Access.
+struct AccessNeeds {
+  uint32_t rights;  // one of these; kPrivNone: nothing
+  bool region, window;
+};
+inline constexpr uint32_t kPrivNone = 1u << 31;
+inline constexpr AccessNeeds kAccessNeeds[] = {
+    {kPrivNone, true, false},                           // kLocalRead
+    {kPrivLocalWrite, true, false},                     // kLocalWrite
+    {kPrivLocalWrite | kPrivRemoteWrite, false, true},  // kWindowSink
+    {kPrivRemoteRead, true, true},                      // kRemoteRead
+    {kPrivRemoteWrite, true, true},                     // kRemoteWrite
+    {kPrivRemoteAtomic, true, true},                    // kRemoteAtomic
+};
+
+// The one validation point: everything but whether the key is live, which the caller found.
+inline AccessError MemoryTable::Judge(const View& view, const AccessRequest& r) {
+  if (view.pd != r.pd) return AccessError::kProtectionDomain;
+  if (view.qp != 0 && view.qp != r.qp) return AccessError::kQueuePair;
+  // Own work names regions, except where it says that it means a window.
+  const AccessNeeds& needs = kAccessNeeds[static_cast<size_t>(r.kind)];
+  if (!(view.region != 0 ? needs.window : needs.region)) return AccessError::kRights;
+  if (((view.rights | kPrivNone) & needs.rights) == 0) return AccessError::kRights;
+  const uint64_t skip = r.offset - view.start;
+  if (r.offset >= view.start && skip <= view.length && r.length <= view.length - skip) [[likely]] {
+    return AccessError::kNone;
+  }
+  // No region passes the end of the address space: what does is out of bounds, too.
+  return r.length != 0 && r.offset + (r.length - 1) < r.offset ? AccessError::kWrap
+                                                               : AccessError::kBounds;
+}
 
 }  // namespace softdat::softnet
 

@@ -79,7 +79,10 @@ class Pin {
   Pin(const Pin&) = delete;
   Pin& operator=(const Pin&) = delete;
 
-  void Release();
+  void Release() {
+    if (second_ != nullptr) Drop(&second_);
+    if (first_ != nullptr) Drop(&first_);
+  }
   bool held() const { return first_ != nullptr; }
   uint8_t* address() const { return address_; }  // of the first byte asked for
 
@@ -89,6 +92,10 @@ class Pin {
 
  private:
   friend class MemoryTable;
+  static void Drop(std::atomic<uint64_t>** state) {
+    std::exchange(*state, nullptr)->fetch_sub(1, std::memory_order_release);
+  }
+
   std::atomic<uint64_t>* first_ = nullptr;   // state word of the slot of the key
   std::atomic<uint64_t>* second_ = nullptr;  // for a window: state word of its region
   uint8_t* address_ = nullptr;
@@ -172,7 +179,7 @@ class MemoryTable {
 
   Slot* Find(uint32_t key) const;
   Slot* FindWindow(uint32_t key) const;  // mutex_ held
-  bool Read(const Slot& slot, uint32_t key, View* view) const;
+  static bool Read(const Slot& slot, uint32_t key, View* view);
   static AccessError Judge(const View& view, const AccessRequest& request);
   AccessError JudgeBind(const BindRequest& request, View* window) const;  // mutex_ held
   uint32_t TakeSlot();                                                    // mutex_ held; index or 0

@@ -18,37 +18,12 @@ uint32_t RingSize(uint32_t capacity) { return std::bit_ceil(capacity == 0 ? 1 : 
 
 }  // namespace
 
-Code CopySegments(std::span<const Segment> in, uint32_t max, Segment* out, uint32_t* count,
-                  uint64_t* length) {
-  uint32_t used = 0;
-  uint64_t total = 0;
-  for (const Segment& segment : in) {
-    if (segment.segment_length == 0) continue;
-    if (used == max) return Code::kInvalidArgument;
-    out[used++] = segment;
-    total += segment.segment_length;
-  }
-  *count = used;
-  *length = total;
-  return Code::kOk;
-}
-
 SendQueue::SendQueue(uint32_t capacity, uint32_t max_segments)
     : capacity_(capacity),
       max_segments_(max_segments),
       mask_(RingSize(capacity) - 1),
       works_(NewArray<SendWork>(RingSize(capacity))),
       segments_(NewArray<Segment>(static_cast<size_t>(RingSize(capacity)) * max_segments)) {}
-
-void SendQueue::Commit() {
-  ++back_;
-  count_.store(static_cast<uint32_t>(back_ - front_), std::memory_order_relaxed);
-}
-
-void SendQueue::PopFront() {
-  ++front_;
-  count_.store(static_cast<uint32_t>(back_ - front_), std::memory_order_relaxed);
-}
 
 ReceiveQueue::ReceiveQueue(uint32_t capacity, uint32_t max_segments)
     : capacity_(capacity),
@@ -71,11 +46,6 @@ Code ReceiveQueue::Post(const transport::ReceiveRequest& request) {
   ++back_;
   count_.store(static_cast<uint32_t>(back_ - front_), std::memory_order_relaxed);
   return Code::kOk;
-}
-
-void ReceiveQueue::PopFront() {
-  ++front_;
-  count_.store(static_cast<uint32_t>(back_ - front_), std::memory_order_relaxed);
 }
 
 bool ReceiveQueue::MoveFrom(ReceiveQueue& other) {

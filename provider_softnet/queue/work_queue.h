@@ -88,10 +88,19 @@ class SendQueue {
   Segment* PrepareSegments() {
     return segments_.get() + static_cast<size_t>(Slot(back_)) * max_segments_;
   }
-  void Commit();
-  void PopFront();
+  void Commit() {
+    ++back_;
+    StoreCount();
+  }
+  void PopFront() {
+    ++front_;
+    StoreCount();
+  }
 
  private:
+  void StoreCount() {
+    count_.store(static_cast<uint32_t>(back_ - front_), std::memory_order_relaxed);
+  }
   uint32_t Slot(uint64_t position) const { return static_cast<uint32_t>(position) & mask_; }
 
   const uint32_t capacity_;
@@ -122,7 +131,10 @@ class ReceiveQueue {
   ReceiveWork* Front() {
     return empty() ? nullptr : &works_[static_cast<uint32_t>(front_) & mask_];
   }
-  void PopFront();
+  void PopFront() {
+    ++front_;
+    count_.store(static_cast<uint32_t>(back_ - front_), std::memory_order_relaxed);
+  }
   // Takes over what `other` holds, in order (Configure: posted receives survive). False, and
   // nothing moved, when it does not fit.
   bool MoveFrom(ReceiveQueue& other);
@@ -191,8 +203,20 @@ class SharedReceiveQueue {
 
 // Fills a segment array from a request: copies the non-empty ones to `out` (room for `max`), adds
 // up their lengths. kInvalidArgument when there are more than `max`.
-Code CopySegments(std::span<const Segment> in, uint32_t max, Segment* out, uint32_t* count,
-                  uint64_t* length);
+inline Code CopySegments(std::span<const Segment> in, uint32_t max, Segment* out, uint32_t* count,
+                         uint64_t* length) {
+  uint32_t used = 0;
+  uint64_t total = 0;
+  for (const Segment& segment : in) {
+    if (segment.segment_length == 0) continue;
+    if (used == max) return Code::kInvalidArgument;
+    out[used++] = segment;
+    total += segment.segment_length;
+  }
+  *count = used;
+  *length = total;
+  return Code::kOk;
+}
 
 }  // namespace softdat::softnet
 

@@ -47,8 +47,8 @@ std::string DescribeFailure(std::string_view call, DAT_RETURN value,
   return text;
 }
 
-Outcome Check(const char* call, DAT_RETURN value) {
-  if (value == DAT_SUCCESS || DAT_IS_WARNING(value)) return {};
+Outcome CheckFailure(const char* call, DAT_RETURN value) {
+  if (DAT_IS_WARNING(value)) return {};
   return Outcome::Fail(DescribeFailure(call, value, ReasonChain()));
 }
 

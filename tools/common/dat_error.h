@@ -24,8 +24,13 @@ std::vector<std::string> ReasonChain();
 std::string DescribeFailure(std::string_view call, DAT_RETURN value,
                             const std::vector<std::string>& reasons);
 
-// Success, or the failure of `call` with its names and reasons.
-Outcome Check(const char* call, DAT_RETURN value);
+// Success or a warning, or the failure of `call` with its names and reasons.
+Outcome CheckFailure(const char* call, DAT_RETURN value);
+inline Outcome Check(const char* call, DAT_RETURN value) {
+  if (value == DAT_SUCCESS) [[likely]]
+    return {};
+  return CheckFailure(call, value);
+}
 
 // "0.1.0", or "unknown" when the libdat2 that is loaded has no softdat_version().
 std::string LibraryVersion();
