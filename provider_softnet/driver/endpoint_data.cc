@@ -198,13 +198,11 @@ bool Endpoint::TryReceive() {
 // After each step
 
 void Endpoint::TakeActions(PendingUpcalls* upcalls) {
-  if (stream_ == nullptr) return;
   // Sending may complete work, and that may let more be sent (a fence, the end of a graceful
   // disconnect).
   constexpr int kRounds = 8;
   for (int round = 0; round <= kRounds; ++round) {
     const uint32_t actions = stream_->TakeActions();
-    if (actions == 0) return;
     if ((actions & kActNotifySend) != 0) upcalls->Owe(send_cq_);
     if ((actions & kActNotifyReceive) != 0) upcalls->Owe(recv_cq_);
     if ((actions & kActSharedLimit) != 0) upcalls->OweLimit(srq_);
@@ -218,7 +216,7 @@ void Endpoint::TakeActions(PendingUpcalls* upcalls) {
 }
 
 void Endpoint::Finish(std::unique_lock<Mutex>* lock, PendingUpcalls* upcalls) {
-  TakeActions(upcalls);
+  if (stream_ != nullptr && stream_->has_actions()) TakeActions(upcalls);
   const bool control = pending_ != 0 && !dead_;
   lock->unlock();
   upcalls->Make();

@@ -58,7 +58,7 @@ struct StreamConfig {
   SendQueue* send_queue = nullptr;
   ReceiveQueue* receive_queue = nullptr;  // one of these two
   SharedReceiveQueue* shared_receives = nullptr;
-  ReceiveWatermarks* watermarks = nullptr;  // of shared_receives; null: none
+  ReceiveWatermarks* watermarks = nullptr;     // of shared_receives; null: none
   CompletionRing* send_completions = nullptr;  // null: dropped
   CompletionRing* receive_completions = nullptr;
   uint32_t pd = 0;
@@ -190,6 +190,8 @@ class Stream {
 
   // ---- events ----
 
+  // Whether TakeActions() would return any: most posts and messages leave nothing to do.
+  bool has_actions() const { return actions_ != 0 || wants_transmit(); }
   // What to do now, kAct bits; cleared by the call.
   uint32_t TakeActions() {
     const uint32_t actions = std::exchange(actions_, 0);
@@ -307,7 +309,7 @@ class Stream {
   Verdict TakeReceive();
   bool WithinWatermarks();
   Verdict TakeFixed(ByteSpan payload);
-  bool CheckFirstFpdu(size_t payload);
+  bool CheckFirstFpdu(size_t payload) const;
   void FinishSegment();
   void FinishSend();
   void TakeImmediate(ByteSpan payload);
@@ -315,7 +317,7 @@ class Stream {
 
   // stream_place.cc
   bool NextPiece(RxCursor* cursor, size_t want, AccessRequest* request) const;
-  void RefusePlacement(AccessError error);
+  [[gnu::cold]] void RefusePlacement(AccessError error);
   bool Place(const uint8_t* data, size_t size);
 
   // stream_reads.cc: requests of the peer, and answers to own ones
@@ -339,15 +341,21 @@ class Stream {
   bool WaitsForReads() const;
   void NextTxPiece(const TxFpdu& fpdu, TxCursor* cursor, size_t want, AccessRequest* request) const;
   Emitted AcquireTx(const AccessRequest& request, uint8_t** address, AccessError* error);
-  void ReleaseTxPins();
+  void ReleaseTxPins() {
+    while (tx_pin_count_ > 0) tx_pins_[--tx_pin_count_].Release();
+  }
   Emitted EmitPayload(const TxFpdu& fpdu, size_t skip, IovWriter* out, AccessError* error);
   Emitted Emit(const TxFpdu& fpdu, IovWriter* out, AccessError* error);
   bool EmitAt(uint32_t position, IovWriter* out);
   void GatherAndEmit(IovWriter* out, size_t max_bytes);
-  void LoseFpdu(AccessError error);
+  [[gnu::cold]] void LoseFpdu(AccessError error);
   void CompleteSends();
   void CompleteOldestSend(transport::WorkStatus status);
-  void MaybeDrained();
+  // Ends a graceful disconnect when nothing is left to do.
+  void MaybeDrained() {
+    if (phase_ == Phase::kDraining) EndIfDrained();
+  }
+  void EndIfDrained();
 
   // stream_gather.cc
   TxFpdu* NewFpdu();
@@ -366,18 +374,20 @@ class Stream {
 
   // stream_refuse.cc
   bool CarryOutBind(SendWork* work, bool alone);
-  void RefuseSend(AccessError error);
-  void RefuseResponse(AccessError error);
+  [[gnu::cold]] void RefuseSend(AccessError error);
+  [[gnu::cold]] void RefuseResponse(AccessError error);
 
-  // stream_finish.cc
-  void Finish(transport::EndReason reason, std::string why, bool by_peer, Blame blame);
-  void Break(iwarp::TerminateCode code, ByteSpan ulpdu, size_t ulpdu_size, Blame blame,
-             const std::string& what);
-  void BreakSegment(iwarp::TerminateCode code, Blame blame, const std::string& what);
+  // stream_finish.cc. What ends a connection is marked cold: it stays out of the way of what does
+  // not.
+  [[gnu::cold]] void Finish(transport::EndReason reason, std::string why, bool by_peer,
+                            Blame blame);
+  [[gnu::cold]] void Break(iwarp::TerminateCode code, ByteSpan ulpdu, size_t ulpdu_size,
+                           Blame blame, const std::string& what);
+  [[gnu::cold]] void BreakSegment(iwarp::TerminateCode code, Blame blame, const std::string& what);
   void KeepLastWords();
   void FlushSends(Blame blame);
   void FlushReceivesOf(Blame blame);
-  void Abort(const std::string& why, Blame blame);
+  [[gnu::cold]] void Abort(const std::string& why, Blame blame);
   void SetTimer(uint64_t delay_us);
   void StopTimer();
 

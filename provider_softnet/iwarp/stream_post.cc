@@ -57,10 +57,13 @@ constexpr uint64_t kMaxMessage = 0xffffffffu;
 
 Code CheckLocalSegments(const MemoryTable& memory, uint32_t pd, uint32_t qp, Access access,
                         std::span<const Segment> segments) {
+  AccessRequest request{0, pd, qp, access, 0, 0};
   for (const Segment& s : segments) {
     if (s.segment_length == 0) continue;
-    const AccessError error =
-        memory.Check({s.lmr_context, pd, qp, access, s.virtual_address, s.segment_length});
+    request.key = s.lmr_context;
+    request.offset = s.virtual_address;
+    request.length = s.segment_length;
+    const AccessError error = memory.Check(request);
     if (error != AccessError::kNone) return CodeFor(error);
   }
   return Code::kOk;

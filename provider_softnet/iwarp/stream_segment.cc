@@ -10,29 +10,20 @@ using transport::WorkStatus;
 
 // The peer-to-peer model: the first FPDU is the ready-to-receive message that was agreed on (RFC
 // 6581 §4).
-bool Stream::CheckFirstFpdu(size_t payload) {
-  if (first_fpdu_seen_ || config_.initiator) return true;
-  bool fits = true;
+bool Stream::CheckFirstFpdu(size_t payload) const {
   const iwarp::DdpHeader& h = rx_header_;
   switch (config_.agreement.rtr) {
     case Rtr::kNone:
       return true;
     case Rtr::kWrite:
-      fits = h.opcode == Opcode::kWrite && payload == 0 && h.last;
-      break;
+      return h.opcode == Opcode::kWrite && payload == 0 && h.last;
     case Rtr::kRead:
-      fits = h.opcode == Opcode::kReadRequest &&
+      return h.opcode == Opcode::kReadRequest &&
              LoadBe32(staging_.get() + begin_ + iwarp::kUntaggedFpduHeaderSize + 12) == 0;
-      break;
     case Rtr::kSend:
-      fits = h.opcode == Opcode::kSend && payload == 0 && h.last;
-      break;
+      return h.opcode == Opcode::kSend && payload == 0 && h.last;
   }
-  if (!fits) {
-    BreakSegment(iwarp::kTermMpaNoMatchingRtr, Blame::Nobody(),
-                 "the first message is not the ready-to-receive message that was agreed on");
-  }
-  return fits;
+  return false;
 }
 
 // kGo: payload may follow. kWait: nothing of the segment was consumed, more bytes or a receive are
@@ -41,7 +32,11 @@ Stream::Verdict Stream::StartSegment(size_t payload) {
   const iwarp::DdpHeader& h = rx_header_;
   // Messages of fixed form are short: they are taken whole.
   if (IsFixedForm(h) && !NeedBytes(iwarp::FpduSize(rx_ulpdu_))) return Verdict::kWait;
-  if (!CheckFirstFpdu(payload)) return Verdict::kStop;
+  if (!first_fpdu_seen_ && !config_.initiator && !CheckFirstFpdu(payload)) {
+    BreakSegment(iwarp::kTermMpaNoMatchingRtr, Blame::Nobody(),
+                 "the first message is not the ready-to-receive message that was agreed on");
+    return Verdict::kStop;
+  }
   if (!h.tagged) {
     const iwarp::TerminateCode order = rx_queues_[h.qn].Check(h);
     // A Terminate is evidence, never a reason to fail: its numbers are not looked at.
@@ -119,13 +114,12 @@ Stream::Verdict Stream::TakeReceive() {
     return Verdict::kWait;
   }
   rx_receive_cursor_ = {};
-  return WithinWatermarks() ? Verdict::kGo : Verdict::kStop;
+  return config_.watermarks == nullptr || WithinWatermarks() ? Verdict::kGo : Verdict::kStop;
 }
 
 // Semantics 11. TCP brings messages one after the other, so that a pair holds one buffer at most:
 // that of the message which is arriving.
 bool Stream::WithinWatermarks() {
-  if (config_.watermarks == nullptr) return true;
   ReceiveWatermarks& marks = *config_.watermarks;
   const uint32_t held = held_receives();
   if (held > marks.soft) {
@@ -141,7 +135,7 @@ bool Stream::WithinWatermarks() {
 }
 
 void Stream::OnWatermarksSet() {
-  if (phase_ != Phase::kEnded) WithinWatermarks();
+  if (phase_ != Phase::kEnded && config_.watermarks != nullptr) WithinWatermarks();
 }
 
 Stream::Verdict Stream::StartSend(size_t payload) {

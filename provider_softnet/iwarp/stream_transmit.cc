@@ -69,10 +69,6 @@ Stream::Emitted Stream::AcquireTx(const AccessRequest& request, uint8_t** addres
   return Emitted::kAll;
 }
 
-void Stream::ReleaseTxPins() {
-  while (tx_pin_count_ > 0) tx_pins_[--tx_pin_count_].Release();
-}
-
 Stream::Emitted Stream::EmitPayload(const TxFpdu& fpdu, size_t skip, IovWriter* out,
                                     AccessError* error) {
   TxCursor cursor{fpdu.segment, fpdu.segment_offset, 0};
@@ -249,8 +245,8 @@ void Stream::CompleteOldestSend(WorkStatus status) {
   if (config_.send_completions->Push(c)) actions_ |= kActNotifySend;
 }
 
-void Stream::MaybeDrained() {
-  if (phase_ != Phase::kDraining || !config_.send_queue->empty()) return;
+void Stream::EndIfDrained() {
+  if (!config_.send_queue->empty()) return;
   if (tx_front_ != tx_back_ || rtr_due_ || response_front_ != response_back_ ||
       pending_front_ != pending_back_) {
     return;

@@ -56,9 +56,9 @@ Pin& Pin::operator=(Pin&& other) noexcept {
   return *this;
 }
 
-bool Pin::Covers(const AccessRequest& r, uint8_t** address) const {
-  if (first_ == nullptr || r.key != request_.key || r.kind != request_.kind ||
-      r.pd != request_.pd || r.qp != request_.qp || r.offset < start_) {
+bool Pin::CoversHeld(const AccessRequest& r, uint8_t** address) const {
+  if (r.key != request_.key || r.kind != request_.kind || r.pd != request_.pd ||
+      r.qp != request_.qp || r.offset < start_) {
     return false;
   }
   const uint64_t skip = r.offset - start_;

@@ -88,10 +88,13 @@ class Pin {
 
   // Whether this pin already covers another access: same key, pd, qp and kind, inside the same
   // bounds. Then *address is where it lies. Saves atomics when many segments share one region.
-  bool Covers(const AccessRequest& request, uint8_t** address) const;
+  bool Covers(const AccessRequest& request, uint8_t** address) const {
+    return held() && CoversHeld(request, address);
+  }
 
  private:
   friend class MemoryTable;
+  bool CoversHeld(const AccessRequest& request, uint8_t** address) const;
   static void Drop(std::atomic<uint64_t>** state) {
     std::exchange(*state, nullptr)->fetch_sub(1, std::memory_order_release);
   }

@@ -4,7 +4,7 @@
 
 #include <bit>
 #include <string>
-#include <thread>
+#include <utility>
 
 namespace softdat::softnet {
 
@@ -48,12 +48,16 @@ bool CompletionRing::Push(const transport::Completion& completion) {
     armed_ = Armed::kNo;
     due = kDueCompletion;
   }
-  due_.fetch_or(due, std::memory_order_acq_rel);
+  due_ |= due;
   return sink_ != nullptr;
 }
 
 void CompletionRing::Notify() {
-  const uint8_t due = due_.exchange(0, std::memory_order_acq_rel);
+  uint8_t due;
+  {
+    const Guard guard(lock_);
+    due = std::exchange(due_, 0);
+  }
   if (sink_ == nullptr) return;
   if ((due & kDueOverflow) != 0) sink_->OnOverflow();
   if ((due & kDueCompletion) != 0) sink_->OnCompletion();

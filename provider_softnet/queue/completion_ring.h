@@ -59,8 +59,7 @@ class CompletionRing final : public transport::CompletionQueue {
   // Free-running positions: written under lock_, read without it to see that there is nothing.
   std::atomic<uint32_t> head_{0};
   std::atomic<uint32_t> tail_{0};
-  // Upcalls that are due: set under lock_, taken by exchange in Notify.
-  std::atomic<uint8_t> due_{0};
+  uint8_t due_ = 0;  // upcalls that are due; guarded by lock_
   transport::CompletionSink* const sink_;
 };
 

@@ -68,7 +68,8 @@ class Link {
  private:
   Outcome MakeEndPoint();
   Outcome AwaitEstablished(const char* what);
-  Outcome Next(const Evd& evd, WaitMode mode, DAT_EVENT* event);
+  // The next event of `evd`, which must be a completion that succeeded.
+  Outcome NextSuccess(const Evd& evd, WaitMode mode, const char* what, DAT_EVENT* event);
   Outcome Examine(const DAT_EVENT& event, const char* what);
   std::string WhyOver();
 

@@ -15,6 +15,27 @@ DAT_RMR_TRIPLET Remote(const RemoteMemory& memory, DAT_SEG_LENGTH bytes) {
   return DAT_RMR_TRIPLET{memory.address, bytes, memory.context};
 }
 
+// The next event of `evd`; a failure is returned as DAT has it.
+DAT_RETURN NextEvent(DAT_EVD_HANDLE evd, WaitMode mode, DAT_EVENT* event) {
+  DAT_RETURN result;
+  if (mode == WaitMode::kPoll) {
+    do {
+      result = dat_evd_dequeue(evd, event);
+    } while (DAT_GET_TYPE(result) == DAT_QUEUE_EMPTY);
+    return result;
+  }
+  do {
+    DAT_COUNT more = 0;
+    result = dat_evd_wait(evd, DAT_TIMEOUT_INFINITE, 1, event, &more);
+  } while (DAT_GET_TYPE(result) == DAT_INTERRUPTED_CALL);
+  return result;
+}
+
+bool IsSuccess(const DAT_EVENT& event) {
+  return event.event_number == DAT_DTO_COMPLETION_EVENT &&
+         event.event_data.dto_completion_event_data.status == DAT_DTO_SUCCESS;
+}
+
 }  // namespace
 
 Outcome Link::PostReceive(DAT_LMR_TRIPLET segment) {
@@ -43,19 +64,12 @@ Outcome Link::PostRead(DAT_LMR_TRIPLET segment, const RemoteMemory& source,
                dat_ep_post_rdma_read(ep_.get(), 1, &segment, NoCookie(), &remote, flags));
 }
 
-Outcome Link::Next(const Evd& evd, WaitMode mode, DAT_EVENT* event) {
-  DAT_RETURN result;
-  if (mode == WaitMode::kPoll) {
-    do {
-      result = dat_evd_dequeue(evd.get(), event);
-    } while (DAT_GET_TYPE(result) == DAT_QUEUE_EMPTY);
-    return Check("dat_evd_dequeue", result);
-  }
-  do {
-    DAT_COUNT more = 0;
-    result = dat_evd_wait(evd.get(), DAT_TIMEOUT_INFINITE, 1, event, &more);
-  } while (DAT_GET_TYPE(result) == DAT_INTERRUPTED_CALL);
-  return Check("dat_evd_wait", result);
+Outcome Link::NextSuccess(const Evd& evd, WaitMode mode, const char* what, DAT_EVENT* event) {
+  const DAT_RETURN result = NextEvent(evd.get(), mode, event);
+  if (result == DAT_SUCCESS && IsSuccess(*event)) [[likely]]
+    return {};
+  SOFTDAT_TRY(Check(mode == WaitMode::kPoll ? "dat_evd_dequeue" : "dat_evd_wait", result));
+  return Examine(*event, what);
 }
 
 // Why the connection is over, if it is: its connection event says.
@@ -80,16 +94,14 @@ Outcome Link::Examine(const DAT_EVENT& event, const char* what) {
 
 Outcome Link::NextReceive(WaitMode mode, uint32_t* bytes) {
   DAT_EVENT event;
-  SOFTDAT_TRY(Next(receive_evd_, mode, &event));
-  SOFTDAT_TRY(Examine(event, "a receive"));
+  SOFTDAT_TRY(NextSuccess(receive_evd_, mode, "a receive", &event));
   if (bytes != nullptr) *bytes = event.event_data.dto_completion_event_data.transfered_length;
   return {};
 }
 
 Outcome Link::NextRequest(WaitMode mode) {
   DAT_EVENT event;
-  SOFTDAT_TRY(Next(request_evd_, mode, &event));
-  return Examine(event, "a request");
+  return NextSuccess(request_evd_, mode, "a request", &event);
 }
 
 Outcome Link::PollForTrouble() {
