@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Slots of the EVD.
+#include <string>
+
 #include "dat/engine/dat_error.h"
 #include "dat/engine/evd.h"
 #include "dat/engine/ia.h"
@@ -106,6 +108,11 @@ DAT_RETURN DAT_API EvdResize(DAT_EVD_HANDLE evd_handle, DAT_COUNT min_qlen) {
   const Pinned<Evd> evd(evd_handle);
   if (!evd) return BadHandle(DAT_INVALID_HANDLE_EVD_REQUEST);
   if (min_qlen <= 0) return BadArgument(2, "an EVD needs at least one entry");
+  const uint32_t limit = evd->ia().attributes().max_cq_depth;
+  if (static_cast<uint32_t>(min_qlen) > limit) {
+    return Error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD,
+                 "an EVD of this IA has at most " + std::to_string(limit) + " entries");
+  }
   return evd->Resize(min_qlen);
 }
 

@@ -61,14 +61,14 @@ DAT_RETURN DAT_API IaClose(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS flags) {
 
 DAT_RETURN DAT_API SetConsumerContext(DAT_HANDLE handle, DAT_CONTEXT context) {
   const AnyPinned object(handle);
-  if (!object) return Error(DAT_INVALID_HANDLE);
+  if (!object) return BadHandle(DAT_INVALID_HANDLE1);
   object->consumer_context.store(context.as_64, std::memory_order_relaxed);
   return DAT_SUCCESS;
 }
 
 DAT_RETURN DAT_API GetConsumerContext(DAT_HANDLE handle, DAT_CONTEXT* context) {
   const AnyPinned object(handle);
-  if (!object) return Error(DAT_INVALID_HANDLE);
+  if (!object) return BadHandle(DAT_INVALID_HANDLE1);
   if (context == nullptr) return BadArgument(2);
   context->as_64 = object->consumer_context.load(std::memory_order_relaxed);
   return DAT_SUCCESS;
@@ -76,7 +76,7 @@ DAT_RETURN DAT_API GetConsumerContext(DAT_HANDLE handle, DAT_CONTEXT* context) {
 
 DAT_RETURN DAT_API GetHandleType(DAT_HANDLE handle, DAT_HANDLE_TYPE* type) {
   const AnyPinned object(handle);
-  if (!object) return Error(DAT_INVALID_HANDLE);
+  if (!object) return BadHandle(DAT_INVALID_HANDLE1);
   if (type == nullptr) return BadArgument(2);
   *type = object->type();
   return DAT_SUCCESS;
