@@ -97,6 +97,7 @@ DAT_RETURN Ep::Create(Ia* ia, const Parts& parts, const DAT_EP_ATTR* attr, DAT_E
       return ret;
     }
   }
+  ep->CountReceives(ep->configuration_.recv.get());
   ep->Publish();  // cannot fail: the handle is reserved
   *out = ep;
   return DAT_SUCCESS;
@@ -210,6 +211,10 @@ DAT_RETURN Ep::SetWatermarks(DAT_COUNT soft, DAT_COUNT hard) {
   return Fail(qp_->SetReceiveWatermarks(static_cast<uint32_t>(soft), static_cast<uint32_t>(hard)));
 }
 
+void Ep::CountReceives(Evd* evd) {
+  if (srq_ != nullptr && evd != nullptr) evd->CountReceives(handle(), srq_->outstanding());
+}
+
 DAT_RETURN Ep::Free() {
   {
     std::lock_guard<std::mutex> lock(mu_);
@@ -247,6 +252,7 @@ void Ep::Teardown() {
     std::lock_guard<std::mutex> lock(mu_);
     std::swap(gone, configuration_);
   }
+  if (srq_ != nullptr && gone.recv.get() != nullptr) gone.recv.get()->RetireReceives(handle());
   srq_use_.Reset();
 }
 

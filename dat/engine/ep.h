@@ -143,6 +143,8 @@ class Ep final : public Object, private transport::ConnectionSink {
   // Copies what the data path needs out of configuration_. mu_ is held, or nobody else knows the
   // EP.
   void PublishLimits();
+  // Receive completions come to `evd` from now on; null: nowhere.
+  void CountReceives(Evd* evd);
   // Undoes a modification that went no further than the EVDs. mu_ is held.
   void RegisterStreams();
 

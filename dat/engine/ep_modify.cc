@@ -112,6 +112,7 @@ DAT_RETURN Ep::Modify(DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM& param) {
   }
   const Status status = qp_->Configure(QueueAttributes(next));
   DAT_COUNT hard = DAT_WATERMARK_INFINITE;
+  Evd* const recv_now = next.recv.get();
   {
     std::lock_guard<std::mutex> lock(mu_);
     modifying_ = false;
@@ -129,11 +130,16 @@ DAT_RETURN Ep::Modify(DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM& param) {
     }
   }
   if (!status.ok()) return Fail(status, Subject::kEp);
+  // `next` has the predecessors now.
+  Evd* const recv_before = next.recv.get();
+  if (srq_ != nullptr && recv_before != recv_now) {
+    if (recv_before != nullptr) recv_before->RetireReceives(handle());
+    CountReceives(recv_now);
+  }
   if (uses_srq() && (mask & DAT_EP_FIELD_EP_ATTR_SRQ_SOFT_HW) != 0 &&
       ia().attributes().receive_watermarks) {
-    return SetWatermarks(param.ep_attr.srq_soft_hw == 0 ? DAT_HW_DEFAULT
-                                                        : param.ep_attr.srq_soft_hw,
-                         hard);
+    return SetWatermarks(
+        param.ep_attr.srq_soft_hw == 0 ? DAT_HW_DEFAULT : param.ep_attr.srq_soft_hw, hard);
   }
   return DAT_SUCCESS;
 }

@@ -74,6 +74,7 @@ void Evd::Teardown() {
     std::swap(cno, cno_);
   }
   if (cno) cno->Detach(this);
+  DropUnseenCompletions();
   cq_.reset();
   DropUnseenRequests();
 }
@@ -82,10 +83,36 @@ void Evd::DropUnseenRequests() {
   DAT_EVENT event;
   while (ring_ && !ring_->empty()) {
     ring_->Pop(&event);
+    if (!receive_owners_.empty()) receive_owners_.OnReaped(event);
     if (event.event_number != DAT_CONNECTION_REQUEST_EVENT) continue;
     const Pinned<Cr> cr(event.event_data.cr_arrival_event_data.cr_handle);
     if (cr) cr->Drop();
   }
+}
+
+void Evd::DropUnseenCompletions() {
+  if (receive_owners_.empty() || cq_ == nullptr) return;
+  transport::Completion completion;
+  while (cq_->Poll({&completion, 1}) == 1) {
+    DAT_EVENT event;
+    FillDtoEvent(completion, handle(), &event);
+    receive_owners_.OnReaped(event);
+  }
+}
+
+void Evd::CountReceives(DAT_EP_HANDLE ep, std::shared_ptr<ReceiveCount> count) {
+  const std::lock_guard lock(mu_);
+  const std::vector<const void*> retired = receive_owners_.Retired();
+  if (!retired.empty()) {
+    if (cq_ != nullptr) DrainCompletions();
+    if (ring_->empty()) receive_owners_.Forget(retired);
+  }
+  receive_owners_.Add(ep, std::move(count));
+}
+
+void Evd::RetireReceives(DAT_EP_HANDLE ep) {
+  const std::lock_guard lock(mu_);
+  receive_owners_.Retire(ep);
 }
 
 void Evd::Abort() {

@@ -17,6 +17,7 @@
 #include "dat/engine/cno.h"
 #include "dat/engine/event_ring.h"
 #include "dat/engine/object.h"
+#include "dat/engine/receive_count.h"
 #include "dat/transport/transport.h"
 
 namespace softdat::engine {
@@ -60,6 +61,10 @@ class Evd final : public Object, private transport::CompletionSink {
   // already there.
   bool AttachStream(DAT_COMPLETION_FLAGS flags);
   void DetachStream();
+  // Receives of `ep` belong to an SRQ, which counts those that are not reaped; until RetireReceives
+  // and, for what is queued by then, beyond.
+  void CountReceives(DAT_EP_HANDLE ep, std::shared_ptr<ReceiveCount> count);
+  void RetireReceives(DAT_EP_HANDLE ep);
 
   // --- for CNOs -------------------------------------------------------------------------------
   // Asks for the next notification on behalf of the CNO.
@@ -78,6 +83,8 @@ class Evd final : public Object, private transport::CompletionSink {
   // consumer never heard of and cannot answer any more: refused as non-peer (semantics 3.1, 9.2 "CR
   // EVD gone").
   void DropUnseenRequests();
+  // The receives among them go back to their SRQs.
+  void DropUnseenCompletions();
   void EndWaits() override { Abort(); }
 
   // transport::CompletionSink
@@ -114,6 +121,7 @@ class Evd final : public Object, private transport::CompletionSink {
   bool rearm_when_room_ =
       false;  // completions, of which the ring is full, kept the CNO from being armed
   Use<Cno> cno_;
+  ReceiveOwners receive_owners_;
   int streams_ = 0;
   DAT_COMPLETION_FLAGS stream_flags_ = DAT_COMPLETION_DEFAULT_FLAG;
 

@@ -43,6 +43,8 @@ bool Evd::PopOne(DAT_EVENT* event) {
   if (!ring_->empty()) {
     ring_->Pop(event);
     overflowed_ = false;
+    if (!receive_owners_.empty()) [[unlikely]]
+      receive_owners_.OnReaped(*event);
     return true;
   }
   if (cq_ == nullptr) return false;
@@ -50,6 +52,8 @@ bool Evd::PopOne(DAT_EVENT* event) {
   if (cq_->Poll({&completion, 1}) == 0) return false;
   FillDtoEvent(completion, handle(), event);
   overflowed_ = false;
+  if (!receive_owners_.empty()) [[unlikely]]
+    receive_owners_.OnReaped(*event);
   return true;
 }
 
@@ -59,6 +63,8 @@ bool Evd::TakeAtOnce(DAT_EVENT* event, DAT_COUNT* nmore) {
   if (n == 0) return false;
   FillDtoEvent(pair[0], handle(), event);
   overflowed_ = false;
+  if (!receive_owners_.empty()) [[unlikely]]
+    receive_owners_.OnReaped(*event);
   if (n == 2) {
     FillDtoEvent(pair[1], handle(), ring_->Push());
     DrainCompletions();

@@ -2,6 +2,7 @@
 // Shared receive queue.
 #include "dat/engine/srq.h"
 
+#include <algorithm>
 #include <string>
 
 #include "dat/engine/dat_error.h"
@@ -48,9 +49,8 @@ void Srq::Query(DAT_SRQ_PARAM* param) {
   param->max_recv_iov = static_cast<DAT_COUNT>(max_iov_);
   param->low_watermark = low_watermark_;
   param->available_dto_count = available;
-  // Needs the number of reaped completions, which the EVDs of many EPs do not report back
-  // (semantics 11).
-  param->outstanding_dto_count = DAT_VALUE_UNKNOWN;
+  // Two looks at what changes meanwhile: never less than what is available.
+  param->outstanding_dto_count = std::max(available, static_cast<DAT_COUNT>(outstanding_->value()));
 }
 
 DAT_RETURN Srq::Resize(DAT_COUNT max_recv_dtos) {

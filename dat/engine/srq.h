@@ -9,6 +9,7 @@
 
 #include "dat/engine/object.h"
 #include "dat/engine/pz.h"
+#include "dat/engine/receive_count.h"
 #include "dat/transport/transport.h"
 
 namespace softdat::engine {
@@ -28,8 +29,13 @@ class Srq final : public Object, private transport::SharedReceiveSink {
 
   // Data path: no lock, no allocation.
   Code PostReceive(const transport::ReceiveRequest& request) {
-    return queue_->PostReceive(request);
+    outstanding_->OnPost();  // first: its completion may be reaped before the post returns
+    const Code code = queue_->PostReceive(request);
+    if (code != Code::kOk) [[unlikely]]
+      outstanding_->OnReaped();
+    return code;
   }
+  const std::shared_ptr<ReceiveCount>& outstanding() const { return outstanding_; }
   uint32_t max_iov() const { return max_iov_; }
 
   transport::SharedReceiveQueue& queue() { return *queue_; }
@@ -45,6 +51,8 @@ class Srq final : public Object, private transport::SharedReceiveSink {
   Use<Pz> pz_;
   std::unique_ptr<transport::SharedReceiveQueue>
       queue_;  // set once in Create, destroyed in Teardown
+
+  const std::shared_ptr<ReceiveCount> outstanding_ = std::make_shared<ReceiveCount>();
 
   std::mutex mu_;  // protects the numbers below; not held across back-end calls
   DAT_COUNT max_recv_dtos_;

@@ -164,6 +164,38 @@ TEST_F(SrqTest, EndOfAConnectionIsAnAsynchronousEventToo) {
   EXPECT_EQ(events[0].event_data.asynch_error_event_data.dat_handle, ep);
 }
 
+// Flushed and immediate receives count, sends do not; nor do receives of an EP without an SRQ.
+TEST_F(SrqTest, OutstandingUntilReaped) {
+  const DAT_EP_HANDLE ep = MakeSrqEp(), other = MakeEp();
+  const auto outstanding = [this] {
+    DAT_SRQ_PARAM param{};
+    EXPECT_EQ(slots::SrqQuery(srq_, DAT_SRQ_FIELD_ALL, &param), DAT_SUCCESS);
+    return param.outstanding_dto_count;
+  };
+  const auto complete = [this](DAT_EP_HANDLE of, transport::Op op, transport::WorkStatus status) {
+    transport::Completion c;
+    c.context = of;
+    c.op = op;
+    c.status = status;
+    static_cast<FakeCompletionQueue*>(adapter().last_qp().attributes.recv_cq)->Add(c);
+  };
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(Post(), DAT_SUCCESS);
+  EXPECT_NE(Post(), DAT_SUCCESS);
+  EXPECT_EQ(outstanding(), 3) << "a refused post does not count";
+  while (!adapter().last_srq->cookies.empty()) adapter().last_srq->cookies.pop_back();
+  complete(ep, transport::Op::kSend, transport::WorkStatus::kSuccess);
+  complete(other, transport::Op::kReceive, transport::WorkStatus::kSuccess);
+  complete(ep, transport::Op::kReceive, transport::WorkStatus::kFlushed);
+  complete(ep, transport::Op::kReceiveImmediate, transport::WorkStatus::kSuccess);
+  complete(ep, transport::Op::kReceiveInvalidate, transport::WorkStatus::kSuccess);
+  EXPECT_EQ(outstanding(), 3);
+  for (const int left : {3, 3, 2, 1, 0}) {
+    DAT_EVENT event;
+    ASSERT_EQ(slots::EvdDequeue(recv_evd_, &event), DAT_SUCCESS);
+    EXPECT_EQ(outstanding(), left);
+  }
+}
+
 TEST_F(SrqTest, WatermarksOfTheEp) {
   const DAT_EP_HANDLE ep = MakeSrqEp();
   ASSERT_EQ(slots::EpSetWatermark(ep, 3, DAT_WATERMARK_INFINITE), DAT_SUCCESS);
@@ -194,9 +226,9 @@ TEST_F(SrqTest, SoftWatermarkByAttribute) {
   EXPECT_EQ(adapter().last_qp().calls.back(), "watermarks 5 9") << "the hard one stays";
   adapter().limits.receive_watermarks = false;
   DAT_EP_HANDLE other = nullptr;
-  EXPECT_EQ(slots::EpCreateWithSrq(ia_, pz_, recv_evd_, request_evd_, connect_evd_, srq_, &attr_,
-                                   &other),
-            Ret(DAT_MODEL_NOT_SUPPORTED));
+  EXPECT_EQ(
+      slots::EpCreateWithSrq(ia_, pz_, recv_evd_, request_evd_, connect_evd_, srq_, &attr_, &other),
+      Ret(DAT_MODEL_NOT_SUPPORTED));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Shared receive queues: whose buffer, whose completion, the counts, the watermarks (semantics 11).
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 
 #include "tests/conformance/fixture.h"
@@ -61,6 +62,20 @@ class SrqTest : public ConformanceTest {
     EXPECT_OK(dat_srq_query(srq_, DAT_SRQ_FIELD_ALL, &param));
     return param;
   }
+  void ExpectCounts(DAT_COUNT available, DAT_COUNT outstanding) {
+    const DAT_SRQ_PARAM param = Query();
+    EXPECT_EQ(param.available_dto_count, available);
+    EXPECT_EQ(param.outstanding_dto_count, outstanding);
+  }
+  // Moves data, but reaps no receive, until a message took a buffer.
+  void AwaitAvailable(DAT_COUNT available) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::microseconds(kPatienceUs);
+    while (Query().available_dto_count != available) {
+      ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+      DAT_EVENT event{};
+      ASSERT_NE(dat_evd_dequeue(b_->connect_evd, &event), DAT_SUCCESS);
+    }
+  }
   bool Watermarks() const { return (provider_.srq_watermarks_supported & 6) == 6; }
   void ExpectSoftNotice(DAT_EP_HANDLE ep) {
     const auto data =
@@ -95,6 +110,62 @@ TEST_P(SrqTest, CompletionsNameTheEpThatTookTheBuffer) {
   EXPECT_EQ(two.ep_handle, first);
   EXPECT_NE(one.user_cookie.as_64, two.user_cookie.as_64);
   EXPECT_EQ(Query().available_dto_count, 0);
+}
+
+TEST_P(SrqTest, AReceiveIsOutstandingUntilItsCompletionIsReaped) {
+  EXPECT_EQ(provider_.srq_info_supported, 3);
+  const DAT_EP_HANDLE ep = MakeSrqEp();
+  Join(*a_, a_->ep, *b_, ep);
+  for (uint64_t i = 0; i < 3; ++i) ASSERT_OK(Post(i));
+  ExpectCounts(3, 3);
+  ASSERT_OK(Send(a_->ep));
+  AwaitAvailable(2);
+  ExpectCounts(2, 3);
+  b_->ExpectDto(b_->recv_evd, ep, 0);
+  ExpectCounts(2, 2);
+  // Two at once, of which one stays in the EVD.
+  for (int i = 0; i < 2; ++i) ASSERT_OK(Send(a_->ep));
+  DAT_EVENT event{};
+  DAT_COUNT more = 0;
+  ASSERT_OK(dat_evd_wait(b_->recv_evd, kPatienceUs, 2, &event, &more));
+  EXPECT_EQ(more, 1);
+  ExpectCounts(0, 1);
+  b_->ExpectDto(b_->recv_evd, ep, 2);
+  ExpectCounts(0, 0);
+  EXPECT_NE(dat_srq_post_recv(srq_, 3, nullptr, Cookie(0)), DAT_SUCCESS);
+  ExpectCounts(0, 0);
+}
+
+TEST_P(SrqTest, WhatAFreedEpLeftUnreapedIsOutstandingToo) {
+  const DAT_EP_HANDLE ep = MakeSrqEp();
+  Join(*a_, a_->ep, *b_, ep);
+  for (uint64_t i = 0; i < 3; ++i) ASSERT_OK(Post(i));
+  ASSERT_OK(Send(a_->ep));
+  AwaitAvailable(2);
+  FreeSrqEp(ep);
+  ExpectCounts(2, 3);
+  // Another EP on the same EVD changes nothing about it.
+  MakeSrqEp();
+  ExpectCounts(2, 3);
+  b_->ExpectDto(b_->recv_evd, ep, 0);
+  ExpectCounts(2, 2);
+}
+
+TEST_P(SrqTest, AFreedEvdGivesBackWhatItHeld) {
+  DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
+  ASSERT_OK(dat_evd_create(b_->ia, 8, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &evd));
+  const DAT_EP_ATTR attr = EpAttributes();
+  DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+  ASSERT_OK(dat_ep_create_with_srq(b_->ia, b_->pz, evd, b_->request_evd, b_->connect_evd, srq_,
+                                   &attr, &ep));
+  Join(*a_, a_->ep, *b_, ep);
+  for (uint64_t i = 0; i < 2; ++i) ASSERT_OK(Post(i));
+  ASSERT_OK(Send(a_->ep));
+  AwaitAvailable(1);
+  ASSERT_OK(dat_ep_free(ep));
+  ExpectCounts(1, 2);
+  ASSERT_OK(dat_evd_free(evd));
+  ExpectCounts(1, 1);
 }
 
 TEST_P(SrqTest, ReceiveQueryOfAnEp) {
