@@ -18,6 +18,13 @@ namespace {
 
 constexpr size_t kMaxFileBytes = size_t{16} << 20;
 
+// /dev/null by whatever name: the usual way to say "no configuration".
+bool IsNullDevice(const struct stat& info) {
+  struct stat null {};
+  return S_ISCHR(info.st_mode) && stat("/dev/null", &null) == 0 && S_ISCHR(null.st_mode) &&
+         info.st_rdev == null.st_rdev;
+}
+
 std::string ErrnoText(int error) {
   char buffer[128];
   return strerror_r(error, buffer, sizeof buffer);
@@ -37,7 +44,7 @@ Result<std::string> ReadConfFile(const std::string& path) {
   Status problem;
   if (fstat(fd, &info) != 0) {
     problem = CannotRead(path, ErrnoText(errno));
-  } else if (!S_ISREG(info.st_mode) && !S_ISFIFO(info.st_mode)) {
+  } else if (!S_ISREG(info.st_mode) && !S_ISFIFO(info.st_mode) && !IsNullDevice(info)) {
     problem = CannotRead(path, "not a regular file");
   }
   char buffer[16384];

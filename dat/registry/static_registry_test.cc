@@ -245,6 +245,29 @@ TEST(StaticRegistry, OverrideThatIsNoFileIsReported) {
   });
 }
 
+// A readable configuration that names nothing: discovery goes on, as with an empty file.
+TEST(StaticRegistry, TheNullDeviceIsAnEmptyConfiguration) {
+  Scenario scenario;
+  scenario.override_path = "/dev/null";
+  scenario.provider_path = LibraryPath("");
+  InChild(scenario, [](FakeControl*) {
+    DAT_IA_HANDLE ia = nullptr;
+    EXPECT_EQ(Open("fake-nowhere", &ia), kNotFound | DAT_NAME_NOT_REGISTERED);
+    EXPECT_THAT(LastReason(), ::testing::Not(HasSubstr("DAT_OVERRIDE")));
+    EXPECT_EQ(Open("fake-lo", &ia), DAT_SUCCESS) << LastReason();
+  });
+}
+
+TEST(StaticRegistry, OtherDevicesAreNot) {
+  Scenario scenario;
+  scenario.override_path = "/dev/zero";
+  InChild(scenario, [](FakeControl*) {
+    DAT_IA_HANDLE ia = nullptr;
+    EXPECT_EQ(Open("ia0", &ia), kNotFound | DAT_NAME_NOT_REGISTERED);
+    EXPECT_THAT(LastReason(), HasSubstr("not a regular file"));
+  });
+}
+
 TEST(StaticRegistry, MissingLibraryIsNamed) {
   InChild(WithConf("ia0 u2.0 nonthreadsafe default libnosuch.so.2 x.1.0 a b\n"), [](FakeControl*) {
     DAT_IA_HANDLE ia = nullptr;
