@@ -95,11 +95,14 @@ uint32_t KeyTable::FreshKey() {
   return key;
 }
 
-Code KeyTable::CheckBind(const transport::SendRequest& request, const RegionState& region,
+Code KeyTable::CheckBind(const transport::SendRequest& request, const RegionState* region_or_null,
                          const WindowState& window, const transport::ProtectionDomain* pd) const {
   const DAT_LMR_TRIPLET& part = request.local[0];
-  if (!region.valid || window.pd != pd || region.pd != pd) return Code::kProtection;
+  if (window.pd != pd) return Code::kProtection;
   if (part.segment_length == 0) return Code::kOk;  // unbind
+  if (region_or_null == nullptr) return Code::kInvalidArgument;
+  const RegionState& region = *region_or_null;
+  if (!region.valid || region.pd != pd) return Code::kProtection;
   if (part.lmr_context != region.local_key) return Code::kProtection;
   if (!Inside(part.virtual_address, part.segment_length, region.first_address(), region.length)) {
     return Code::kOutOfBounds;

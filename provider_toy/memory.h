@@ -86,7 +86,7 @@ class KeyTable {
   uint32_t FreshKey();
 
   // Whether `request` (a kBind) may be carried out over a queue pair of `pd`.
-  Code CheckBind(const transport::SendRequest& request, const RegionState& region,
+  Code CheckBind(const transport::SendRequest& request, const RegionState* region_or_null,
                  const WindowState& window, const transport::ProtectionDomain* pd) const;
   // After CheckBind. No allocation: the window's table entry moves to the new key.
   void Bind(const transport::SendRequest& request, std::shared_ptr<RegionState> region,

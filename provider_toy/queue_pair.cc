@@ -105,7 +105,7 @@ Code QueuePair::PostReceive(const transport::ReceiveRequest& request) {
   }
   work.count = static_cast<uint32_t>(request.local.size());
   std::copy(request.local.begin(), request.local.end(), work.segments.begin());
-  receives_.Push(std::move(work));
+  receives_.Push(work);
   if (QueuePair* const peer = Peer()) peer->Pump();
   return Code::kOk;
 }
@@ -118,12 +118,13 @@ Code QueuePair::CheckSend(const transport::SendRequest& request, SendWork* work)
   Pieces unused;
   switch (request.op) {
     case transport::Op::kBind:
-      if (request.local.size() != 1 || request.window == nullptr || request.region == nullptr) {
-        return Code::kInvalidArgument;
+      if (request.local.size() != 1 || request.window == nullptr) return Code::kInvalidArgument;
+      // An unbind names no region.
+      if (request.region != nullptr) {
+        work->region = static_cast<const MemoryRegion*>(request.region)->state();
       }
-      work->region = static_cast<const MemoryRegion*>(request.region)->state();
       work->window = static_cast<const MemoryWindow*>(request.window)->state();
-      return fabric_.keys().CheckBind(request, *work->region, *work->window, attributes_.pd);
+      return fabric_.keys().CheckBind(request, work->region.get(), *work->window, attributes_.pd);
     case transport::Op::kRdmaRead:
       if (request.sink_is_window) {
         return request.local.size() == 1 ? Code::kOk : Code::kInvalidArgument;

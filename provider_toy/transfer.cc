@@ -174,7 +174,7 @@ QueuePair::Outcome QueuePair::ExecuteAtomic(const SendRequest& request, QueuePai
 }
 
 QueuePair::Outcome QueuePair::ExecuteBind(SendWork& work) {
-  if (fabric_.keys().CheckBind(work.request, *work.region, *work.window, attributes_.pd) !=
+  if (fabric_.keys().CheckBind(work.request, work.region.get(), *work.window, attributes_.pd) !=
       Code::kOk) {
     return {.status = WorkStatus::kBindFailed, .why = "the memory to bind is not registered"};
   }
