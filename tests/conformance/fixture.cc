@@ -229,12 +229,12 @@ DAT_EP_STATE StateOf(DAT_EP_HANDLE ep) {
   return state;
 }
 
-void ConformanceTest::SetUp() {
-  a_ = std::make_unique<Side>(GetParam().mode);
-  b_ = std::make_unique<Side>(GetParam().mode);
+void PairTest::SetUp() {
+  a_ = std::make_unique<Side>(variant().mode);
+  b_ = std::make_unique<Side>(variant().mode);
   ASSERT_NE(a_->ia, DAT_HANDLE_NULL);
   ASSERT_NE(b_->ia, DAT_HANDLE_NULL);
-  if (GetParam().family == AF_INET6) {
+  if (variant().family == AF_INET6) {
     sockaddr_in6 loopback{};
     loopback.sin6_family = AF_INET6;
     loopback.sin6_addr = in6addr_loopback;
@@ -246,41 +246,39 @@ void ConformanceTest::SetUp() {
   }
 }
 
-void ConformanceTest::TearDown() {
+void PairTest::TearDown() {
   a_.reset();
   b_.reset();
 }
 
-DAT_IA_ADDRESS_PTR ConformanceTest::address() {
-  return reinterpret_cast<DAT_IA_ADDRESS_PTR>(&address_);
-}
+DAT_IA_ADDRESS_PTR PairTest::address() { return reinterpret_cast<DAT_IA_ADDRESS_PTR>(&address_); }
 
-DAT_PSP_HANDLE ConformanceTest::Listen(Side& side, DAT_CONN_QUAL* qualifier) {
+DAT_PSP_HANDLE PairTest::Listen(Side& side, DAT_CONN_QUAL* qualifier) {
   DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
   EXPECT_OK(dat_psp_create_any(side.ia, qualifier, side.cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
   return psp;
 }
 
-DAT_CONN_QUAL ConformanceTest::FreeQualifier() {
+DAT_CONN_QUAL PairTest::FreeQualifier() {
   DAT_CONN_QUAL qualifier = 0;
   EXPECT_OK(dat_psp_free(Listen(*b_, &qualifier)));
   return qualifier;
 }
 
-DAT_RETURN ConformanceTest::Connect(DAT_EP_HANDLE ep, DAT_CONN_QUAL qualifier,
-                                    std::span<uint8_t> data, DAT_TIMEOUT timeout_us) {
+DAT_RETURN PairTest::Connect(DAT_EP_HANDLE ep, DAT_CONN_QUAL qualifier, std::span<uint8_t> data,
+                             DAT_TIMEOUT timeout_us) {
   return dat_ep_connect(ep, address(), qualifier, timeout_us, static_cast<DAT_COUNT>(data.size()),
                         data.empty() ? nullptr : data.data(), DAT_QOS_BEST_EFFORT,
                         DAT_CONNECT_DEFAULT_FLAG);
 }
 
-DAT_CR_HANDLE ConformanceTest::NextRequest(Side& side) {
+DAT_CR_HANDLE PairTest::NextRequest(Side& side) {
   return side.Expect(side.cr_evd, DAT_CONNECTION_REQUEST_EVENT)
       .event_data.cr_arrival_event_data.cr_handle;
 }
 
-void ConformanceTest::Join(Side& active, DAT_EP_HANDLE active_ep, Side& passive,
-                           DAT_EP_HANDLE passive_ep) {
+void PairTest::Join(Side& active, DAT_EP_HANDLE active_ep, Side& passive,
+                    DAT_EP_HANDLE passive_ep) {
   DAT_CONN_QUAL qualifier = 0;
   const DAT_PSP_HANDLE psp = Listen(passive, &qualifier);
   ASSERT_OK(Connect(active_ep, qualifier));
@@ -294,13 +292,13 @@ void ConformanceTest::Join(Side& active, DAT_EP_HANDLE active_ep, Side& passive,
   EXPECT_OK(dat_psp_free(psp));
 }
 
-void ConformanceTest::Part() {
+void PairTest::Part() {
   EXPECT_OK(dat_ep_disconnect(a_->ep, DAT_CLOSE_ABRUPT_FLAG));
   a_->ExpectConnection(a_->ep, DAT_CONNECTION_EVENT_DISCONNECTED);
   b_->ExpectConnection(b_->ep, DAT_CONNECTION_EVENT_DISCONNECTED);
 }
 
-void ConformanceTest::ResetBoth() {
+void PairTest::ResetBoth() {
   EXPECT_OK(dat_ep_reset(a_->ep));
   EXPECT_OK(dat_ep_reset(b_->ep));
 }

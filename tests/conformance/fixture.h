@@ -116,8 +116,9 @@ class Side {
 DAT_EP_STATE StateOf(DAT_EP_HANDLE ep);
 
 // Two opens of the IA, a (active) and b (passive), each with an unconnected EP.
-class ConformanceTest : public testing::TestWithParam<Variant> {
+class PairTest : public testing::Test {
  protected:
+  virtual Variant variant() const = 0;
   void SetUp() override;
   void TearDown() override;
 
@@ -142,6 +143,12 @@ class ConformanceTest : public testing::TestWithParam<Variant> {
 
  private:
   sockaddr_storage address_{};
+};
+
+// The same for TEST_P, in the variants of the instantiation.
+class ConformanceTest : public PairTest, public testing::WithParamInterface<Variant> {
+ protected:
+  Variant variant() const override { return GetParam(); }
 };
 
 // The same, already connected.

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The InfiniBand extension: RDMA write with immediate data, fetch-and-add, compare-and-swap
+// (DAT 2.0 semantics 15.2).
+#include <cstring>
+#include <thread>
+
+#include "dat2/dat_ib_extensions.h"
+#include "tests/conformance/fixture.h"
+
+namespace softdat::conformance {
+namespace {
+
+constexpr DAT_COMPLETION_FLAGS kPlain = DAT_COMPLETION_DEFAULT_FLAG;
+
+class ExtensionTest : public ConnectedTest {
+ protected:
+  void SetUp() override {
+    ConnectedTest::SetUp();
+    const auto rights = static_cast<DAT_MEM_PRIV_FLAGS>(int{DAT_MEM_PRIV_ALL_FLAG} |
+                                                        int{DAT_IB_MEM_PRIV_REMOTE_ATOMIC});
+    source_ = a_->MakeBuffer(64);
+    source_->FillPattern(3);
+    target_ = b_->MakeBuffer(64, 0, rights);
+  }
+  void TearDown() override {
+    source_.reset();
+    target_.reset();
+    ConnectedTest::TearDown();
+  }
+  // The next event of `evd` is an extension event of this kind.
+  DAT_DTO_COMPLETION_EVENT_DATA ExpectExtension(Side& side, DAT_EVD_HANDLE evd, uint64_t cookie,
+                                                DAT_IB_EXT_TYPE type, uint32_t immediate = 0) {
+    const DAT_EVENT event = side.Expect(evd, static_cast<DAT_EVENT_NUMBER>(DAT_IB_DTO_EVENT));
+    DAT_IB_EXTENSION_EVENT_DATA extension;
+    static_assert(sizeof extension <= sizeof event.event_extension_data);
+    std::memcpy(&extension, event.event_extension_data, sizeof extension);
+    EXPECT_EQ(extension.type, type);
+    EXPECT_EQ(extension.status, DAT_OP_SUCCESS);
+    if (type == DAT_IB_RDMA_WRITE_IMMED_DATA) {
+      EXPECT_EQ(extension.val.immed.data, immediate);
+    }
+    const auto& dto = event.event_data.dto_completion_event_data;
+    EXPECT_EQ(dto.user_cookie.as_64, cookie);
+    EXPECT_EQ(dto.status, DAT_DTO_SUCCESS);
+    EXPECT_EQ(dto.ep_handle, side.ep);
+    return dto;
+  }
+  // A word of the target, aligned as atomics want it.
+  uint64_t* Word() { return reinterpret_cast<uint64_t*>((target_->address() + 7) & ~uint64_t{7}); }
+  DAT_RMR_TRIPLET WordTriplet() {
+    return target_->remote(reinterpret_cast<uintptr_t>(Word()) - target_->address(), 8);
+  }
+  uint64_t Result() {
+    uint64_t value = 0;
+    std::memcpy(&value, source_->data(), 8);
+    return value;
+  }
+  std::unique_ptr<Buffer> source_, target_;
+};
+CONFORMANCE_ALL_VARIANTS(ExtensionTest);
+
+TEST_P(ExtensionTest, AWriteWithImmediateConsumesAReceive) {
+  ASSERT_OK(PostRecv(b_->ep, {}, 11));
+  DAT_LMR_TRIPLET local = source_->local();
+  const DAT_RMR_TRIPLET remote = target_->remote();
+  ASSERT_OK(dat_ib_post_rdma_write_immed(a_->ep, 1, &local, Cookie(12), &remote, 0x1111, kPlain));
+  EXPECT_EQ(ExpectExtension(*a_, a_->request_evd, 12, DAT_IB_RDMA_WRITE_IMMED).transfered_length,
+            64u);
+  EXPECT_EQ(ExpectExtension(*b_, b_->recv_evd, 11, DAT_IB_RDMA_WRITE_IMMED_DATA, 0x1111)
+                .transfered_length,
+            64u);
+  EXPECT_EQ(std::memcmp(source_->data(), target_->data(), 64), 0) << "the data come first";
+}
+
+TEST_P(ExtensionTest, ASuppressedWriteWithImmediateIsToldToThePeerAlone) {
+  ASSERT_OK(PostRecv(b_->ep, {}, 11));
+  DAT_LMR_TRIPLET local = source_->local();
+  const DAT_RMR_TRIPLET remote = target_->remote();
+  ASSERT_OK(dat_ib_post_rdma_write_immed(a_->ep, 1, &local, Cookie(12), &remote, 0x7777,
+                                         DAT_COMPLETION_SUPPRESS_FLAG));
+  ExpectExtension(*b_, b_->recv_evd, 11, DAT_IB_RDMA_WRITE_IMMED_DATA, 0x7777);
+  a_->ExpectSilence(a_->request_evd);
+}
+
+TEST_P(ExtensionTest, FetchAndAddReturnsTheOldValue) {
+  *Word() = 40;
+  DAT_LMR_TRIPLET local = source_->local(0, 8);
+  const DAT_RMR_TRIPLET remote = WordTriplet();
+  for (uint64_t i = 0; i < 3; ++i) {
+    ASSERT_OK(dat_ib_post_fetch_and_add(a_->ep, 2, &local, Cookie(i), &remote, kPlain));
+    EXPECT_EQ(ExpectExtension(*a_, a_->request_evd, i, DAT_IB_FETCH_AND_ADD).transfered_length, 8u);
+    EXPECT_EQ(Result(), 40 + 2 * i);
+  }
+  EXPECT_EQ(__atomic_load_n(Word(), __ATOMIC_ACQUIRE), 46u);
+}
+
+TEST_P(ExtensionTest, CompareAndSwapSwapsOnlyOnAMatch) {
+  *Word() = 5;
+  DAT_LMR_TRIPLET local = source_->local(0, 8);
+  const DAT_RMR_TRIPLET remote = WordTriplet();
+  ASSERT_OK(dat_ib_post_cmp_and_swap(a_->ep, 4, 9, &local, Cookie(1), &remote, kPlain));
+  ExpectExtension(*a_, a_->request_evd, 1, DAT_IB_CMP_AND_SWAP);
+  EXPECT_EQ(Result(), 5u);
+  EXPECT_EQ(__atomic_load_n(Word(), __ATOMIC_ACQUIRE), 5u);
+  ASSERT_OK(dat_ib_post_cmp_and_swap(a_->ep, 5, 9, &local, Cookie(2), &remote, kPlain));
+  ExpectExtension(*a_, a_->request_evd, 2, DAT_IB_CMP_AND_SWAP);
+  EXPECT_EQ(Result(), 5u);
+  EXPECT_EQ(__atomic_load_n(Word(), __ATOMIC_ACQUIRE), 9u);
+}
+
+TEST_P(ExtensionTest, AtomicsAreAtomicAgainstTheLocalProcessor) {
+  constexpr int kRounds = 500;
+  *Word() = 0;
+  std::thread local_adder([this] {
+    for (int i = 0; i < kRounds; ++i) __atomic_fetch_add(Word(), 1, __ATOMIC_ACQ_REL);
+  });
+  DAT_LMR_TRIPLET local = source_->local(0, 8);
+  const DAT_RMR_TRIPLET remote = WordTriplet();
+  for (uint64_t i = 0; i < kRounds; ++i) {
+    ASSERT_OK(dat_ib_post_fetch_and_add(a_->ep, 1, &local, Cookie(i), &remote, kPlain));
+    ExpectExtension(*a_, a_->request_evd, i, DAT_IB_FETCH_AND_ADD);
+  }
+  local_adder.join();
+  EXPECT_EQ(__atomic_load_n(Word(), __ATOMIC_ACQUIRE), uint64_t{2 * kRounds});
+}
+
+TEST_P(ExtensionTest, AtomicsNeedTheirRight) {
+  const auto plain = b_->MakeBuffer(64);  // every right but that of atomics
+  DAT_RMR_TRIPLET remote = plain->remote(0, 8);
+  remote.virtual_address = (remote.virtual_address + 7) & ~DAT_VADDR{7};
+  DAT_LMR_TRIPLET local = source_->local(0, 8);
+  ASSERT_OK(dat_ib_post_fetch_and_add(a_->ep, 1, &local, Cookie(1), &remote, kPlain));
+  const DAT_EVENT event = a_->Next(a_->request_evd);
+  const auto& dto = event.event_data.dto_completion_event_data;
+  EXPECT_EQ(dto.user_cookie.as_64, 1u);
+  EXPECT_EQ(dto.status, DAT_DTO_ERR_REMOTE_ACCESS);
+  a_->ExpectConnection(a_->ep, DAT_CONNECTION_EVENT_BROKEN);
+  b_->ExpectConnection(b_->ep, DAT_CONNECTION_EVENT_BROKEN);
+  EXPECT_TRUE(plain->untouched());
+}
+
+TEST_P(ExtensionTest, TheAttributesAnnounceThem) {
+  DAT_IA_ATTR ia{};
+  DAT_PROVIDER_ATTR provider{};
+  ASSERT_OK(
+      dat_ia_query(a_->ia, nullptr, DAT_IA_FIELD_ALL, &ia, DAT_PROVIDER_FIELD_ALL, &provider));
+  EXPECT_EQ(ia.extension_supported, DAT_EXTENSION_IB);
+  EXPECT_GE(ia.extension_version, 209);
+  for (const char* name : {"DAT_IB_FETCH_AND_ADD", "DAT_IB_CMP_AND_SWAP", "DAT_IB_IMMED_DATA"}) {
+    bool found = false;
+    for (int i = 0; i < provider.num_provider_specific_attr; ++i) {
+      const DAT_NAMED_ATTR& attr = provider.provider_specific_attr[i];
+      found |= std::strcmp(attr.name, name) == 0 && std::strcmp(attr.value, "TRUE") == 0;
+    }
+    EXPECT_TRUE(found) << name;
+  }
+}
+
+}  // namespace
+}  // namespace softdat::conformance

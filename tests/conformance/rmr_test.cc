@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Memory windows: bind, rebind, unbind, stale contexts, scopes, remote invalidation (DAT 2.0
+// semantics 7.3, 16.4, 16.5).
+#include "tests/conformance/fixture.h"
+
+namespace softdat::conformance {
+namespace {
+
+constexpr size_t kSize = 256;
+
+// a offers windows over its memory, b reaches through them.
+class RmrTest : public ConnectedTest {
+ protected:
+  void SetUp() override {
+    ConnectedTest::SetUp();
+    if (HasFatalFailure()) return;
+    memory_ = a_->MakeBuffer(kSize);
+    memory_->FillPattern(1);
+    mine_ = b_->MakeBuffer(kSize);
+    ASSERT_OK(dat_rmr_create(a_->pz, &rmr_));
+  }
+  void TearDown() override {
+    if (rmr_ != DAT_HANDLE_NULL) {
+      EXPECT_OK(dat_rmr_free(rmr_));
+    }
+    memory_.reset();
+    mine_.reset();
+    ConnectedTest::TearDown();
+  }
+  DAT_RMR_CONTEXT PostBind(DAT_RMR_HANDLE rmr, const DAT_LMR_TRIPLET& triplet,
+                           int rights = DAT_MEM_PRIV_REMOTE_READ_FLAG, uint64_t cookie = 50,
+                           DAT_VA_TYPE va_type = DAT_VA_TYPE_VA) {
+    DAT_RMR_CONTEXT context = 0;
+    EXPECT_OK(dat_rmr_bind(rmr, memory_->lmr(), &triplet, static_cast<DAT_MEM_PRIV_FLAGS>(rights),
+                           va_type, a_->ep, Cookie(cookie), DAT_COMPLETION_DEFAULT_FLAG, &context));
+    return context;
+  }
+  void ExpectBound(DAT_RMR_HANDLE rmr, uint64_t cookie = 50) {
+    const auto data = a_->Expect(a_->request_evd, DAT_RMR_BIND_COMPLETION_EVENT)
+                          .event_data.rmr_completion_event_data;
+    EXPECT_EQ(data.rmr_handle, rmr);
+    EXPECT_EQ(data.user_cookie.as_64, cookie);
+    EXPECT_EQ(data.status, DAT_RMR_BIND_SUCCESS);
+  }
+  DAT_RMR_CONTEXT Bind(const DAT_LMR_TRIPLET& triplet, int rights = DAT_MEM_PRIV_REMOTE_READ_FLAG) {
+    const DAT_RMR_CONTEXT context = PostBind(rmr_, triplet, rights);
+    ExpectBound(rmr_);
+    return context;
+  }
+  DAT_RMR_TRIPLET Through(DAT_RMR_CONTEXT context, size_t offset, size_t length) {
+    DAT_RMR_TRIPLET remote = memory_->remote(offset, length);
+    remote.rmr_context = context;
+    return remote;
+  }
+  void ExpectReadable(DAT_RMR_CONTEXT context, size_t offset, size_t length) {
+    ASSERT_OK(PostRead(b_->ep, {mine_->local(0, length)}, Through(context, offset, length), 7));
+    b_->ExpectDto(b_->request_evd, b_->ep, 7);
+    EXPECT_TRUE(std::equal(mine_->data(), mine_->data() + length, memory_->data() + offset));
+  }
+  // b's read is refused, and the connection breaks on both sides.
+  void ExpectRefused(const DAT_RMR_TRIPLET& remote) {
+    ASSERT_OK(PostRead(b_->ep, {mine_->local(0, remote.segment_length)}, remote, 8));
+    b_->ExpectDto(b_->request_evd, b_->ep, 8, DAT_DTO_ERR_REMOTE_ACCESS);
+    b_->ExpectConnection(b_->ep, DAT_CONNECTION_EVENT_BROKEN);
+    a_->ExpectConnection(a_->ep, DAT_CONNECTION_EVENT_BROKEN);
+  }
+
+  std::unique_ptr<Buffer> memory_, mine_;
+  DAT_RMR_HANDLE rmr_ = DAT_HANDLE_NULL;
+};
+CONFORMANCE_FAMILIES(RmrTest);
+
+TEST_P(RmrTest, ABoundWindowIsReachableAndNoFurther) {
+  const DAT_RMR_CONTEXT context = Bind(memory_->local(64, 64));
+  ExpectReadable(context, 64, 64);
+  ExpectReadable(context, 100, 28);
+  ExpectRefused(Through(context, 64, 65));
+}
+
+TEST_P(RmrTest, PrivilegesOfTheWindowCountNotThoseOfTheRegion) {
+  const DAT_RMR_CONTEXT context = Bind(memory_->local(), DAT_MEM_PRIV_REMOTE_WRITE_FLAG);
+  ASSERT_OK(PostWrite(b_->ep, {mine_->local(0, 8)}, Through(context, 0, 8), 6));
+  b_->ExpectDto(b_->request_evd, b_->ep, 6);
+  ExpectRefused(Through(context, 0, 8));
+}
+
+TEST_P(RmrTest, LaterPostsStartBehindTheBind) {
+  // The context travels in a message posted right behind the bind; the peer uses it at once.
+  const auto note = a_->MakeBuffer(sizeof(DAT_RMR_CONTEXT));
+  ASSERT_OK(PostRecv(b_->ep, {mine_->local()}, 1));
+  const DAT_RMR_CONTEXT context = PostBind(rmr_, memory_->local());
+  std::copy_n(reinterpret_cast<const uint8_t*>(&context), sizeof context, note->data());
+  ASSERT_OK(PostSend(a_->ep, {note->local()}, 2));
+  b_->ExpectDto(b_->recv_evd, b_->ep, 1);
+  DAT_RMR_CONTEXT told = 0;
+  std::copy_n(mine_->data(), sizeof told, reinterpret_cast<uint8_t*>(&told));
+  EXPECT_EQ(told, context);
+  ExpectReadable(told, 0, 32);
+  ExpectBound(rmr_);
+  a_->ExpectDto(a_->request_evd, a_->ep, 2);
+}
+
+TEST_P(RmrTest, ARebindGivesAFreshContextAndMakesTheOldOneStale) {
+  const DAT_RMR_CONTEXT first = Bind(memory_->local(0, 64));
+  const DAT_RMR_CONTEXT second = Bind(memory_->local(0, 64));
+  EXPECT_NE(first, second);
+  ExpectReadable(second, 0, 64);
+  ExpectRefused(Through(first, 0, 64));
+}
+
+TEST_P(RmrTest, AnUnbindTakesTheContextAway) {
+  const DAT_RMR_CONTEXT context = Bind(memory_->local());
+  EXPECT_RETURN(dat_lmr_free(memory_->lmr()), BadState(DAT_INVALID_STATE_LMR_IN_USE));
+  Bind(memory_->local(0, 0));
+  ExpectRefused(Through(context, 0, 8));
+  EXPECT_OK(memory_->Free());
+}
+
+TEST_P(RmrTest, FreeingABoundWindowUnbindsIt) {
+  const DAT_RMR_CONTEXT context = Bind(memory_->local());
+  EXPECT_OK(dat_rmr_free(std::exchange(rmr_, DAT_HANDLE_NULL)));
+  ExpectRefused(Through(context, 0, 8));
+}
+
+TEST_P(RmrTest, AWindowOfTheWholeZoneServesEveryEpOfIt) {
+  const DAT_RMR_CONTEXT context = Bind(memory_->local());
+  const DAT_EP_HANDLE near = a_->MakeEp(), far = b_->MakeEp();
+  Join(*a_, near, *b_, far);
+  ASSERT_OK(PostRead(far, {mine_->local()}, Through(context, 0, kSize), 9));
+  b_->ExpectDto(b_->request_evd, far, 9);
+}
+
+TEST_P(RmrTest, AWindowOfAnEpServesThatEpAlone) {
+  EXPECT_OK(dat_rmr_free(std::exchange(rmr_, DAT_HANDLE_NULL)));
+  ASSERT_OK(dat_rmr_create_for_ep(a_->pz, &rmr_));
+  const DAT_RMR_CONTEXT context = Bind(memory_->local());
+  ExpectReadable(context, 0, 64);
+  DAT_RMR_PARAM param{};
+  EXPECT_OK(dat_rmr_query(rmr_, DAT_RMR_FIELD_ALL, &param));
+  EXPECT_EQ(param.rmr_scope, DAT_RMR_SCOPE_EP);
+  const DAT_EP_HANDLE near = a_->MakeEp(), far = b_->MakeEp();
+  Join(*a_, near, *b_, far);
+  ASSERT_OK(PostRead(far, {mine_->local()}, Through(context, 0, kSize), 9));
+  b_->ExpectDto(b_->request_evd, far, 9, DAT_DTO_ERR_REMOTE_ACCESS);
+  b_->ExpectConnection(far, DAT_CONNECTION_EVENT_BROKEN);
+  a_->ExpectConnection(near, DAT_CONNECTION_EVENT_BROKEN);
+}
+
+TEST_P(RmrTest, ZeroBasedAddressesAreOffsetsIntoTheWindow) {
+  const DAT_RMR_CONTEXT context =
+      PostBind(rmr_, memory_->local(32, 64), DAT_MEM_PRIV_REMOTE_READ_FLAG, 50, DAT_VA_TYPE_ZB);
+  ExpectBound(rmr_);
+  DAT_RMR_TRIPLET remote = Through(context, 0, 16);
+  remote.virtual_address = 8;
+  ASSERT_OK(PostRead(b_->ep, {mine_->local(0, 16)}, remote, 7));
+  b_->ExpectDto(b_->request_evd, b_->ep, 7);
+  EXPECT_TRUE(std::equal(mine_->data(), mine_->data() + 16, memory_->data() + 40));
+}
+
+TEST_P(RmrTest, ABindOnADisconnectedEpIsFlushed) {
+  Part();
+  PostBind(rmr_, memory_->local());
+  const auto data = a_->Expect(a_->request_evd, DAT_RMR_BIND_COMPLETION_EVENT)
+                        .event_data.rmr_completion_event_data;
+  EXPECT_EQ(data.rmr_handle, rmr_);
+  EXPECT_EQ(data.status, DAT_RMR_BIND_FAILURE);
+  EXPECT_OK(memory_->Free()) << "nothing is bound";
+}
+
+TEST_P(RmrTest, APeersSendInvalidates) {
+  const DAT_RMR_CONTEXT context = Bind(memory_->local());
+  const auto inbox = a_->MakeBuffer(16);
+  ASSERT_OK(PostRecv(a_->ep, {inbox->local()}, 3));
+  DAT_LMR_TRIPLET part = mine_->local(0, 5);
+  ASSERT_OK(dat_ep_post_send_with_invalidate(b_->ep, 1, &part, Cookie(4),
+                                             DAT_COMPLETION_DEFAULT_FLAG, DAT_TRUE, context));
+  b_->ExpectDto(b_->request_evd, b_->ep, 4);
+  const auto got = a_->ExpectDto(a_->recv_evd, a_->ep, 3);
+  EXPECT_EQ(got.operation, DAT_DTO_RECEIVE_WITH_INVALIDATE);
+  EXPECT_EQ(got.rmr_context, context);
+  EXPECT_EQ(got.transfered_length, 5u);
+  ExpectRefused(Through(context, 0, 8));
+}
+
+TEST_P(RmrTest, AReadMayLandInAWindowAndInvalidatesIt) {
+  mine_->FillPattern(9);
+  const DAT_RMR_CONTEXT context =
+      Bind(memory_->local(), DAT_MEM_PRIV_REMOTE_WRITE_FLAG | DAT_MEM_PRIV_REMOTE_READ_FLAG);
+  const DAT_RMR_TRIPLET sink = Through(context, 16, 32), source = mine_->remote(0, 32);
+  ASSERT_OK(
+      dat_ep_post_rdma_read_to_rmr(a_->ep, &sink, Cookie(5), &source, DAT_COMPLETION_DEFAULT_FLAG));
+  EXPECT_EQ(a_->ExpectDto(a_->request_evd, a_->ep, 5).transfered_length, 32u);
+  EXPECT_TRUE(std::equal(mine_->data(), mine_->data() + 32, memory_->data() + 16));
+  ExpectRefused(Through(context, 0, 8));
+}
+
+TEST_P(RmrTest, ManyWindowsOnOneRegion) {
+  std::vector<DAT_RMR_HANDLE> windows(20);
+  std::vector<DAT_RMR_CONTEXT> contexts;
+  for (size_t i = 0; i < windows.size(); ++i) {
+    ASSERT_OK(dat_rmr_create(a_->pz, &windows[i]));
+    contexts.push_back(
+        PostBind(windows[i], memory_->local(8 * i, 8), DAT_MEM_PRIV_REMOTE_READ_FLAG, i));
+    ExpectBound(windows[i], i);
+  }
+  for (size_t i = 0; i < windows.size(); ++i) ExpectReadable(contexts[i], 8 * i, 8);
+  for (const DAT_RMR_HANDLE window : windows) EXPECT_OK(dat_rmr_free(window));
+}
+
+}  // namespace
+}  // namespace softdat::conformance
