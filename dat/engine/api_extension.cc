@@ -2,7 +2,9 @@
 // The slot of extended operations: the InfiniBand family, version 2.0.9 (semantics 15.2). Arguments
 // are numbered as in the macros of dat_ib_extensions.h.
 #include <cstdarg>
+#include <string>
 
+#include "dat/base/settings.h"
 #include "dat/engine/argument.h"
 #include "dat/engine/dat_error.h"
 #include "dat/engine/ep.h"
@@ -21,6 +23,13 @@ constexpr DAT_COUNT kQueryAsyncEvents = 8;
 
 DAT_RETURN NotHere(const char* what) { return Error(DAT_NOT_IMPLEMENTED, DAT_NO_SUBTYPE, what); }
 
+// An operation of RFC 7306 that the IA does not have, or may not use.
+DAT_RETURN NoExtension(const std::string& what) {
+  return Error(DAT_NOT_IMPLEMENTED, DAT_NO_SUBTYPE,
+               GetSettings().rfc7306 ? "no " + what + " on this IA"
+                                     : "the setting SOFTDAT_RFC7306 is off: no " + what);
+}
+
 DAT_COMPLETION_FLAGS NextFlags(va_list args) {
   return static_cast<DAT_COMPLETION_FLAGS>(va_arg(args, int));
 }
@@ -34,7 +43,7 @@ DAT_RETURN WriteImmediate(Ep& ep, va_list args) {
   const DAT_UINT32 immediate = va_arg(args, DAT_UINT32);
   const DAT_COMPLETION_FLAGS flags = NextFlags(args);
 
-  if (!ep.ia().attributes().immediate) return NotHere("no immediate data on this IA");
+  if (!ep.ia().attributes().immediate) return NoExtension("immediate data");
   if (remote == nullptr) return BadArgument(5);
   // Like a write, but the peer's receive may be a solicited one.
   const Ep::PostLimits& limits = ep.limits(Ep::PostKind::kWrite);
@@ -58,7 +67,7 @@ DAT_RETURN PostAtomic(Ep& ep, SendRequest* request, int local_argument, va_list 
   const auto* remote = va_arg(args, const DAT_RMR_TRIPLET*);
   const DAT_COMPLETION_FLAGS flags = NextFlags(args);
 
-  if (!ep.ia().attributes().atomics) return NotHere("no atomic operations on this IA");
+  if (!ep.ia().attributes().atomics) return NoExtension("atomic operations");
   if (local == nullptr) return BadArgument(local_argument);
   if (remote == nullptr) return BadArgument(local_argument + 2);
   if (remote->virtual_address % kAtomicBytes != 0) {

@@ -22,7 +22,8 @@ constexpr uint32_t kMaxReads = 128;
 constexpr uint32_t kMaxCompletions = 1 << 20;
 constexpr uint32_t kMaxPrivateData = 256;
 
-transport::AdapterAttributes AttributesOf(const Interface& interface) {
+transport::AdapterAttributes AttributesOf(const Interface& interface,
+                                          const AdapterOptions& options) {
   transport::AdapterAttributes a;
   a.device_name = interface.name;
   a.vendor = "SoftDAT";
@@ -46,8 +47,7 @@ transport::AdapterAttributes AttributesOf(const Interface& interface) {
   a.mtu = interface.mtu;
   a.windows = true;
   a.zero_based = true;
-  a.immediate = true;
-  a.atomics = true;
+  a.immediate = a.atomics = options.extensions;
   a.invalidate = true;
   a.srq = true;
   a.receive_watermarks = true;
@@ -79,7 +79,7 @@ uint32_t IdOf(transport::ProtectionDomain& pd) {
 }  // namespace
 
 SoftnetAdapter::SoftnetAdapter(const Interface& interface, const AdapterOptions& options)
-    : core_(std::make_shared<AdapterCore>(options, AttributesOf(interface))) {
+    : core_(std::make_shared<AdapterCore>(options, AttributesOf(interface, options))) {
   core_->interface_index = interface.index;
 }
 

@@ -42,6 +42,7 @@ void Endpoint::StartStream(AgreedConnection connection, bool initiator) {
   config.initiator = initiator;
   config.agreement = connection.agreement;
   config.mulpdu = iwarp::Mulpdu(SegmentSize(connection.fd.get()), false);
+  config.extensions = adapter_->options.extensions;
   config.rnr_timeout_us = adapter_->options.rnr_timeout_us;
   fd_ = std::move(connection.fd);
   addresses_ = connection.addresses;
