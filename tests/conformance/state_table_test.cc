@@ -3,6 +3,10 @@
 // real connections. The two that last only while a handshake or a drain is under way,
 // COMPLETION_PENDING and DISCONNECT_PENDING, cannot be held still from outside:
 // dat/engine/ep_call_table_test.cc has them.
+#include <netinet/in.h>
+
+#include <cstddef>
+#include <cstring>
 #include <map>
 #include <string>
 
@@ -23,6 +27,7 @@ struct Row {
 const Row kTable[] = {
     {"connect", {{"UC", "AP"}, {"RS", "IS"}, {"PP", "IS"}, {"TP", "IS"}, {"AP", "IS"}, {"CO", "IS"}, {"DI", "IS"}}},
     {"dup_connect", {{"UC", "AP"}, {"RS", "IS"}, {"PP", "IS"}, {"TP", "IS"}, {"AP", "IS"}, {"CO", "IS"}, {"DI", "IS"}}},
+    {"common_connect", {{"UC", "AP"}, {"RS", "IS"}, {"PP", "IS"}, {"TP", "IS"}, {"AP", "IS"}, {"CO", "IS"}, {"DI", "IS"}}},
     {"rsp_create", {{"UC", "RS"}, {"RS", "IS"}, {"PP", "IS"}, {"TP", "IS"}, {"AP", "IS"}, {"CO", "IS"}, {"DI", "IS"}}},
     {"disconnect", {{"UC", "IS"}, {"RS", "IS"}, {"PP", "IS"}, {"TP", "IS"}, {"AP", "DI"}, {"CO", "DI"}, {"DI", "DI"}}},
     {"graceful", {{"UC", "IS"}, {"RS", "IS"}, {"PP", "IS"}, {"TP", "IS"}, {"AP", "DI"}, {"CO", "DI"}, {"DI", "DI"}}},
@@ -30,9 +35,12 @@ const Row kTable[] = {
     {"free", {{"UC", "--"}, {"RS", "IS"}, {"PP", "IS"}, {"TP", "IS"}, {"AP", "--"}, {"CO", "--"}, {"DI", "--"}}},
     {"post_recv", {{"UC", "UC"}, {"RS", "RS"}, {"PP", "PP"}, {"TP", "TP"}, {"AP", "AP"}, {"CO", "CO"}, {"DI", "DI"}}},
     {"post_send", {{"UC", "IS"}, {"RS", "IS"}, {"PP", "IS"}, {"TP", "IS"}, {"AP", "IS"}, {"CO", "CO"}, {"DI", "DI"}}},
+    {"send_invalidate", {{"UC", "IS"}, {"RS", "IS"}, {"PP", "IS"}, {"TP", "IS"}, {"AP", "IS"}, {"CO", "CO"}, {"DI", "DI"}}},
+    {"rmr_bind", {{"UC", "IS"}, {"RS", "IS"}, {"PP", "IS"}, {"TP", "IS"}, {"AP", "IS"}, {"CO", "CO"}, {"DI", "DI"}}},
     {"rdma_write", {{"UC", "IS"}, {"RS", "IS"}, {"PP", "IS"}, {"TP", "IS"}, {"AP", "IS"}, {"CO", "CO"}, {"DI", "DI"}}},
     {"rdma_read", {{"UC", "IS"}, {"RS", "IS"}, {"PP", "IS"}, {"TP", "IS"}, {"AP", "IS"}, {"CO", "CO"}, {"DI", "DI"}}},
     {"query", {{"UC", "UC"}, {"RS", "RS"}, {"PP", "PP"}, {"TP", "TP"}, {"AP", "AP"}, {"CO", "CO"}, {"DI", "DI"}}},
+    {"recv_query", {{"UC", "UC"}, {"RS", "RS"}, {"PP", "PP"}, {"TP", "TP"}, {"AP", "AP"}, {"CO", "CO"}, {"DI", "DI"}}},
     {"get_status", {{"UC", "UC"}, {"RS", "RS"}, {"PP", "PP"}, {"TP", "TP"}, {"AP", "AP"}, {"CO", "CO"}, {"DI", "DI"}}},
     {"modify_pz", {{"UC", "UC"}, {"RS", "IS"}, {"PP", "IS"}, {"TP", "TP"}, {"AP", "IS"}, {"CO", "IS"}, {"DI", "IS"}}},
     {"modify_evd", {{"UC", "UC"}, {"RS", "RS"}, {"PP", "PP"}, {"TP", "TP"}, {"AP", "IS"}, {"CO", "IS"}, {"DI", "IS"}}},
@@ -60,6 +68,8 @@ class StateTableTest : public ConformanceTest {
   void Reach(const std::string& state);
   void Release(bool freed);
   DAT_RETURN Run(const std::string& call);
+  DAT_RETURN CommonConnect();
+  DAT_RETURN Unbind();
 
   DAT_EP_HANDLE ep_ = DAT_HANDLE_NULL;
   DAT_PSP_HANDLE psp_ = DAT_HANDLE_NULL;
@@ -70,13 +80,14 @@ class StateTableTest : public ConformanceTest {
   DAT_RSP_HANDLE made_rsp_ = DAT_HANDLE_NULL;
   DAT_EP_HANDLE model_ = DAT_HANDLE_NULL;
   DAT_EP_HANDLE model_peer_ = DAT_HANDLE_NULL;
+  DAT_RMR_HANDLE rmr_ = DAT_HANDLE_NULL;
 };
 CONFORMANCE_FAMILIES(StateTableTest);
 
 void StateTableTest::Reach(const std::string& state) {
   target_ = Listen(*a_, &qualifier_);
   ep_ = DAT_HANDLE_NULL;
-  psp_ = rsp_ = cr_ = made_rsp_ = model_ = DAT_HANDLE_NULL;
+  psp_ = rsp_ = cr_ = made_rsp_ = model_ = rmr_ = DAT_HANDLE_NULL;
   if (state == "TP") {
     DAT_CONN_QUAL qualifier = 0;
     ASSERT_OK(dat_psp_create_any(b_->ia, &qualifier, b_->cr_evd, DAT_PSP_PROVIDER_FLAG, &psp_));
@@ -127,11 +138,43 @@ void StateTableTest::Release(bool freed) {
     EXPECT_OK(dat_ep_free(model_));
     EXPECT_OK(dat_ep_free(model_peer_));
   }
+  if (rmr_ != DAT_HANDLE_NULL) {
+    EXPECT_OK(dat_rmr_free(rmr_));
+  }
   EXPECT_OK(dat_psp_free(target_));
   // A fresh pair of sides: what was on its way to the old ones goes with them.
   a_.reset();
   b_.reset();
   ConformanceTest::SetUp();
+}
+
+// To target_: a PSP's qualifier is a port of the socket name space.
+DAT_RETURN StateTableTest::CommonConnect() {
+  sockaddr_storage to{};
+  std::memcpy(&to, address(),
+              GetParam().family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in));
+  const in_port_t port = htons(static_cast<uint16_t>(qualifier_));
+  if (GetParam().family == AF_INET6) {
+    std::memcpy(reinterpret_cast<char*>(&to) + offsetof(sockaddr_in6, sin6_port), &port,
+                sizeof port);
+  } else {
+    std::memcpy(reinterpret_cast<char*>(&to) + offsetof(sockaddr_in, sin_port), &port, sizeof port);
+  }
+  return dat_ep_common_connect(ep_, reinterpret_cast<DAT_IA_ADDRESS_PTR>(&to), kPatienceUs, 0,
+                               nullptr);
+}
+
+// A bind of no bytes: the one that needs no memory.
+DAT_RETURN StateTableTest::Unbind() {
+  // An EP that the provider made must first be in the zone of the window.
+  DAT_EP_PARAM param{};
+  param.pz_handle = b_->pz;
+  param.request_evd_handle = b_->request_evd;
+  dat_ep_modify(ep_, DAT_EP_FIELD_PZ_HANDLE | DAT_EP_FIELD_REQUEST_EVD_HANDLE, &param);
+  EXPECT_OK(dat_rmr_create(b_->pz, &rmr_));
+  const DAT_LMR_TRIPLET nothing{};
+  return dat_rmr_bind(rmr_, DAT_HANDLE_NULL, &nothing, DAT_MEM_PRIV_NONE_FLAG, DAT_VA_TYPE_VA, ep_,
+                      Cookie(1), DAT_COMPLETION_DEFAULT_FLAG, nullptr);
 }
 
 DAT_RETURN StateTableTest::Run(const std::string& call) {
@@ -158,6 +201,13 @@ DAT_RETURN StateTableTest::Run(const std::string& call) {
   if (call == "free") return dat_ep_free(ep_);
   if (call == "post_recv") return PostRecv(ep_, {}, 1);
   if (call == "post_send") return PostSend(ep_, {}, 1);
+  if (call == "common_connect") return CommonConnect();
+  if (call == "send_invalidate") {
+    return dat_ep_post_send_with_invalidate(ep_, 0, nullptr, Cookie(1), DAT_COMPLETION_DEFAULT_FLAG,
+                                            DAT_FALSE, 0);
+  }
+  if (call == "rmr_bind") return Unbind();
+  if (call == "recv_query") return dat_ep_recv_query(ep_, nullptr, nullptr);
   if (call == "rdma_write") return PostWrite(ep_, {}, nowhere, 1);
   if (call == "rdma_read") return PostRead(ep_, {}, nowhere, 1);
   if (call == "query") return dat_ep_query(ep_, DAT_EP_FIELD_ALL, &param);
