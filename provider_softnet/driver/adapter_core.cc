@@ -44,25 +44,31 @@ void AdapterCore::Stop() {
   driver.Stop();
 }
 
-void AdapterCore::CloseGently(UniqueFd fd) {
-  if (!driver.started()) return;
-  auto socket = std::make_shared<ClosingSocket*>(nullptr);
+uint64_t AdapterCore::CloseGently(UniqueFd fd, bool abrupt) {
+  if (!driver.started()) return 0;
+  const uint64_t id = ++last_closing;
   // Out of the list at once, but destroyed later: `done` is called from the object's own handlers.
-  auto done = [this, socket] {
-    const auto it = std::find_if(closing.begin(), closing.end(),
-                                 [&](const auto& c) { return c.get() == *socket; });
+  auto done = [this, id] {
+    const auto it =
+        std::find_if(closing.begin(), closing.end(), [&](const auto& c) { return c->id() == id; });
     if (it == closing.end()) return;
     std::unique_ptr<ClosingSocket> taken = std::move(*it);
     closing.erase(it);
     driver.counters().sockets_closed.Add();
     driver.DeleteLater(std::shared_ptr<ClosingSocket>(std::move(taken)));
   };
-  auto closing_socket = std::make_unique<ClosingSocket>(&driver.loop(), std::move(fd), done);
-  *socket = closing_socket.get();
-  if (closing_socket->Start(options.close_timeout)) {
-    closing.push_back(std::move(closing_socket));
-  } else {
+  auto socket = std::make_unique<ClosingSocket>(&driver.loop(), id, std::move(fd), done);
+  if (!socket->Start(options.close_timeout, abrupt)) {
     driver.counters().sockets_closed.Add();
+    return 0;
+  }
+  closing.push_back(std::move(socket));
+  return id;
+}
+
+void AdapterCore::HurryClosing(uint64_t id) {
+  for (const auto& socket : closing) {
+    if (socket->id() == id) return socket->Hurry();
   }
 }
 

@@ -27,7 +27,9 @@ struct AdapterOptions {
   std::chrono::milliseconds connect_grace{300};       // retries of a refused connect to this host
   std::chrono::milliseconds handshake_timeout{8000};  // for a peer's start-up frame
   std::chrono::milliseconds close_timeout{3000};  // for a peer's end of connection after our own
-  size_t max_half_open = 1024;                    // connections whose request has not arrived yet
+  // For a message without a receive after its sender's FIN, while the sender is there to see.
+  std::chrono::milliseconds fin_grace{1000};
+  size_t max_half_open = 1024;  // connections whose request has not arrived yet
   // Gathered sends leave at the latest with so many messages or bytes.
   uint32_t gather_messages = 64;
   size_t gather_bytes = 256 * 1024;
@@ -48,8 +50,12 @@ struct AdapterCore {
   // more.
   void Stop();
 
-  // Token: sends a FIN, discards input until the peer's own or close_timeout, closes.
-  void CloseGently(UniqueFd fd);
+  // Token: sends a FIN, discards input until the peer's own or close_timeout, closes. `abrupt`: a
+  // peer that has the FIN but does not react, because it does not read, soon gets a reset too.
+  // Returns what HurryClosing() takes; 0 when it is closed already.
+  uint64_t CloseGently(UniqueFd fd, bool abrupt = false);
+  // Token: makes a close abrupt. Nothing happens when it is over.
+  void HurryClosing(uint64_t closing);
   // Token: closes at once, with a reset when `reset`.
   void CloseNow(UniqueFd fd, bool reset);
 
@@ -60,6 +66,7 @@ struct AdapterCore {
   Driver driver;
   // With the token:
   std::list<std::unique_ptr<ClosingSocket>> closing;
+  uint64_t last_closing = 0;
   std::list<std::unique_ptr<Incoming>> half_open;  // oldest first
 };
 

@@ -2,10 +2,16 @@
 // A socket after its connection: our FIN is sent, input is discarded until the peer's own or a time
 // limit. Closing with unread input would make TCP send a reset, which may destroy what the peer has
 // yet to read.
+//
+// After an abrupt end the peer need not deliver what it holds, and a peer that reads nothing
+// because no receive is posted there would take the FIN for the end of a graceful disconnect and
+// wait for one. So it gets a reset too, but only behind the FIN: TCP then still lets it read
+// everything, and an end of file after it.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_DRIVER_CLOSING_SOCKET_H_
 #define SOFTDAT_PROVIDER_SOFTNET_DRIVER_CLOSING_SOCKET_H_
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 
 #include "provider_softnet/driver/event_loop.h"
@@ -15,22 +21,33 @@ namespace softdat::softnet {
 
 class ClosingSocket {
  public:
-  // Token. `done` is called when the socket may be closed: by destroying this object, later.
-  ClosingSocket(EventLoop* loop, UniqueFd fd, std::function<void()> done);
+  // Token. `done` is called when this object has nothing more to do; it may be destroyed later.
+  ClosingSocket(EventLoop* loop, uint64_t id, UniqueFd fd, std::function<void()> done);
   ~ClosingSocket();
   ClosingSocket(const ClosingSocket&) = delete;
   ClosingSocket& operator=(const ClosingSocket&) = delete;
 
-  // Sends the FIN. False when there is nothing to wait for.
-  bool Start(std::chrono::milliseconds limit);
+  uint64_t id() const { return id_; }
+  // Sends the FIN. False when there is nothing to wait for. `limit` is when a peer that does not
+  // close is given up; after an abrupt end, with a reset.
+  bool Start(std::chrono::milliseconds limit, bool abrupt);
+  // The end is an abrupt one after all.
+  void Hurry();
 
  private:
-  bool Drain();  // true at the peer's end
+  bool Drain();                  // true at the peer's end
+  bool FinAcknowledged() const;  // the peer's TCP has everything
+  void OnReadable();
+  void OnTimer();
+  void Close(bool reset);
 
+  const uint64_t id_;
   UniqueFd fd_;
   const std::function<void()> done_;
   SocketWatch watch_;
   LoopTimer timer_;
+  bool abrupt_ = false;
+  LoopClock::time_point deadline_{};
 };
 
 }  // namespace softdat::softnet

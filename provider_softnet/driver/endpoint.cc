@@ -98,6 +98,13 @@ void Endpoint::Disconnect(transport::DisconnectMode mode) {
     stream_->Disconnect(mode);
     return Finish(&lock, &upcalls);
   }
+  if (state_ == State::kEnded && mode == transport::DisconnectMode::kAbrupt) {
+    // Overtakes a graceful one of which the peer may still hold data.
+    if (stream_ != nullptr) stream_->Disconnect(mode);
+    lock.unlock();
+    const TokenHold token(&driver_->token());
+    return adapter_->HurryClosing(closing_);
+  }
   if (state_ != State::kConnecting) return;
   lock.unlock();
   const TokenHold token(&driver_->token());
@@ -128,6 +135,7 @@ Status Endpoint::Reset() {
   DropConnection(true);
   const std::lock_guard<Mutex> lock(mutex_);
   state_ = State::kIdle;
+  closing_ = 0;
   addresses_ = {};
   while (!receive_queue_->empty()) receive_queue_->PopFront();
   return Status::Ok();
@@ -149,7 +157,7 @@ void Endpoint::Shutdown() {
     }
   }
   sink_ = nullptr;
-  DropConnection(!connected);
+  DropConnection(!connected, true);
   if (stream_timer_) stream_timer_->Close();
   if (limit_timer_) limit_timer_->Close();
   const std::lock_guard<Mutex> lock(mutex_);
@@ -160,20 +168,21 @@ void Endpoint::Shutdown() {
 }
 
 // Unhooks what belongs to the connection. The socket is closed with a reset, or with a FIN.
-void Endpoint::DropConnection(bool reset) {
+void Endpoint::DropConnection(bool reset, bool abrupt) {
   if (connector_ != nullptr) {
     connector_->Cancel();
     driver_->DeleteLater(std::shared_ptr<Connector>(std::move(connector_)));
   }
   accepting_ = false;
   established_ = false;
-  CloseConnection(reset);
+  CloseConnection(reset, abrupt);
   const std::lock_guard<Mutex> lock(mutex_);
   stream_.reset();
   pending_ = 0;
 }
 
-void Endpoint::CloseConnection(bool reset) {
+// `abrupt`: the peer need not deliver what it still holds.
+void Endpoint::CloseConnection(bool reset, bool abrupt) {
   if (watch_) watch_->Stop();
   if (stream_timer_) stream_timer_->Stop();
   if (limit_timer_) limit_timer_->Stop();
@@ -193,7 +202,7 @@ void Endpoint::CloseConnection(bool reset) {
   if (reset) {
     adapter_->CloseNow(std::move(fd), true);
   } else {
-    adapter_->CloseGently(std::move(fd));
+    closing_ = adapter_->CloseGently(std::move(fd), abrupt);
   }
 }
 

@@ -102,6 +102,7 @@ class Endpoint final : public Channel {
   bool Receive(size_t budget);                // reads until nothing is left or the budget is used
   void TakeActions(PendingUpcalls* upcalls);  // transmits, notes control work in pending_
   int WantedEvents() const;
+  void LoseConnection(int error);
   // mutex_ held by `lock`; lets go of it, makes upcalls, sees to it that control work is attended
   // to.
   void Finish(std::unique_lock<Mutex>* lock, PendingUpcalls* upcalls);
@@ -112,8 +113,9 @@ class Endpoint final : public Channel {
   void WatchSocket();
   void Established(std::span<const uint8_t> private_data);
   void FailAccept(const std::string& why);
-  void CloseConnection(bool reset);
-  void DropConnection(bool reset);  // with stream and connector (Reset, Configure, Shutdown)
+  void CloseConnection(bool reset, bool abrupt = false);
+  // With stream and connector (Reset, Configure, Shutdown).
+  void DropConnection(bool reset, bool abrupt = false);
   void AttendToEnd(uint32_t actions);
   void ReceiveMore();  // blocks for the lock, unlike TryReceive
   bool TellWatermark();
@@ -158,6 +160,7 @@ class Endpoint final : public Channel {
   std::unique_ptr<Connector> connector_;
   bool established_ = false;  // OnEstablished was called, OnEnded was not
   bool accepting_ = false;    // waits for the first bytes of an accepted connection
+  uint64_t closing_ = 0;      // AdapterCore::CloseGently of the last connection
 };
 
 // The engine's handle.

@@ -120,9 +120,14 @@ bool Endpoint::Transmit() {
     if (n < 0 && error != EAGAIN && error != EWOULDBLOCK && error != ENOBUFS) {
       // What the peer sent before it went is still to be read: it may hold the reason (a
       // Terminate).
-      if (data_open_) Receive(kReceiveBudget);
+      while (data_open_ && !stream_->ended() && Receive(kReceiveBudget)) {
+      }
       if (stream_->ended()) pending_ |= kActAbort;  // nothing more can be said
-      stream_->OnPeerReset(strerror(error));
+      if (stream_->stalled()) {
+        LoseConnection(error);
+      } else {
+        stream_->OnPeerReset(strerror(error));
+      }
       return true;
     }
     if (n > 0) budget -= std::min(budget, static_cast<size_t>(n));

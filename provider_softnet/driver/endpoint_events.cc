@@ -2,6 +2,7 @@
 // Endpoint's connection life with the driver token: establishing, watching, timers, the end.
 #include <errno.h>
 #include <fmt/format.h>
+#include <netinet/tcp.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -44,6 +45,7 @@ void Endpoint::StartStream(AgreedConnection connection, bool initiator) {
   config.mulpdu = iwarp::Mulpdu(SegmentSize(connection.fd.get()), false);
   config.extensions = adapter_->options.extensions;
   config.rnr_timeout_us = adapter_->options.rnr_timeout_us;
+  config.fin_grace_us = std::chrono::microseconds(adapter_->options.fin_grace).count();
   fd_ = std::move(connection.fd);
   addresses_ = connection.addresses;
   stream_ = std::make_unique<Stream>(config);
@@ -166,7 +168,9 @@ int Endpoint::WantedEvents() const {
   if (stream_ == nullptr || stream_->ended()) return events;
   // A stalled stream leaves its data in the socket: only the peer's end is of interest.
   if (!stream_->stalled()) return events | UV_READABLE;
-  return hangup_seen_ ? events : events | UV_DISCONNECT;
+  // Behind that end only the reset of a peer that has gone altogether: errors come with whatever is
+  // watched.
+  return events | (hangup_seen_ ? UV_PRIORITIZED : UV_DISCONNECT);
 }
 
 void Endpoint::OnSocketReady(int events) {
@@ -186,11 +190,7 @@ void Endpoint::OnSocketReady(int events) {
       socklen_t size = sizeof(error);
       getsockopt(fd_.get(), SOL_SOCKET, SO_ERROR, &error, &size);
       hangup_seen_ = true;
-      if (error != 0) {
-        stream_->OnPeerReset(strerror(error));
-      } else {
-        stream_->OnPeerHangup();
-      }
+      LoseConnection(error);
     }
     TakeActions(&upcalls);
     control = pending_ != 0;
@@ -200,6 +200,18 @@ void Endpoint::OnSocketReady(int events) {
   if (moved) driver_->FoundByTurn(this);
   if (control) return Attend();
   if (watch_->active()) watch_->Update(wanted);
+}
+
+// The peer's end while the stream does not read up to it: a FIN, a reset, or both. A reset behind a
+// FIN is EPIPE to Linux (tcp_reset), one without it ECONNRESET.
+void Endpoint::LoseConnection(int error) {
+  if (error == EPIPE || (error == 0 && TcpStateOf(fd_.get()) == TCP_CLOSE)) {
+    stream_->OnPeerGone();
+  } else if (error == 0) {
+    stream_->OnPeerHangup();
+  } else {
+    stream_->OnPeerReset(strerror(error));
+  }
 }
 
 void Endpoint::ReceiveMore() {
@@ -293,17 +305,19 @@ bool Endpoint::TellWatermark() {
 void Endpoint::AttendToEnd(uint32_t actions) {
   EndReason reason = EndReason::kDisconnected;
   std::string why;
+  bool abrupt = false;
   {
     const std::lock_guard<Mutex> lock(mutex_);
     if (stream_ != nullptr) {
       reason = stream_->end().reason;
       why = stream_->end().why;
+      abrupt = stream_->end().abrupt;
     }
   }
   if ((actions & kActAbort) != 0) {
     CloseConnection(true);
   } else if ((actions & kActCloseWrite) != 0) {
-    CloseConnection(false);
+    CloseConnection(false, abrupt);
   } else {
     // Last words (a Terminate, the rest of a message) wait for room in the socket: not for ever.
     int wanted;

@@ -198,6 +198,12 @@ size_t SegmentSize(int fd) {
   return static_cast<size_t>(value);
 }
 
+int TcpStateOf(int fd) {
+  tcp_info info{};
+  socklen_t size = sizeof(info);
+  return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 ? info.tcpi_state : -1;
+}
+
 void ResetOnClose(int fd) {
   const linger drop{1, 0};
   setsockopt(fd, SOL_SOCKET, SO_LINGER, &drop, sizeof(drop));

@@ -52,6 +52,8 @@ Result<UniqueFd> OpenTcp(int family);
 void PrepareStream(int fd);
 // Largest segment that the connection sends (TCP_MAXSEG), or a safe value.
 size_t SegmentSize(int fd);
+// TCP_ESTABLISHED and so on; -1 when it cannot be told.
+int TcpStateOf(int fd);
 // Makes close() drop the connection with a reset.
 void ResetOnClose(int fd);
 

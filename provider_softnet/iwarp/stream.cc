@@ -13,6 +13,9 @@ constexpr size_t kArena = 32 * 1024;
 constexpr size_t kArenaWithCrc =
     96 * 1024;  // read responses are copied there, see stream_gather.cc
 
+constexpr char kUnreadDropped[] =
+    "the peer disconnected; data for which no receive was posted are dropped";
+
 uint32_t RingSize(uint16_t depth) { return std::bit_ceil(depth + 1u); }
 
 }  // namespace
@@ -60,15 +63,14 @@ void Stream::OnTimer(uint32_t id) {
   timer_ = {};
   if (!stalled_) return;
   if (peer_closing_) {
-    return Finish(transport::EndReason::kDisconnected,
-                  "the peer disconnected; data for which no receive was posted are dropped", true,
-                  Blame::Nobody());
+    return Finish(transport::EndReason::kDisconnected, kUnreadDropped, true, Blame::Nobody());
   }
   BreakSegment(iwarp::kTermNoBuffer, Blame::Nobody(),
                "no receive was posted within the receiver-not-ready timeout");
 }
 
 void Stream::Disconnect(transport::DisconnectMode mode) {
+  if (mode == transport::DisconnectMode::kAbrupt && !end_.by_peer) end_.abrupt = true;
   if (phase_ == Phase::kEnded) return;
   if (mode == transport::DisconnectMode::kAbrupt) {
     return Finish(transport::EndReason::kDisconnected, "disconnected abruptly by the own consumer",
@@ -89,12 +91,20 @@ void Stream::OnPeerFin() {
   Finish(transport::EndReason::kDisconnected, "disconnected by the peer", true, Blame::Nobody());
 }
 
-// A peer that disconnected abruptly will not come back, one that did so gracefully wants its last
-// messages delivered; which it was, nobody can tell. So they get a bounded time (semantics 9.6).
+// A peer that disconnected gracefully wants its last messages delivered, and stays for a while to
+// see that; they get a bounded time (semantics 9.6). One that disconnected abruptly, or died, is
+// gone: a message that changes nothing, the zero-length write of RFC 6581, finds that out.
 void Stream::OnPeerHangup() {
   if (phase_ == Phase::kEnded || !stalled_ || peer_closing_) return;
   peer_closing_ = true;
+  if (!wants_transmit()) rtr_due_ = true;  // else what is sent anyway asks the same
   SetTimer(config_.fin_grace_us);
+}
+
+void Stream::OnPeerGone() {
+  if (phase_ == Phase::kEnded) return;
+  actions_ |= kActAbort;  // nothing that is sent would arrive
+  Finish(transport::EndReason::kDisconnected, kUnreadDropped, true, Blame::Nobody());
 }
 
 void Stream::OnPeerReset(const std::string& why) {

@@ -104,6 +104,7 @@ struct StreamEnd {
   transport::EndReason reason = transport::EndReason::kDisconnected;
   std::string why;       // one sentence for log and reason chain
   bool by_peer = false;  // the peer closed, terminated or vanished first
+  bool abrupt = false;   // the own consumer's: the peer need not deliver what it still holds
   // The Terminate sent or received, for logs and counters; kAccept when there was none.
   iwarp::TerminateCode terminate = iwarp::kAccept;
 };
@@ -163,8 +164,12 @@ class Stream {
   void OnReceived(size_t size);
   // recv() returned 0: the peer closed, and everything before it was given to OnReceived.
   void OnPeerFin();
-  // The peer closed, but unread bytes are left because this stream is stalled (POLLRDHUP).
+  // The peer closed, but unread bytes are left because this stream is stalled (POLLRDHUP). Wants to
+  // send: a peer that has gone altogether answers with a reset (OnPeerGone).
   void OnPeerHangup();
+  // The peer closed and then left: nobody is there any more (a reset behind its FIN). What a
+  // stalled stream has not read is dropped.
+  void OnPeerGone();
   // The connection broke; `why` is the system's text.
   void OnPeerReset(const std::string& why);
   // Reading is paused because no receive is posted.

@@ -86,12 +86,13 @@ bool Stream::Gather(bool alone) {
   return GatherSend(alone);
 }
 
-// The zero-length message that lets a peer-to-peer responder send (RFC 6581 §4).
+// The zero-length message that lets a peer-to-peer responder send (RFC 6581 §4), or that asks
+// whether a peer which closed is still there.
 bool Stream::GatherRtr() {
   TxFpdu* fpdu = NewFpdu();
   if (fpdu == nullptr) return false;
   uint8_t* head = arena_.get() + fpdu->head;
-  if (config_.agreement.rtr == Rtr::kRead) {
+  if (config_.agreement.rtr == Rtr::kRead && !peer_closing_) {
     PendingRead& read = pending_[pending_back_ & pending_mask_];
     read = {};
     read.position = kNoWork;

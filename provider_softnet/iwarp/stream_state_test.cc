@@ -25,16 +25,17 @@ enum class Event {
   kAbrupt,
   kFin,
   kHangup,
+  kGone,
   kReset,
   kTimer,
   kStaleTimer,
 };
 constexpr State kStates[] = {State::kHeld, State::kOpen, State::kStalled, State::kDraining,
                              State::kEnded};
-constexpr Event kEvents[] = {Event::kPostSend,  Event::kPostReceive, Event::kReceivePosted,
-                             Event::kGraceful,  Event::kAbrupt,      Event::kFin,
-                             Event::kHangup,    Event::kReset,       Event::kTimer,
-                             Event::kStaleTimer};
+constexpr Event kEvents[] = {Event::kPostSend, Event::kPostReceive, Event::kReceivePosted,
+                             Event::kGraceful, Event::kAbrupt,      Event::kFin,
+                             Event::kHangup,   Event::kGone,        Event::kReset,
+                             Event::kTimer,    Event::kStaleTimer};
 
 struct Outcome {
   Code code = Code::kOk;  // of the posts
@@ -103,6 +104,9 @@ Outcome Apply(StreamPair& pair, Event event) {
     case Event::kHangup:
       s.OnPeerHangup();
       break;
+    case Event::kGone:
+      s.OnPeerGone();
+      break;
     case Event::kReset:
       s.OnPeerReset("reset");
       break;
@@ -135,6 +139,7 @@ const std::map<std::pair<State, Event>, Outcome>& Table() {
       {{State::kHeld, Event::kAbrupt}, {Code::kOk, true, kGone, false, false, kOver}},
       {{State::kHeld, Event::kFin}, {Code::kOk, true, kGone, false, false, kOver}},
       {{State::kHeld, Event::kHangup}, {}},
+      {{State::kHeld, Event::kGone}, {Code::kOk, true, kGone, false, false, kCut}},
       {{State::kHeld, Event::kReset}, {Code::kOk, true, kBroken, false, false, kCut}},
       {{State::kHeld, Event::kTimer}, {}},
       {{State::kHeld, Event::kStaleTimer}, {}},
@@ -146,6 +151,7 @@ const std::map<std::pair<State, Event>, Outcome>& Table() {
       {{State::kOpen, Event::kAbrupt}, {Code::kOk, true, kGone, false, false, kOver}},
       {{State::kOpen, Event::kFin}, {Code::kOk, true, kGone, false, false, kOver}},
       {{State::kOpen, Event::kHangup}, {}},
+      {{State::kOpen, Event::kGone}, {Code::kOk, true, kGone, false, false, kCut}},
       {{State::kOpen, Event::kReset}, {Code::kOk, true, kBroken, false, false, kCut}},
       {{State::kOpen, Event::kTimer}, {}},
       {{State::kOpen, Event::kStaleTimer}, {}},
@@ -159,9 +165,10 @@ const std::map<std::pair<State, Event>, Outcome>& Table() {
        {Code::kOk, true, kGone, false, false, kOver | kActTimer}},
       {{State::kStalled, Event::kAbrupt},
        {Code::kOk, true, kGone, false, false, kOver | kActTimer}},
-      // The peer is gone: the message gets a bounded time to be taken.
-      {{State::kStalled, Event::kFin}, {Code::kOk, false, kGone, true, false, kActTimer}},
-      {{State::kStalled, Event::kHangup}, {Code::kOk, false, kGone, true, false, kActTimer}},
+      // The peer closed: the message gets a bounded time to be taken, if the peer is still there.
+      {{State::kStalled, Event::kFin}, {Code::kOk, false, kGone, true, true, kActTimer}},
+      {{State::kStalled, Event::kHangup}, {Code::kOk, false, kGone, true, true, kActTimer}},
+      {{State::kStalled, Event::kGone}, {Code::kOk, true, kGone, false, false, kCut | kActTimer}},
       {{State::kStalled, Event::kReset},
        {Code::kOk, true, kBroken, false, false, kCut | kActTimer}},
       // Terminate 1/2/2 is to be sent first, so no close yet.
@@ -176,6 +183,7 @@ const std::map<std::pair<State, Event>, Outcome>& Table() {
       {{State::kDraining, Event::kAbrupt}, {Code::kOk, true, kGone, false, false, kOver}},
       {{State::kDraining, Event::kFin}, {Code::kOk, true, kGone, false, false, kOver}},
       {{State::kDraining, Event::kHangup}, {}},
+      {{State::kDraining, Event::kGone}, {Code::kOk, true, kGone, false, false, kCut}},
       {{State::kDraining, Event::kReset}, {Code::kOk, true, kBroken, false, false, kCut}},
       {{State::kDraining, Event::kTimer}, {}},
       {{State::kDraining, Event::kStaleTimer}, {}},
@@ -188,6 +196,7 @@ const std::map<std::pair<State, Event>, Outcome>& Table() {
       {{State::kEnded, Event::kAbrupt}, {Code::kOk, true, kGone, false, false, 0}},
       {{State::kEnded, Event::kFin}, {Code::kOk, true, kGone, false, false, 0}},
       {{State::kEnded, Event::kHangup}, {Code::kOk, true, kGone, false, false, 0}},
+      {{State::kEnded, Event::kGone}, {Code::kOk, true, kGone, false, false, 0}},
       {{State::kEnded, Event::kReset}, {Code::kOk, true, kGone, false, false, 0}},
       {{State::kEnded, Event::kTimer}, {Code::kOk, true, kGone, false, false, 0}},
       {{State::kEnded, Event::kStaleTimer}, {Code::kOk, true, kGone, false, false, 0}},
