@@ -63,10 +63,14 @@ DAT_RETURN WithOddQos(World& w, Connector connect) {
 }
 DAT_EP_HANDLE NewEp(World& w) { return w.a().MakeEp(); }
 
-sockaddr Malformed() {
+sockaddr OfFamily(int family) {
   sockaddr address{};
-  address.sa_family = AF_UNIX;
+  address.sa_family = static_cast<sa_family_t>(family);
   return address;
+}
+DAT_RETURN ConnectTo(World& w, sockaddr to) {
+  return dat_ep_connect(w.ep(), &to, 5, kSecondUs, 0, nullptr, DAT_QOS_BEST_EFFORT,
+                        DAT_CONNECT_DEFAULT_FLAG);
 }
 
 DAT_RETURN CreatePsp(World& w, DAT_CONN_QUAL qualifier, DAT_EVD_HANDLE evd, int flags,
@@ -135,9 +139,10 @@ ACTION(dat_ep_connect, INVALID_STATE, INVALID_STATE_EP_CONNECTED) {
   return Connect(w, w.ep());
 }
 ACTION(dat_ep_connect, INVALID_ADDRESS, INVALID_ADDRESS_UNSUPPORTED) {
-  sockaddr bad = Malformed();
-  return dat_ep_connect(w.ep(), &bad, 5, kSecondUs, 0, nullptr, DAT_QOS_BEST_EFFORT,
-                        DAT_CONNECT_DEFAULT_FLAG);
+  return ConnectTo(w, OfFamily(AF_UNIX));
+}
+ACTION(dat_ep_connect, INVALID_ADDRESS, INVALID_ADDRESS_MALFORMED) {
+  return ConnectTo(w, OfFamily(AF_UNSPEC));
 }
 ACTION(dat_ep_connect, MODEL_NOT_SUPPORTED, NO_SUBTYPE) {
   ConnectArguments bad;
@@ -185,7 +190,12 @@ ACTION(dat_ep_common_connect, INVALID_STATE, INVALID_STATE_EP_CONNECTED) {
   return Common(w, w.ep(), {});
 }
 ACTION(dat_ep_common_connect, INVALID_ADDRESS, INVALID_ADDRESS_UNSUPPORTED) {
-  sockaddr bad = Malformed();
+  sockaddr bad = OfFamily(AF_UNIX);
+  return dat_ep_common_connect(w.ep(), &bad, kSecondUs, 0, nullptr);
+}
+
+ACTION(dat_ep_common_connect, INVALID_ADDRESS, INVALID_ADDRESS_MALFORMED) {
+  sockaddr bad = OfFamily(AF_UNSPEC);
   return dat_ep_common_connect(w.ep(), &bad, kSecondUs, 0, nullptr);
 }
 

@@ -216,6 +216,9 @@ ACTION(dat_ep_set_watermark, INVALID_HANDLE, INVALID_HANDLE_EP) {
     return dat_ep_set_watermark(h, DAT_WATERMARK_INFINITE, DAT_WATERMARK_INFINITE);
   });
 }
+ACTION(dat_ep_set_watermark, MODEL_NOT_SUPPORTED, NO_SUBTYPE) {
+  return dat_ep_set_watermark(w.ep(), 4, 8);  // an EP with a receive queue of its own
+}
 ACTION(dat_ep_set_watermark, INVALID_PARAMETER, INVALID_ARG2) {
   return dat_ep_set_watermark(w.SrqEp(), -7, DAT_WATERMARK_INFINITE);
 }

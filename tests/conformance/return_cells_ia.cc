@@ -195,10 +195,22 @@ ACTION(dat_registry_remove_provider, SUCCESS, NO_SUBTYPE) {
 ACTION(dat_registry_remove_provider, INVALID_PARAMETER, INVALID_ARG2) {
   return dat_registry_remove_provider(Table(), nullptr);
 }
-ACTION(dat_registry_remove_provider, PROVIDER_NOT_FOUND, NO_SUBTYPE) {
+ACTION(dat_registry_remove_provider, INVALID_PARAMETER, INVALID_ARG1) {
+  const DAT_PROVIDER_INFO info = Info("cells-1");
+  return dat_registry_remove_provider(nullptr, &info);
+}
+ACTION(dat_registry_remove_provider, PROVIDER_NOT_FOUND, NAME_NOT_REGISTERED) {
   const DAT_PROVIDER_INFO info = Info("cells-2");
-  return Error(
-      static_cast<DAT_RETURN_TYPE>(DAT_GET_TYPE(dat_registry_remove_provider(Table(), &info))));
+  return dat_registry_remove_provider(Table(), &info);
+}
+ACTION(dat_registry_remove_provider, PROVIDER_IN_USE, NO_SUBTYPE) {
+  DAT_PROVIDER_ATTR attr{};
+  EXPECT_OK(dat_ia_query(w.a().ia, nullptr, 0, nullptr, DAT_PROVIDER_FIELD_ALL, &attr));
+  DAT_PROVIDER_INFO info = Info(attr.provider_name);
+  info.dapl_version_major = attr.dapl_version_major;
+  info.dapl_version_minor = attr.dapl_version_minor;
+  info.is_thread_safe = attr.is_thread_safe;
+  return dat_registry_remove_provider(DAT_HANDLE_TO_PROVIDER(w.a().pz), &info);
 }
 
 ACTION(dat_registry_providers_related, SUCCESS, NO_SUBTYPE) {
