@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A mutex for the data path: the uncontended lock and unlock are one inline atomic instruction each,
-// without a call into the C library. A thread that finds it taken sleeps in the kernel. Not
+// A mutex for the data path: the uncontended lock and unlock are one inline atomic instruction
+// each, without a call into the C library. A thread that finds it taken sleeps in the kernel. Not
 // recursive; use it with std::lock_guard and std::unique_lock. Never a cancellation point.
 #ifndef SOFTDAT_DAT_BASE_MUTEX_H_
 #define SOFTDAT_DAT_BASE_MUTEX_H_
