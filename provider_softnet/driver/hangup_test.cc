@@ -117,6 +117,24 @@ TEST_P(HangupTest, WhatHasAReceiveIsDelivered) {
   EXPECT_EQ(stalled_.receives, 3u);
 }
 
+// The window is full, so that not even a FIN gets through: a reset after close_timeout does.
+TEST(HangupBehindAFullWindow, IsSeenAfterTheCloseTimeout) {
+  AdapterOptions hasty = Patient();
+  hasty.close_timeout = std::chrono::milliseconds(100);
+  BenchNode sender(hasty, 1 << 20, 64), stalled(Patient(), 8192, 4);
+  ASSERT_TRUE(sender.Connect(stalled.Listen(), Loopback()));
+  ASSERT_TRUE(sender.Until(Wait::kPoll, [&] {
+    stalled.adapter().Progress(nullptr, transport::Clock::now());
+    return sender.established() && stalled.established();
+  }));
+  for (int i = 0; i < 64; ++i) ASSERT_EQ(sender.PostSend(0, 1 << 20, 0), Code::kOk);
+  sender.qp().Disconnect(DisconnectMode::kAbrupt);
+  ASSERT_TRUE(sender.Until(Wait::kSleep, [&] { return sender.over(); }));
+  EXPECT_EQ(sender.end_reason(), EndReason::kDisconnected) << sender.why();
+  ASSERT_TRUE(stalled.Until(Wait::kSleep, [&] { return stalled.over(); }));
+  EXPECT_EQ(stalled.end_reason(), EndReason::kBroken) << stalled.why();
+}
+
 // A peer in a process of its own, forked before this one has threads: sends one message, for which
 // there is no receive, says so, and waits to be killed.
 TEST(HangupOfAProcess, AKilledPeerIsSeenBehindUnreadData) {
