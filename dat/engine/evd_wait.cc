@@ -114,8 +114,24 @@ class Evd::WaitScope {
     if (waiting_) return true;
     if (evd_->waiting_.load(std::memory_order_relaxed)) return false;
     evd_->waiting_.store(true, std::memory_order_release);
+    evd_->waiter_.spun = false;
     waiting_ = true;
     return true;
+  }
+
+  // Active waiting, while nothing is armed: an answer that is on its way is taken as by a polling
+  // thread, without arming, upcall and wake-up. False when it is time to block.
+  bool Spin(Clock::time_point deadline) {
+    // Data that are all for others do not keep this thread from its deadline.
+    constexpr int kMostRounds = 64;
+    if (evd_->waiter_.spun) return false;
+    lock_.unlock();
+    ProgressResult result = ProgressResult::kIdle;
+    while (result == ProgressResult::kIdle && !evd_->waiter_.signalled())
+      result = evd_->ia().adapter().Spin(deadline, &spin_until_);
+    lock_.lock();
+    evd_->waiter_.spun = result == ProgressResult::kTimedOut || ++spin_rounds_ == kMostRounds;
+    return result != ProgressResult::kTimedOut;
   }
 
   ProgressResult Progress(bool block, Clock::time_point deadline) {
@@ -130,6 +146,8 @@ class Evd::WaitScope {
   Evd* const evd_;
   std::unique_lock<Mutex> lock_;
   bool waiting_ = false;
+  Clock::time_point spin_until_{};
+  int spin_rounds_ = 0;
 };
 
 DAT_RETURN Evd::Wait(DAT_TIMEOUT timeout_us, DAT_COUNT threshold, DAT_EVENT* event,
@@ -164,8 +182,11 @@ DAT_RETURN Evd::Wait(DAT_TIMEOUT timeout_us, DAT_COUNT threshold, DAT_EVENT* eve
       last_look = true;
       continue;
     }
-    if (cq_ != nullptr && !ArmCompletions()) continue;
     if (deadline == Clock::time_point{}) deadline = Deadline(ia().adapter(), timeout_us);
+    // Unarmed, any completion ends the wait: not so with a threshold or for some of them only.
+    const bool any = enough == 1 && stream_flags_ == DAT_COMPLETION_DEFAULT_FLAG;
+    if (cq_ != nullptr && any && scope.Spin(deadline)) continue;
+    if (cq_ != nullptr && !ArmCompletions()) continue;
     const ProgressResult result = scope.Progress(true, deadline);
     if (result == ProgressResult::kTimedOut) last_look = true;
     if (result == ProgressResult::kInterrupted) {

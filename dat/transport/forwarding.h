@@ -141,6 +141,9 @@ class ForwardingAdapter : public Adapter {
   ProgressResult Progress(Waiter* waiter, Clock::time_point deadline) override {
     return inner_->Progress(waiter, deadline);
   }
+  ProgressResult Spin(Clock::time_point deadline, Clock::time_point* until) override {
+    return inner_->Spin(deadline, until);
+  }
   void AbandonAfterFork() override { inner_->AbandonAfterFork(); }
 
  protected:

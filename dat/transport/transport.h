@@ -423,6 +423,19 @@ class Adapter {
   // cancellation point: a thread cancelled inside leaves the adapter as usable as before.
   virtual ProgressResult Progress(Waiter* waiter, Clock::time_point deadline) = 0;
 
+  // One step of active waiting, for a thread that has armed nothing yet: moves data as Progress()
+  // does without a waiter, and where nothing came lets others have the processor. `*until` is the
+  // caller's, default-constructed at first; the back end keeps there when this wait has been active
+  // for long enough, `deadline` at the latest.
+  //   kWorked    something moved; look for it
+  //   kIdle      nothing yet; again
+  //   kTimedOut  enough, or this back end does not wait actively: arm, and block in Progress()
+  virtual ProgressResult Spin(Clock::time_point deadline, Clock::time_point* until) {
+    static_cast<void>(deadline);
+    static_cast<void>(until);
+    return ProgressResult::kTimedOut;
+  }
+
   // In a forked child: forget everything without touching the wire or the parent's descriptors.
   virtual void AbandonAfterFork() = 0;
 };

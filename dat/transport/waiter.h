@@ -42,6 +42,10 @@ class Waiter {
     if (signalled()) signalled_.store(false, std::memory_order_seq_cst);
   }
 
+  // The waiting thread only, before it calls Progress(): it has waited actively already
+  // (Adapter::Spin), and wants to block.
+  bool spun = false;
+
   // Back ends only. Blocks until signalled or the deadline. A cancellation point. With `nudged`, a
   // set flag ends it too (as kSignalled; signalled() tells which it was).
   ParkResult Park(std::chrono::steady_clock::time_point deadline,

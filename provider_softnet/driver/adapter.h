@@ -33,6 +33,10 @@ class SoftnetAdapter final : public transport::Adapter {
   Result<std::unique_ptr<transport::Listener>> Listen(
       const transport::ListenParameters& p) override;
   Code CheckSegments(std::span<const DAT_LMR_TRIPLET> segments) override;
+  transport::ProgressResult Spin(transport::Clock::time_point deadline,
+                                 transport::Clock::time_point* until) override {
+    return core_->driver.Spin(deadline, until);
+  }
   transport::ProgressResult Progress(transport::Waiter* waiter,
                                      transport::Clock::time_point deadline) override;
   void AbandonAfterFork() override;

@@ -207,6 +207,21 @@ Result Driver::PollOnce() {
   return worked ? Result::kWorked : Result::kIdle;
 }
 
+Result Driver::Spin(LoopClock::time_point deadline, LoopClock::time_point* until) {
+  if (!started() || options_.spin.count() == 0) return Result::kTimedOut;
+  const bool first_try = *until == LoopClock::time_point{};
+  if (first_try && YieldFirst()) sched_yield();
+  const bool worked = PollOnce() == Result::kWorked;
+  if (first_try) first_try_missed_.store(!worked, std::memory_order_relaxed);
+  if (worked) return Result::kWorked;
+  const LoopClock::time_point now = LoopClock::now();
+  if (first_try) *until = std::min(now + options_.spin, deadline);
+  if (now >= *until) return Result::kTimedOut;
+  // Without the yield a peer on the same processor could not answer.
+  sched_yield();
+  return Result::kIdle;
+}
+
 namespace {
 
 // The end of a wait, also of a cancelled one: gives the token back or leaves its queue.
@@ -275,7 +290,7 @@ Result Driver::Drive(Waiter* waiter, LoopClock::time_point deadline, ParkedThrea
                      bool* holding, const CancelOff& cancel) {
   LoopClock::time_point spin_until{};  // set when the first try found nothing
   uint32_t polls = 0;
-  bool spinning = options_.spin.count() > 0;
+  bool spinning = options_.spin.count() > 0 && !waiter->spun;
   if (spinning && YieldFirst()) sched_yield();
   bool first_try = true;
   while (true) {
@@ -299,7 +314,8 @@ Result Driver::Drive(Waiter* waiter, LoopClock::time_point deadline, ParkedThrea
       polls = 0;
       worked |= Turn();
     }
-    if (std::exchange(first_try, false)) first_try_missed_ = !worked;
+    if (std::exchange(first_try, false))
+      first_try_missed_.store(!worked, std::memory_order_relaxed);
     if (worked) continue;
     const LoopClock::time_point now = LoopClock::now();
     if (now >= deadline) return Result::kTimedOut;
@@ -315,7 +331,10 @@ Result Driver::Drive(Waiter* waiter, LoopClock::time_point deadline, ParkedThrea
 // tried anew.
 bool Driver::YieldFirst() {
   constexpr uint32_t kTriedAnew = 16;
-  return first_try_missed_ && ++waits_ % kTriedAnew != 0;
+  if (!first_try_missed_.load(std::memory_order_relaxed)) return false;
+  const uint32_t waits = waits_.load(std::memory_order_relaxed) + 1;
+  waits_.store(waits, std::memory_order_relaxed);
+  return waits % kTriedAnew != 0;
 }
 
 EventLoop::BlockResult Driver::BlockOnce(Waiter* waiter, LoopClock::time_point deadline,

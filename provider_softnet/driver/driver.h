@@ -58,6 +58,7 @@ class Driver final : private transport::Interruptible {
   bool started() const { return started_.load(std::memory_order_acquire); }
 
   // transport::Adapter::Progress.
+  transport::ProgressResult Spin(LoopClock::time_point deadline, LoopClock::time_point* until);
   transport::ProgressResult Progress(transport::Waiter* waiter, LoopClock::time_point deadline);
 
   DriverToken& token() { return token_; }
@@ -117,15 +118,15 @@ class Driver final : private transport::Interruptible {
   // One sleep in the loop, or none when there is something to do.
   EventLoop::BlockResult BlockOnce(transport::Waiter* waiter, LoopClock::time_point deadline,
                                    const CancelOff& cancel);
-  bool YieldFirst();  // token held
-  bool Turn();        // token held: looks at all sockets, attends
-  void Dispatch();    // token held: handlers of what was seen, attention, trash
-  void AttendAll();   // token held
+  bool YieldFirst();
+  bool Turn();       // token held: looks at all sockets, attends
+  void Dispatch();   // token held: handlers of what was seen, attention, trash
+  void AttendAll();  // token held
   bool FlushDeferred();
   void NoteProgress() {
     if (posted_.load(std::memory_order_relaxed)) {
       posted_.store(false, std::memory_order_relaxed);
-      epoch_.fetch_add(1, std::memory_order_relaxed);
+      epoch_.store(epoch_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     }
   }
   void NoteActivity() {
@@ -156,8 +157,6 @@ class Driver final : private transport::Interruptible {
   UniqueFd wake_fd_;
   std::optional<SocketWatch> wake_watch_;
   bool worked_ = false;
-  bool first_try_missed_ = false;  // of the last wait
-  uint32_t waits_ = 0;
   int handlers_running_ = 0;  // depth of dispatching: more than one when an upcall waits
   std::vector<std::shared_ptr<void>> trash_;
   LoopClock::time_point short_until_{};  // ticks are short until then, because sends were deferred
@@ -167,6 +166,10 @@ class Driver final : private transport::Interruptible {
   std::atomic<Blocked> blocked_{Blocked::kNo};
   // Callers made progress since the helper looked last.
   std::atomic<bool> activity_{false};
+  // How waits begin, see YieldFirst(): whether the first try of the last one found nothing, and how
+  // many there were. A lost update is no harm.
+  std::atomic<bool> first_try_missed_{false};
+  std::atomic<uint32_t> waits_{0};
   // Polls since the last look at all sockets.
   std::atomic<uint32_t> polls_{0};
   // See epoch().

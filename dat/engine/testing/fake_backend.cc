@@ -64,6 +64,7 @@ size_t FakeCompletionQueue::Poll(std::span<Completion> out) {
 }
 
 bool FakeCompletionQueue::Arm(bool solicited_only) {
+  ++arms_;
   std::lock_guard<std::mutex> lock(mu_);
   if (!queue_.empty()) return false;
   armed_ = true;

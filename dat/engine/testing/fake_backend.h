@@ -54,6 +54,7 @@ class FakeCompletionQueue final : public transport::CompletionQueue {
   // The test: a completion arrives. Makes the upcall if one was asked for.
   void Add(const transport::Completion& completion);
   transport::CompletionSink* sink() { return sink_; }
+  int arms() const { return arms_; }
 
   size_t Poll(std::span<transport::Completion> out) override;
   bool Arm(bool solicited_only) override;
@@ -64,6 +65,7 @@ class FakeCompletionQueue final : public transport::CompletionQueue {
   uint32_t capacity_;
   transport::CompletionSink* const sink_;
   std::deque<transport::Completion> queue_;
+  std::atomic<int> arms_{0};  // calls of Arm; not protected
   bool armed_ = false;
   bool solicited_only_ = false;
 };
@@ -187,6 +189,8 @@ class FakeAdapter final : public transport::Adapter {
   // What Progress does for each call; returns its result.
   std::function<transport::ProgressResult(transport::Waiter*, transport::Clock::time_point)>
       progress;
+  // What Spin does for each call; without it, nobody waits actively.
+  std::function<transport::ProgressResult()> spin;
 
   // A request arrives for `conn_qual`. Returns its fate: at once `destroyed` when nobody takes it.
   std::shared_ptr<FakeRequestFate> Request(uint64_t conn_qual,
@@ -213,6 +217,10 @@ class FakeAdapter final : public transport::Adapter {
   // Without `progress`: a waiter is parked on; else there is nothing to do.
   transport::ProgressResult Progress(transport::Waiter* waiter,
                                      transport::Clock::time_point deadline) override;
+  transport::ProgressResult Spin(transport::Clock::time_point,
+                                 transport::Clock::time_point*) override {
+    return spin ? spin() : transport::ProgressResult::kTimedOut;
+  }
   void AbandonAfterFork() override {}
 
  private:
