@@ -20,22 +20,23 @@ TEST(QualifierPortTest, PortsStayAsTheyAre) {
   for (uint64_t q = 0; q <= 65535; ++q) ASSERT_EQ(PortOfQualifier(q), q);
 }
 
-TEST(QualifierPortTest, WhatIsLargerBecomesAnUnprivilegedPort) {
+TEST(QualifierPortTest, WhatIsLargerBecomesAnUnprivilegedPortThatIsNotEphemeral) {
   for (uint64_t low = 0; low < 65536; ++low) {
-    ASSERT_GE(PortOfQualifier(65536 + low), 1024);
-    ASSERT_GE(PortOfQualifier(UINT64_MAX - low), 1024);
-    ASSERT_GE(PortOfQualifier(uint64_t{0x0AFFAB1E} + low), 1024);
+    for (const uint64_t q : {65536 + low, UINT64_MAX - low, uint64_t{0x0AFFAB1E} + low}) {
+      ASSERT_GE(PortOfQualifier(q), 1024);
+      ASSERT_LT(PortOfQualifier(q), 32768);
+    }
   }
 }
 
 // Process ids in the high bits: two programs on one host must not meet by the fold's own making.
-// So many qualifiers on so many ports at random leave 3968 distinct ports of 4096 on average, with
-// a standard deviation of about 11.
+// So many qualifiers on so many ports at random leave 3843 distinct ports of 4096 on average, with
+// a standard deviation of about 15.
 TEST(QualifierPortTest, ProcessIdsInHighBitsSpread) {
   for (const int shift : {16, 17, 20, 24, 32, 40}) {
     SCOPED_TRACE(shift);
-    EXPECT_GT(DistinctPorts(4096, [shift](uint64_t i) { return (i + 1) << shift; }), 3900u);
-    EXPECT_GT(DistinctPorts(4096, [shift](uint64_t i) { return ((i + 1) << shift) + 7; }), 3900u);
+    EXPECT_GT(DistinctPorts(4096, [shift](uint64_t i) { return (i + 1) << shift; }), 3780u);
+    EXPECT_GT(DistinctPorts(4096, [shift](uint64_t i) { return ((i + 1) << shift) + 7; }), 3780u);
   }
 }
 
