@@ -24,9 +24,9 @@ class DriverTest : public testing::Test {
       uint64_t count = 0;
       EXPECT_EQ(read(fd_, &count, sizeof count), static_cast<ssize_t>(sizeof count));
       EXPECT_EQ(inside_.fetch_add(1), 0) << "two leaders at once";
+      events_.fetch_add(1);  // before whoever waits hears of it
       if (on_event_) on_event_();
       inside_.fetch_sub(1);
-      events_.fetch_add(1);
       return true;
     });
     ASSERT_TRUE(driver_.Start().ok());

@@ -46,12 +46,17 @@ TEST_F(CostTest, SendsBehindUnreapedOnesGather) {
   const uint64_t calls = a_.channel().send_calls.value();
   for (int i = 0; i < 40; ++i) ASSERT_EQ(a_.PostSend(0, 64, 0), Code::kOk);
   const uint64_t after_posts = a_.channel().send_calls.value();
-  a_.adapter().Progress(nullptr, transport::Clock::now());
+  // One poll, unless the helper has just taken the rest and is about to write it.
+  const auto deadline = transport::Clock::now() + std::chrono::seconds(10);
+  do {
+    a_.adapter().Progress(nullptr, transport::Clock::now());
+  } while (a_.qp().OutstandingSends() > 0 && transport::Clock::now() < deadline);
   EXPECT_EQ(a_.qp().OutstandingSends(), 0u);
   // One call by the poll. Should this thread have been stopped for so long that the helper flushed,
   // that is one, and the next post finds nothing before it and is another.
-  EXPECT_LE(a_.channel().send_calls.value() - after_posts, 1u);
-  EXPECT_LE(after_posts - calls, 1 + 2 * a_.softnet().counters().helper_flushes.value());
+  const uint64_t helper = a_.softnet().counters().helper_flushes.value();
+  EXPECT_LE(a_.channel().send_calls.value() - after_posts, 1 + helper);
+  EXPECT_LE(after_posts - calls, 1 + 2 * helper);
 }
 
 TEST_F(CostTest, AGatheredSendLeavesByItself) {
@@ -80,9 +85,9 @@ TEST_F(CostTest, AWindowOf64CostsAtMostOneCallPer16Posts) {
   EXPECT_EQ(b_.receives, kPosts);
   const uint64_t used = a_.channel().send_calls.value() - calls;
   // What the helper flushed early, because this thread was stopped in the middle, is not the
-  // design's.
+  // design's, and neither is the post after it, which finds nothing before it.
   const uint64_t helper = a_.softnet().counters().helper_flushes.value();
-  EXPECT_LE(used, kPosts / 16 + helper) << used << " calls for " << kPosts << " posts";
+  EXPECT_LE(used, kPosts / 16 + 2 * helper) << used << " calls for " << kPosts << " posts";
 }
 
 TEST_F(CostTest, ASleepingPingPongNeedsOneWaitPerRoundTripAndNoHelper) {
