@@ -62,7 +62,7 @@ CONFORMANCE_ALL_VARIANTS(ExtensionTest);
 TEST_P(ExtensionTest, AWriteWithImmediateConsumesAReceive) {
   ASSERT_OK(PostRecv(b_->ep, {}, 11));
   DAT_LMR_TRIPLET local = source_->local();
-  const DAT_RMR_TRIPLET remote = target_->remote();
+  DAT_RMR_TRIPLET remote = target_->remote();
   ASSERT_OK(dat_ib_post_rdma_write_immed(a_->ep, 1, &local, Cookie(12), &remote, 0x1111, kPlain));
   EXPECT_EQ(ExpectExtension(*a_, a_->request_evd, 12, DAT_IB_RDMA_WRITE_IMMED).transfered_length,
             64u);
@@ -75,7 +75,7 @@ TEST_P(ExtensionTest, AWriteWithImmediateConsumesAReceive) {
 TEST_P(ExtensionTest, ASuppressedWriteWithImmediateIsToldToThePeerAlone) {
   ASSERT_OK(PostRecv(b_->ep, {}, 11));
   DAT_LMR_TRIPLET local = source_->local();
-  const DAT_RMR_TRIPLET remote = target_->remote();
+  DAT_RMR_TRIPLET remote = target_->remote();
   ASSERT_OK(dat_ib_post_rdma_write_immed(a_->ep, 1, &local, Cookie(12), &remote, 0x7777,
                                          DAT_COMPLETION_SUPPRESS_FLAG));
   ExpectExtension(*b_, b_->recv_evd, 11, DAT_IB_RDMA_WRITE_IMMED_DATA, 0x7777);
@@ -85,7 +85,7 @@ TEST_P(ExtensionTest, ASuppressedWriteWithImmediateIsToldToThePeerAlone) {
 TEST_P(ExtensionTest, FetchAndAddReturnsTheOldValue) {
   *Word() = 40;
   DAT_LMR_TRIPLET local = source_->local(0, 8);
-  const DAT_RMR_TRIPLET remote = WordTriplet();
+  DAT_RMR_TRIPLET remote = WordTriplet();
   for (uint64_t i = 0; i < 3; ++i) {
     ASSERT_OK(dat_ib_post_fetch_and_add(a_->ep, 2, &local, Cookie(i), &remote, kPlain));
     EXPECT_EQ(ExpectExtension(*a_, a_->request_evd, i, DAT_IB_FETCH_AND_ADD).transfered_length, 8u);
@@ -97,7 +97,7 @@ TEST_P(ExtensionTest, FetchAndAddReturnsTheOldValue) {
 TEST_P(ExtensionTest, CompareAndSwapSwapsOnlyOnAMatch) {
   *Word() = 5;
   DAT_LMR_TRIPLET local = source_->local(0, 8);
-  const DAT_RMR_TRIPLET remote = WordTriplet();
+  DAT_RMR_TRIPLET remote = WordTriplet();
   ASSERT_OK(dat_ib_post_cmp_and_swap(a_->ep, 4, 9, &local, Cookie(1), &remote, kPlain));
   ExpectExtension(*a_, a_->request_evd, 1, DAT_IB_CMP_AND_SWAP);
   EXPECT_EQ(Result(), 5u);
@@ -115,7 +115,7 @@ TEST_P(ExtensionTest, AtomicsAreAtomicAgainstTheLocalProcessor) {
     for (int i = 0; i < kRounds; ++i) __atomic_fetch_add(Word(), 1, __ATOMIC_ACQ_REL);
   });
   DAT_LMR_TRIPLET local = source_->local(0, 8);
-  const DAT_RMR_TRIPLET remote = WordTriplet();
+  DAT_RMR_TRIPLET remote = WordTriplet();
   for (uint64_t i = 0; i < kRounds; ++i) {
     ASSERT_OK(dat_ib_post_fetch_and_add(a_->ep, 1, &local, Cookie(i), &remote, kPlain));
     ExpectExtension(*a_, a_->request_evd, i, DAT_IB_FETCH_AND_ADD);
