@@ -2,17 +2,15 @@
 // The table from internal codes to DAT return values.
 #include "dat/engine/dat_error.h"
 
-#include <utility>
-
 namespace softdat::engine {
 
-DAT_RETURN Error(DAT_RETURN_TYPE type, DAT_RETURN_SUBTYPE subtype, std::string reason) {
-  SetReason(std::move(reason));
+DAT_RETURN Error(DAT_RETURN_TYPE type, DAT_RETURN_SUBTYPE subtype, std::string_view reason) {
+  SetReason(reason);
   return Error(type, subtype);
 }
 
-DAT_RETURN BadArgument(int n, std::string reason) {
-  SetReason(std::move(reason));
+DAT_RETURN BadArgument(int n, std::string_view reason) {
+  SetReason(reason);
   return BadArgument(n);
 }
 

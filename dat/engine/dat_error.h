@@ -3,7 +3,7 @@
 #ifndef SOFTDAT_DAT_ENGINE_DAT_ERROR_H_
 #define SOFTDAT_DAT_ENGINE_DAT_ERROR_H_
 
-#include <string>
+#include <string_view>
 
 #include "dat/base/reason.h"
 #include "dat/base/status.h"
@@ -18,13 +18,13 @@ constexpr DAT_RETURN Error(DAT_RETURN_TYPE type, DAT_RETURN_SUBTYPE subtype = DA
 }
 
 // The same, with the sentence that dat_info --why and the log show.
-DAT_RETURN Error(DAT_RETURN_TYPE type, DAT_RETURN_SUBTYPE subtype, std::string reason);
+DAT_RETURN Error(DAT_RETURN_TYPE type, DAT_RETURN_SUBTYPE subtype, std::string_view reason);
 
 // The n-th argument (1-based, of the consumer's call) is bad.
 constexpr DAT_RETURN BadArgument(int n) {
   return Error(DAT_INVALID_PARAMETER, static_cast<DAT_RETURN_SUBTYPE>(DAT_INVALID_ARG1 + (n - 1)));
 }
-DAT_RETURN BadArgument(int n, std::string reason);
+DAT_RETURN BadArgument(int n, std::string_view reason);
 
 // A NULL, stale, junk or wrong-kind handle; `subtype` names the kind that was expected.
 constexpr DAT_RETURN BadHandle(DAT_RETURN_SUBTYPE subtype) {

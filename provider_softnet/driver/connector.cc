@@ -160,7 +160,7 @@ void Connector::OnTcpFailed(int error) {
   }
   std::string why = fmt::format("{}: {}", Where(), strerror(error));
   if (error == ECONNREFUSED) why += ": nobody listens there";
-  Fail(ReasonOf(error), std::move(why));
+  Fail(ReasonOf(error), why);
 }
 
 void Connector::RetryLater() {

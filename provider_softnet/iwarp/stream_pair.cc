@@ -217,9 +217,7 @@ bool StreamPair::Receive(int i) {
   if (pipe.empty()) {
     if (pipe.reset) {
       side.stream->OnPeerReset("reset");
-    } else if (pipe.fin) {
-      side.stream->OnPeerFin();
-    } else if (pipe.cut && pipe.carried == *pipe.cut) {
+    } else if (pipe.fin || (pipe.cut && pipe.carried == *pipe.cut)) {
       side.stream->OnPeerFin();
     } else {
       return false;
