@@ -1,29 +1,36 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The cases of cases.json, each complete with what its kind says."""
+"""The cases of cases.json, each complete with what its kind says, once for each libdat2."""
 
 import json
 import re
+import signal
 
 _KEYS = {
-    "name", "kind", "args", "milestone", "capture", "libdat2", "stats", "server", "client",
-    "ready_port", "ready_text", "server_ends", "expect", "expect_server", "expect_client", "forbid",
+    "name", "kind", "args", "milestone", "capture", "stats", "server", "client", "ready_port",
+    "ready_text", "server_ends", "expect", "expect_server", "expect_client", "forbid",
+    "client_signal", "polls",
 }
+# What a case may have otherwise over Debian's libdat2, and the reason, which it must give.
+_OVER_DEBIAN_KEYS = {"args", "expect", "expect_client", "client_signal", "capture", "reason"}
 
 
 class Case:
     """One run of a program, or of a server and a client. Commands are lists of words."""
 
-    def __init__(self, fields, ia):
+    def __init__(self, fields, libdat2, ia):
         unknown = set(fields) - _KEYS
         if unknown:
             raise ValueError(f"case {fields.get('name')}: unknown keys {sorted(unknown)}")
         words = {"ia": ia, "args": fields["args"]}
-        self.name = fields["name"]
+        self.libdat2 = libdat2
+        self.name = fields["name"] + (" over Debian's libdat2" if libdat2 == "debian" else "")
         self.milestone = fields.get("milestone", 1)
+        # It spins for its events: beside others it would be slow, and make them so.
+        self.polls = fields.get("polls", False)
         self.capture = fields.get("capture", False)
-        self.libdat2 = fields.get("libdat2", "ours")
-        if self.libdat2 not in ("ours", "debian"):
-            raise ValueError(f"case {self.name}: libdat2 is 'ours' or 'debian'")
+        # The signal that ends the client, if one should.
+        self.client_signal = signal.Signals[fields["client_signal"]] if "client_signal" in fields \
+            else None
         self.server = fields["server"].format(**words).split() if "server" in fields else None
         self.client = fields["client"].format(**words).split()
         self.ready_port = fields.get("ready_port")
@@ -46,20 +53,36 @@ class Case:
         return re.sub(r"[^a-z0-9]+", "_", self.name.lower()).strip("_")
 
 
+def _over_debian(fields, changes):
+    """The case as it is run over Debian's libdat2."""
+    unknown = set(changes) - _OVER_DEBIAN_KEYS
+    if unknown:
+        raise ValueError(f"case {fields['name']}: unknown keys {sorted(unknown)} over Debian's")
+    if set(changes) - {"capture"} and not changes.get("reason"):
+        raise ValueError(f"case {fields['name']}: why is it another one over Debian's libdat2?")
+    # A capture shows the same packets with either library; one of each kind is enough.
+    changed = {**fields, "capture": False, **changes}
+    changed.pop("reason", None)
+    return changed
+
+
 def load(path, ia, milestone=None):
-    """All cases up to a milestone (None: the one the file switches on)."""
+    """All cases up to a milestone (None: the one the file switches on), over both libraries."""
     with open(path, encoding="utf-8") as file:
         data = json.load(file)
     limit = data["milestone"] if milestone is None else milestone
     cases = []
     for own in data["cases"]:
+        own = dict(own)
+        changes = own.pop("over_debian", {})
         fields = dict(data["kinds"][own["kind"]])
         for key, value in own.items():
             # What a case expects comes on top of what its kind expects.
             if key in ("expect", "expect_server", "expect_client", "forbid"):
                 value = fields.get(key, []) + value
             fields[key] = value
-        cases.append(Case(fields, ia))
+        cases.append(Case(fields, "ours", ia))
+        cases.append(Case(_over_debian(fields, changes), "debian", ia))
     names = [case.name for case in cases]
     if len(set(names)) != len(names):
         raise ValueError("two cases have the same name")

@@ -3,15 +3,18 @@
 """Runs the programs of Debian's dapl2-utils, unmodified, over a softnet IA; see --help."""
 
 import argparse
+import itertools
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 
 import cases as case_file
+import lanes
 import libraries
 from capture import Capture
 from program import Program
@@ -23,7 +26,8 @@ DEBIAN_LIBDAT2 = "/usr/lib/x86_64-linux-gnu/libdat2.so.2"
 
 def listening(port):
     """Does some process listen on this TCP port, in our network namespace?"""
-    for name in ("/proc/net/tcp", "/proc/net/tcp6"):
+    # That of this thread: a lane has a network of its own.
+    for name in ("/proc/thread-self/net/tcp", "/proc/thread-self/net/tcp6"):
         with open(name, encoding="ascii") as file:
             for line in file.readlines()[1:]:
                 words = line.split()
@@ -42,8 +46,11 @@ class Runner:
         self.libdat2 = os.path.join(self.bin, "dat/registry/libdat2.so.2")
         self.provider = os.path.join(self.bin, "provider_softnet/libdaplsoftnet.so.2")
         self.captures = []
+        self.dat_conf = os.path.join(work, "dat.conf")  # what Debian's libdat2 reads
 
-    def check_setup(self):
+    def set_up(self):
+        with open(self.dat_conf, "w", encoding="utf-8") as file:
+            file.write(f'{self.ia} u2.0 nonthreadsafe default {self.provider} softdat.1.0 "" ""\n')
         for path in (self.libdat2, self.provider):
             if not os.path.exists(path):
                 sys.exit(f"run_peers: {path} is missing; build with: bazel build //...")
@@ -59,10 +66,7 @@ class Runner:
         variables["SOFTDAT_BIN"] = self.bin
         if case.libdat2 == "debian":
             del variables["SOFTDAT_BIN"]
-            path = os.path.join(self.work, "dat.conf")
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(f'{self.ia} u2.0 nonthreadsafe default {self.provider} softdat.1.0 "" ""\n')
-            variables["DAT_OVERRIDE"] = path
+            variables["DAT_OVERRIDE"] = self.dat_conf
         return libraries.ask(variables, self.record(case, who))
 
     def record(self, case, who):
@@ -98,8 +102,7 @@ class Runner:
                     problems.append("the server did not get ready")
             if not problems:
                 client = self.start(case, "client", case.client)
-                if client.wait(self.timeout) is None:
-                    problems.append(f"the client did not end within {self.timeout} s")
+                problems += self.finish(client, "client", case.client_signal)
             if server and not problems:
                 problems += self.finish_server(case, server)
         finally:
@@ -109,17 +112,27 @@ class Runner:
                     outputs[who] = program.output
         return problems
 
+    def finish(self, program, who, expected_signal=None):
+        """Waits for the end of a program, by this signal or by none."""
+        status = program.wait(self.timeout)
+        if status is None:
+            return [f"the {who} did not end within {self.timeout} s"]
+        if expected_signal and status != -expected_signal:
+            return [f"the {who} was not ended by {expected_signal.name}: status {status}"]
+        if not expected_signal and status < 0:
+            return [f"the {who} was ended by {signal.Signals(-status).name}"]
+        return []
+
     def finish_server(self, case, server):
         if case.server_ends:
-            if server.wait(self.timeout) is None:
-                return [f"the server did not end within {self.timeout} s"]
-        else:
-            server.wait_for(lambda output: not case_file.problems(output, case.expect_server, []),
-                            self.timeout)
+            return self.finish(server, "server")
+        server.wait_for(lambda output: not case_file.problems(output, case.expect_server, []),
+                        self.timeout)
         return []
 
     def run(self, case):
-        """Runs a case; returns (problems, outputs)."""
+        """Runs a case; returns (problems, outputs, seconds). Lanes call it at the same time."""
+        start = time.monotonic()
         outputs = {}
         capture = None
         if case.capture:
@@ -137,7 +150,7 @@ class Runner:
             found = case_file.problems(output, expect, case.forbid)
             found += libraries.problems(self.record(case, who), libdat2, self.provider)
             problems += [f"{who}: {text}" for text in found]
-        return problems, outputs
+        return problems, outputs, time.monotonic() - start
 
     def check_captures(self):
         """Passed and failed captures, by build_defs/check/capture.sh."""
@@ -165,8 +178,9 @@ def main():
     parser = argparse.ArgumentParser(
         prog="tests/peers/run.sh",
         description="Runs dtest, dtestcm, dapltest ... of Debian's dapl2-utils, unmodified, over "
-        "softnet-lo, and checks what they print, which libraries they have used, and (for some) "
-        "that tshark decodes the packets. The last line counts.",
+        "softnet-lo, over our libdat2 and over Debian's, and checks what they print, which "
+        "libraries they have used, and (for some) that tshark decodes the packets. The last line "
+        "counts.",
         epilog="SOFTDAT_BIN: the bazel-bin folder to test (default: that of the tree). "
         "SOFTDAT_OUT: a folder for the captures, which are then left to the caller to check.")
     parser.add_argument("--list", action="store_true", help="name the cases and end")
@@ -175,6 +189,9 @@ def main():
     parser.add_argument("--ia", default="softnet-lo", help="IA name (softnet-lo)")
     parser.add_argument("--timeout", type=float, default=120,
                         help="seconds for each step of a case (120)")
+    parser.add_argument("--lanes", type=int, default=3,
+                        help="cases that wait for their events run at the same time, each in a "
+                        "network of its own; those that poll run alone (3)")
     options = parser.parse_args()
     cases = case_file.load(os.path.join(HERE, "cases.json"), options.ia, options.milestone)
     if options.only:
@@ -186,11 +203,12 @@ def main():
     passed = failed = 0
     with tempfile.TemporaryDirectory(prefix="softdat-peers-") as work:
         runner = Runner(options, work)
-        runner.check_setup()
-        for case in cases:
-            start = time.monotonic()
-            problems, outputs = runner.run(case)
-            seconds = time.monotonic() - start
+        runner.set_up()
+        together = [case for case in cases if not case.polls]
+        alone = [case for case in cases if case.polls]
+        for case, (problems, outputs, seconds) in itertools.chain(
+                lanes.run_all(together, options.lanes, runner.run),
+                lanes.run_all(alone, 1, runner.run)):
             if problems:
                 failed += 1
                 print(f"FAIL {case.name} ({seconds:.1f} s)")
