@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # symbols_test.py accepts a library that exports exactly what the table says, and refuses one that
 # lacks a name, has one too many, or has the wrong version node.
-# usage: symbols_script_test.sh SCRIPT TABLE
+# usage: symbols_script_test.sh SCRIPT TABLE INCLUDE
 set -euo pipefail
 script=$1
 table=$2
+include=$3
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -20,8 +21,9 @@ build() {
 
 # expect STATUS TEXT FORM: the script's exit status, and a text that its output has.
 expect() {
-  local status=0
-  python3 -B "$script" "$3" "$table" "$work/lib.so" >"$work/out" || status=$?
+  local status=0 headers=()
+  [[ $3 == provider ]] || headers=("$include")
+  python3 -B "$script" "$3" "$table" "$work/lib.so" "${headers[@]}" >"$work/out" || status=$?
   if [[ $status != "$1" ]] || ! grep -q -- "$2" "$work/out"; then
     echo "FAILED: status $status, wanted $1 and the text '$2'; output:"
     cat "$work/out"
@@ -37,6 +39,7 @@ build DAT_2.0 <"$work/names"
 expect 0 'symbol  *74 rows checked' registry
 grep -v '^dat_csp_free$' "$work/names" | build DAT_2.0
 expect 1 'dat_csp_free: found nothing' registry
+expect 1 'dat_csp_free: declared in the headers, not exported' registry
 (cat "$work/names"; echo dat_surprise) | build DAT_2.0
 expect 1 'dat_surprise: exported, and not in the table' registry
 build DAT_1.9 <"$work/names"

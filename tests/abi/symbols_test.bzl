@@ -2,7 +2,7 @@
 """abi_symbols_test: the dynamic symbols of a built library against the table of the binary interface."""
 
 def abi_symbols_test(name, form, library):
-    """A test that runs symbols_test.py.
+    """A test that runs symbols_test.py; for a registry with the headers too.
 
     Args:
       name: of the test.
@@ -17,10 +17,12 @@ def abi_symbols_test(name, form, library):
             form,
             "$(location //tests/abi:udapl2_abi.csv)",
             "$(location %s)" % library,
-        ],
+        ] + (["dat/include"] if form == "registry" else []),
         data = [
             library,
             "//tests/abi:abi_table.py",
             "//tests/abi:udapl2_abi.csv",
-        ],
+        ] + (["//dat/include:headers"] if form == "registry" else []),
+        # Names of symbols are the same in a sanitized library.
+        tags = ["nosan"],
     )

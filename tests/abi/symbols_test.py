@@ -2,17 +2,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Compares the dynamic symbols of a shared library with the table of the binary interface.
 
-  symbols_test.py registry TABLE LIBRARY    libdat2.so.2: rows symbol, symbol_version, not_exported,
-                                            not_declared
-  symbols_test.py provider TABLE LIBRARY    a provider library: rows provider_symbol
+  symbols_test.py registry TABLE LIBRARY INCLUDE   libdat2.so.2: rows symbol, symbol_version,
+                                                   not_exported, not_declared; and every function
+                                                   that INCLUDE/dat2/udat.h declares
+  symbols_test.py provider TABLE LIBRARY           a provider library: rows provider_symbol
 
 The registry must export every call of the table at the table's version node, also the calls that
 other implementations declare and forget to export, and nothing else but softdat_*. A provider must
 export its entry points as functions, and no call of the API, since it would hide the registry's."""
 
+import os
 import re
 import subprocess
 import sys
+import tempfile
 
 import abi_table
 
@@ -24,7 +27,8 @@ OWN = {'softdat_last_reason', 'softdat_version'}
 
 def exported(library):
     """{name: (letter of nm, version node or '')} of the defined dynamic symbols."""
-    text = subprocess.run(['nm', '-D', '--defined-only', '--with-symbol-versions', library],
+    text = subprocess.run(['nm', '-D', '--extern-only', '--defined-only',
+                           '--with-symbol-versions', library],
                           check=True, stdout=subprocess.PIPE, universal_newlines=True).stdout
     symbols = {}
     for line in text.splitlines():
@@ -36,7 +40,21 @@ def exported(library):
     return symbols
 
 
-def check_registry(rows, symbols):
+def declared(include):
+    """Names of the functions that dat2/udat.h declares, as the C compiler sees them."""
+    with tempfile.TemporaryDirectory() as work:
+        source, listing = os.path.join(work, 'all.c'), os.path.join(work, 'all.list')
+        with open(source, 'w', encoding='ascii') as file:
+            file.write('#include <dat2/udat.h>\n')
+        subprocess.run(['gcc', '-fsyntax-only', '-I', include, '-aux-info', listing, source],
+                       check=True)
+        with open(listing, encoding='ascii') as file:
+            # /* FILE:LINE:NC */ extern TYPE NAME (PARAMETERS); system headers are in it too.
+            found = re.findall(r'^/\* \S*dat2/\S* \*/ extern [^(]*?(\w+) \(', file.read(), re.MULTILINE)
+    return set(found)
+
+
+def check_registry(rows, symbols, include):
     faults, counts = [], {}
     nodes = [r.name for r in rows if r.kind == 'symbol_version']
     wanted = {}
@@ -60,6 +78,12 @@ def check_registry(rows, symbols):
     for name, form in sorted(wanted.items()):
         if symbols.get(name) != form:
             faults.append(f'{name}: found {symbols.get(name, "nothing")}, not {form}')
+    functions = declared(include)
+    counts['declared'] = len(functions)
+    if not functions:
+        faults.append('dat2/udat.h declares no function')
+    for name in sorted(functions - set(symbols)):
+        faults.append(f'{name}: declared in the headers, not exported')
     for name in sorted(OWN - set(symbols)):
         faults.append(f'{name}: not exported (dat2/softdat.h)')
     for name in sorted(set(symbols) - set(wanted)):
@@ -85,12 +109,12 @@ def check_provider(rows, symbols):
 
 
 def main(arguments):
-    checks = {'registry': check_registry, 'provider': check_provider}
-    if len(arguments) != 3 or arguments[0] not in checks:
+    # The arguments that each form has.
+    checks = {'registry': (check_registry, 4), 'provider': (check_provider, 3)}
+    if not arguments or len(arguments) != checks.get(arguments[0], (None, 0))[1]:
         raise SystemExit(__doc__)
-    form, table, library = arguments
-    symbols = exported(library)
-    faults, counts = checks[form](abi_table.read(table), symbols)
+    form, table, library = arguments[:3]
+    faults, counts = checks[form][0](abi_table.read(table), exported(library), *arguments[3:])
     for kind, count in sorted(counts.items()):
         print(f'{kind:15} {count:4} rows checked')
     for fault in faults:
