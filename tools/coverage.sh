@@ -5,13 +5,16 @@
 #   --files          one line for each file as well
 #   --missing PATH   the uncovered lines of the files whose path begins with PATH
 #   --min PERCENT    exit status 1 if one of the three folders is below
+# SOFTDAT_BAZEL_STARTUP: startup options of Bazel, such as --output_base=/tmp/other for a second
+# Bazel beside the one that works in this tree.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
 case ${1:-} in
-  -h | --help) sed -n '3,8s/^# //p' "$0"; exit 0 ;;
+  -h | --help) sed -n '3,10s/^# //p' "$0"; exit 0 ;;
 esac
 
+read -ra startup <<<"${SOFTDAT_BAZEL_STARTUP:-}"
 folders=(dat wire provider_softnet)
 out=$PWD/out/coverage
 rm -rf "$out" && mkdir -p "$out/data"
@@ -21,16 +24,16 @@ for folder in "${folders[@]}" tests; do [[ ! -d $folder ]] || targets+=("//$fold
 
 echo "building with counters and running all tests; log out/coverage/bazel.log" >&2
 # A build first, so that files which no test links count too, with no line covered.
-bazel build --config=coverage --config=quiet "${targets[@]}" >"$out/bazel.log" 2>&1 </dev/null ||
+bazel "${startup[@]}" build --config=coverage --config=quiet "${targets[@]}" >"$out/bazel.log" 2>&1 </dev/null ||
   { echo "coverage: the build failed, see out/coverage/bazel.log" >&2; exit 1; }
 # The compiler notes each counter file as /proc/self/cwd/bazel-out/...: moved to the data folder.
-bazel test --config=coverage --config=quiet --keep_going "${targets[@]}" \
+bazel "${startup[@]}" test --config=coverage --config=quiet --keep_going "${targets[@]}" \
   --sandbox_writable_path="$out/data" \
   --test_env=GCOV_PREFIX="$out/data" --test_env=GCOV_PREFIX_STRIP=3 \
   >>"$out/bazel.log" 2>&1 </dev/null ||
   echo "coverage: some tests failed, see out/coverage/bazel.log" >&2
 
-execroot=$(bazel info --config=coverage execution_root 2>/dev/null)
+execroot=$(bazel "${startup[@]}" info --config=coverage execution_root 2>/dev/null)
 (cd "$execroot" && find -L bazel-out/*-coverage/bin -name '*.gcno' -print0 |
   xargs -0 cp --parents -t "$out/data")
 find "$out/data" -name '*.gcno' | LC_ALL=C sort >"$out/notes.txt"
