@@ -291,6 +291,7 @@ class Stream {
   static constexpr size_t kRxPins = 16;
 
   // stream_post.cc
+  bool GathersAtOnce(const SendWork& work) const;
   Code FillWork(const transport::SendRequest& request, SendWork* work, Segment* segments) const;
   Code FillTransfer(const transport::SendRequest& request, SendWork* work, Segment* segments) const;
   Code FillBind(const transport::SendRequest& request, SendWork* work) const;

@@ -310,6 +310,8 @@ TEST(StreamErrors, MemoryFreedWhileQueued) {
         a.Read(1, {a.Local(buffer, 0, size)}, b.Remote(other, 0, size));
       } else {
         b.Receive(1, {b.Local(other, 0, size)});
+        // With something in front of it a small message is not copied by the post either.
+        if (what == kSendSource) a.Write(0, {}, b.Remote(other, 0, 0));
         a.Send(1, {a.Local(buffer, 0, size)});
       }
       if (what == kSendSource) {
@@ -329,10 +331,34 @@ TEST(StreamErrors, MemoryFreedWhileQueued) {
       if (what == kReceiveBuffer) {
         EXPECT_EQ(Statuses(b.Receives()), std::vector<WorkStatus>{WorkStatus::kLocalProtection});
       } else {
-        EXPECT_EQ(Statuses(a.Sends()), std::vector<WorkStatus>{WorkStatus::kLocalProtection});
+        std::vector<WorkStatus> expected{WorkStatus::kLocalProtection};
+        if (what == kSendSource) expected.insert(expected.begin(), WorkStatus::kSuccess);
+        EXPECT_EQ(Statuses(a.Sends()), expected);
       }
     }
   }
+}
+
+// A post that finds nothing in front of it copies a small message: the memory is no longer needed.
+// One that it cannot read is refused as any other is, and leaves no trace.
+TEST(StreamErrors, SmallMessageIsCopiedByThePost) {
+  StreamPair pair(Plain());
+  Side &a = pair.a(), &b = pair.b();
+  const size_t buffer = a.AddBuffer(8192), other = b.AddBuffer(8192);
+  b.Receive(1, {b.Local(other, 0, 100)});
+  a.Send(1, {a.Local(buffer, 0, 100)});
+  ASSERT_TRUE(a.memory->DeregisterRegion(a.buffers[buffer].key));
+  transport::SendRequest request;
+  const Segment gone = a.Local(buffer, 0, 100);
+  request.local = {&gone, 1};
+  EXPECT_EQ(a.stream->PostSend(request), Code::kProtection);
+  ASSERT_TRUE(pair.Run());
+  EXPECT_EQ(Statuses(b.Receives()), std::vector<WorkStatus>{WorkStatus::kSuccess});
+  EXPECT_EQ(Statuses(a.Sends()), std::vector<WorkStatus>{WorkStatus::kSuccess});
+  EXPECT_EQ(a.stream->PostSend(request), Code::kProtection);  // nothing is in front of it now
+  EXPECT_TRUE(a.send_queue.empty());
+  ASSERT_TRUE(pair.Run());
+  EXPECT_EQ(a.ends_seen, 0);
 }
 
 TEST(StreamErrors, MemoryFreedInTheMiddleOfATransfer) {

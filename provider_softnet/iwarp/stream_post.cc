@@ -117,8 +117,19 @@ Code Stream::FillTransfer(const transport::SendRequest& request, SendWork* work,
       break;
   }
   if (work->length > kMaxMessage) return Code::kLength;
+  if (GathersAtOnce(*work)) return Code::kOk;  // judged when it is copied
   return CheckLocalSegments(*config_.memory, config_.pd, config_.qp, LocalAccess(request),
                             {segments, work->segment_count});
+}
+
+// A small message that finds nothing in front of it becomes an FPDU in the post itself: its memory
+// is looked up once, and nothing is left to look for when it is transmitted.
+bool Stream::GathersAtOnce(const SendWork& work) const {
+  return work.length <= kInlinePayload && phase_ == Phase::kOpen && tx_front_ == tx_back_ &&
+         send_next_ == config_.send_queue->back() && response_gather_ == response_back_ &&
+         turn_ == Turn::kNone && !rtr_due_ && (config_.initiator || first_fpdu_seen_) &&
+         (work.flags & transport::kFence) == 0 &&
+         (work.op == Op::kSend || work.op == Op::kSendInvalidate || work.op == Op::kRdmaWrite);
 }
 
 Code Stream::FillWork(const transport::SendRequest& request, SendWork* work,
@@ -153,8 +164,17 @@ Code Stream::PostSend(const transport::SendRequest& request) {
   if (phase_ == Phase::kDraining) return Code::kInvalidState;
   SendQueue& queue = *config_.send_queue;
   if (queue.full()) return Code::kQueueFull;
-  const Code code = FillWork(request, &queue.Prepare(), queue.PrepareSegments());
-  if (code == Code::kOk) queue.Commit();
+  SendWork& work = queue.Prepare();
+  Code code = FillWork(request, &work, queue.PrepareSegments());
+  if (code != Code::kOk) return code;
+  const bool at_once = GathersAtOnce(work);
+  queue.Commit();
+  if (at_once && !GatherData(&work, /*alone=*/false)) [[unlikely]] {
+    // What cannot be read is refused as in any other post.
+    code = CheckLocalSegments(*config_.memory, config_.pd, config_.qp, Access::kLocalRead,
+                              queue.segments(send_next_));
+    if (code != Code::kOk) queue.Withdraw();
+  }
   return code;
 }
 

@@ -92,6 +92,11 @@ class SendQueue {
     ++back_;
     StoreCount();
   }
+  // Takes the last Commit() back, before anybody else saw it.
+  void Withdraw() {
+    --back_;
+    StoreCount();
+  }
   void PopFront() {
     ++front_;
     StoreCount();
