@@ -15,8 +15,8 @@ declare -A about=(
   [vm]="the verbs back end over soft-RoCE and soft-iWARP in a virtual machine (tests/vm/check)"
   [asan]="every unit test under AddressSanitizer and UndefinedBehaviorSanitizer"
   [tsan]="every unit test under ThreadSanitizer"
-  [clang]="compile everything with clang as well"
-  [tidy]="clang-tidy over the C++ files (not the tests)"
+  [clang]="the tests compiled with clang as well"
+  [tidy]="clang-tidy and clang's warnings over the other C++ files"
 )
 
 bazel_progress='^\[[0-9,]+ / [0-9,]+\]|^(ERROR|TIMEOUT):|^//.*(FAILED|TIMEOUT|NO STATUS)'
@@ -144,20 +144,24 @@ stage_asan() { bazel_tests --config=asan; }
 
 stage_tsan() { bazel_tests --config=tsan; }
 
-# Its warnings are what is wanted: nothing is optimised, nothing linked.
+# Its warnings are what is wanted: nothing is optimised, nothing linked. The tests and what they are made of;
+# the stage tidy has the same warnings for the rest.
 stage_clang() {
+  local flags=(--config=clang --copt=-O0 --copt=-g0 --output_groups=compilation_outputs --keep_going)
   remedy "again with: bazel build --config=clang //..."
-  bazel_run build //... --config=clang --copt=-O0 --copt=-g0 --output_groups=compilation_outputs \
-    --keep_going || return 1
+  bazel_run build //... --build_tests_only "${flags[@]}" && bazel_run build //tests/... "${flags[@]}" || return 1
   tally 1 0
 }
+
+# The warnings that .bazelrc asks of every compiler.
+warnings() { sed -nE '/^build /s/^build //p' .bazelrc | grep -oE -- '--c(xx)?opt=-W[^ ]*' | sed 's/^[^=]*=//'; }
 
 stage_tidy() {
   local files bad
   remedy "see the log"
   mapfile -t files < <(git ls-files '*.cc' | grep -vE '_test\.cc$|^tests/|/testing/|^build_defs/')
-  printf '%s\n' "${files[@]}" | xargs -r -P "$(nproc)" -n 4 sh -c \
-    'clang-tidy --quiet "$@" -- -std=c++20 -I. -Idat/include 2>/dev/null || echo "tidy: failed"' sh \
+  printf '%s\n' "${files[@]}" | WARNINGS=$(warnings | tr '\n' ' ') xargs -r -P "$(nproc)" -n 4 sh -c \
+    'clang-tidy --quiet "$@" -- -std=c++20 -I. -Idat/include $WARNINGS 2>/dev/null || echo "tidy: failed"' sh \
     >"$stage_log" 2>&1
   bad=$(grep -cE ' (warning|error): ' "$stage_log")
   if [[ $bad -gt 0 ]] || grep -q '^tidy: failed' "$stage_log"; then
