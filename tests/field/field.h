@@ -73,6 +73,7 @@ class Memory {
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
 
+  DAT_LMR_HANDLE handle() const { return lmr_; }
   uint8_t* data() const { return data_; }
   size_t size() const { return size_; }
   DAT_LMR_TRIPLET Local(size_t offset, size_t length) const;
