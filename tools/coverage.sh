@@ -20,7 +20,8 @@ out=$PWD/out/coverage
 rm -rf "$out" && mkdir -p "$out/data"
 
 targets=()
-for folder in "${folders[@]}" tests; do [[ ! -d $folder ]] || targets+=("//$folder/...") ; done
+# The toy's tests put dat/transport through its paces.
+for folder in "${folders[@]}" provider_toy tests; do [[ ! -d $folder ]] || targets+=("//$folder/...") ; done
 
 echo "building with counters and running all tests; log out/coverage/bazel.log" >&2
 # A build first, so that files which no test links count too, with no line covered.

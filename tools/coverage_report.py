@@ -10,8 +10,11 @@ import re
 import subprocess
 import sys
 
-# Code that only tests run is not what is measured.
-TEST_CODE = re.compile(r"(_test\.cc|_test\.h|/testing/|/test_support[^/]*|_fake\.(cc|h))$|/testdata/")
+# Code of tests and benchmarks is in no library, and not what is measured.
+TEST_CODE = re.compile(
+    r"(_test\.cc|_test\.h|/test_support[^/]*|_fake\.(cc|h)|_benchmark\.cc|/bench_[^/]*|_dev\.cc"
+    r"|/fuzz_[^/]*)$|/testing/|/testdata/"
+)
 
 
 def gcov_documents(notes):
