@@ -92,6 +92,20 @@ Status ConnectionRequest::Reject(std::span<const uint8_t> private_data) {
   return Status::Ok();
 }
 
+Status ConnectionRequest::Handoff(uint64_t conn_qual) {
+  const Fabric::Lock lock(fabric_);
+  if (spent_) return Status(Code::kInvalidState, "the request was answered already");
+  uint32_t device = 0;
+  Listener* const listener = DeviceOf(addresses_.local, &device) == Code::kOk
+                                 ? fabric_.FindListener(device, conn_qual)
+                                 : nullptr;
+  if (listener == nullptr) return Status(Code::kNotFound, "nobody in this process listens there");
+  spent_ = true;
+  connection_->conn_qual = conn_qual;
+  listener->Deliver(connection_);
+  return Status::Ok();
+}
+
 void ConnectionRequest::FailActive(transport::RejectReason reason,
                                    std::span<const uint8_t> private_data, std::string why) {
   if (connection_->open && connection_->active != nullptr) {

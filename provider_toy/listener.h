@@ -53,6 +53,8 @@ class ConnectionRequest : public transport::ConnectionRequest {
   uint64_t conn_qual() const override { return connection_->conn_qual; }
   Status Accept(transport::QueuePair& qp, std::span<const uint8_t> private_data) override;
   Status Reject(std::span<const uint8_t> private_data) override;
+  // To any adapter of the device that the request came to.
+  Status Handoff(uint64_t conn_qual) override;
 
  private:
   void FailActive(transport::RejectReason reason, std::span<const uint8_t> private_data,

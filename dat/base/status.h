@@ -26,7 +26,7 @@ enum class Code : uint8_t {
   kNoMemory,            // host memory, locked-memory limit
   kNoResources,         // any other exhausted table, descriptors included
   kInUse,               // connection qualifier or port is taken
-  kNoFreeQualifier,     // no port left to choose from
+  kNoFreeQualifier,     // no port left to choose from, or its listener takes nothing
   kAddressMalformed,    // not a socket address
   kAddressUnsupported,  // a family or scope that this device cannot use
   kUnreachable,         // known synchronously that no route leads there

@@ -81,10 +81,7 @@ DAT_RETURN Cr::Handoff(DAT_CONN_QUAL conn_qual) {
   DAT_HANDLE_TYPE type{};
   auto* target =
       static_cast<ServicePoint*>(found == DAT_HANDLE_NULL ? nullptr : PinAnyHandle(found, &type));
-  if (target == nullptr) {
-    Unclaim();
-    return BadArgument(2, "no service point of this IA listens on " + std::to_string(conn_qual));
-  }
+  if (target == nullptr) return HandoffElsewhere(conn_qual);
   target->Offer(request_);
   Object::Unpin(CellOf(found), target);
   if (request_ != nullptr) {
@@ -95,6 +92,18 @@ DAT_RETURN Cr::Handoff(DAT_CONN_QUAL conn_qual) {
   }
   Finish();
   return DAT_SUCCESS;
+}
+
+DAT_RETURN Cr::HandoffElsewhere(DAT_CONN_QUAL conn_qual) {
+  const Status status = request_->Handoff(conn_qual);
+  if (status.ok()) {
+    Finish();
+    return DAT_SUCCESS;
+  }
+  Unclaim();
+  if (status.code() != Code::kNotFound) return Fail(status, Subject::kQualifier);
+  return BadArgument(2, "no service point to hand to on " + std::to_string(conn_qual) + ": " +
+                            std::string(status.reason()));
 }
 
 void Cr::Drop() {

@@ -31,7 +31,8 @@ class Cr final : public Object {
   // invalid handle. `ep` null: the request has its own.
   DAT_RETURN Accept(Ep* ep, std::span<const uint8_t> private_data);
   DAT_RETURN Reject(std::span<const uint8_t> private_data);
-  // Gives the request to the service point of this IA that listens on `conn_qual`.
+  // Gives the request to the service point that listens on `conn_qual`: of this IA, else wherever
+  // the back end finds it.
   DAT_RETURN Handoff(DAT_CONN_QUAL conn_qual);
   // Frees a CR of which the consumer can never hear: the request is refused as non-peer. The caller
   // pins the CR once.
@@ -45,6 +46,8 @@ class Cr final : public Object {
   // where it came from.
   void Teardown() override;
 
+  // The part of Handoff() for a qualifier on which this IA does not listen; with the CR claimed.
+  DAT_RETURN HandoffElsewhere(DAT_CONN_QUAL conn_qual);
   bool Claim() { return !claimed_.exchange(true, std::memory_order_acq_rel); }
   void Unclaim() { claimed_.store(false, std::memory_order_release); }
   void Finish();

@@ -106,6 +106,7 @@ TEST_F(ServicePointTest, ArgumentsOfAcceptAndReject) {
   EXPECT_EQ(slots::CrReject(cr, 1, nullptr), Arg(3));
   EXPECT_EQ(slots::CrQuery(cr, static_cast<DAT_CR_PARAM_MASK>(0x20), nullptr), Arg(2));
   EXPECT_EQ(slots::CrQuery(cr, DAT_CR_FIELD_ALL, nullptr), Arg(3));
+  fate_->next_handoff = Status(Code::kNotFound, "test");
   EXPECT_EQ(slots::CrHandoff(cr, 5), Arg(2));
   EXPECT_FALSE(fate_->destroyed);
   EXPECT_EQ(StateOf(ep), DAT_EP_STATE_UNCONNECTED);
@@ -324,6 +325,22 @@ TEST_F(ServicePointTest, HandoffThatFindsNoRoomChangesNothing) {
   EXPECT_EQ(slots::CrHandoff(cr, 99), Ret(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD));
   EXPECT_FALSE(fate_->destroyed);
   EXPECT_EQ(slots::CrAccept(cr, MakeEp(), 0, nullptr), DAT_SUCCESS);
+}
+
+TEST_F(ServicePointTest, HandoffBeyondTheIaIsTheBackEnds) {
+  MakePsp(kQual);
+  const DAT_CR_HANDLE cr = TakeRequest(kQual);
+  fate_->next_handoff = Status(Code::kNotFound, "test");
+  EXPECT_EQ(slots::CrHandoff(cr, 99), Arg(2));
+  fate_->next_handoff = Status(Code::kNoFreeQualifier, "test");
+  EXPECT_EQ(slots::CrHandoff(cr, 99), Ret(DAT_CONN_QUAL_UNAVAILABLE));
+  fate_->next_handoff = Status(Code::kNoResources, "test");
+  EXPECT_EQ(slots::CrHandoff(cr, 99), Ret(DAT_INSUFFICIENT_RESOURCES));
+  EXPECT_FALSE(fate_->destroyed);
+  ASSERT_EQ(slots::CrHandoff(cr, 99), DAT_SUCCESS);
+  EXPECT_EQ(fate_->handed_to, 99u);
+  EXPECT_TRUE(fate_->destroyed);
+  EXPECT_EQ(slots::CrReject(cr, 0, nullptr), kDeadCr);
 }
 
 TEST_F(ServicePointTest, Csp) {

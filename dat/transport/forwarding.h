@@ -114,6 +114,7 @@ class ForwardingConnectionRequest : public ForwardingObject<ConnectionRequest> {
   Status Reject(std::span<const uint8_t> private_data) override {
     return inner().Reject(private_data);
   }
+  Status Handoff(uint64_t conn_qual) override { return inner().Handoff(conn_qual); }
 };
 
 // A copy of `attributes` that names the objects below.

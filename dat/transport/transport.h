@@ -336,6 +336,15 @@ class ConnectionRequest {
   // destroyed.
   virtual Status Accept(QueuePair& qp, std::span<const uint8_t> private_data) = 0;
   virtual Status Reject(std::span<const uint8_t> private_data) = 0;
+  // CONTROL. Gives the request to the listener of `conn_qual` of another adapter on this host,
+  // where it arrives like any other: the back end rejects it if it is left in place there. May
+  // block for some seconds when that adapter is another process's. After success the request is
+  // spent and may only be destroyed; on a failure it is unchanged. kNotFound: nobody listens there;
+  // kNoFreeQualifier: somebody listens who does not take it; kNoResources.
+  virtual Status Handoff(uint64_t conn_qual) {
+    static_cast<void>(conn_qual);
+    return Status(Code::kNotFound, "this back end hands requests on within one IA only");
+  }
 };
 
 // Listens from creation to destruction. Requests that the sink took stay valid after it.

@@ -9,6 +9,7 @@
 #include "dat/base/log.h"
 #include "dat/base/settings.h"
 #include "provider_softnet/driver/closing_socket.h"
+#include "provider_softnet/driver/handoff_listener.h"
 #include "provider_softnet/driver/incoming.h"
 #include "provider_softnet/driver/socket_util.h"
 
@@ -41,6 +42,7 @@ void AdapterCore::Stop() {
   driver.StopHelper();
   closing.clear();
   half_open.clear();
+  handoffs.clear();
   driver.Stop();
 }
 

@@ -15,6 +15,7 @@
 
 namespace softdat::softnet {
 
+class HandoffArrival;
 class Incoming;
 
 // Choices that settings and tests make.
@@ -26,7 +27,8 @@ struct AdapterOptions {
   uint64_t rnr_timeout_us = 0;
   std::chrono::milliseconds connect_grace{300};       // retries of a refused connect to this host
   std::chrono::milliseconds handshake_timeout{8000};  // for a peer's start-up frame
-  std::chrono::milliseconds close_timeout{3000};  // for a peer's end of connection after our own
+  std::chrono::milliseconds close_timeout{3000};    // for a peer's end of connection after our own
+  std::chrono::milliseconds handoff_timeout{5000};  // for another process's answer
   // For a message without a receive after its sender's FIN, while the sender is there to see.
   std::chrono::milliseconds fin_grace{1000};
   size_t max_half_open = 1024;  // connections whose request has not arrived yet
@@ -67,7 +69,8 @@ struct AdapterCore {
   // With the token:
   std::list<std::unique_ptr<ClosingSocket>> closing;
   uint64_t last_closing = 0;
-  std::list<std::unique_ptr<Incoming>> half_open;  // oldest first
+  std::list<std::unique_ptr<Incoming>> half_open;       // oldest first
+  std::list<std::unique_ptr<HandoffArrival>> handoffs;  // of other processes, oldest first
 };
 
 }  // namespace softdat::softnet

@@ -8,6 +8,7 @@
 
 #include "dat/base/log.h"
 #include "provider_softnet/driver/endpoint.h"
+#include "provider_softnet/driver/handoff_sender.h"
 #include "provider_softnet/driver/socket_util.h"
 
 namespace softdat::softnet {
@@ -19,6 +20,14 @@ void DeliverRequest(const std::shared_ptr<ServicePoint>& point, ArrivedRequest a
   std::unique_ptr<transport::ConnectionRequest> request = std::move(own);
   point->sink->OnRequest(request);
   if (request != nullptr) raw->Refuse(RefuseReason::kBacklog);
+}
+
+bool PostRequest(const std::shared_ptr<ServicePoint>& point, ArrivedRequest* arrived) {
+  const auto moved = std::make_shared<ArrivedRequest>(std::move(*arrived));
+  if (point->adapter->driver.Post([point, moved] { DeliverRequest(point, std::move(*moved)); }))
+    return true;
+  *arrived = std::move(*moved);
+  return false;
 }
 
 SoftnetConnectionRequest::SoftnetConnectionRequest(std::shared_ptr<AdapterCore> adapter,
@@ -77,6 +86,23 @@ Status SoftnetConnectionRequest::Reject(std::span<const uint8_t> private_data) {
   SendReply();
   adapter_->CloseGently(std::move(request_.fd));
   return Status::Ok();
+}
+
+// Whoever calls it has the request for itself, and nobody watches its socket: no token is needed.
+Status SoftnetConnectionRequest::Handoff(uint64_t conn_qual) {
+  if (!request_.fd.valid()) return Status(Code::kInvalidState, "the request is answered already");
+  const std::string host = HostText(request_.addresses.local);
+  if (const auto point = PortRegistry::Get().FindForHandoff(host, conn_qual)) {
+    const uint64_t before = std::exchange(request_.conn_qual, conn_qual);
+    if (PostRequest(point, &request_)) return Status::Ok();
+    request_.conn_qual = before;
+  }
+  const HandoffOffer offer{conn_qual, request_.responder->received()};
+  Status status = OfferToProcess(offer, host, request_.fd.get(), adapter_->options.handoff_timeout);
+  if (!status.ok()) return status;
+  const TokenHold token(&adapter_->driver.token());
+  adapter_->CloseNow(std::move(request_.fd), false);
+  return status;
 }
 
 void SoftnetConnectionRequest::Refuse(RefuseReason reason) {

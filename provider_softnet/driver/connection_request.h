@@ -16,6 +16,9 @@ namespace softdat::softnet {
 // refuses it when nobody takes it.
 void DeliverRequest(const std::shared_ptr<ServicePoint>& point, ArrivedRequest request);
 
+// The same from any thread, later. False, and *arrived is unchanged, when that adapter has closed.
+bool PostRequest(const std::shared_ptr<ServicePoint>& point, ArrivedRequest* arrived);
+
 class SoftnetConnectionRequest final : public transport::ConnectionRequest {
  public:
   SoftnetConnectionRequest(std::shared_ptr<AdapterCore> adapter, ArrivedRequest request);
@@ -23,9 +26,10 @@ class SoftnetConnectionRequest final : public transport::ConnectionRequest {
 
   std::span<uint8_t> private_data() override { return private_data_; }
   const transport::ConnectionAddresses& addresses() const override { return request_.addresses; }
-  uint64_t conn_qual() const override { return request_.responder->conn_qual(); }
+  uint64_t conn_qual() const override { return request_.conn_qual; }
   Status Accept(transport::QueuePair& qp, std::span<const uint8_t> private_data) override;
   Status Reject(std::span<const uint8_t> private_data) override;
+  Status Handoff(uint64_t conn_qual) override;
 
   // The back end's own refusal; nothing when it was answered already.
   void Refuse(RefuseReason reason);

@@ -40,7 +40,13 @@ void Driver::Stop() {
   hot_.Clear();
   deferred_.TakeAll([](Channel*) {});
   attention_.TakeAll([](Channel*) {});
-  tasks_.clear();
+  std::vector<std::function<void()>> tasks;  // may own what takes locks when it dies
+  {
+    const std::lock_guard<std::mutex> lock(tasks_mutex_);
+    closed_to_tasks_ = true;
+    tasks.swap(tasks_);
+  }
+  tasks.clear();
   trash_.clear();
   wake_watch_.reset();
 }
@@ -113,13 +119,15 @@ void Driver::RequestAttention(Channel* channel) {
   if (attention_.Push(channel)) Interrupt();
 }
 
-void Driver::Post(std::function<void()> task) {
+bool Driver::Post(std::function<void()> task) {
   {
     const std::lock_guard<std::mutex> lock(tasks_mutex_);
+    if (closed_to_tasks_) return false;
     tasks_.push_back(std::move(task));
     have_tasks_.store(true, std::memory_order_seq_cst);
   }
   Interrupt();
+  return true;
 }
 
 // -------------------------------------------------------------------------------------------------

@@ -70,8 +70,9 @@ class Driver final : private transport::Interruptible {
   void DeferSends(Channel* channel);
   // Any thread; QP locks may be held. The token holder calls channel->Attend() soon.
   void RequestAttention(Channel* channel);
-  // Any thread. `task` runs soon with the token, on some thread.
-  void Post(std::function<void()> task);
+  // Any thread. `task` runs soon with the token, on some thread; unless the driver stops first,
+  // then it is destroyed. False: it has stopped already.
+  bool Post(std::function<void()> task);
 
   // Advances whenever somebody makes progress after MarkPosted(): a post that finds the epoch of
   // its queue pair's last write unchanged knows that earlier work is still unreaped, and gathers.
@@ -178,8 +179,9 @@ class Driver final : private transport::Interruptible {
   // Counts emptyings of deferred_, so that the helper can tell whether callers do it themselves.
   std::atomic<uint32_t> flushes_{0};
 
-  // Guards tasks_.
+  // Guards tasks_ and closed_to_tasks_.
   std::mutex tasks_mutex_;
+  bool closed_to_tasks_ = false;
   std::vector<std::function<void()>> tasks_;
   std::atomic<bool> have_tasks_{false};
 

@@ -89,12 +89,7 @@ void Incoming::OnFrame() {
   config.conn_qual = point != nullptr ? point->conn_qual : qualifier;
   ArrivedRequest request;
   request.responder = std::make_unique<MpaResponder>(config);
-  size_t fed = 0;
-  while (fed < have_ && request.responder->bytes_wanted() > 0) {
-    const size_t n = std::min(request.responder->bytes_wanted(), have_ - fed);
-    request.responder->OnReceived(frame_.data() + fed, n);
-    fed += n;
-  }
+  request.responder->ReceiveAll({frame_.data(), have_});
   if (point == nullptr) request.responder->Refuse(RefuseReason::kNoListener);
   if (request.responder->state() != MpaState::kRequest) {
     // Garbage, or a request that this side cannot serve; the refusal, if there is one, says so.
@@ -106,14 +101,14 @@ void Incoming::OnFrame() {
   }
   request.addresses.local = LocalAddressOf(fd_.get());
   request.addresses.remote = RemoteAddressOf(fd_.get());
-  request.addresses.local_port = point->conn_qual;
+  request.addresses.local_port = request.conn_qual = point->conn_qual;
   request.addresses.remote_port = PortOf(request.addresses.remote);
   request.fd = std::move(fd_);
   Leave();
   if (point->adapter == adapter_) return DeliverRequest(point, std::move(request));
-  // The qualifier belongs to another adapter of this process, with a loop of its own.
-  auto handed = std::make_shared<ArrivedRequest>(std::move(request));
-  point->adapter->driver.Post([point, handed] { DeliverRequest(point, std::move(*handed)); });
+  // The qualifier belongs to another adapter of this process, with a loop of its own. If it closes
+  // just now, the request dies with its socket.
+  PostRequest(point, &request);
 }
 
 }  // namespace softdat::softnet

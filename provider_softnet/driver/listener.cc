@@ -48,6 +48,7 @@ Result<std::unique_ptr<transport::Listener>> SoftnetListener::Create(
   listener->registered_ = true;
   adapter->driver.counters().sockets_opened.Add();
   if (Status s = listener->watch_.Start(listener->fd_.get(), UV_READABLE); !s.ok()) return s;
+  listener->handoff_ = std::make_unique<HandoffListener>(listener->point_, listener->key_.first);
   return std::unique_ptr<transport::Listener>(std::move(listener));
 }
 
@@ -55,6 +56,7 @@ SoftnetListener::~SoftnetListener() {
   const TokenHold token(&adapter_->driver.token());
   watch_.Stop();
   pause_.Close();
+  handoff_.reset();
   if (registered_) {
     point_->sink = nullptr;
     PortRegistry::Get().Leave(key_, point_);

@@ -8,6 +8,7 @@
 
 #include "dat/transport/transport.h"
 #include "provider_softnet/driver/adapter_core.h"
+#include "provider_softnet/driver/handoff_listener.h"
 #include "provider_softnet/driver/port_registry.h"
 
 namespace softdat::softnet {
@@ -34,6 +35,7 @@ class SoftnetListener final : public transport::Listener {
   bool registered_ = false;
   SocketWatch watch_;
   LoopTimer pause_;
+  std::unique_ptr<HandoffListener> handoff_;
 };
 
 }  // namespace softdat::softnet

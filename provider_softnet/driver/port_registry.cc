@@ -134,4 +134,12 @@ std::shared_ptr<ServicePoint> PortRegistry::Find(const PortKey& key, uint64_t co
   return nullptr;
 }
 
+std::shared_ptr<ServicePoint> PortRegistry::FindForHandoff(const std::string& host,
+                                                           uint64_t conn_qual) {
+  for (const std::string& bound : {host, std::string()}) {
+    if (auto point = Find({bound, PortOf(conn_qual)}, conn_qual, true)) return point;
+  }
+  return nullptr;
+}
+
 }  // namespace softdat::softnet

@@ -44,6 +44,9 @@ class PortRegistry {
   // The service point for a request that names `conn_qual`. `whole` says that the request carried
   // the whole qualifier; without it, a port that only one service point uses is enough.
   std::shared_ptr<ServicePoint> Find(const PortKey& key, uint64_t conn_qual, bool whole);
+  // The service point of this process on `conn_qual` that requests to the address `host` reach;
+  // null when there is none.
+  std::shared_ptr<ServicePoint> FindForHandoff(const std::string& host, uint64_t conn_qual);
 
  private:
   struct Member {

@@ -35,6 +35,14 @@ void MpaHandshake::OnReceived(const void* data, size_t size) {
   }
 }
 
+void MpaHandshake::ReceiveAll(std::span<const uint8_t> frame) {
+  while (!frame.empty() && wanted_ > 0) {
+    const size_t n = std::min(wanted_, frame.size());
+    OnReceived(frame.data(), n);
+    frame = frame.subspan(n);
+  }
+}
+
 void MpaHandshake::OnSent(size_t size) {
   out_sent_ = std::min(out_sent_ + size, out_size_);
   if (out_sent_ == out_size_ && after_output_ != MpaState::kExchange) {

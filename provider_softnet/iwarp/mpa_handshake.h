@@ -111,6 +111,10 @@ class MpaHandshake {
   size_t bytes_wanted() const { return wanted_; }
   // At most bytes_wanted() bytes. Any split.
   void OnReceived(const void* data, size_t size);
+  // As much of `frame` as is wanted, for one that was read elsewhere.
+  void ReceiveAll(std::span<const uint8_t> frame);
+  // The frame so far, as it came.
+  std::span<const uint8_t> received() const { return {in_.data(), in_size_}; }
   // The peer closed (or the connection broke) before the start-up was complete.
   void OnClosed(const std::string& why);
 

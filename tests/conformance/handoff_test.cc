@@ -65,5 +65,86 @@ TEST_P(HandoffTest, BackAgainAndRejected) {
   a_->ExpectConnection(a_->ep, DAT_CONNECTION_EVENT_PEER_REJECTED);
 }
 
+// Another open of the IA in this process: its EPs accept what came to the first one.
+class HandoffToAnotherIaTest : public HandoffTest {
+ protected:
+  void SetUp() override {
+    HandoffTest::SetUp();
+    c_ = std::make_unique<Side>(variant().mode);
+    c_->MakeEp();
+    third_ = Listen(*c_, &third_qualifier_);
+  }
+  void TearDown() override {
+    EXPECT_OK(dat_psp_free(third_));
+    c_.reset();
+    HandoffTest::TearDown();
+  }
+  std::unique_ptr<Side> c_;
+  DAT_PSP_HANDLE third_ = DAT_HANDLE_NULL;
+  DAT_CONN_QUAL third_qualifier_ = 0;
+};
+CONFORMANCE_FAMILIES(HandoffToAnotherIaTest);
+
+TEST_P(HandoffToAnotherIaTest, ItsServicePointGetsTheRequestWithItsData) {
+  DAT_CR_PARAM before{};
+  ASSERT_OK(dat_cr_query(cr_, DAT_CR_FIELD_ALL, &before));
+  const DAT_PORT_QUAL port = before.remote_port_qual;
+  ASSERT_OK(dat_cr_handoff(cr_, third_qualifier_));
+  EXPECT_TYPE(dat_cr_reject(cr_, 0, nullptr), DAT_INVALID_HANDLE);
+  const auto request =
+      c_->Expect(c_->cr_evd, DAT_CONNECTION_REQUEST_EVENT).event_data.cr_arrival_event_data;
+  EXPECT_EQ(request.sp_handle.psp_handle, third_);
+  EXPECT_EQ(request.conn_qual, third_qualifier_);
+  DAT_CR_PARAM param{};
+  ASSERT_OK(dat_cr_query(request.cr_handle, DAT_CR_FIELD_ALL, &param));
+  EXPECT_EQ(param.remote_port_qual, port);
+  ASSERT_EQ(param.private_data_size, 3);
+  EXPECT_EQ(std::memcmp(param.private_data, data_, 3), 0);
+  EXPECT_TYPE(dat_cr_accept(request.cr_handle, b_->ep, 0, nullptr), DAT_INVALID_HANDLE);
+  ASSERT_OK(dat_cr_accept(request.cr_handle, c_->ep, 0, nullptr));
+  a_->ExpectConnection(a_->ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+  c_->ExpectConnection(c_->ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+  EXPECT_EQ(StateOf(b_->ep), DAT_EP_STATE_UNCONNECTED);
+  const auto from = a_->MakeBuffer(100), to = c_->MakeBuffer(100);
+  from->FillPattern(3);
+  ASSERT_OK(PostRecv(c_->ep, {to->local()}, 1));
+  ASSERT_OK(PostSend(a_->ep, {from->local()}, 2));
+  c_->ExpectDto(c_->recv_evd, c_->ep, 1);
+  a_->ExpectDto(a_->request_evd, a_->ep, 2);
+  EXPECT_EQ(std::memcmp(from->data(), to->data(), 100), 0);
+  ASSERT_OK(dat_ep_disconnect(a_->ep, DAT_CLOSE_ABRUPT_FLAG));
+  a_->ExpectConnection(a_->ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+  c_->ExpectConnection(c_->ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
+TEST_P(HandoffToAnotherIaTest, BackAgainAndRejected) {
+  ASSERT_OK(dat_cr_handoff(cr_, third_qualifier_));
+  ASSERT_OK(dat_cr_handoff(NextRequest(*c_), first_qualifier_));
+  const auto request =
+      b_->Expect(b_->cr_evd, DAT_CONNECTION_REQUEST_EVENT).event_data.cr_arrival_event_data;
+  EXPECT_EQ(request.conn_qual, first_qualifier_);
+  ASSERT_OK(dat_cr_reject(request.cr_handle, 3, data_));
+  a_->ExpectConnection(a_->ep, DAT_CONNECTION_EVENT_PEER_REJECTED);
+}
+
+// It arrives there like any other: no room is no room.
+TEST_P(HandoffToAnotherIaTest, AFullEventQueueThereRejectsIt) {
+  const DAT_EVD_HANDLE full = c_->MakeEvd(DAT_EVD_CR_FLAG, 1);
+  DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
+  DAT_CONN_QUAL qualifier = 0;
+  ASSERT_OK(dat_psp_create_any(c_->ia, &qualifier, full, DAT_PSP_CONSUMER_FLAG, &psp));
+  const DAT_EP_HANDLE other = a_->MakeEp();
+  ASSERT_OK(Connect(other, first_qualifier_));
+  ASSERT_OK(dat_cr_handoff(NextRequest(*b_), qualifier));
+  ASSERT_OK(dat_cr_handoff(cr_, qualifier));
+  a_->ExpectConnection(a_->ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+  const auto request =
+      c_->Expect(full, DAT_CONNECTION_REQUEST_EVENT).event_data.cr_arrival_event_data;
+  ASSERT_OK(dat_cr_accept(request.cr_handle, c_->ep, 0, nullptr));
+  a_->ExpectConnection(other, DAT_CONNECTION_EVENT_ESTABLISHED);
+  c_->ExpectConnection(c_->ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+  EXPECT_OK(dat_psp_free(psp));
+}
+
 }  // namespace
 }  // namespace softdat::conformance

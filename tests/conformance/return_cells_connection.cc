@@ -434,5 +434,25 @@ ACTION(dat_cr_handoff, INVALID_PARAMETER, INVALID_ARG2) {
   const DAT_CR_HANDLE cr = w.Request();  // first: its qualifier is not the free one
   return dat_cr_handoff(cr, w.FreeQualifier());
 }
+ACTION(dat_cr_handoff, INSUFFICIENT_RESOURCES, RESOURCE_TEVD) {
+  const DAT_CR_HANDLE first = w.Request();
+  DAT_CONN_QUAL qualifier = 0;
+  const DAT_PSP_HANDLE psp = w.Listen(w.b(), &qualifier);
+  EXPECT_OK(w.Connect(w.a().MakeEp(), qualifier));
+  const DAT_CR_HANDLE second = w.NextRequest(w.b());
+  const DAT_EVD_HANDLE small = w.b().MakeEvd(DAT_EVD_CR_FLAG, 1);
+  DAT_CONN_QUAL full = 0;
+  DAT_PSP_HANDLE other = DAT_HANDLE_NULL;
+  EXPECT_OK(dat_psp_create_any(w.b().ia, &full, small, DAT_PSP_CONSUMER_FLAG, &other));
+  EXPECT_OK(dat_cr_handoff(first, full));
+  w.Later([=, &w] {
+    const DAT_EVENT event = w.b().Expect(small, DAT_CONNECTION_REQUEST_EVENT);
+    EXPECT_OK(dat_cr_reject(event.event_data.cr_arrival_event_data.cr_handle, 0, nullptr));
+    EXPECT_OK(dat_cr_reject(second, 0, nullptr));  // as good as it was
+    EXPECT_OK(dat_psp_free(psp));
+    EXPECT_OK(dat_psp_free(other));
+  });
+  return dat_cr_handoff(second, full);
+}
 
 }  // namespace softdat::conformance

@@ -165,6 +165,12 @@ Status FakeRequest::Reject(std::span<const uint8_t> private_data) {
   return Status::Ok();
 }
 
+Status FakeRequest::Handoff(uint64_t conn_qual) {
+  Status status = std::exchange(fate_->next_handoff, Status());
+  if (status.ok()) fate_->handed_to = conn_qual;
+  return status;
+}
+
 FakeListener::FakeListener(FakeAdapter* adapter, const transport::ListenParameters& p)
     : adapter_(adapter),
       sink_(p.sink),

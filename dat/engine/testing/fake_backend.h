@@ -136,6 +136,8 @@ class FakeQueuePair final : public transport::QueuePair {
 struct FakeRequestFate {
   FakeQueuePair* accepted_with = nullptr;
   bool rejected = false;
+  uint64_t handed_to = 0;  // by the back end
+  Status next_handoff;     // what it says to the next one, then success again
   bool destroyed = false;
   std::vector<uint8_t> answer;  // private data of accept or reject
 };
@@ -150,6 +152,7 @@ class FakeRequest final : public transport::ConnectionRequest {
   uint64_t conn_qual() const override { return conn_qual_; }
   Status Accept(transport::QueuePair& qp, std::span<const uint8_t> private_data) override;
   Status Reject(std::span<const uint8_t> private_data) override;
+  Status Handoff(uint64_t conn_qual) override;
 
  private:
   const uint64_t conn_qual_;

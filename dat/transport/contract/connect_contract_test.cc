@@ -104,6 +104,22 @@ TEST_F(ContractTest, ADestroyedRequestIsRejected) {
   EXPECT_TRUE(a->failed(RejectReason::kNonPeer));
 }
 
+TEST_F(ContractTest, AHandoffToNobodyLeavesTheRequest) {
+  uint64_t nobody = 0;
+  { nobody = MakeListener()->listener->conn_qual(); }
+  const auto a = MakePair(pd_.get()), b = MakePair(pd_.get());
+  const auto listener = MakeListener();
+  if (listener->listener->conn_qual() == nobody) ++nobody;
+  ASSERT_TRUE(Connect(*a, listener->listener->conn_qual(), Bytes(5, 1)).ok());
+  ASSERT_TRUE(Until([&] { return listener->has_request(); }));
+  const auto request = listener->TakeRequest();
+  EXPECT_EQ(request->Handoff(nobody).code(), Code::kNotFound);
+  EXPECT_EQ(request->conn_qual(), listener->listener->conn_qual());
+  EXPECT_EQ(request->private_data().size(), 5u);
+  ASSERT_TRUE(request->Accept(*b->qp, {}).ok());
+  EXPECT_TRUE(Until([&] { return a->established() && b->established(); }));
+}
+
 TEST_F(ContractTest, ARequestOutlivesItsListener) {
   const auto a = MakePair(pd_.get()), b = MakePair(pd_.get());
   auto listener = MakeListener();
