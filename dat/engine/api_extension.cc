@@ -147,20 +147,16 @@ DAT_RETURN DAT_API HandleExtendedop(DAT_HANDLE handle, DAT_EXTENDED_OP op, va_li
     if (op == DAT_IB_RDMA_WRITE_IMMED_OP) return WriteImmediate(*ep, args);
     return op == DAT_IB_FETCH_AND_ADD_OP ? FetchAndAdd(*ep, args) : CompareAndSwap(*ep, args);
   }
-  DAT_HANDLE_TYPE type{};
-  Object* object = PinAnyHandle(handle, &type);
-  if (object == nullptr) return BadHandle(DAT_INVALID_HANDLE1);
-  Object::Unpin(CellOf(handle), object);
+  if (op == DAT_IB_QUERY_COUNTERS_OP || op == DAT_IB_PRINT_COUNTERS_OP ||
+      op == DAT_IB_START_COUNTERS_OP || op == DAT_IB_STOP_COUNTERS_OP) {
+    return CountersOp(handle, op, args);
+  }
+  if (const AnyPinned object(handle); !object) return BadHandle(DAT_INVALID_HANDLE1);
   switch (op) {
     case DAT_IB_UD_SEND_OP:
     case DAT_IB_UD_CM_FREE_OP:
     case DAT_IB_UD_AH_FREE_OP:
       return NotHere("a connected transport has no unreliable datagrams");
-    case DAT_IB_QUERY_COUNTERS_OP:
-    case DAT_IB_PRINT_COUNTERS_OP:
-    case DAT_IB_START_COUNTERS_OP:
-    case DAT_IB_STOP_COUNTERS_OP:
-      return NotHere("this provider keeps no counters of this extension");
     default:
       return NotHere("no such extended operation on this IA (collectives need a vendor library)");
   }

@@ -48,6 +48,7 @@ void SpecificAttributes::Fill(const std::string& ia_name, const transport::Adapt
   Add(DAT_IB_ATTR_CMP_AND_SWAP, TrueOrFalse(a.atomics));
   Add(DAT_IB_ATTR_IMMED_DATA, TrueOrFalse(a.immediate));
   Add(DAT_IB_ATTR_UD, TrueOrFalse(false));
+  Add(DAT_IB_ATTR_COUNTERS, TrueOrFalse(true));
   Add("DAT_IB_RDMA_READ", TrueOrFalse(a.max_read_in > 0));
   Add("DAT_IB_TRANSPORT_MTU", std::to_string(a.mtu));
   Add("DAT_IB_PROVIDER_NAME", ia_name);

@@ -60,6 +60,7 @@ DAT_RETURN Cr::Accept(Ep* ep, std::span<const uint8_t> private_data) {
     return ret;
   }
   keep_ep_ = true;
+  ia().counters().Count(DCNT_IA_SP_CR_ACCEPTED);
   Finish();
   return DAT_SUCCESS;
 }
@@ -71,6 +72,8 @@ DAT_RETURN Cr::Reject(std::span<const uint8_t> private_data) {
     Unclaim();
     return Fail(status);
   }
+  ia().counters().Count(DCNT_IA_SP_CR_REJECTED);
+  ia().counters().Count(DCNT_IA_CM_USER_REJ_TX);
   Finish();
   return DAT_SUCCESS;
 }
@@ -107,7 +110,10 @@ DAT_RETURN Cr::HandoffElsewhere(DAT_CONN_QUAL conn_qual) {
 }
 
 void Cr::Drop() {
-  if (Claim()) Finish();
+  if (!Claim()) return;
+  ia().counters().Count(DCNT_IA_CM_ERR);
+  ia().counters().Count(DCNT_IA_CM_ERR_REJ_TX);
+  Finish();
 }
 
 void Cr::Finish() {

@@ -25,7 +25,7 @@ DAT_RETURN Csp::Create(Ia* ia, const DAT_COMM& comm, const sockaddr_storage& add
   return DAT_SUCCESS;
 }
 
-void Csp::OnRequest(std::unique_ptr<transport::ConnectionRequest>& request) {
+void Csp::Arrive(std::unique_ptr<transport::ConnectionRequest>& request) {
   const UpcallPin pin(this);
   if (!pin) return;
   Announce(request, nullptr, false);

@@ -81,6 +81,7 @@ DAT_RETURN Ep::Create(Ia* ia, const Parts& parts, const DAT_EP_ATTR* attr, DAT_E
     ep->Discard();
     return Error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP, "no free handle");
   }
+  ClearReceived(CellOf(ep->handle()));
   auto qp = ia->adapter().CreateQueuePair(ep->QueueAttributes(c));
   if (!qp.ok()) {
     ep->Discard();

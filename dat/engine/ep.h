@@ -26,6 +26,7 @@
 #include <span>
 
 #include "dat/engine/dat_error.h"
+#include "dat/engine/ep_counters.h"
 #include "dat/engine/evd.h"
 #include "dat/engine/evd_stream.h"
 #include "dat/engine/object.h"
@@ -75,6 +76,11 @@ class Ep final : public Object, private transport::ConnectionSink {
   void ReceiveQuery(DAT_COUNT* buffers, DAT_COUNT* span);
   // Each a count or DAT_WATERMARK_INFINITE.
   DAT_RETURN SetWatermarks(DAT_COUNT soft, DAT_COUNT hard);
+  // See CounterReader.
+  static constexpr size_t kCounters = EpCounters::kCount;
+  void ReadCounters(size_t which, bool reset, uint64_t* out) {
+    counters_.Read(cell(), which, reset, out);
+  }
 
   // --- data path: no lock, no allocation ---------------------------------------------------------
   // What each kind of post may carry.
@@ -91,6 +97,7 @@ class Ep final : public Object, private transport::ConnectionSink {
     const Code code = qp_->PostSend(request);
     if (code != Code::kOk) [[unlikely]]
       return FailedPost(code);
+    counters_.CountSend(request.op, request.local);
     return DAT_SUCCESS;
   }
   DAT_RETURN PostReceive(const transport::ReceiveRequest& request) {
@@ -98,6 +105,7 @@ class Ep final : public Object, private transport::ConnectionSink {
     const Code code = qp_->PostReceive(request);
     if (code != Code::kOk) [[unlikely]]
       return FailedPost(code);
+    counters_.CountReceive(request.local);
     return DAT_SUCCESS;
   }
 
@@ -143,7 +151,7 @@ class Ep final : public Object, private transport::ConnectionSink {
   // Copies what the data path needs out of configuration_. mu_ is held, or nobody else knows the
   // EP.
   void PublishLimits();
-  // Receive completions come to `evd` from now on; null: nowhere.
+  // Receive completions come to `evd` from now on, for the count of the SRQ; null: nowhere.
   void CountReceives(Evd* evd);
   // Undoes a modification that went no further than the EVDs. mu_ is held.
   void RegisterStreams();
@@ -156,7 +164,9 @@ class Ep final : public Object, private transport::ConnectionSink {
   void SetState(DAT_EP_STATE s) { state_.store(s, std::memory_order_release); }
   // Copies private data of an upcall to where events point. mu_ is held.
   DAT_COUNT KeepPrivateData(std::span<const uint8_t> private_data);
-  void PostConnectionEvent(Evd* evd, DAT_EVENT_NUMBER number, DAT_COUNT private_data_size);
+  // `was`: the state before the upcall.
+  void PostConnectionEvent(Evd* evd, DAT_EP_STATE was, DAT_EVENT_NUMBER number,
+                           DAT_COUNT private_data_size);
   // After Connect or Accept: repeats a Disconnect that came before the back end knew of the
   // connection `attempt`; after a failed one, goes back to `from`.
   void SettleAttempt(uint32_t attempt, bool ok, DAT_EP_STATE from);
@@ -176,6 +186,7 @@ class Ep final : public Object, private transport::ConnectionSink {
   std::array<PostLimits, 4> post_limits_;
   std::atomic<Pz*> current_pz_{nullptr};
   std::atomic<bool> takes_binds_{false};
+  EpCounters counters_;
 
   std::mutex
       mu_;  // protects everything below; never held across a back-end control call or an event push

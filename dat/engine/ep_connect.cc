@@ -57,6 +57,10 @@ DAT_RETURN Ep::Connect(const sockaddr_storage& remote, DAT_CONN_QUAL conn_qual,
   p.timeout = ConnectTimeout(timeout_us);
   p.private_data = private_data;
   const Status status = qp_->Connect(p);
+  if (status.ok()) {
+    counters_.Count(DCNT_EP_CONNECT);
+    ia().counters().Count(DCNT_IA_CM_REQ_TX);
+  }
   SettleAttempt(attempt, status.ok(), DAT_EP_STATE_UNCONNECTED);
   return Fail(status, Subject::kEp);
 }
@@ -94,6 +98,7 @@ DAT_RETURN Ep::Accept(transport::ConnectionRequest& request, DAT_EP_STATE from,
     SetState(DAT_EP_STATE_COMPLETION_PENDING);
   }
   const Status status = request.Accept(*qp_, private_data);
+  if (status.ok()) ia().counters().Count(DCNT_IA_CM_REP_TX);
   SettleAttempt(attempt, status.ok(), from);
   return Fail(status, Subject::kEp);
 }
@@ -116,6 +121,8 @@ DAT_RETURN Ep::Disconnect(DAT_CLOSE_FLAGS flags) {
     switch (state()) {
       case DAT_EP_STATE_CONNECTED:
         if (flags == DAT_CLOSE_GRACEFUL_FLAG) mode = DisconnectMode::kGraceful;
+        counters_.Count(DCNT_EP_DISCONNECT);
+        ia().counters().Count(DCNT_IA_CM_DREQ_TX);
         break;
       case DAT_EP_STATE_ACTIVE_CONNECTION_PENDING:
       case DAT_EP_STATE_COMPLETION_PENDING:

@@ -109,6 +109,10 @@ DAT_RETURN Ep::Modify(DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM& param) {
                          "the completion flags contradict those of other streams of the same EVD");
     }
     modifying_ = true;
+    if (Evd* const before = configuration_.recv.get(); before != recv_evd) {
+      if (before != nullptr) before->ShareReceived();
+      if (recv_evd != nullptr) recv_evd->ShareReceived();
+    }
   }
   const Status status = qp_->Configure(QueueAttributes(next));
   DAT_COUNT hard = DAT_WATERMARK_INFINITE;

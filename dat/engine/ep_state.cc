@@ -31,6 +31,36 @@ DAT_EVENT_NUMBER EventOf(RejectReason reason) {
   return DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR;
 }
 
+// What the event of a connection says about the messages that led to it. `was` is the state of the
+// EP before.
+void CountConnectionEvent(AdapterCounters& counters, DAT_EP_STATE was, DAT_EVENT_NUMBER number) {
+  switch (number) {
+    case DAT_CONNECTION_EVENT_ESTABLISHED:
+      if (was != DAT_EP_STATE_ACTIVE_CONNECTION_PENDING)
+        return counters.Count(DCNT_IA_CM_PASSIVE_EST);
+      counters.Count(DCNT_IA_CM_REP_RX);
+      return counters.Count(DCNT_IA_CM_ACTIVE_EST);
+    case DAT_CONNECTION_EVENT_DISCONNECTED:
+      // Else this side began, or nothing was connected yet.
+      if (was == DAT_EP_STATE_CONNECTED) counters.Count(DCNT_IA_CM_DREQ_RX);
+      return;
+    case DAT_CONNECTION_EVENT_PEER_REJECTED:
+      return counters.Count(DCNT_IA_CM_USER_REJ_RX);
+    case DAT_CONNECTION_EVENT_NON_PEER_REJECTED:
+      counters.Count(DCNT_IA_CM_ERR_REFUSED);
+      break;
+    case DAT_CONNECTION_EVENT_TIMED_OUT:
+      counters.Count(DCNT_IA_CM_ERR_TIMEOUT);
+      break;
+    case DAT_CONNECTION_EVENT_BROKEN:
+      counters.Count(DCNT_IA_CM_ERR_RESET);
+      break;
+    default:
+      break;
+  }
+  counters.Count(DCNT_IA_CM_ERR);
+}
+
 }  // namespace
 
 bool Ep::Connecting() const {
@@ -56,7 +86,9 @@ DAT_COUNT Ep::KeepPrivateData(std::span<const uint8_t> private_data) {
   return static_cast<DAT_COUNT>(size);
 }
 
-void Ep::PostConnectionEvent(Evd* evd, DAT_EVENT_NUMBER number, DAT_COUNT private_data_size) {
+void Ep::PostConnectionEvent(Evd* evd, DAT_EP_STATE was, DAT_EVENT_NUMBER number,
+                             DAT_COUNT private_data_size) {
+  CountConnectionEvent(ia().counters(), was, number);
   if (evd == nullptr) return;
   DAT_EVENT event;
   event.event_number = number;
@@ -76,16 +108,18 @@ void Ep::OnEstablished(std::span<const uint8_t> private_data) {
   if (!pin) return;
   Ref<Evd> evd;
   DAT_COUNT size = 0;
+  DAT_EP_STATE was{};
   {
     std::lock_guard<std::mutex> lock(mu_);
     // Disconnected meanwhile: the back end reports the end of it.
     if (!Connecting()) return;
+    was = state();
     // Only the active side's event carries private data (semantics 5.7).
-    if (state() == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING) size = KeepPrivateData(private_data);
+    if (was == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING) size = KeepPrivateData(private_data);
     evd = Ref<Evd>(configuration_.connect.get());
     SetState(DAT_EP_STATE_CONNECTED);
   }
-  PostConnectionEvent(evd.get(), DAT_CONNECTION_EVENT_ESTABLISHED, size);
+  PostConnectionEvent(evd.get(), was, DAT_CONNECTION_EVENT_ESTABLISHED, size);
 }
 
 void Ep::OnFailed(RejectReason reason, std::span<const uint8_t> private_data,
@@ -95,15 +129,17 @@ void Ep::OnFailed(RejectReason reason, std::span<const uint8_t> private_data,
   Ref<Evd> evd;
   DAT_COUNT size = 0;
   DAT_EVENT_NUMBER number = EventOf(reason);
+  DAT_EP_STATE was{};
   {
     std::lock_guard<std::mutex> lock(mu_);
     if (!Ending()) return;
-    if (state() == DAT_EP_STATE_DISCONNECT_PENDING) {
+    was = state();
+    if (was == DAT_EP_STATE_DISCONNECT_PENDING) {
       // The consumer aborted the attempt first: that is its outcome (semantics 8.3 note 1).
       number = DAT_CONNECTION_EVENT_DISCONNECTED;
-    } else if (state() == DAT_EP_STATE_COMPLETION_PENDING) {
+    } else if (was == DAT_EP_STATE_COMPLETION_PENDING) {
       number = DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR;
-    } else if (state() == DAT_EP_STATE_CONNECTED) {
+    } else if (was == DAT_EP_STATE_CONNECTED) {
       number = DAT_CONNECTION_EVENT_BROKEN;  // a back end must not; one final event all the same
     } else if (reason == RejectReason::kPeer) {
       size = KeepPrivateData(private_data);
@@ -112,7 +148,7 @@ void Ep::OnFailed(RejectReason reason, std::span<const uint8_t> private_data,
     SetState(DAT_EP_STATE_DISCONNECTED);
   }
   SOFTDAT_LOG(Info, "{}: connection attempt failed: {}", ia().name(), why);
-  PostConnectionEvent(evd.get(), number, size);
+  PostConnectionEvent(evd.get(), was, number, size);
 }
 
 void Ep::OnEnded(EndReason reason, const std::string& why) {
@@ -121,13 +157,15 @@ void Ep::OnEnded(EndReason reason, const std::string& why) {
   Ref<Evd> evd;
   DAT_EVENT_NUMBER number = reason == EndReason::kBroken ? DAT_CONNECTION_EVENT_BROKEN
                                                          : DAT_CONNECTION_EVENT_DISCONNECTED;
+  DAT_EP_STATE was{};
   {
     std::lock_guard<std::mutex> lock(mu_);
     if (!Ending()) return;
+    was = state();
     // Never established, so not a disconnect (semantics 8.3, fatal error and peer's disconnect).
-    if (state() == DAT_EP_STATE_COMPLETION_PENDING)
+    if (was == DAT_EP_STATE_COMPLETION_PENDING)
       number = DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR;
-    if (state() == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING)
+    if (was == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING)
       number = DAT_CONNECTION_EVENT_NON_PEER_REJECTED;
     evd = Ref<Evd>(configuration_.connect.get());
     SetState(DAT_EP_STATE_DISCONNECTED);
@@ -136,7 +174,7 @@ void Ep::OnEnded(EndReason reason, const std::string& why) {
   // "Last buffer of the SRQ returned": consumers wait for it after each end (semantics 5.8,
   // dtestsrq).
   if (uses_srq()) ia().PostAsync(DAT_ASYNC_ERROR_EP_BROKEN, handle(), DAT_EP_TRANSFER_TO_ERROR);
-  PostConnectionEvent(evd.get(), number, 0);
+  PostConnectionEvent(evd.get(), was, number, 0);
 }
 
 void Ep::OnReceiveWatermark() {

@@ -115,6 +115,11 @@ void Evd::RetireReceives(DAT_EP_HANDLE ep) {
   receive_owners_.Retire(ep);
 }
 
+void Evd::ShareReceived() {
+  const std::lock_guard lock(mu_);
+  shares_received_ = true;
+}
+
 void Evd::Abort() {
   {
     std::lock_guard<Mutex> lock(mu_);
@@ -209,6 +214,17 @@ void Evd::DetachStream() {
   if (streams_ == 0) stream_flags_ = DAT_COMPLETION_DEFAULT_FLAG;
 }
 
+bool Evd::Append(const DAT_EVENT& event) {
+  DAT_EVENT* const slot = ring_->Push();
+  if (slot == nullptr) return false;
+  *slot = event;
+  slot->evd_handle = handle();
+  if (event.event_number >= DAT_CONNECTION_EVENT_ESTABLISHED &&
+      event.event_number <= DAT_CONNECTION_EVENT_UNREACHABLE)
+    counters_.AddAlone(DCNT_EVD_CONN_CALLBACK);
+  return true;
+}
+
 void Evd::Push(const DAT_EVENT& event, bool after_completions) {
   const UpcallPin pin(this);
   if (!pin) return;
@@ -217,10 +233,7 @@ void Evd::Push(const DAT_EVENT& event, bool after_completions) {
     std::lock_guard<Mutex> lock(mu_);
     if (aborted_) return;  // closed: nobody can look at it any more
     if (after_completions && cq_ != nullptr) DrainCompletions();
-    if (DAT_EVENT* slot = ring_->Push()) {
-      *slot = event;
-      slot->evd_handle = handle();
-    } else {
+    if (!Append(event)) {
       lost = !overflowed_;
       overflowed_ = true;
       if (!lost) return;
@@ -238,10 +251,7 @@ bool Evd::TryPush(const DAT_EVENT& event) {
   if (!pin) return false;
   {
     std::lock_guard<Mutex> lock(mu_);
-    DAT_EVENT* slot = aborted_ ? nullptr : ring_->Push();
-    if (slot == nullptr) return false;
-    *slot = event;
-    slot->evd_handle = handle();
+    if (aborted_ || !Append(event)) return false;
   }
   Notify();
   return true;
@@ -268,6 +278,7 @@ void Evd::Notify() {
 }
 
 void Evd::OnCompletion() {
+  counters_.Add(DCNT_EVD_DTO_CALLBACK);
   if (waiting_.load(std::memory_order_acquire)) {
     waiter_.Signal();
     return;

@@ -15,10 +15,12 @@
 
 #include "dat/base/mutex.h"
 #include "dat/engine/cno.h"
+#include "dat/engine/counters.h"
 #include "dat/engine/event_ring.h"
 #include "dat/engine/object.h"
 #include "dat/engine/receive_count.h"
 #include "dat/transport/transport.h"
+#include "dat2/dat_ib_extensions.h"
 
 namespace softdat::engine {
 
@@ -38,6 +40,11 @@ class Evd final : public Object, private transport::CompletionSink {
   void SetEnabled(bool enabled);
   void SetWaitable(bool waitable);
   void Query(DAT_EVD_PARAM* param);
+  // See CounterReader.
+  static constexpr size_t kCounters = DCNT_EVD_ALL_COUNTERS;
+  void ReadCounters(size_t which, bool reset, uint64_t* out) {
+    reader_.Read(which, reset, out, [this](size_t i) { return counters_.value(i); });
+  }
   // The caller pins the EVD once.
   DAT_RETURN Free();
   // Wakes the waiter with ABORT and makes later waits return it (IA close).
@@ -65,6 +72,9 @@ class Evd final : public Object, private transport::CompletionSink {
   // and, for what is queued by then, beyond.
   void CountReceives(DAT_EP_HANDLE ep, std::shared_ptr<ReceiveCount> count);
   void RetireReceives(DAT_EP_HANDLE ep);
+  // An EP changes between this EVD and another one, which may both hold completions of its receives
+  // then: what it has received is counted by two.
+  void ShareReceived();
 
   // --- for CNOs -------------------------------------------------------------------------------
   // Asks for the next notification on behalf of the CNO.
@@ -94,9 +104,14 @@ class Evd final : public Object, private transport::CompletionSink {
   // The one place where notification is armed and the queue looked at again (DESIGN: arm, then poll
   // again). Returns false when the completion queue has something. mu_ is held.
   bool ArmCompletions();
+  // Makes an event of a completion just taken, and counts it where that is due. mu_ is held.
+  void Take(const transport::Completion& completion, DAT_EVENT* event);
+  void CountReceived(const transport::Completion& completion);
   // Moves completions into the ring as far as there is room; how many of them are notifications.
   // mu_ is held.
   size_t DrainCompletions();
+  // Appends to the ring; false when it is full. mu_ is held.
+  bool Append(const DAT_EVENT& event);
   // The common case of a wait, straight into the caller's event: the ring is empty and one
   // completion is enough. What else is there goes to the ring, for `nmore`. mu_ is held.
   bool TakeAtOnce(DAT_EVENT* event, DAT_COUNT* nmore);
@@ -122,8 +137,13 @@ class Evd final : public Object, private transport::CompletionSink {
       false;  // completions, of which the ring is full, kept the CNO from being armed
   Use<Cno> cno_;
   ReceiveOwners receive_owners_;
+  bool shares_received_ = false;
   int streams_ = 0;
   DAT_COMPLETION_FLAGS stream_flags_ = DAT_COMPLETION_DEFAULT_FLAG;
+
+  // Counted alone under mu_, but for DTO_CALLBACK, which is shared.
+  Counters<kCounters> counters_;
+  CounterReader<kCounters> reader_;
 
   // Whether a thread is inside Wait. Written under mu_; read without it by OnCompletion, which may
   // then signal needlessly or trigger the CNO once too often, never too rarely.

@@ -3,6 +3,7 @@
 // (semantics 5.3, 5.4).
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "dat/engine/dat_error.h"
 #include "dat/engine/dto_event.h"
@@ -15,8 +16,58 @@ using transport::Clock;
 using transport::Completion;
 using transport::ProgressResult;
 
+namespace {
+
+// Requests that this or the other end refused, by what the completion says of it.
+void CountFailure(AdapterCounters& counters, const Completion& completion) {
+  switch (completion.status) {
+    case transport::WorkStatus::kRemoteAccess:
+      return counters.Count(DCNT_IA_DIAG_ERR_SQ_RAE);
+    case transport::WorkStatus::kRemoteResponder:
+      return counters.Count(DCNT_IA_DIAG_ERR_SQ_RIRE);
+    case transport::WorkStatus::kReceiverNotReady:
+      return counters.Count(DCNT_IA_DIAG_ERR_SQ_RREE);
+    case transport::WorkStatus::kTransport:
+      return counters.Count(DCNT_IA_DIAG_ERR_SQ_TREE);
+    default:
+      return;
+  }
+}
+
+}  // namespace
+
 bool Evd::ArmCompletions() {
   return cq_->Arm((stream_flags_ & DAT_COMPLETION_SOLICITED_WAIT_FLAG) != 0);
+}
+
+void Evd::CountReceived(const Completion& completion) {
+  // The cell is only looked at, not followed: its EP may be gone. Of a cell that has another EP by
+  // now the event names that one as well.
+  Cell* const cell = CellOf(completion.context);
+  constexpr uint64_t kLiveEp = kLiveBit | (uint64_t{DAT_HANDLE_TYPE_EP} << kTypeShift);
+  if (cell == nullptr || (cell->state.load(std::memory_order_relaxed) & ~kPinMask) != kLiveEp)
+    return;
+  const bool immediate = completion.op == transport::Op::kReceiveImmediate;
+  Received& received = cell->received;
+  const auto add = [this](std::atomic<uint64_t>& number, uint64_t n) {
+    if (shares_received_) [[unlikely]] {
+      number.fetch_add(n, std::memory_order_relaxed);
+    } else {
+      // The receives of an EP complete on one EVD, whose lock this thread has.
+      number.store(number.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+    }
+  };
+  add(immediate ? received.immediates : received.messages, 1);
+  add(immediate ? received.immediate_bytes : received.message_bytes, completion.length);
+}
+
+void Evd::Take(const Completion& completion, DAT_EVENT* event) {
+  FillDtoEvent(completion, handle(), event);
+  if (completion.status == transport::WorkStatus::kSuccess) [[likely]] {
+    if (completion.op >= transport::Op::kReceive) CountReceived(completion);
+  } else {
+    CountFailure(ia().counters(), completion);
+  }
 }
 
 size_t Evd::DrainCompletions() {
@@ -31,7 +82,7 @@ size_t Evd::DrainCompletions() {
     const size_t room = std::min(batch.size(), ring_->capacity() - ring_->size());
     const size_t n = cq_->Poll({batch.data(), room});
     for (size_t i = 0; i < n; ++i) {
-      FillDtoEvent(batch[i], handle(), ring_->Push());
+      Take(batch[i], ring_->Push());
       if (notifies(batch[i])) ++notifications;
     }
     if (n < room) break;
@@ -49,8 +100,10 @@ bool Evd::PopOne(DAT_EVENT* event) {
   }
   if (cq_ == nullptr) return false;
   Completion completion;
+  counters_.AddAlone(DCNT_EVD_DEQUEUE_POLL);
   if (cq_->Poll({&completion, 1}) == 0) return false;
-  FillDtoEvent(completion, handle(), event);
+  counters_.AddAlone(DCNT_EVD_DEQUEUE_POLL_FOUND);
+  Take(completion, event);
   overflowed_ = false;
   if (!receive_owners_.empty()) [[unlikely]]
     receive_owners_.OnReaped(*event);
@@ -61,12 +114,12 @@ bool Evd::TakeAtOnce(DAT_EVENT* event, DAT_COUNT* nmore) {
   std::array<Completion, 2> pair;
   const size_t n = cq_->Poll(pair);
   if (n == 0) return false;
-  FillDtoEvent(pair[0], handle(), event);
+  Take(pair[0], event);
   overflowed_ = false;
   if (!receive_owners_.empty()) [[unlikely]]
     receive_owners_.OnReaped(*event);
   if (n == 2) {
-    FillDtoEvent(pair[1], handle(), ring_->Push());
+    Take(pair[1], ring_->Push());
     DrainCompletions();
   }
   *nmore = static_cast<DAT_COUNT>(ring_->size());
@@ -155,8 +208,10 @@ DAT_RETURN Evd::Wait(DAT_TIMEOUT timeout_us, DAT_COUNT threshold, DAT_EVENT* eve
   WaitScope scope(this);
   const auto enough = static_cast<size_t>(threshold);
   if (threshold > qlen()) return BadArgument(3);
+  counters_.AddAlone(DCNT_EVD_WAIT);
   Clock::time_point deadline{};  // set when the thread really has to wait
   bool last_look = false;
+  bool blocked = false;
   for (;;) {
     const DAT_RETURN refusal = WaitRefusal(threshold);
     if (refusal != DAT_SUCCESS) [[unlikely]]
@@ -186,7 +241,11 @@ DAT_RETURN Evd::Wait(DAT_TIMEOUT timeout_us, DAT_COUNT threshold, DAT_EVENT* eve
     // Unarmed, any completion ends the wait: not so with a threshold or for some of them only.
     const bool any = enough == 1 && stream_flags_ == DAT_COMPLETION_DEFAULT_FLAG;
     if (cq_ != nullptr && any && scope.Spin(deadline)) continue;
-    if (cq_ != nullptr && !ArmCompletions()) continue;
+    if (cq_ != nullptr) {
+      if (!ArmCompletions()) continue;
+      counters_.AddAlone(DCNT_EVD_WAIT_NOTIFY);
+    }
+    if (!std::exchange(blocked, true)) counters_.AddAlone(DCNT_EVD_WAIT_BLOCKED);
     const ProgressResult result = scope.Progress(true, deadline);
     if (result == ProgressResult::kTimedOut) last_look = true;
     if (result == ProgressResult::kInterrupted) {
@@ -205,10 +264,14 @@ DAT_RETURN Evd::Dequeue(DAT_EVENT* event) {
       if (waiting_.load(std::memory_order_relaxed)) {
         return Error(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
       }
+      if (!retried) counters_.AddAlone(DCNT_EVD_DEQUEUE);
       if (PopOne(event)) {
+        counters_.AddAlone(DCNT_EVD_DEQUEUE_FOUND);
         if (!rearm_when_room_) [[likely]]
           return DAT_SUCCESS;
         rearm = true;
+      } else if (retried) {
+        counters_.AddAlone(DCNT_EVD_DEQUEUE_NOT_FOUND);
       }
     }
     if (rearm) {

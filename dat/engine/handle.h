@@ -18,13 +18,24 @@ namespace softdat::engine {
 
 class Object;
 
+// What has arrived for the EP of a cell: successful completions of its receives, and their bytes.
+// It is kept here and not in the EP because completions name the cell, and are taken when the EP
+// may be gone.
+struct Received {
+  std::atomic<uint64_t> messages;
+  std::atomic<uint64_t> message_bytes;
+  std::atomic<uint64_t> immediates;
+  std::atomic<uint64_t> immediate_bytes;
+};
+
 struct alignas(64) Cell {
   const DAT_PROVIDER* provider;  // must stay first: registries dispatch through it
   // Bits 0..31 pins (calls and upcalls that use the object now), 32..39 handle type, 40 live, 41
   // doomed: freed, and torn down by whoever drops the last pin. Changed by CAS only.
   std::atomic<uint64_t> state;
   Object* object;
-  Cell* next_free;  // protected by the arena's mutex
+  Cell* next_free;    // protected by the arena's mutex
+  Received received;  // of an EP; written by the EVD that its receives complete on
 };
 static_assert(sizeof(Cell) == 64);
 
@@ -92,6 +103,9 @@ bool PinLiveCell(Cell* cell);
 // Leaves the end of the object to whoever drops its last pin. False, and nothing happened, when
 // nobody has a pin but the `own_pins` of the caller.
 bool DoomCell(Cell* cell, uint32_t own_pins);
+
+// The cell is given to a new EP, of which nobody else knows yet.
+void ClearReceived(Cell* cell);
 
 // Around fork(): no other thread is inside the arena.
 void LockHandleArena();

@@ -130,6 +130,11 @@ void Ia::Describe(DAT_PROVIDER_ATTR* attr) {
 void Ia::PostAsync(DAT_EVENT_NUMBER number, DAT_HANDLE object, DAT_COUNT reason) {
   SOFTDAT_LOG(Warning, "{}: asynchronous event {:#x}, reason {}", name(),
               static_cast<unsigned>(number), reason);
+  counters_.Count(DCNT_IA_ASYNC_ERROR);
+  if (number == DAT_ASYNC_ERROR_EVD_OVERFLOW) counters_.Count(DCNT_IA_ASYNC_CQ_ERROR);
+  // The number also announces watermarks, which are no errors of an EP.
+  if (number == DAT_ASYNC_ERROR_EP_BROKEN && reason == DAT_EP_TRANSFER_TO_ERROR)
+    counters_.Count(DCNT_IA_ASYNC_QP_ERROR);
   if (!async_evd_) return;
   DAT_EVENT event{};
   event.event_number = number;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "dat/engine/adapter_counters.h"
 #include "dat/engine/attributes.h"
 #include "dat/engine/evd.h"
 #include "dat/engine/object.h"
@@ -42,6 +43,11 @@ class Ia final : public Object, private transport::AdapterSink {
   DAT_IA_ADDRESS_PTR address();
   // The registry's name for this IA (a small integer), for ia_handle fields of queries.
   DAT_IA_HANDLE consumer_handle();
+
+  AdapterCounters& counters() { return counters_; }
+  // See CounterReader.
+  static constexpr size_t kCounters = AdapterCounters::kCount;
+  void ReadCounters(size_t which, bool reset, uint64_t* out) { counters_.Read(which, reset, out); }
 
   // The EVD for asynchronous errors, null when it is out of scope (DAT_EVD_ASYNC_EXISTS).
   Evd* async_evd() { return async_evd_.get(); }
@@ -94,6 +100,8 @@ class Ia final : public Object, private transport::AdapterSink {
   Use<Evd> async_evd_;
   bool owns_async_evd_ = false;
   bool async_evd_elsewhere_ = false;
+
+  AdapterCounters counters_;
 
   std::atomic<bool> closing_{false};  // the one Close that succeeds has set it
 

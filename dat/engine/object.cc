@@ -24,6 +24,7 @@ bool Object::Publish() {
   cell_->provider = ia_->provider_table();
   cell_->object = this;
   if (type_ != DAT_HANDLE_TYPE_IA) ia_->Link(this);
+  if (CreatedWhenPublished()) ia_->counters().CountCreated(type_);
   cell_->state.store(kLiveBit | (static_cast<uint64_t>(type_) << kTypeShift),
                      std::memory_order_release);
   return true;
@@ -49,7 +50,9 @@ constexpr int32_t kRetired = INT32_MIN / 2;
 bool Object::Retire() {
   int32_t none = 0;
   if (!uses_.compare_exchange_strong(none, kRetired, std::memory_order_acq_rel)) return false;
-  return KillHandle();
+  if (!KillHandle()) return false;
+  ia_->counters().CountFreed(type_);
+  return true;
 }
 
 bool Object::RetireAnyway() {

@@ -33,6 +33,7 @@ class Object {
   Object& operator=(const Object&) = delete;
 
   DAT_HANDLE handle() const { return cell_; }
+  const Cell& cell() const { return *cell_; }
   DAT_HANDLE_TYPE type() const { return type_; }
   // The IA the object belongs to; the IA itself for an IA. Valid as long as the object is pinned or
   // linked.
@@ -41,8 +42,8 @@ class Object {
   // Gives the object its handle before anybody can see it, for objects that must tell it to the
   // back end. False when there is no handle left.
   bool ReserveHandle();
-  // Makes the object visible to the consumer and links it into its IA. False when there is no
-  // handle left.
+  // Makes the object visible to the consumer, links it into its IA and counts it there as created.
+  // False when there is no handle left.
   bool Publish();
   // Ends an object that was never published: gives the handle and the first reference back.
   void Discard();
@@ -52,9 +53,10 @@ class Object {
   void DropUse() { uses_.fetch_sub(1, std::memory_order_acq_rel); }
 
   // The first half of a free: succeeds for exactly one caller, and only while nothing depends on
-  // the object. After it the handle is dead.
+  // the object. After it the handle is dead. Counted as a free.
   bool Retire();
-  // The same, whatever depends on the object (abrupt close of the IA).
+  // The same, whatever depends on the object, and not counted (close of the IA; a creation that
+  // fails late).
   bool RetireAnyway();
   // The second half, after a successful Retire: sees to it that the object is torn down and the
   // handle's reference dropped, see above. `own_pins` = pins of the calling DAT call.
@@ -81,6 +83,8 @@ class Object {
   // Gives everything back that is not memory of this object: back-end objects, uses of other
   // objects. Called once, with no lock held and no call inside the object.
   virtual void Teardown() = 0;
+  // Whether Publish counts the object; otherwise its class does when its creation has succeeded.
+  virtual bool CreatedWhenPublished() const { return true; }
   // The object is retired: ends waits inside it, or nobody would ever leave.
   virtual void EndWaits() {}
 
@@ -218,6 +222,7 @@ class AnyPinned {
   AnyPinned& operator=(const AnyPinned&) = delete;
 
   Object* operator->() const { return object_; }
+  Object& operator*() const { return *object_; }
   explicit operator bool() const { return object_ != nullptr; }
 
  private:

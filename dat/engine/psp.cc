@@ -16,7 +16,7 @@ DAT_RETURN Psp::Create(Ia* ia, DAT_CONN_QUAL conn_qual, bool any, Evd* evd, DAT_
   return ret;
 }
 
-void Psp::OnRequest(std::unique_ptr<transport::ConnectionRequest>& request) {
+void Psp::Arrive(std::unique_ptr<transport::ConnectionRequest>& request) {
   const UpcallPin pin(this);
   if (!pin) return;
   if (flags_ == DAT_PSP_PROVIDER_FLAG) {

@@ -30,7 +30,7 @@ DAT_RETURN Rsp::Create(Ia* ia, DAT_CONN_QUAL conn_qual, Ep* ep, Evd* evd, Ref<Rs
   return DAT_SUCCESS;
 }
 
-void Rsp::OnRequest(std::unique_ptr<transport::ConnectionRequest>& request) {
+void Rsp::Arrive(std::unique_ptr<transport::ConnectionRequest>& request) {
   const UpcallPin pin(this);
   if (!pin) return;
   if (used_.exchange(true, std::memory_order_acq_rel)) return;

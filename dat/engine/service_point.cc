@@ -45,7 +45,23 @@ DAT_RETURN ServicePoint::PublishAndListen(Evd* evd, DAT_CONN_QUAL conn_qual, boo
     std::lock_guard<std::mutex> lock(mu_);
     if (!stopped_) std::swap(listener_, unwanted);
   }
+  AdapterCounters& counters = ia().counters();
+  counters.Count(DCNT_IA_CM_LISTEN);
+  if (any && type() == DAT_HANDLE_TYPE_PSP) {
+    counters.Count(DCNT_IA_PSP_CREATE_ANY);
+  } else {
+    counters.CountCreated(type());
+  }
   return DAT_SUCCESS;
+}
+
+void ServicePoint::OnRequest(std::unique_ptr<ConnectionRequest>& request) {
+  AdapterCounters& counters = ia().counters();  // this object stays until the upcall is over
+  counters.Count(DCNT_IA_CM_REQ_RX);
+  Arrive(request);
+  if (request == nullptr) return;
+  counters.Count(DCNT_IA_CM_ERR);
+  counters.Count(DCNT_IA_CM_ERR_REJ_TX);
 }
 
 void ServicePoint::StopListening() {
@@ -63,6 +79,7 @@ bool ServicePoint::Announce(std::unique_ptr<ConnectionRequest>& request, Ep* ep,
   const DAT_CONN_QUAL asked_for = request->conn_qual();
   Cr* cr = Cr::Create(&ia(), request, ep, provider_created);
   if (cr == nullptr) return false;
+  ia().counters().Count(DCNT_IA_SP_CR);
   DAT_EVENT event;
   event.event_number = DAT_CONNECTION_REQUEST_EVENT;
   auto& data = event.event_data.cr_arrival_event_data;
@@ -75,6 +92,7 @@ bool ServicePoint::Announce(std::unique_ptr<ConnectionRequest>& request, Ep* ep,
   data.truncate_flag = DAT_FALSE;
   if (evd_->TryPush(event))
     return true;  // the consumer may have answered already: cr is not ours any more
+  ia().counters().Count(DCNT_IA_CM_ERR_REQ_FULLQ);
   SOFTDAT_LOG(Info, "{}: request for {} refused: its event queue is full", ia().name(),
               data.conn_qual);
   cr->Withdraw(&request);

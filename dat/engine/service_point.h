@@ -24,10 +24,13 @@ class ServicePoint : public Object, protected transport::ListenerSink {
 
   // dat_cr_handoff: offers a request that came to another service point, as if it had come here.
   // Takes it by moving from `request`; one left in place found no room. Any thread.
-  void Offer(std::unique_ptr<transport::ConnectionRequest>& request) { OnRequest(request); }
+  void Offer(std::unique_ptr<transport::ConnectionRequest>& request) { Arrive(request); }
 
  protected:
   ServicePoint(Ia* ia, DAT_HANDLE_TYPE type) : Object(ia, type) {}
+
+  // A request for this service point; may be left in place (see ListenerSink::OnRequest).
+  virtual void Arrive(std::unique_ptr<transport::ConnectionRequest>& request) = 0;
 
   // The second half of each Create (which answers with a reference: a consumer that reaps the first
   // request may free the service point before Create has returned): makes the service point
@@ -51,6 +54,11 @@ class ServicePoint : public Object, protected transport::ListenerSink {
   void Teardown() override;
 
  private:
+  // Listening decides whether the creation succeeds.
+  bool CreatedWhenPublished() const override { return false; }
+  // transport::ListenerSink: one that came from the wire.
+  void OnRequest(std::unique_ptr<transport::ConnectionRequest>& request) final;
+
   Use<Evd> evd_;  // set before the listener exists
   std::atomic<DAT_CONN_QUAL> conn_qual_{0};
   std::atomic<bool> listening_{false};
@@ -72,7 +80,7 @@ class Psp final : public ServicePoint {
  private:
   Psp(Ia* ia, DAT_PSP_FLAGS flags) : ServicePoint(ia, kHandleType), flags_(flags) {}
   ~Psp() override = default;
-  void OnRequest(std::unique_ptr<transport::ConnectionRequest>& request) override;
+  void Arrive(std::unique_ptr<transport::ConnectionRequest>& request) override;
 
   const DAT_PSP_FLAGS flags_;
 };
@@ -90,7 +98,7 @@ class Rsp final : public ServicePoint {
  private:
   Rsp(Ia* ia, Ep* ep);
   ~Rsp() override = default;
-  void OnRequest(std::unique_ptr<transport::ConnectionRequest>& request) override;
+  void Arrive(std::unique_ptr<transport::ConnectionRequest>& request) override;
   void Teardown() override;
 
   const Ref<Ep> ep_;
@@ -112,7 +120,7 @@ class Csp final : public ServicePoint {
   Csp(Ia* ia, const DAT_COMM& comm, const sockaddr_storage& address)
       : ServicePoint(ia, kHandleType), comm_(comm), address_(address) {}
   ~Csp() override = default;
-  void OnRequest(std::unique_ptr<transport::ConnectionRequest>& request) override;
+  void Arrive(std::unique_ptr<transport::ConnectionRequest>& request) override;
 
   // Query hands out pointers to these; they change only before Create returns.
   DAT_COMM comm_;

@@ -140,6 +140,9 @@ DAT_RETURN DAT_API SrqSetLw(DAT_SRQ_HANDLE, DAT_COUNT);
 // api_extension.cc
 DAT_RETURN DAT_API HandleExtendedop(DAT_HANDLE, DAT_EXTENDED_OP, va_list);
 
+// api_counters.cc: the extended operations on counters.
+DAT_RETURN CountersOp(DAT_HANDLE, DAT_EXTENDED_OP, va_list);
+
 }  // namespace softdat::engine::slots
 
 #endif  // SOFTDAT_DAT_ENGINE_SLOTS_H_

@@ -226,7 +226,25 @@ ACTION(dat_extension_op, INVALID_HANDLE, INVALID_HANDLE1) {
   EXPECT_OK(dat_pz_create(w.a().ia, &stale));
   EXPECT_OK(dat_pz_free(stale));
   EXPECT_RETURN(dat_extension_op(stale, unknown), BadHandle(DAT_INVALID_HANDLE1));
+  DAT_UINT64 value = 0;
+  EXPECT_RETURN(dat_query_counters(stale, 0, &value, 0), BadHandle(DAT_INVALID_HANDLE1));
+  EXPECT_RETURN(dat_query_counters(w.a().pz, 0, &value, 0), BadHandle(DAT_INVALID_HANDLE1));
+  EXPECT_RETURN(dat_print_counters(DAT_HANDLE_NULL, 0, 0), BadHandle(DAT_INVALID_HANDLE1));
   return dat_extension_op(DAT_HANDLE_NULL, unknown);
+}
+ACTION(dat_extension_op, INVALID_HANDLE, INVALID_HANDLE_IA) {
+  EXPECT_RETURN(dat_ib_stop_counter(w.ep(), DCNT_IA_CM), BadHandle(DAT_INVALID_HANDLE_IA));
+  return dat_ib_start_counter(w.a().pz, DCNT_IA_CM);
+}
+ACTION(dat_extension_op, INVALID_PARAMETER, INVALID_ARG2) {
+  DAT_UINT64 value = 0;
+  EXPECT_RETURN(dat_query_counters(w.a().ia, DCNT_IA_ALL_COUNTERS + 1, &value, 0), BadArgument(2));
+  EXPECT_RETURN(dat_print_counters(w.a().recv_evd, -1, 0), BadArgument(2));
+  EXPECT_RETURN(dat_ib_start_counter(w.a().ia, 3), BadArgument(2));
+  return dat_query_counters(w.ep(), DCNT_EP_ALL_COUNTERS + 1, &value, 0);
+}
+ACTION(dat_extension_op, INVALID_PARAMETER, INVALID_ARG3) {
+  return dat_query_counters(w.ep(), DCNT_EP_CONNECT, nullptr, 0);
 }
 ACTION(dat_extension_op, INVALID_HANDLE, INVALID_HANDLE_EP) {
   PostArguments p = Good(w);

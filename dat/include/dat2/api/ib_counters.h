@@ -13,7 +13,29 @@ SOFTDAT_BEGIN_DECLS
 #define DAT_QUERY_COUNTERS_OP DAT_IB_QUERY_COUNTERS_OP
 #define DAT_PRINT_COUNTERS_OP DAT_IB_PRINT_COUNTERS_OP
 
-/* Counters of an adapter (query an IA handle). The last one stands for all of them. */
+/* Counters of an adapter (query an IA handle). The last one stands for all of them.
+ *
+ * - *_CREATE, *_FREE: objects of the IA, those included that the provider makes itself (the
+ *   asynchronous EVD, EPs for connection requests); failed creations are not counted, nor is what
+ *   dat_ia_close frees. PSP_CREATE_ANY counts dat_psp_create_any, PSP_CREATE dat_psp_create,
+ *   PSP_FREE either's.
+ * - SP_CR: requests that were offered to the EVD of a service point, by dat_cr_handoff too, whether
+ *   there was room or not; how many of them dat_cr_accept and dat_cr_reject answered.
+ * - ASYNC_ERROR: all asynchronous events; ASYNC_QP_ERROR those of broken EPs, ASYNC_CQ_ERROR EVD
+ *   overflows.
+ * - CM_*, group DCNT_IA_CM: LISTEN service points that began to listen. REQ and REP: connection
+ *   requests and the replies that accept them; USER_REJ: refusals by a consumer. ACTIVE_EST,
+ *   PASSIVE_EST: connections established from either side. DREQ: disconnects, begun here (TX) or
+ *   by the peer (RX).
+ * - CM_ERR counts everything of connection management that failed; of that, REFUSED: nobody
+ *   listened, or the other end refused without asking its consumer; ERR_REJ_TX: refused so here,
+ *   and REQ_FULLQ: because the EVD of the service point was full; TIMEOUT: no answer in the time
+ *   given; RESET: established connections that broke.
+ * - DIAG_*, group DCNT_IA_DIAG: requests that completed with an error: SQ_RAE remote access,
+ *   SQ_RIRE remote responder, SQ_RREE receiver not ready, SQ_TREE transport.
+ * - Over a transport that has no such message or cannot see it, the others stay 0: address handles
+ *   and RTU, DREP and MRA messages; duplicates and retries; LNK_*, group DCNT_IA_LNK, errors of a
+ *   link; the remaining DIAG_*; MEM_*, the provider's own memory. */
 typedef enum dat_ia_counters {
   DCNT_IA_PZ_CREATE = 0x0,
   DCNT_IA_PZ_FREE = 0x1,
@@ -103,7 +125,17 @@ typedef enum dat_ia_counters {
   DCNT_IA_ALL_COUNTERS = 0x55
 } DAT_IA_COUNTERS;
 
-/* Counters of an end point. */
+/* Counters of an end point (query an EP handle).
+ *
+ * - CONNECT, DISCONNECT: dat_ep_connect and its relatives, and disconnects of an established
+ *   connection, that were begun from here.
+ * - POST_*: posts that were accepted, *_DATA the bytes of their local segments; sends with
+ *   invalidate are SENDs. Receives posted to an SRQ belong to no EP yet and are not counted.
+ * - RECV, RECV_RDMA_IMM: receives that completed successfully, by a message or by immediate data
+ *   that follow an RDMA write, and their bytes; counted when the completion leaves its queue, at
+ *   the latest when the consumer gets its event.
+ * - *_UD (unreliable datagrams) and RECV_IMM (a send with immediate data) stay 0 where there is no
+ *   such operation. */
 typedef enum dat_ep_counters {
   DCNT_EP_CONNECT = 0x0,
   DCNT_EP_DISCONNECT = 0x1,
@@ -132,7 +164,14 @@ typedef enum dat_ep_counters {
   DCNT_EP_ALL_COUNTERS = 0x18
 } DAT_EP_COUNTERS;
 
-/* Counters of an event dispatcher. */
+/* Counters of an event dispatcher (query an EVD handle).
+ *
+ * - WAIT: calls of dat_evd_wait; WAIT_BLOCKED those of them that had to sleep; WAIT_NOTIFY how
+ *   often one asked to be notified of a completion.
+ * - DEQUEUE, _FOUND, _NOT_FOUND: calls of dat_evd_dequeue that looked, and their outcome;
+ *   DEQUEUE_POLL, DEQUEUE_POLL_FOUND: how often one looked into the queue of completions.
+ * - CONN_CALLBACK: connection events that arrived (DAT_CONNECTION_EVENT_*); DTO_CALLBACK:
+ *   notifications of completions. */
 typedef enum dat_evd_counters {
   DCNT_EVD_WAIT = 0x0,
   DCNT_EVD_WAIT_BLOCKED = 0x1,
@@ -147,7 +186,8 @@ typedef enum dat_evd_counters {
   DCNT_EVD_ALL_COUNTERS = 0xa
 } DAT_EVD_COUNTERS;
 
-/* Groups of adapter counters that can be started and stopped. */
+/* Groups of adapter counters that can be started and stopped. All of them run when the IA is
+ * opened; the counters of no group always run. */
 typedef enum dat_ia_counter_type {
   DCNT_IA_CM = 0x0,
   DCNT_IA_LNK = 0x1,
@@ -157,21 +197,34 @@ typedef enum dat_ia_counter_type {
 SOFTDAT_END_DECLS
 
 /* dat_ib_query_counters(handle, counter, counters_out, reset): reads one counter of an IA, EP or
- * EVD, or all of them with DCNT_*_ALL_COUNTERS, into 64-bit numbers at counters_out; sets them to 0
- * if reset is not 0. Returns DAT_SUCCESS, DAT_INVALID_PARAMETER, DAT_NOT_IMPLEMENTED (no counters
- * in this provider). Does not block. */
+ * EVD, or all of them with the DCNT_*_ALL_COUNTERS of its kind, into as many 64-bit numbers at
+ * counters_out; lets them count from 0 again if reset is not 0. What others count meanwhile is
+ * either in these numbers or in the next ones. Returns
+ * - DAT_SUCCESS;
+ * - DAT_INVALID_HANDLE (INVALID_HANDLE1): no IA, EP or EVD;
+ * - DAT_INVALID_PARAMETER: the kind of object has no such counter (ARG2); counters_out is NULL
+ *   (ARG3);
+ * - DAT_NOT_IMPLEMENTED: no counters in this provider; one that has them announces the attribute
+ *   DAT_IB_ATTR_COUNTERS.
+ * Does not block. */
 #define dat_ib_query_counters(dat_handle, counter, counters_out, reset)                \
   dat_extension_op((DAT_HANDLE)(dat_handle), DAT_IB_QUERY_COUNTERS_OP, (int)(counter), \
                    (DAT_UINT64*)(counters_out), (int)(reset))
 #define dat_query_counters dat_ib_query_counters
 
-/* dat_ib_print_counters(handle, counter, reset): the same, written to the provider's log. */
+/* dat_ib_print_counters(handle, counter, reset): the same, written to the standard output: a line
+ * for each counter with IA name, handle, counter name and value. */
 #define dat_ib_print_counters(dat_handle, counter, reset) \
   dat_extension_op((DAT_HANDLE)(dat_handle), DAT_IB_PRINT_COUNTERS_OP, (int)(counter), (int)(reset))
 #define dat_print_counters dat_ib_print_counters
 
 /* dat_ib_start_counter(handle, type), dat_ib_stop_counter(handle, type): start and stop a group of
- * adapter counters. */
+ * adapter counters (a DAT_IA_COUNTER_TYPE). A stopped counter keeps its value, and goes on from it
+ * when started. To start what runs, or stop what stands, changes nothing. Return
+ * - DAT_SUCCESS;
+ * - DAT_INVALID_HANDLE (INVALID_HANDLE_IA): no IA;
+ * - DAT_INVALID_PARAMETER (ARG2): no such group;
+ * - DAT_NOT_IMPLEMENTED: no counters in this provider. */
 #define dat_ib_start_counter(dat_handle, type) \
   dat_extension_op((DAT_HANDLE)(dat_handle), DAT_IB_START_COUNTERS_OP, (DAT_IA_COUNTER_TYPE)(type))
 #define dat_ib_stop_counter(dat_handle, type) \

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Counters of the InfiniBand extension: numbers that only grow, and where a reset put their zero.
+//
+// The values are relaxed atomics: each is a number for itself, nothing is ordered by it. A reset
+// does not write them, it remembers what they were; so it loses no count that is made meanwhile,
+// and those who count need not know of it.
+#ifndef SOFTDAT_DAT_ENGINE_COUNTERS_H_
+#define SOFTDAT_DAT_ENGINE_COUNTERS_H_
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+
+namespace softdat::engine {
+
+// N counters. Of one counter all additions are made with Add, or all with AddAlone.
+template <size_t N>
+class Counters {
+ public:
+  // Any thread.
+  void Add(size_t which, uint64_t n = 1) { values_[which].fetch_add(n, std::memory_order_relaxed); }
+  // One thread at a time, as the caller sees to: without a locked instruction.
+  void AddAlone(size_t which, uint64_t n = 1) {
+    std::atomic<uint64_t>& value = values_[which];
+    value.store(value.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+  }
+  uint64_t value(size_t which) const { return values_[which].load(std::memory_order_relaxed); }
+
+ private:
+  std::array<std::atomic<uint64_t>, N> values_{};
+};
+
+// N counters for calls that come from one thread as a rule, and from any by right: the first thread
+// that counts owns one set and needs no locked instruction, all others share a second set.
+template <size_t N>
+class BiasedCounters {
+ public:
+  void Add(size_t which, uint64_t n = 1) {
+    if (OwnedByThisThread()) [[likely]] {
+      own_.AddAlone(which, n);
+    } else {
+      shared_.Add(which, n);
+    }
+  }
+  uint64_t value(size_t which) const { return own_.value(which) + shared_.value(which); }
+
+ private:
+  bool OwnedByThisThread() {
+    // Unique among the threads that live. One that inherits it from a thread that has ended goes on
+    // with that one's set: the C library has ordered the end of the one before the start of the
+    // other.
+    void* const self = __builtin_thread_pointer();
+    void* owner = owner_.load(std::memory_order_relaxed);
+    if (owner == self) [[likely]]
+      return true;
+    return owner == nullptr &&
+           owner_.compare_exchange_strong(owner, self, std::memory_order_relaxed);
+  }
+
+  std::atomic<void*> owner_{nullptr};  // changes once
+  Counters<N> own_;                    // written by the owner only
+  Counters<N> shared_;
+};
+
+// What consumers see of N counters.
+template <size_t N>
+class CounterReader {
+ public:
+  // Counter `which`, or all N if it is N, to `out`; with `reset` it counts from 0 afterwards.
+  // `value(i)` is what counter i has come to since it exists.
+  template <typename Value>
+  void Read(size_t which, bool reset, uint64_t* out, const Value& value) {
+    const std::lock_guard lock(mu_);
+    const size_t first = which == N ? 0 : which;
+    const size_t count = which == N ? N : 1;
+    for (size_t i = 0; i < count; ++i) {
+      const uint64_t now = value(first + i);
+      out[i] = now - zero_[first + i];
+      if (reset) zero_[first + i] = now;
+    }
+  }
+
+ private:
+  std::mutex mu_;  // protects zero_; readers only, a leaf lock
+  std::array<uint64_t, N> zero_{};
+};
+
+}  // namespace softdat::engine
+
+#endif  // SOFTDAT_DAT_ENGINE_COUNTERS_H_

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The counters of an EP. Posts are counted by the threads that post, receives by the EVD that takes
+// their completions, in the cell of the EP's handle (see Received in handle.h).
+#ifndef SOFTDAT_DAT_ENGINE_EP_COUNTERS_H_
+#define SOFTDAT_DAT_ENGINE_EP_COUNTERS_H_
+
+#include <span>
+
+#include "dat/engine/counters.h"
+#include "dat/engine/handle.h"
+#include "dat/transport/transport.h"
+#include "dat2/dat_ib_extensions.h"
+
+namespace softdat::engine {
+
+class EpCounters {
+ public:
+  static constexpr size_t kCount = DCNT_EP_ALL_COUNTERS;
+
+  // Any thread.
+  void Count(DAT_EP_COUNTERS which) { posts_.Add(which); }
+  // Data path: a post that was taken.
+  void CountSend(transport::Op op, std::span<const DAT_LMR_TRIPLET> local) {
+    switch (op) {
+      case transport::Op::kSend:
+      case transport::Op::kSendInvalidate:
+        return CountPost(DCNT_EP_POST_SEND, local);
+      case transport::Op::kRdmaWrite:
+        return CountPost(DCNT_EP_POST_WRITE, local);
+      case transport::Op::kRdmaRead:
+        return CountPost(DCNT_EP_POST_READ, local);
+      case transport::Op::kRdmaWriteImmediate:
+        return CountPost(DCNT_EP_POST_WRITE_IMM, local);
+      case transport::Op::kFetchAdd:
+        return posts_.Add(DCNT_EP_POST_FETCH_ADD);
+      case transport::Op::kCompareSwap:
+        return posts_.Add(DCNT_EP_POST_CMP_SWAP);
+      default:
+        return;  // binds have no counter
+    }
+  }
+  void CountReceive(std::span<const DAT_LMR_TRIPLET> local) { CountPost(DCNT_EP_POST_RECV, local); }
+
+  // `cell` is that of the EP.
+  void Read(const Cell& cell, size_t which, bool reset, uint64_t* out) {
+    reader_.Read(which, reset, out, [&](size_t i) {
+      const std::atomic<uint64_t>* received = FindReceived(cell.received, i);
+      return received != nullptr ? received->load(std::memory_order_relaxed) : posts_.value(i);
+    });
+  }
+
+ private:
+  static const std::atomic<uint64_t>* FindReceived(const Received& received, size_t which) {
+    switch (which) {
+      case DCNT_EP_RECV:
+        return &received.messages;
+      case DCNT_EP_RECV_DATA:
+        return &received.message_bytes;
+      case DCNT_EP_RECV_RDMA_IMM:
+        return &received.immediates;
+      case DCNT_EP_RECV_RDMA_IMM_DATA:
+        return &received.immediate_bytes;
+      default:
+        return nullptr;
+    }
+  }
+  // The counter of the bytes follows that of the posts.
+  void CountPost(DAT_EP_COUNTERS posts, std::span<const DAT_LMR_TRIPLET> local) {
+    uint64_t bytes = 0;
+    for (const DAT_LMR_TRIPLET& segment : local) bytes += segment.segment_length;
+    posts_.Add(posts);
+    posts_.Add(static_cast<size_t>(posts) + 1, bytes);
+  }
+
+  BiasedCounters<kCount> posts_;
+  CounterReader<kCount> reader_;
+};
+
+}  // namespace softdat::engine
+
+#endif  // SOFTDAT_DAT_ENGINE_EP_COUNTERS_H_
