@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "wire/bytes.h"
@@ -21,7 +22,7 @@ size_t EncodeHandoffOffer(const HandoffOffer& offer, std::span<uint8_t, kMaxHand
   if (offer.frame.size() > iwarp::kMpaMaxFrameSize) return 0;
   StoreBe64(out.data(), kOfferMagic);
   StoreBe64(out.data() + 8, offer.conn_qual);
-  std::memcpy(out.data() + kHandoffHeaderSize, offer.frame.data(), offer.frame.size());
+  std::copy(offer.frame.begin(), offer.frame.end(), out.begin() + kHandoffHeaderSize);
   return kHandoffHeaderSize + offer.frame.size();
 }
 
