@@ -209,7 +209,7 @@ TEST_F(CountersTest, WaitsAndDequeues) {
   expected[DCNT_EVD_DEQUEUE] = 2;
   expected[DCNT_EVD_DEQUEUE_FOUND] = 1;
   expected[DCNT_EVD_DEQUEUE_NOT_FOUND] = 1;
-  expected[DCNT_EVD_DEQUEUE_POLL] = 3;  // the fruitless dequeue looks twice
+  expected[DCNT_EVD_DEQUEUE_POLL] = 2;
   expected[DCNT_EVD_DEQUEUE_POLL_FOUND] = 1;
   expected[DCNT_EVD_DTO_CALLBACK] = 1;
   EXPECT_EQ(all, expected);

@@ -43,7 +43,13 @@ class Evd final : public Object, private transport::CompletionSink {
   // See CounterReader.
   static constexpr size_t kCounters = DCNT_EVD_ALL_COUNTERS;
   void ReadCounters(size_t which, bool reset, uint64_t* out) {
-    reader_.Read(which, reset, out, [this](size_t i) { return counters_.value(i); });
+    reader_.Read(which, reset, out, [this](size_t i) {
+      if (i != DCNT_EVD_DEQUEUE_NOT_FOUND) return counters_.value(i);
+      // The rest of the calls, so that a fruitless one need not come back to count. Found first:
+      // the difference is never negative.
+      const uint64_t found = counters_.value(DCNT_EVD_DEQUEUE_FOUND);
+      return counters_.value(DCNT_EVD_DEQUEUE) - found;
+    });
   }
   // The caller pins the EVD once.
   DAT_RETURN Free();

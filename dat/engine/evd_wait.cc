@@ -270,8 +270,6 @@ DAT_RETURN Evd::Dequeue(DAT_EVENT* event) {
         if (!rearm_when_room_) [[likely]]
           return DAT_SUCCESS;
         rearm = true;
-      } else if (retried) {
-        counters_.AddAlone(DCNT_EVD_DEQUEUE_NOT_FOUND);
       }
     }
     if (rearm) {
@@ -279,8 +277,8 @@ DAT_RETURN Evd::Dequeue(DAT_EVENT* event) {
       return DAT_SUCCESS;
     }
     if (retried) break;
-    // The polling thread moves the data itself.
-    ia().adapter().Progress(nullptr, {});
+    // The polling thread moves the data itself. Where nothing moved there is nothing to look for.
+    if (ia().adapter().Progress(nullptr, {}) == ProgressResult::kIdle) break;
   }
   // Programs compare the whole word on DTO EVDs (semantics 1, dtest -p): no class bits there.
   if ((flags_ & (DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG)) != 0) return DAT_QUEUE_EMPTY;

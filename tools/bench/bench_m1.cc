@@ -4,10 +4,13 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tools/bench/compare.h"
@@ -24,9 +27,9 @@ namespace softdat::tools {
 namespace {
 
 constexpr char kFooter[] = R"(
-Each row runs the loop without our stack (the floor) and the loop over DAT in turn, in slices of well
-under a second, one client and one server process each, and compares the medians. In brackets: the
-smallest and the largest slice. A latency is a whole round trip.
+Each row runs the loop without our stack (the floor) and the loop over DAT in turn, in short slices,
+one client and one server process each, and compares the medians. In brackets: the smallest and the
+largest slice. A latency is a whole round trip.
 
   polling            both sides spin: recv without blocking; dat_evd_dequeue
   dat_evd_wait       both sides wait: epoll_wait, recv; dat_evd_wait
@@ -41,6 +44,7 @@ struct Options {
   std::string ia = "softnet-lo";
   std::string serve;  // this is a server process: "raw" or "dat"
   SlicePlan plan;
+  std::string only;  // part of a row's name; empty: all of them
   bool quick = false;
   bool json = false;
 };
@@ -121,7 +125,14 @@ Outcome MeasureRow(const Options& options, const Plan& plan, const std::vector<i
   return RunInterleaved(&raw, &dat, options.plan, &row->floor, &row->dat);
 }
 
+bool Chosen(const Plan& plan, const std::string& only) {
+  return std::string_view(plan.what).find(only) != std::string_view::npos;
+}
+
 Outcome RunBenchmark(const Options& options) {
+  if (std::none_of(std::begin(kPlans), std::end(kPlans),
+                   [&](const Plan& plan) { return Chosen(plan, options.only); }))
+    return Outcome::Fail(fmt::format("no row has '{}' in its name", options.only));
   const std::vector<int> cpus = AllowedCpus();
   if (cpus.empty()) return Outcome::Fail("cannot tell which CPUs this process may use");
   Peer raw_peer;
@@ -143,6 +154,7 @@ Outcome RunBenchmark(const Options& options) {
 
   std::vector<Comparison> rows;
   for (const auto& plan : kPlans) {
+    if (!Chosen(plan, options.only)) continue;
     if (isatty(STDERR_FILENO) != 0) fmt::print(stderr, "measuring: {}\n", plan.what);
     Comparison row;
     row.what = plan.what;
@@ -175,7 +187,8 @@ int Main(int argc, char** argv) {
   CLI::App app("Softnet against plain TCP: ratios of latency and bandwidth.", "bench_m1");
   app.footer(kFooter);
   app.add_option("-d,--ia", options.ia, "interface adapter on this host")->capture_default_str();
-  app.add_flag("--quick", options.quick, "3 slices of 0.1 s instead of 7 of 0.3 s");
+  app.add_flag("--quick", options.quick, "5 slices instead of 41");
+  app.add_option("--only", options.only, "the rows with TEXT in their name (a word of the table)");
   app.add_flag("--json", options.json, "all samples, medians and verdicts as JSON");
   app.add_option("--serve", options.serve, "internal: be the server process")
       ->group("")
@@ -185,7 +198,7 @@ int Main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kExitOk : kExitUsage;
   }
-  if (options.quick) options.plan = {3, 0.1};
+  if (options.quick) options.plan.slices = 5;
   UseProvidersOfThisBuild();
   const Outcome outcome = options.serve == "raw"   ? ServeRaw()
                           : options.serve == "dat" ? ServeDat(options)
