@@ -88,7 +88,9 @@ Code Stream::FillBind(const transport::SendRequest& request, SendWork* work) con
   bind.zero_based = request.zero_based;
   bind.pd = config_.pd;
   bind.qp = config_.qp;
-  return CodeFor(config_.memory->CheckBind(bind));
+  const AccessError error = config_.memory->CheckBind(&bind);
+  work->remote_key = bind.window;
+  return CodeFor(error);
 }
 
 // Lengths and keys of everything that moves data.

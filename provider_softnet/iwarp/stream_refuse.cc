@@ -21,6 +21,7 @@ bool Stream::CarryOutBind(SendWork* work, bool alone) {
   bind.zero_based = work->zero_based;
   bind.pd = config_.pd;
   bind.qp = config_.qp;
+  bind.window = work->remote_key;
   const AccessError error = config_.memory->Bind(bind);
   if (error != AccessError::kNone) {
     Break(iwarp::kTermLocalCatastrophic, {}, 0, Blame::Send(send_next_, WorkStatus::kBindFailed),

@@ -109,6 +109,25 @@ TEST_P(StreamWindowTest, RebindMakesTheOldContextStale) {
   EXPECT_EQ(a.stream->end().terminate, iwarp::kTermRemoteInvalidStag);
 }
 
+// dat_rmr_free and dat_lmr_free are legal as soon as a later unbind is posted, whether or not the
+// binds have been carried out (semantics 7.3).
+TEST_P(StreamWindowTest, WhatAnUnbindOrAFreeMakesPointlessBreaksNothing) {
+  const uint32_t window = a.memory->CreateWindow(a.pd, false);
+  const uint32_t freed = a.memory->CreateWindow(a.pd, false);
+  const size_t gone = a.AddBuffer(64);
+  const uint32_t first = PostBind(a, window, gone, 0, 8, kPrivRemoteRead, nullptr, 1);
+  PostBind(a, window, 0, 0, 0, 0, nullptr, 2);
+  const uint32_t second = PostBind(a, freed, 0, 0, 8, kPrivRemoteRead, nullptr, 3);
+  ASSERT_TRUE(a.memory->DeregisterRegion(a.buffers[gone].key));
+  ASSERT_TRUE(a.memory->DestroyWindow(freed));
+  ASSERT_TRUE(pair.Run());
+  const auto sent = a.Sends();
+  ASSERT_EQ(sent.size(), 3u);
+  for (const Completion& c : sent) EXPECT_EQ(c.status, WorkStatus::kSuccess);
+  EXPECT_FALSE(a.memory->IsLive(first) || a.memory->IsLive(second));
+  EXPECT_FALSE(a.stream->ended());
+}
+
 TEST_P(StreamWindowTest, BadBindsAreRefusedAtThePostOrBreakTheConnection) {
   const uint32_t window = a.memory->CreateWindow(a.pd, false);
   Code code = Code::kOk;

@@ -23,6 +23,7 @@ struct alignas(64) MemoryTable::Slot {
   std::atomic<uint32_t> region{0};  // window: key of its region; region: 0
   // Guarded by the table's mutex.
   uint32_t window_pd = 0;
+  uint32_t window = 0;  // tells the windows apart that have this slot one after another
   enum class Kind : uint8_t { kFree, kRegion, kWindow } kind = Kind::kFree;
   uint8_t key = 0;         // last key bits given out
   bool exclusive = false;  // window of scope EP

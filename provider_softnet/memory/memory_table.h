@@ -147,10 +147,13 @@ class MemoryTable {
     bool zero_based = false;  // offsets through the window start at 0
     uint32_t pd = 0;          // of the queue pair over which the bind goes
     uint32_t qp = 0;
+    uint32_t window = 0;  // from CheckBind: which of those that had this slot one after another
   };
-  // Judges a bind without doing it (at post time); kNone if it would work now.
-  AccessError CheckBind(const BindRequest& request) const;
-  // Does it: the old key dies, then the new one lives. On failure the old binding stays.
+  // Judges a bind without doing it (at post time); kNone if it would work now. Fills in `window`.
+  AccessError CheckBind(BindRequest* request) const;
+  // Does it: the old key dies, then the new one lives. On failure the old binding stays. For a bind
+  // that CheckBind has seen, two things are no failure: the window is gone, then nothing is left to
+  // do; the region is gone and a newer key was given out, then the window is bound to nothing.
   AccessError Bind(const BindRequest& request);
   // Unbinds the window that is live under `key` now, as a peer's send-with-invalidate or an own
   // read to RMR ask. Regions cannot be invalidated (kRights). Judges key, pd and scope.
@@ -193,8 +196,9 @@ class MemoryTable {
   // Serialises changes: registration, bind, invalidation. Readers go by the slots' state words.
   mutable std::mutex mutex_;
   std::deque<uint32_t>
-      free_;                 // guarded by mutex_; FIFO, so that an index rests as long as possible
-  uint32_t used_slots_ = 1;  // guarded by mutex_; index 0 is never used: no key is 0 or 1
+      free_;                  // guarded by mutex_; FIFO, so that an index rests as long as possible
+  uint32_t used_slots_ = 1;   // guarded by mutex_; index 0 is never used: no key is 0 or 1
+  uint32_t last_window_ = 0;  // guarded by mutex_; see Slot::window
   // Chunks of slots: set once under mutex_, read without; freed with the table.
   std::unique_ptr<std::atomic<Slot*>[]> chunks_;
   std::atomic<uint32_t> next_id_{1};

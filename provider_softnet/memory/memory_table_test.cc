@@ -176,8 +176,8 @@ class WindowTest : public MemoryTableTest {
     b.qp = qp;
     return b;
   }
-  AccessError Bind(const MemoryTable::BindRequest& b) {
-    const AccessError foreseen = table.CheckBind(b);
+  AccessError Bind(MemoryTable::BindRequest b) {
+    const AccessError foreseen = table.CheckBind(&b);
     const AccessError error = table.Bind(b);
     EXPECT_EQ(foreseen, error);
     return error;
@@ -208,6 +208,46 @@ TEST_F(WindowTest, BoundUnboundRebound) {
   EXPECT_EQ(Check(unbind.key, Access::kRemoteWrite, base, 1), AccessError::kInvalidKey);
   EXPECT_TRUE(table.DestroyWindow(window));
   EXPECT_EQ(table.windows(), 0u);
+}
+
+TEST_F(WindowTest, ABindWhoseWindowIsGoneTouchesNoOther) {
+  const uint32_t window = table.CreateWindow(pd, false);
+  auto late = Request(window, 0, 100, kPrivRemoteRead);
+  ASSERT_EQ(table.CheckBind(&late), AccessError::kNone);
+  ASSERT_TRUE(table.DestroyWindow(window));
+  EXPECT_EQ(table.Bind(late), AccessError::kNone);
+  EXPECT_FALSE(table.IsLive(late.key));
+  // The slot has another owner: indices come round when all others are used up.
+  std::vector<uint32_t> others;
+  while (others.empty() || others.back() >> 8 != window >> 8) {
+    others.push_back(table.CreateWindow(pd, false));
+    ASSERT_NE(others.back(), 0u);
+  }
+  auto current = Request(others.back(), 200, 50, kPrivRemoteRead);
+  ASSERT_EQ(Bind(current), AccessError::kNone);
+  EXPECT_EQ(table.Bind(late), AccessError::kNone);
+  EXPECT_FALSE(table.IsLive(late.key));
+  EXPECT_EQ(Check(current.key, Access::kRemoteRead, base + 200, 50), AccessError::kNone);
+}
+
+TEST_F(WindowTest, ABindThatALaterOneReplacesMayLoseItsRegion) {
+  const uint32_t window = table.CreateWindow(pd, false);
+  auto first = Request(window, 0, 100, kPrivRemoteRead);
+  first.region = table.RegisterRegion(memory.data(), 4096, kAll, false, pd);
+  auto other = first;
+  ASSERT_EQ(table.CheckBind(&first), AccessError::kNone);
+  auto second = Request(window, 0, 50, kPrivRemoteRead);
+  ASSERT_EQ(table.CheckBind(&second), AccessError::kNone);
+  ASSERT_TRUE(table.DeregisterRegion(first.region));
+  EXPECT_EQ(table.Bind(first), AccessError::kNone);
+  EXPECT_FALSE(table.IsLive(first.key));
+  EXPECT_EQ(table.Bind(second), AccessError::kNone);
+  EXPECT_TRUE(table.IsLive(second.key));
+  // The newest bind has nobody after it: its region must be there.
+  other.key = table.NextWindowKey(window);
+  other.window = second.window;
+  EXPECT_EQ(table.Bind(other), AccessError::kInvalidKey);
+  EXPECT_TRUE(table.IsLive(second.key));
 }
 
 TEST_F(WindowTest, RefusedBindsLeaveTheOldOne) {

@@ -16,6 +16,7 @@ uint32_t MemoryTable::CreateWindow(uint32_t pd, bool exclusive_to_qp) {
   Slot* slot = Find(index << 8);
   slot->kind = Slot::Kind::kWindow;
   slot->window_pd = pd;
+  slot->window = ++last_window_;
   slot->exclusive = exclusive_to_qp;
   windows_.fetch_add(1, std::memory_order_relaxed);
   return index << 8 | slot->key;
@@ -73,20 +74,28 @@ AccessError MemoryTable::JudgeBind(const BindRequest& r, View* window) const {
   return AccessError::kNone;
 }
 
-AccessError MemoryTable::CheckBind(const BindRequest& request) const {
+AccessError MemoryTable::CheckBind(BindRequest* request) const {
   const std::lock_guard<std::mutex> guard(mutex_);
   View window;
-  return JudgeBind(request, &window);
+  const AccessError error = JudgeBind(*request, &window);
+  if (error == AccessError::kNone) request->window = FindWindow(request->key)->window;
+  return error;
 }
 
 AccessError MemoryTable::Bind(const BindRequest& request) {
   const std::lock_guard<std::mutex> guard(mutex_);
+  Slot* const slot = FindWindow(request.key);
+  if (request.window != 0 && (slot == nullptr || slot->window != request.window)) {
+    return AccessError::kNone;
+  }
   View window;
   const AccessError error = JudgeBind(request, &window);
-  if (error != AccessError::kNone) return error;
-  Slot* slot = FindWindow(request.key);
+  // A later bind was posted since: the region may be freed although this one is still to come.
+  const bool superseded = request.window != 0 && slot->key != (request.key & 0xff);
+  const bool bound_to_nothing = error == AccessError::kInvalidKey && superseded;
+  if (error != AccessError::kNone && !bound_to_nothing) return error;
   Kill(slot);
-  if (request.length != 0) Publish(slot, request.key, window);
+  if (request.length != 0 && !bound_to_nothing) Publish(slot, request.key, window);
   return AccessError::kNone;
 }
 

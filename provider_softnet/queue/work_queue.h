@@ -28,11 +28,11 @@ struct SendWork {
   uint64_t remote_address;  // kBind: the window's context for the completion
   uint64_t compare;         // kBind: start of the window in its region
   uint64_t swap_or_add;     // kBind: length of the window
-  uint32_t remote_key;
-  uint32_t key;            // immediate value, context to invalidate, or new context of a window
-  uint32_t region;         // kBind: key of the region
-  uint32_t privileges;     // kBind
-  uint32_t segment_count;  // non-empty segments
+  uint32_t remote_key;      // kBind: MemoryTable::BindRequest::window
+  uint32_t key;             // immediate value, context to invalidate, or new context of a window
+  uint32_t region;          // kBind: key of the region
+  uint32_t privileges;      // kBind
+  uint32_t segment_count;   // non-empty segments
   transport::Op op;
   uint8_t flags;
   bool zero_based;

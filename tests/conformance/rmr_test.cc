@@ -122,6 +122,29 @@ TEST_P(RmrTest, FreeingABoundWindowUnbindsIt) {
   ExpectRefused(Through(context, 0, 8));
 }
 
+TEST_P(RmrTest, WindowsAndMemoryMayGoWhileUnbindsAreUnreaped) {
+  // How programs tear down: nothing is reaped in between.
+  const auto other = a_->MakeBuffer(kSize);
+  std::vector<DAT_RMR_HANDLE> rmrs(8, DAT_HANDLE_NULL);
+  for (auto& rmr : rmrs) {
+    ASSERT_OK(dat_rmr_create(a_->pz, &rmr));
+    const DAT_LMR_TRIPLET all = other->local();
+    DAT_RMR_CONTEXT context = 0;
+    ASSERT_OK(dat_rmr_bind(rmr, other->lmr(), &all, DAT_MEM_PRIV_REMOTE_READ_FLAG, DAT_VA_TYPE_VA,
+                           a_->ep, Cookie(60), DAT_COMPLETION_DEFAULT_FLAG, &context));
+  }
+  for (const auto rmr : rmrs) PostBind(rmr, memory_->local(0, 0), 0, 61);
+  EXPECT_OK(other->Free());
+  for (const auto rmr : rmrs) EXPECT_OK(dat_rmr_free(rmr));
+  for (size_t i = 0; i < 2 * rmrs.size(); ++i) {
+    const auto data = a_->Expect(a_->request_evd, DAT_RMR_BIND_COMPLETION_EVENT)
+                          .event_data.rmr_completion_event_data;
+    EXPECT_EQ(data.status, DAT_RMR_BIND_SUCCESS);
+    EXPECT_EQ(data.user_cookie.as_64, i < rmrs.size() ? 60u : 61u);
+  }
+  ExpectReadable(Bind(memory_->local()), 0, 32);  // the connection is as it was
+}
+
 TEST_P(RmrTest, AWindowOfTheWholeZoneServesEveryEpOfIt) {
   const DAT_RMR_CONTEXT context = Bind(memory_->local());
   const DAT_EP_HANDLE near = a_->MakeEp(), far = b_->MakeEp();
