@@ -18,12 +18,20 @@ Endpoint::Endpoint(std::shared_ptr<AdapterCore> adapter,
     : adapter_(std::move(adapter)),
       driver_(&adapter_->driver),
       id_(adapter_->memory.NewQueuePairId()) {
-  SetQueues(attributes);
+  static_cast<void>(SetQueues(attributes));  // nothing is posted that might not fit
 }
 
 Endpoint::~Endpoint() = default;
 
-void Endpoint::SetQueues(const transport::QueuePairAttributes& a) {
+// Fails, and changes nothing, when posted receives do not fit the new queue.
+Status Endpoint::SetQueues(const transport::QueuePairAttributes& a) {
+  auto receives =
+      std::make_unique<ReceiveQueue>(std::max(a.max_recv, 1u), std::max(a.max_recv_iov, 1u));
+  if (receive_queue_ != nullptr) {
+    if (Status s = CheckFits(a); !s.ok()) return s;
+    receives->MoveFrom(*receive_queue_);
+  }
+  receive_queue_ = std::move(receives);
   attributes_ = a;
   sink_ = a.sink;
   pd_ = a.pd == nullptr ? 0 : static_cast<SoftnetProtectionDomain*>(a.pd)->id();
@@ -34,10 +42,20 @@ void Endpoint::SetQueues(const transport::QueuePairAttributes& a) {
   srq_ = a.srq == nullptr ? RefPtr<SharedReceiveCore>()
                           : static_cast<SoftnetSharedReceiveQueue*>(a.srq)->core();
   send_queue_ = std::make_unique<SendQueue>(std::max(a.max_send, 1u), std::max(a.max_send_iov, 1u));
-  auto receives =
-      std::make_unique<ReceiveQueue>(std::max(a.max_recv, 1u), std::max(a.max_recv_iov, 1u));
-  if (receive_queue_ != nullptr) receives->MoveFrom(*receive_queue_);
-  receive_queue_ = std::move(receives);
+  return Status::Ok();
+}
+
+Status Endpoint::CheckFits(const transport::QueuePairAttributes& a) const {
+  const uint32_t posted = receive_queue_->count();
+  if (posted > 0 && (posted > a.max_recv || a.srq != nullptr)) {
+    return Status(Code::kInvalidState,
+                  fmt::format("{} receives are posted, more than the new queue holds", posted));
+  }
+  if (const uint32_t most = receive_queue_->MostSegments(); most > std::max(a.max_recv_iov, 1u)) {
+    return Status(Code::kInvalidState, fmt::format("a posted receive has {} segments, more than {}",
+                                                   most, a.max_recv_iov));
+  }
+  return Status::Ok();
 }
 
 Status Endpoint::Configure(const transport::QueuePairAttributes& a) {
@@ -47,16 +65,11 @@ Status Endpoint::Configure(const transport::QueuePairAttributes& a) {
     if (state_ != State::kIdle && state_ != State::kEnded) {
       return Status(Code::kInvalidState, "the queue pair is connected or connecting");
     }
-    if (receive_queue_->count() > a.max_recv || (a.srq != nullptr && receive_queue_->count() > 0)) {
-      return Status(Code::kInvalidState,
-                    fmt::format("{} receives are posted, more than the new queue holds",
-                                receive_queue_->count()));
-    }
+    if (Status s = CheckFits(a); !s.ok()) return s;
   }
   DropConnection(true);
   const std::lock_guard<Mutex> lock(mutex_);
-  SetQueues(a);
-  return Status::Ok();
+  return SetQueues(a);  // which looks again: receives may have been posted meanwhile
 }
 
 Status Endpoint::Connect(const transport::ConnectParameters& parameters) {
@@ -142,18 +155,21 @@ Status Endpoint::Reset() {
 }
 
 void Endpoint::Shutdown() {
+  // What is flushed may be all that a waiter of the queue is going to be told of: last of all,
+  // without the token.
+  PendingUpcalls upcalls;
   const TokenHold token(&driver_->token());
   bool connected;
   {
     const std::lock_guard<Mutex> lock(mutex_);
     dead_ = true;
     connected = state_ == State::kConnected || state_ == State::kConnecting;
-    // The flushed completions of an abort would go to queues nobody relates to this pair any more,
-    // but what is sent half must be sent whole, so that the peer sees an orderly end.
+    // What is sent half must be sent whole, so that the peer sees an orderly end.
     if (stream_ != nullptr && state_ == State::kConnected) {
       gathered_messages_ = 0;
       stream_->Disconnect(transport::DisconnectMode::kAbrupt);
       Transmit();
+      TakeActions(&upcalls);
     }
   }
   sink_ = nullptr;

@@ -92,9 +92,9 @@ class Endpoint final : public Channel {
 
   ~Endpoint() override;
 
-  void SetQueues(const transport::QueuePairAttributes& attributes);
-
   // mutex_ held:
+  Status SetQueues(const transport::QueuePairAttributes& attributes);
+  Status CheckFits(const transport::QueuePairAttributes& attributes) const;
   void StartStream(AgreedConnection connection, bool initiator);
   void FlushAllReceives(PendingUpcalls* upcalls);
   bool MustGather(const transport::SendRequest& request) const;
@@ -156,6 +156,7 @@ class Endpoint final : public Channel {
   transport::ConnectionSink* sink_ = nullptr;
   std::optional<SocketWatch> watch_;
   std::optional<LoopTimer> stream_timer_;
+  uint32_t timer_id_ = 0;                 // what stream_timer_ runs for
   std::optional<LoopTimer> limit_timer_;  // for the peer's first bytes, or for our last ones
   std::unique_ptr<Connector> connector_;
   bool established_ = false;  // OnEstablished was called, OnEnded was not

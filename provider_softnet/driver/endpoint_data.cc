@@ -194,7 +194,7 @@ bool Endpoint::TryReceive() {
   if (!lock.owns_lock() || !data_open_ || !fd_.valid()) return false;
   bool moved = Receive(kReceiveBudget);
   if (send_blocked_ || (moved && gathered_messages_ > 0)) moved |= Transmit();
-  if (!moved && pending_ == 0) return false;
+  if (!moved && pending_ == 0 && !stream_->has_actions()) return false;
   Finish(&lock, &upcalls);
   return moved;
 }

@@ -235,12 +235,13 @@ void Endpoint::UpdateTimer() {
         PendingUpcalls upcalls;
         std::unique_lock<Mutex> lock(mutex_);
         if (dead_ || stream_ == nullptr) return;
-        stream_->OnTimer(stream_->timer().id);
+        stream_->OnTimer(timer_id_);
         Finish(&lock, &upcalls);
       }
       Attend();
     });
   }
+  timer_id_ = timer.id;
   stream_timer_->Start(std::chrono::microseconds(timer.delay_us));
 }
 
@@ -272,6 +273,7 @@ void Endpoint::Attend() {
 
   // A stall, its end, a full socket, a shared receive: all are a matter of looking again.
   bool resumed = false;
+  bool control = false;
   int wanted = 0;
   {
     PendingUpcalls upcalls;
@@ -280,11 +282,15 @@ void Endpoint::Attend() {
     if (stream_->stalled() && srq_) {
       srq_->starving.Push(this);
       stream_->OnReceivePosted();  // one may have been posted before we were in the list
+      // A message was taken, and perhaps the next one stalls already.
+      TakeActions(&upcalls);
+      control = pending_ != 0;
     }
     resumed = data_open_ && !stream_->stalled();
     if (!stream_->stalled()) hangup_seen_ = false;
     wanted = WantedEvents();
   }
+  if (control) return Attend();
   if (watch_ && watch_->active()) watch_->Update(wanted);
   if (resumed && (actions & (kActResumed | kActStalled)) != 0) return ReceiveMore();
   if (resumed && srq_) ReceiveMore();

@@ -110,6 +110,7 @@ void SocketWatch::Fire() {
 }
 
 void LoopTimer::Start(std::chrono::microseconds delay) {
+  Forget();  // an expiry of the earlier start whose turn has not come
   if (handle_ == nullptr) {
     handle_ = new Handle{};
     handle_->owner = this;

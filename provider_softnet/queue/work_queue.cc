@@ -2,6 +2,7 @@
 // Send and receive queues of one queue pair.
 #include "provider_softnet/queue/work_queue.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -48,13 +49,15 @@ Code ReceiveQueue::Post(const transport::ReceiveRequest& request) {
   return Code::kOk;
 }
 
+uint32_t ReceiveQueue::MostSegments() const {
+  uint32_t most = 0;
+  for (uint64_t p = front_; p != back_; ++p)
+    most = std::max(most, works_[static_cast<uint32_t>(p) & mask_].segment_count);
+  return most;
+}
+
 bool ReceiveQueue::MoveFrom(ReceiveQueue& other) {
-  if (other.count() > capacity_ - count()) return false;
-  for (uint64_t p = other.front_; p != other.back_; ++p) {
-    if (other.works_[static_cast<uint32_t>(p) & other.mask_].segment_count > max_segments_) {
-      return false;
-    }
-  }
+  if (other.count() > capacity_ - count() || other.MostSegments() > max_segments_) return false;
   while (ReceiveWork* work = other.Front()) {
     Post({work->cookie, {work->segments, work->segment_count}, work->flags});
     other.PopFront();

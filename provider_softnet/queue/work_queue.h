@@ -140,6 +140,8 @@ class ReceiveQueue {
     ++front_;
     count_.store(static_cast<uint32_t>(back_ - front_), std::memory_order_relaxed);
   }
+  // Of the posted receives; walks through them.
+  uint32_t MostSegments() const;
   // Takes over what `other` holds, in order (Configure: posted receives survive). False, and
   // nothing moved, when it does not fit.
   bool MoveFrom(ReceiveQueue& other);

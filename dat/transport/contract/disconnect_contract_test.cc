@@ -174,6 +174,22 @@ TEST_F(ContractTest, DestroyingAConnectingPairIsSilent) {
   EXPECT_TRUE(a->log.all().empty());
 }
 
+TEST_F(ContractPairTest, ConfigureToFewerSegmentsLosesNoReceive) {
+  const auto c = MakePair(pd_.get()), d = MakePair(pd_.get());
+  const auto memory = MakeMemory(*pd_, 64);
+  ASSERT_EQ(
+      PostReceive(*d, {memory->local(0, 16), memory->local(16, 16), memory->local(32, 16)}, 9),
+      Code::kOk);
+  QueuePairAttributes a = PairAttributes(*d);
+  a.max_recv_iov = 2;
+  const Status status = d->qp->Configure(a);
+  EXPECT_TRUE(status.ok() || status.code() == Code::kInvalidState) << status.reason();
+  EXPECT_EQ(d->qp->OutstandingReceives(), 1u);
+  Join(*c, *d);
+  ASSERT_EQ(PostSend(*c, {}), Code::kOk);
+  EXPECT_EQ(Next(*d->recv_queue).cookie, 9u);
+}
+
 TEST_F(ContractPairTest, ConfigureOnlyWhileIdleOrEndedAndKeepsReceives) {
   QueuePairAttributes a = PairAttributes(*a_);
   EXPECT_EQ(a_->qp->Configure(a).code(), Code::kInvalidState);

@@ -69,6 +69,17 @@ TEST_F(ContractPairTest, SolicitedArmingWaitsForSolicitedOrFailed) {
   EXPECT_TRUE(Until([&] { return queue.completions == 2; })) << "the flush is a failed completion";
 }
 
+// Else who waits for the queue, which other pairs fill too, would never wake again.
+TEST_F(ContractPairTest, WhatADestroyedPairLeavesInAnArmedQueueIsTold) {
+  TestQueue& queue = *b_->recv_queue;
+  ASSERT_EQ(PostReceive(*b_, {}), Code::kOk);
+  ASSERT_TRUE(queue.cq->Arm(false));
+  b_->qp.reset();
+  Settle();
+  const bool empty = Drain(queue).empty();
+  EXPECT_EQ(queue.completions, empty ? 0 : 1);
+}
+
 TEST_F(ContractPairTest, OverflowIsToldOnceAndKeepsWhatIsQueued) {
   const auto small = MakeQueue(4);
   const auto c = MakePair(pd_.get()), d = MakePair(pd_.get());

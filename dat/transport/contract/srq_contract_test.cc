@@ -73,6 +73,21 @@ TEST_F(SharedReceiveTester, AMessageWaitsForASharedBuffer) {
   EXPECT_EQ(Next(*receiver->recv_queue).cookie, 3u);
 }
 
+TEST_F(SharedReceiveTester, EachBufferThatAWaitingMessageTakesIsTold) {
+  const auto [sender, receiver] = Join2();
+  TestQueue& queue = *receiver->recv_queue;
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(PostSend(*sender, {}), Code::kOk);
+  EXPECT_TRUE(Drain(queue).empty());
+  ASSERT_TRUE(srq_->SetLimit(0).ok());
+  for (int told = 1; told <= 3; ++told) {
+    ASSERT_TRUE(queue.cq->Arm(false));
+    ASSERT_EQ(PostShared(static_cast<uint64_t>(told)), Code::kOk);
+    ASSERT_TRUE(Until([&] { return queue.completions == told; })) << told;
+    EXPECT_EQ(Next(queue).cookie, static_cast<uint64_t>(told));
+    EXPECT_TRUE(Drain(queue).empty());
+  }
+}
+
 TEST_F(SharedReceiveTester, APairWithASharedQueueTakesNoReceivesOfItsOwn) {
   const auto pair = Join2();
   EXPECT_EQ(PostReceive(*pair.second, {}), Code::kInvalidState);
