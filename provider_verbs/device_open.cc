@@ -28,12 +28,7 @@ Status NonBlocking(int fd, const char* what) {
   return OsStatus(errno, fmt::format("fcntl on the {}", what));
 }
 
-// The interface and RDMA port behind a name.
-Result<RdmaPort> Resolve(const DeviceFinder& finder, const std::string& name, std::string* netdev) {
-  auto parsed = finder.Parse(name);
-  if (!parsed.ok()) return parsed.TakeStatus();
-  const DeviceName& wanted = parsed.value();
-  if (!finder.HasRdma()) return NoRdma();
+Result<RdmaPort> Locate(const DeviceFinder& finder, const DeviceName& wanted, std::string* netdev) {
   if (!wanted.netdev.empty()) {
     *netdev = wanted.netdev;
     return PortOfNetdev(wanted.netdev);
@@ -56,6 +51,16 @@ Result<RdmaPort> Resolve(const DeviceFinder& finder, const std::string& name, st
     return port;
   }
   return last;
+}
+
+// The interface and RDMA port behind a name.
+Result<RdmaPort> Resolve(const DeviceFinder& finder, const std::string& name, std::string* netdev) {
+  auto parsed = finder.Parse(name);
+  if (!parsed.ok()) return parsed.TakeStatus();
+  auto port = Locate(finder, parsed.value(), netdev);
+  // Where there is no device at all, whatever failed has this reason.
+  if (!port.ok() && !finder.HasRdma()) return NoRdma();
+  return port;
 }
 
 Result<ibv_context*> OpenContext(const std::string& rdma_device) {

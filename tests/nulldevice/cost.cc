@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Prints what libdat2 and a provider add to a verbs device: user-space instructions for one RDMA
+// write, posted and reaped.
+#include <fmt/format.h>
+
+#include "tests/nulldevice/step_counter.h"
+
+int main() {
+  using softdat::nulldevice::Count;
+  const Count bare = softdat::nulldevice::CountInstructions("-", "");
+  fmt::print("instructions for an RDMA write posted and reaped, on a device that does nothing\n");
+  if (!bare.failure.empty()) {
+    fmt::print(stderr, "cost: verbs: {}\n", bare.failure);
+    return 1;
+  }
+  fmt::print("{:<40} {:8.1f}\n", "ibv_post_send and ibv_poll_cq", bare.per_operation);
+  int status = 0;
+  const auto report = [&](const char* what, const char* ia, const std::string& line) {
+    const Count count = softdat::nulldevice::CountInstructions(ia, line);
+    if (count.failure.empty()) {
+      fmt::print("{:<40} {:8.1f}  {:+.1f}\n", what, count.per_operation,
+                 count.per_operation - bare.per_operation);
+    } else {
+      fmt::print("{:<40} {}\n", what, count.failure);
+      status = 1;
+    }
+  };
+  report("libdat2 and our verbs provider", "ours", softdat::nulldevice::OurLine());
+  if (softdat::nulldevice::DebianIsInstalled()) {
+    report("libdat2 and Debian's libdaplofa", "debian", softdat::nulldevice::DebianLine());
+  } else {
+    fmt::print("{:<40} not installed (package libdapl2)\n", "libdat2 and Debian's libdaplofa");
+  }
+  return status;
+}

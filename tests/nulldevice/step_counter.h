@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Counts the user-space instructions of an operation by single steps: needs no performance counters
+// (virtual machines seldom have them), and two runs give the same number.
+#ifndef SOFTDAT_TESTS_NULLDEVICE_STEP_COUNTER_H_
+#define SOFTDAT_TESTS_NULLDEVICE_STEP_COUNTER_H_
+
+#include <string>
+
+namespace softdat::nulldevice {
+
+struct Count {
+  double per_operation = 0;
+  std::string failure;  // why there is no number; empty when there is one
+};
+
+// Instructions of the calling thread for one post and its completion. `ia`: a name in `dat_conf`
+// (the text of a dat.conf); "-": the verbs themselves.
+Count CountInstructions(const std::string& ia, const std::string& dat_conf);
+
+// The lines of a dat.conf, for our provider and for Debian's; the IAs are "ours" and "debian".
+std::string OurLine();
+std::string DebianLine();
+bool DebianIsInstalled();
+
+}  // namespace softdat::nulldevice
+
+#endif  // SOFTDAT_TESTS_NULLDEVICE_STEP_COUNTER_H_

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// subject IA N: posts N RDMA writes and reaps each, on an IA or ("-") on the verbs themselves. A
+// SIGTRAP before the first and one behind the last tell who counts. Exit status 1 with the reason
+// when something fails.
+#include <arpa/inet.h>
+#include <infiniband/verbs.h>
+#include <netinet/in.h>
+#include <signal.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "dat2/udat.h"
+
+namespace {
+
+constexpr int kDepth = 64;
+alignas(64) char g_memory[64];
+
+[[noreturn]] void Fail(const char* what, unsigned code) {
+  std::fprintf(stderr, "subject: %s failed: %#x\n", what, code);
+  std::exit(1);
+}
+
+void Must(const char* what, DAT_RETURN result) {
+  if (result != DAT_SUCCESS) Fail(what, result);
+}
+
+void RunBare(long operations) {
+  ibv_device** const list = ibv_get_device_list(nullptr);
+  ibv_context* const context = ibv_open_device(list[0]);
+  ibv_pd* const pd = ibv_alloc_pd(context);
+  ibv_mr* const mr = ibv_reg_mr(pd, g_memory, sizeof g_memory, 0);
+  ibv_cq* const cq = ibv_create_cq(context, kDepth, nullptr, nullptr, 0);
+  ibv_qp_init_attr init{};
+  init.send_cq = init.recv_cq = cq;
+  init.qp_type = IBV_QPT_RC;
+  ibv_qp* const qp = ibv_create_qp(pd, &init);
+  raise(SIGTRAP);
+  for (long i = 0; i < operations; ++i) {
+    ibv_sge piece{reinterpret_cast<uintptr_t>(g_memory), 8, mr->lkey};
+    ibv_send_wr wr{};
+    wr.wr_id = static_cast<uint64_t>(i);
+    wr.sg_list = &piece;
+    wr.num_sge = 1;
+    wr.opcode = IBV_WR_RDMA_WRITE;
+    wr.send_flags = IBV_SEND_SIGNALED;
+    wr.wr.rdma.remote_addr = 0x1000;
+    wr.wr.rdma.rkey = 7;
+    ibv_send_wr* bad = nullptr;
+    if (ibv_post_send(qp, &wr, &bad) != 0) Fail("ibv_post_send", 0);
+    ibv_wc wc;
+    while (ibv_poll_cq(cq, 1, &wc) == 0) {
+    }
+  }
+  raise(SIGTRAP);
+}
+
+void RunDat(const char* name, long operations) {
+  DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
+  DAT_EVD_HANDLE async = DAT_HANDLE_NULL, dto = DAT_HANDLE_NULL, connect = DAT_HANDLE_NULL;
+  DAT_PZ_HANDLE pz = DAT_HANDLE_NULL;
+  DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+  std::string ia_name = name;
+  Must("dat_ia_open", dat_ia_open(ia_name.data(), 8, &async, &ia));
+  Must("dat_pz_create", dat_pz_create(ia, &pz));
+  Must("dat_evd_create", dat_evd_create(ia, kDepth, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &dto));
+  Must("dat_evd_create", dat_evd_create(ia, 8, DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG, &connect));
+  Must("dat_ep_create", dat_ep_create(ia, pz, dto, dto, connect, nullptr, &ep));
+  DAT_REGION_DESCRIPTION region{};
+  region.for_va = g_memory;
+  DAT_LMR_HANDLE lmr = DAT_HANDLE_NULL;
+  DAT_LMR_CONTEXT context = 0;
+  DAT_RMR_CONTEXT unused = 0;
+  DAT_VLEN length = 0;
+  DAT_VADDR address = 0;
+  Must("dat_lmr_create",
+       dat_lmr_create(ia, DAT_MEM_TYPE_VIRTUAL, region, sizeof g_memory, pz, DAT_MEM_PRIV_ALL_FLAG,
+                      DAT_VA_TYPE_VA, &lmr, &context, &unused, &length, &address));
+  sockaddr_in peer{};
+  peer.sin_family = AF_INET;
+  peer.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  Must("dat_ep_connect",
+       dat_ep_connect(ep, reinterpret_cast<DAT_IA_ADDRESS_PTR>(&peer), 5000, 10'000'000, 0, nullptr,
+                      DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
+  DAT_EVENT event;
+  DAT_COUNT more = 0;
+  Must("dat_evd_wait", dat_evd_wait(connect, 10'000'000, 1, &event, &more));
+  if (event.event_number != DAT_CONNECTION_EVENT_ESTABLISHED)
+    Fail("connecting: event", event.event_number);
+  raise(SIGTRAP);
+  for (long i = 0; i < operations; ++i) {
+    DAT_LMR_TRIPLET local{};
+    local.virtual_address = reinterpret_cast<uintptr_t>(g_memory);
+    local.segment_length = 8;
+    local.lmr_context = context;
+    DAT_RMR_TRIPLET remote{};
+    remote.virtual_address = 0x1000;
+    remote.segment_length = 8;
+    remote.rmr_context = 7;
+    DAT_DTO_COOKIE cookie;
+    cookie.as_64 = static_cast<uint64_t>(i);
+    const DAT_RETURN posted =
+        dat_ep_post_rdma_write(ep, 1, &local, cookie, &remote, DAT_COMPLETION_DEFAULT_FLAG);
+    if (posted != DAT_SUCCESS) Fail("dat_ep_post_rdma_write", posted);
+    while (dat_evd_dequeue(dto, &event) != DAT_SUCCESS) {
+    }
+    const DAT_DTO_COMPLETION_EVENT_DATA& done = event.event_data.dto_completion_event_data;
+    if (done.status != DAT_DTO_SUCCESS || done.user_cookie.as_64 != cookie.as_64)
+      Fail("the completion: status", done.status);
+  }
+  raise(SIGTRAP);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3) {
+    std::fputs("usage: subject IA OPERATIONS (IA -: verbs)\n", stderr);
+    return 2;
+  }
+  const long operations = std::atol(argv[2]);
+  if (std::strcmp(argv[1], "-") == 0) {
+    RunBare(operations);
+  } else {
+    RunDat(argv[1], operations);
+  }
+  std::_Exit(0);  // what follows is no business of the count
+}
