@@ -82,7 +82,10 @@ Status Join(int fd, const MemoryIdentity& mine, bool* again) {
     Status status = WriteIdentity(fd, mine);
     if (!status.ok()) return status;
   }
-  if (flock(fd, LOCK_SH) != 0) return SystemFailure("flock");
+  // This one may wait, for the first holder to fill the entry in, and a signal ends the wait.
+  while (flock(fd, LOCK_SH) != 0) {
+    if (errno != EINTR) return SystemFailure("flock");
+  }
   // Changing the lock is not atomic: somebody may have filled the entry in between, so it is read
   // in any case.
   MemoryIdentity theirs;

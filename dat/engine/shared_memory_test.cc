@@ -2,14 +2,23 @@
 // Shared registrations: who may join which, and what a death leaves behind.
 #include "dat/engine/shared_memory.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
 
 namespace softdat::engine {
 namespace {
@@ -125,6 +134,48 @@ TEST_F(SharedMemoryTest, AnEntryOfTheDeadIsTakenOver) {
   ASSERT_TRUE(WIFSIGNALED(status));
   EXPECT_EQ(Entries(), 1u);
   EXPECT_TRUE(Claim(other_, kLength).ok());
+}
+
+// The first holder fills its entry in under an exclusive lock; who comes meanwhile waits for it,
+// whatever signals arrive.
+TEST_F(SharedMemoryTest, ASignalDoesNotEndTheWaitForTheFirstHolder) {
+  std::filesystem::create_directory(folder_);
+  std::string path = folder_ + "/";
+  for (size_t i = 0; i < cookie_.size(); ++i) path += "63";  // 'c'
+  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  ASSERT_GE(fd, 0);
+  ASSERT_EQ(flock(fd, LOCK_EX), 0);
+  static std::atomic<int> signals{0};
+  struct sigaction counted {};
+  counted.sa_handler = [](int) { ++signals; };  // without SA_RESTART
+  struct sigaction before {};
+  ASSERT_EQ(sigaction(SIGUSR1, &counted, &before), 0);
+  std::atomic<int> tid{0};
+  Code code = Code::kInternal;
+  std::thread joiner([&] {
+    tid = gettid();
+    code = Claim(shared_, kLength).status().code();
+  });
+  while (tid == 0) sched_yield();
+  const std::string stat = "/proc/self/task/" + std::to_string(tid) + "/stat";
+  const auto gone_or_asleep = [&] {
+    std::ifstream file(stat);
+    std::string line;
+    if (!std::getline(file, line)) return true;
+    return line.find(") S ") != std::string::npos;
+  };
+  for (int sent = 1; sent <= 10; ++sent) {
+    while (!gone_or_asleep()) sched_yield();
+    if (!std::filesystem::exists(stat)) break;
+    pthread_kill(joiner.native_handle(), SIGUSR1);
+    while (signals < sent && std::filesystem::exists(stat)) sched_yield();
+  }
+  EXPECT_EQ(flock(fd, LOCK_UN), 0);
+  joiner.join();
+  close(fd);
+  EXPECT_EQ(code, Code::kOk);
+  EXPECT_EQ(signals, 10);
+  sigaction(SIGUSR1, &before, nullptr);
 }
 
 }  // namespace
