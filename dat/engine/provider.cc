@@ -23,7 +23,9 @@
 namespace softdat::engine {
 namespace {
 
-std::mutex g_registrations_mutex;  // protects the list; entries themselves never change or go
+// Protects the list; entries themselves never change or go. Nothing else is locked under it, but
+// for a fork, which takes it first.
+std::mutex g_registrations_mutex;
 
 // Never freed: handles, also stale ones, point to the tables.
 std::vector<Registration*>& Registrations() {
@@ -60,11 +62,26 @@ Registration* FindOrMake(const DAT_PROVIDER_INFO& info, const char* parameters) 
   return r;
 }
 
+void BeforeFork() {
+  g_registrations_mutex.lock();
+  Ia::LockAllForFork();
+}
+
+void AfterForkInParent() {
+  Ia::UnlockAllAfterFork();
+  g_registrations_mutex.unlock();
+}
+
+void AfterForkInChild() {
+  Ia::AbandonAllAfterFork();
+  g_registrations_mutex.unlock();
+}
+
 void StartOnce() {
   static std::once_flag once;
   std::call_once(once, [] {
     StartLog();
-    pthread_atfork(Ia::LockAllForFork, Ia::UnlockAllAfterFork, Ia::AbandonAllAfterFork);
+    pthread_atfork(BeforeFork, AfterForkInParent, AfterForkInChild);
   });
 }
 

@@ -10,6 +10,7 @@
 #include "provider_softnet/driver/endpoint.h"
 #include "provider_softnet/driver/listener.h"
 #include "provider_softnet/driver/objects.h"
+#include "provider_softnet/driver/port_registry.h"
 #include "provider_softnet/driver/queue_cores.h"
 #include "provider_softnet/iwarp/stream.h"
 
@@ -179,6 +180,7 @@ void SoftnetAdapter::AbandonAfterFork() {
   // leak checkers content.
   CloseInheritedDescriptors();
   core_->driver.Abandon();
+  PortRegistry::AbandonAfterFork();
   struct Abandoned {
     std::shared_ptr<AdapterCore> core;
     Abandoned* next;

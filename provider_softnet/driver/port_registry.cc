@@ -9,6 +9,9 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include <atomic>
+
+#include "dat/base/fork_safe_once.h"
 #include "provider_softnet/driver/descriptor_limit.h"
 #include "provider_softnet/driver/fold.h"
 #include "provider_softnet/driver/socket_util.h"
@@ -60,11 +63,26 @@ Result<UniqueFd> ListenOn(const sockaddr_storage& address, bool both, uint64_t c
   return fd;
 }
 
+constinit ForkSafeOnce g_once;
+// Set by g_once, and in a forked child while it has one thread. Never destroyed: listeners may be
+// there at exit.
+constinit std::atomic<PortRegistry*> g_registry{nullptr};
+
 }  // namespace
 
 PortRegistry& PortRegistry::Get() {
-  static auto* registry = new PortRegistry;  // never destroyed: listeners may be at exit
-  return *registry;
+  g_once.Call([] { g_registry.store(new PortRegistry, std::memory_order_release); });
+  return *g_registry.load(std::memory_order_acquire);
+}
+
+void PortRegistry::AbandonAfterFork() {
+  const PortRegistry* inherited = g_registry.load(std::memory_order_acquire);
+  // None, or another adapter of this process has done it.
+  if (inherited == nullptr || inherited->process_ == getpid()) return;
+  // A thread of the parent may have been inside: the old one is not even looked at.
+  auto* own = new PortRegistry;
+  own->inherited_ = inherited;
+  g_registry.store(own, std::memory_order_release);
 }
 
 Status PortRegistry::Join(const std::shared_ptr<ServicePoint>& point,

@@ -5,6 +5,9 @@
 #ifndef SOFTDAT_PROVIDER_SOFTNET_DRIVER_PORT_REGISTRY_H_
 #define SOFTDAT_PROVIDER_SOFTNET_DRIVER_PORT_REGISTRY_H_
 
+#include <sys/types.h>
+#include <unistd.h>
+
 #include <map>
 #include <memory>
 #include <mutex>
@@ -32,6 +35,9 @@ class PortRegistry {
  public:
   // Of the process.
   static PortRegistry& Get();
+  // In a forked child: nothing is registered there, the service points are the parent's. Only this
+  // thread exists.
+  static void AbandonAfterFork();
 
   // Binds and listens, or joins the socket of another qualifier on the same port. *fd is the
   // listener's own descriptor; *conn_qual changes only with `any`. kInUse, kNoFreeQualifier,
@@ -55,7 +61,11 @@ class PortRegistry {
   };
   using Members = std::map<uint64_t, Member>;
 
-  std::mutex mutex_;  // guards ports_
+  PortRegistry() = default;
+
+  const pid_t process_ = getpid();
+  const PortRegistry* inherited_ = nullptr;  // the parent's; keeps leak checkers content
+  std::mutex mutex_;                         // guards ports_
   std::map<PortKey, Members> ports_;
 };
 

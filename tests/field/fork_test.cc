@@ -14,32 +14,11 @@
 #include "tests/field/field.h"
 #include "tests/field/process.h"
 
-namespace {
-
-bool g_is_child = false;
-
-}  // namespace
-
-#ifdef __SANITIZE_ADDRESS__
-// Asked by LeakSanitizer at exit. In a child it would wait for locks of its own that threads of the
-// parent held, and stop threads that are not there.
-extern "C" [[gnu::visibility("default")]] int __lsan_is_turned_off() { return g_is_child ? 1 : 0; }
-#endif
-
 namespace softdat::field {
 namespace {
 
 // Runs `body` in a forked child; its answer is the exit status.
-int InChild(const std::function<int()>& body) {
-  std::fflush(nullptr);
-  const pid_t pid = fork();
-  if (pid == 0) {
-    g_is_child = true;
-    alarm(25);  // a hang ends as SIGALRM
-    _exit(body());
-  }
-  return WaitForChild(pid);
-}
+int InChild(const std::function<int()>& body) { return WaitForChild(StartChild(body)); }
 
 class ForkTest : public testing::Test {
  protected:

@@ -23,6 +23,9 @@ std::vector<int> Inheritable(const std::set<int>& fds);
 // Looks again, yielding, until `condition` holds; false when it does not for half a minute.
 bool Eventually(const std::function<bool()>& condition);
 
+// Forks a child that ends with the answer of `body` as its exit status, and by SIGALRM when it
+// hangs.
+int StartChild(const std::function<int()>& body);
 // How a forked child ended: its exit status, or 1000 + the signal that killed it, or -1 when it had
 // not ended after half a minute (it is killed then).
 int WaitForChild(int pid);
