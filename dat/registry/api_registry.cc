@@ -21,13 +21,19 @@ namespace {
 DAT_HA_RELATIONSHIP AskOpenIa(const char* name, const DAT_NAME_PTR other) {
   for (uintptr_t index = 1; index < IaHandles::kLimit; ++index) {
     auto* handle = reinterpret_cast<DAT_IA_HANDLE>(index);
-    const auto* entry = static_cast<const Entry*>(g_ia_handles.Owner(handle));
-    if (entry == nullptr || entry->key.name != name) continue;
+    const void* owner = g_ia_handles.Owner(handle);
+    if (owner == nullptr) continue;
+    // The IA may be closed meanwhile; the reference keeps its provider until it has answered.
+    Entry* entry = TheRegistry().AcquireByOwner(owner, name);
+    if (entry == nullptr) continue;
     const DAT_IA_HANDLE object = g_ia_handles.Find(handle);
     const auto ask = entry->table->ia_ha_related_func;
-    if (object == nullptr || ask == nullptr) continue;
     DAT_BOOLEAN related = DAT_FALSE;
-    if (ask(object, other, &related) == DAT_SUCCESS) return related ? DAT_HA_TRUE : DAT_HA_FALSE;
+    // Another IA may have got the handle.
+    const bool answered = object != nullptr && g_ia_handles.Owner(handle) == owner &&
+                          ask != nullptr && ask(object, other, &related) == DAT_SUCCESS;
+    TheRegistry().Release(entry);
+    if (answered) return related ? DAT_HA_TRUE : DAT_HA_FALSE;
   }
   return DAT_HA_UNKNOWN;
 }

@@ -329,6 +329,18 @@ Entry* Registry::AcquireByTable(const DAT_PROVIDER* table) {
   return nullptr;
 }
 
+Entry* Registry::AcquireByOwner(const void* owner, const std::string& ia_name) {
+  const Lock lock(mutex_);
+  for (const auto& entry : entries_) {
+    if (entry.get() != owner) continue;
+    if (entry->key.name != ia_name || entry->state != Entry::State::kReady || entry->inherited)
+      return nullptr;
+    ++entry->references;
+    return entry.get();
+  }
+  return nullptr;
+}
+
 void Registry::KeepForExtension(Entry* entry) {
   const Lock lock(mutex_);
   ++entry->extension_references;

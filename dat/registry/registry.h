@@ -80,6 +80,10 @@ class Registry {
   // A reference to the entry of a table that is registered now; nullptr if it is not.
   Entry* AcquireByTable(const DAT_PROVIDER* table);
 
+  // The same for the owner of an open IA (IaHandles), if its IA is called `ia_name`. The owner may
+  // be gone by now.
+  Entry* AcquireByOwner(const void* owner, const std::string& ia_name);
+
   // A reference from Acquire() that an open-type extended operation leaves behind, and its end: the
   // close-type operation only has the table. Without such a reference, nothing happens.
   void KeepForExtension(Entry* entry);

@@ -2,6 +2,7 @@
 // Threads that open, use, list and close at once.
 #include <dat2/dat_registry.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <string>
@@ -35,6 +36,14 @@ int UseIa(const std::string& name) {
   failures += DAT_GET_TYPE(dat_pz_free(nullptr)) != DAT_INVALID_HANDLE;
   failures += dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG) != DAT_SUCCESS;
   return failures;
+}
+
+// The IA "fake-lo" can be found there.
+std::string FolderWithFake() {
+  const std::string folder = TempFolder();
+  EXPECT_EQ(
+      symlink(LibraryPath("libdaplfake.so.2").c_str(), (folder + "/libdaplfake.so.2").c_str()), 0);
+  return folder;
 }
 
 class Threads : public ::testing::TestWithParam<const char*> {};
@@ -80,6 +89,47 @@ TEST(ThreadsOnOneIa, OnlyOneCloseSucceeds) {
     }
     EXPECT_EQ(control->closes, 50);
     EXPECT_EQ(control->finis, 0);
+  });
+}
+
+DAT_HA_RELATIONSHIP RelatedToItself(std::string name) {
+  DAT_HA_RELATIONSHIP related = DAT_HA_CONFLICTING;
+  EXPECT_EQ(dat_registry_providers_related(name.data(), name.data(), &related), DAT_SUCCESS);
+  return related;
+}
+
+// The last close of an IA that was found in a folder unloads its provider, and the registry forgets
+// it: not while the provider is asked something on behalf of another thread.
+TEST(ThreadsOnOneIa, ACloseLeavesTheProviderThatIsAsked) {
+  Scenario scenario;
+  scenario.provider_path = FolderWithFake();
+  InChild(scenario, [](FakeControl* control) {
+    DAT_IA_HANDLE ia = nullptr;
+    ASSERT_EQ(Open("fake-lo", &ia), DAT_SUCCESS);
+    control->hold_related = true;
+    std::thread asking([] { EXPECT_EQ(RelatedToItself("fake-lo"), DAT_HA_TRUE); });
+    while (control->inside_related == 0) std::this_thread::yield();
+    EXPECT_EQ(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+    EXPECT_EQ(control->finis, 0);
+    control->hold_related = false;
+    asking.join();
+    EXPECT_EQ(control->finis, 1);
+  });
+}
+
+TEST(ThreadsOnOneIa, AskWhileOthersOpenAndClose) {
+  Scenario scenario;
+  scenario.provider_path = FolderWithFake();
+  InChild(scenario, [](FakeControl*) {
+    std::atomic<int> failures{0};
+    std::atomic<bool> done{false};
+    std::thread asking([&done] {
+      while (!done) EXPECT_NE(RelatedToItself("fake-lo"), DAT_HA_FALSE);
+    });
+    for (int i = 0; i < kRounds; ++i) failures += UseIa("fake-lo");
+    done = true;
+    asking.join();
+    EXPECT_EQ(failures, 0);
   });
 }
 

@@ -6,6 +6,7 @@
 
 #include <dat2/dat_registry.h>
 #include <dat2/softdat.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -152,6 +153,10 @@ DAT_RETURN EpPostSend(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET*, DAT_DTO_COOKIE
 }
 
 DAT_RETURN HaRelated(DAT_IA_HANDLE, const DAT_NAME_PTR, DAT_BOOLEAN* related) {
+  FakeControl* control = Control();
+  ++control->inside_related;
+  while (control->hold_related) sched_yield();
+  --control->inside_related;
   *related = DAT_TRUE;
   return DAT_SUCCESS;
 }

@@ -33,6 +33,8 @@ struct FakeControl {
   std::atomic<DAT_RETURN> close_result{DAT_SUCCESS};
   std::atomic<DAT_RETURN> within_result{DAT_SUCCESS};  // of open_within_init
   std::atomic<bool> return_junk_ia{false};
+  std::atomic<bool> hold_related{false};  // the HA question is not answered meanwhile
+  std::atomic<int> inside_related{0};
   // Of the last extended operation.
   DAT_HANDLE extension_handle = nullptr;
   int extension_op = 0;
