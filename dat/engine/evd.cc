@@ -201,10 +201,19 @@ DAT_RETURN Evd::Resize(DAT_COUNT min_qlen) {
 bool Evd::AttachStream(DAT_COMPLETION_FLAGS flags) {
   const auto relevant = static_cast<DAT_COMPLETION_FLAGS>(
       flags & (DAT_COMPLETION_UNSIGNALLED_FLAG | DAT_COMPLETION_SOLICITED_WAIT_FLAG));
-  std::lock_guard<Mutex> lock(mu_);
-  if (streams_ > 0 && stream_flags_ != relevant) return false;
-  stream_flags_ = relevant;
-  ++streams_;
+  {
+    const std::lock_guard lock(mu_);
+    if (streams_ > 0 && stream_flags_ != relevant) return false;
+    ++streams_;
+    stream_flags_ = relevant;
+    // Nothing is armed for the first one, or what a stream of other flags wanted.
+    if (std::exchange(fed_, true) && armed_flags_ == relevant) return true;
+    if (!waiting_.load(std::memory_order_relaxed)) {
+      if (cno_ && enabled_ && ArmForCno()) arrived_ = true;
+      return true;
+    }
+  }
+  waiter_.Signal();  // arms anew
   return true;
 }
 
@@ -312,6 +321,17 @@ void Evd::PostOverflow() {
   ia().PostAsync(DAT_ASYNC_ERROR_EVD_OVERFLOW, handle(), DAT_EVD_OVERFLOW_ERROR);
 }
 
+bool Evd::ArmForCno() {
+  bool arrivals = false;
+  rearm_when_room_ = false;
+  // A completion queue can be armed only when it is empty.
+  while (cq_ != nullptr && fed_ && !rearm_when_room_ && !ArmCompletions()) {
+    rearm_when_room_ = ring_->full();
+    if (DrainCompletions() > 0) arrivals = true;
+  }
+  return arrivals;
+}
+
 void Evd::RearmForCno(Announce announce) {
   const UpcallPin pin(this);
   if (!pin) return;
@@ -320,12 +340,8 @@ void Evd::RearmForCno(Announce announce) {
   {
     std::lock_guard<Mutex> lock(mu_);
     if (!cno_ || !enabled_ || waiting_.load(std::memory_order_relaxed)) return;
-    rearm_when_room_ = false;
-    // A completion queue can be armed only when it is empty.
-    while (cq_ != nullptr && !rearm_when_room_ && !ArmCompletions()) {
-      rearm_when_room_ = ring_->full();
-      if (DrainCompletions() > 0) arrivals = true;
-    }
+    arrivals = ArmForCno();
+    if (std::exchange(arrived_, false)) arrivals = true;
     if (ring_->empty()) return;
     cno = Ref<Cno>(cno_.get());
   }

@@ -110,6 +110,9 @@ class Evd final : public Object, private transport::CompletionSink {
   // The one place where notification is armed and the queue looked at again (DESIGN: arm, then poll
   // again). Returns false when the completion queue has something. mu_ is held.
   bool ArmCompletions();
+  // Arms for the CNO, after moving what is in the way into the ring; whether notifications were
+  // among that. mu_ is held.
+  bool ArmForCno();
   // Makes an event of a completion just taken, and counts it where that is due. mu_ is held.
   void Take(const transport::Completion& completion, DAT_EVENT* event);
   void CountReceived(const transport::Completion& completion);
@@ -140,12 +143,15 @@ class Evd final : public Object, private transport::CompletionSink {
   bool aborted_ = false;
   bool overflowed_ = false;  // reported, and nothing was dequeued since
   bool rearm_when_room_ =
-      false;  // completions, of which the ring is full, kept the CNO from being armed
+      false;              // completions, of which the ring is full, kept the CNO from being armed
+  bool arrived_ = false;  // a stream that attached moved notifications; not announced anew yet
   Use<Cno> cno_;
   ReceiveOwners receive_owners_;
   bool shares_received_ = false;
   int streams_ = 0;
+  bool fed_ = false;  // a stream has attached once; before, there is nothing to arm a CNO for
   DAT_COMPLETION_FLAGS stream_flags_ = DAT_COMPLETION_DEFAULT_FLAG;
+  DAT_COMPLETION_FLAGS armed_flags_ = DAT_COMPLETION_DEFAULT_FLAG;  // stream_flags_ when armed last
 
   // Counted alone under mu_, but for DTO_CALLBACK, which is shared.
   Counters<kCounters> counters_;

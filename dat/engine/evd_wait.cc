@@ -37,7 +37,9 @@ void CountFailure(AdapterCounters& counters, const Completion& completion) {
 }  // namespace
 
 bool Evd::ArmCompletions() {
-  return cq_->Arm((stream_flags_ & DAT_COMPLETION_SOLICITED_WAIT_FLAG) != 0);
+  if (!cq_->Arm((stream_flags_ & DAT_COMPLETION_SOLICITED_WAIT_FLAG) != 0)) return false;
+  armed_flags_ = stream_flags_;
+  return true;
 }
 
 void Evd::CountReceived(const Completion& completion) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Completion flags, per post and per EP (DAT 2.0 semantics 8.1, 10.2).
+#include "tests/conformance/evd_waiter.h"
 #include "tests/conformance/fixture.h"
 
 namespace softdat::conformance {
@@ -19,9 +20,20 @@ class CompletionFlagsTest : public ConnectedTest {
   DAT_EP_HANDLE MakeEp(Side& side, const DAT_EP_ATTR& attr) {
     recv_ = side.MakeEvd(DAT_EVD_DTO_FLAG);
     request_ = side.MakeEvd(DAT_EVD_DTO_FLAG);
+    return MakeEpOn(side, recv_, request_, attr);
+  }
+  static DAT_EP_HANDLE MakeEpOn(Side& side, DAT_EVD_HANDLE recv, DAT_EVD_HANDLE request,
+                                const DAT_EP_ATTR& attr) {
     DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
-    EXPECT_OK(dat_ep_create(side.ia, side.pz, recv_, request_, side.connect_evd, &attr, &ep));
+    EXPECT_OK(dat_ep_create(side.ia, side.pz, recv, request, side.connect_evd, &attr, &ep));
     return ep;
+  }
+  // What `active` sent before has arrived at b when this returns: the answer to a read comes behind
+  // it.
+  void ExpectArrived(DAT_EP_HANDLE active) {
+    const auto sink = a_->MakeBuffer(1), source = b_->MakeBuffer(1);
+    ASSERT_OK(PostRead(active, {sink->local()}, source->remote(), 77));
+    a_->ExpectDto(a_->request_evd, active, 77);
   }
   DAT_EVD_HANDLE recv_ = DAT_HANDLE_NULL;
   DAT_EVD_HANDLE request_ = DAT_HANDLE_NULL;
@@ -140,6 +152,136 @@ TEST_P(CompletionFlagsTest, StreamsOfOneEvdMustAgree) {
   EXPECT_TYPE(dat_ep_create(a_->ia, a_->pz, recv_, request_, a_->connect_evd, &plain, &second),
               DAT_INVALID_PARAMETER);
   EXPECT_OK(dat_ep_free(first));
+}
+
+// Semantics 5.3: a waiter is inside the call, so what arrives does not count as queued before it.
+TEST_P(CompletionFlagsTest, AWaitSleepsThroughAnUnsolicitedMessage) {
+  const DAT_EP_HANDLE passive =
+      MakeEp(*b_, Attributes(DAT_COMPLETION_SOLICITED_WAIT_FLAG, DAT_COMPLETION_DEFAULT_FLAG));
+  const DAT_EVD_HANDLE recv = recv_;
+  const DAT_EP_HANDLE active = a_->MakeEp();
+  Join(*a_, active, *b_, passive);
+  for (uint64_t i = 0; i < 3; ++i) ASSERT_OK(PostRecv(passive, {}, i));
+  EvdWaiter waiter(recv);
+  for (uint64_t i = 0; i < 2; ++i) {
+    ASSERT_OK(PostSend(active, {}, i));
+    a_->ExpectDto(a_->request_evd, active, i);
+    ExpectArrived(active);
+    b_->ExpectSilence(b_->connect_evd);  // time to wake up
+    ASSERT_TRUE(waiter.waits()) << "message " << i << " was not solicited";
+  }
+  ASSERT_OK(PostSend(active, {}, 2, DAT_COMPLETION_SOLICITED_WAIT_FLAG));
+  waiter.Join();
+  // The oldest comes out; the others stay queued.
+  ASSERT_OK(waiter.ret);
+  EXPECT_EQ(waiter.event.event_data.dto_completion_event_data.user_cookie.as_64, 0u);
+  EXPECT_GE(waiter.nmore, 1);
+  b_->ExpectDto(recv, passive, 1);
+  b_->ExpectDto(recv, passive, 2);
+  a_->ExpectDto(a_->request_evd, active, 2);
+  EXPECT_OK(dat_ep_free(passive));
+}
+
+TEST_P(CompletionFlagsTest, AWaitSleepsThroughAnUnsignalledCompletion) {
+  const DAT_EP_HANDLE active =
+      MakeEp(*a_, Attributes(DAT_COMPLETION_DEFAULT_FLAG, DAT_COMPLETION_UNSIGNALLED_FLAG));
+  const DAT_EVD_HANDLE request = request_;
+  const DAT_EP_HANDLE passive = b_->MakeEp();
+  Join(*a_, active, *b_, passive);
+  for (uint64_t i = 0; i < 2; ++i) ASSERT_OK(PostRecv(passive, {}, i));
+  EvdWaiter waiter(request);
+  ASSERT_OK(PostSend(active, {}, 10, DAT_COMPLETION_UNSIGNALLED_FLAG));
+  b_->ExpectDto(b_->recv_evd, passive, 0);
+  a_->ExpectSilence(a_->connect_evd);  // time to wake up
+  ASSERT_TRUE(waiter.waits());
+  ASSERT_OK(PostSend(active, {}, 11));
+  waiter.Join();
+  ASSERT_OK(waiter.ret);
+  EXPECT_EQ(waiter.event.event_data.dto_completion_event_data.user_cookie.as_64, 10u);
+  a_->ExpectDto(request, active, 11);
+  b_->ExpectDto(b_->recv_evd, passive, 1);
+  EXPECT_OK(dat_ep_free(active));
+}
+
+// Semantics 6: only notifications trigger a CNO.
+TEST_P(CompletionFlagsTest, AnUnsignalledCompletionLeavesTheCnoAsleep) {
+  DAT_CNO_HANDLE cno = DAT_HANDLE_NULL;
+  ASSERT_OK(dat_cno_create(a_->ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno));
+  DAT_EVD_HANDLE request = DAT_HANDLE_NULL;
+  ASSERT_OK(dat_evd_create(a_->ia, 16, cno, DAT_EVD_DTO_FLAG, &request));
+  const DAT_EP_HANDLE active =
+      MakeEpOn(*a_, a_->recv_evd, request,
+               Attributes(DAT_COMPLETION_DEFAULT_FLAG, DAT_COMPLETION_UNSIGNALLED_FLAG));
+  const DAT_EP_HANDLE passive = b_->MakeEp();
+  Join(*a_, active, *b_, passive);
+  for (uint64_t i = 0; i < 2; ++i) ASSERT_OK(PostRecv(passive, {}, i));
+  ASSERT_OK(PostSend(active, {}, 10, DAT_COMPLETION_UNSIGNALLED_FLAG));
+  b_->ExpectDto(b_->recv_evd, passive, 0);
+  DAT_EVD_HANDLE hint = DAT_HANDLE_NULL;
+  EXPECT_TYPE(dat_cno_wait(cno, kSilenceUs, &hint), DAT_QUEUE_EMPTY);
+  ASSERT_OK(PostSend(active, {}, 11));
+  ASSERT_OK(dat_cno_wait(cno, kPatienceUs, &hint));
+  EXPECT_EQ(hint, request);
+  b_->ExpectDto(b_->recv_evd, passive, 1);
+  const std::vector<DAT_EVENT> events = Side::Drain(request);
+  ASSERT_EQ(events.size(), 2u);
+  for (size_t i = 0; i < 2; ++i)
+    EXPECT_EQ(events[i].event_data.dto_completion_event_data.user_cookie.as_64, 10 + i);
+  EXPECT_OK(dat_ep_free(active));
+  EXPECT_OK(dat_evd_free(request));
+  EXPECT_OK(dat_cno_free(cno));
+}
+
+TEST_P(CompletionFlagsTest, AnUnsolicitedMessageLeavesTheCnoAsleep) {
+  DAT_CNO_HANDLE cno = DAT_HANDLE_NULL;
+  ASSERT_OK(dat_cno_create(b_->ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno));
+  DAT_EVD_HANDLE recv = DAT_HANDLE_NULL;
+  ASSERT_OK(dat_evd_create(b_->ia, 16, cno, DAT_EVD_DTO_FLAG, &recv));
+  const DAT_EP_HANDLE passive =
+      MakeEpOn(*b_, recv, b_->request_evd,
+               Attributes(DAT_COMPLETION_SOLICITED_WAIT_FLAG, DAT_COMPLETION_DEFAULT_FLAG));
+  const DAT_EP_HANDLE active = a_->MakeEp();
+  Join(*a_, active, *b_, passive);
+  for (uint64_t i = 0; i < 2; ++i) ASSERT_OK(PostRecv(passive, {}, i));
+  ASSERT_OK(PostSend(active, {}, 0));
+  a_->ExpectDto(a_->request_evd, active, 0);
+  ExpectArrived(active);
+  DAT_EVD_HANDLE hint = DAT_HANDLE_NULL;
+  EXPECT_TYPE(dat_cno_wait(cno, kSilenceUs, &hint), DAT_QUEUE_EMPTY);
+  ASSERT_OK(PostSend(active, {}, 1, DAT_COMPLETION_SOLICITED_WAIT_FLAG));
+  ASSERT_OK(dat_cno_wait(cno, kPatienceUs, &hint));
+  EXPECT_EQ(hint, recv);
+  EXPECT_EQ(Side::Drain(recv).size(), 2u);
+  a_->ExpectDto(a_->request_evd, active, 1);
+  EXPECT_OK(dat_ep_free(passive));
+  EXPECT_OK(dat_evd_free(recv));
+  EXPECT_OK(dat_cno_free(cno));
+}
+
+// What the EVD was armed for at the time of the first EP is not good enough for the second.
+TEST_P(CompletionFlagsTest, APlainStreamAfterASolicitedOneTriggersTheCno) {
+  DAT_CNO_HANDLE cno = DAT_HANDLE_NULL;
+  ASSERT_OK(dat_cno_create(b_->ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno));
+  DAT_EVD_HANDLE recv = DAT_HANDLE_NULL;
+  ASSERT_OK(dat_evd_create(b_->ia, 16, cno, DAT_EVD_DTO_FLAG, &recv));
+  const auto solicited =
+      Attributes(DAT_COMPLETION_SOLICITED_WAIT_FLAG, DAT_COMPLETION_DEFAULT_FLAG);
+  ASSERT_OK(dat_ep_free(MakeEpOn(*b_, recv, b_->request_evd, solicited)));
+  const DAT_EP_HANDLE passive =
+      MakeEpOn(*b_, recv, b_->request_evd,
+               Attributes(DAT_COMPLETION_DEFAULT_FLAG, DAT_COMPLETION_DEFAULT_FLAG));
+  const DAT_EP_HANDLE active = a_->MakeEp();
+  Join(*a_, active, *b_, passive);
+  ASSERT_OK(PostRecv(passive, {}, 1));
+  ASSERT_OK(PostSend(active, {}, 2));
+  DAT_EVD_HANDLE hint = DAT_HANDLE_NULL;
+  EXPECT_OK(dat_cno_wait(cno, kPatienceUs, &hint));
+  EXPECT_EQ(hint, recv);
+  b_->ExpectDto(recv, passive, 1);
+  a_->ExpectDto(a_->request_evd, active, 2);
+  EXPECT_OK(dat_ep_free(passive));
+  EXPECT_OK(dat_evd_free(recv));
+  EXPECT_OK(dat_cno_free(cno));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <thread>
 
+#include "tests/conformance/evd_waiter.h"
 #include "tests/conformance/fixture.h"
 
 namespace softdat::conformance {
@@ -33,28 +34,8 @@ class EvdTest : public ConformanceTest {
     EXPECT_OK(dat_evd_query(evd, DAT_EVD_FIELD_ALL, &param));
     return param.evd_qlen;
   }
-  // A thread that waits on se_; it is inside the call when this returns.
-  struct Waiter {
-    std::thread thread;
-    DAT_RETURN ret = DAT_SUCCESS;
-    DAT_EVENT event{};
-    DAT_COUNT nmore = -1;
-  };
-  std::unique_ptr<Waiter> StartWaiter(DAT_COUNT threshold = 1) {
-    auto waiter = std::make_unique<Waiter>();
-    Waiter* const w = waiter.get();
-    waiter->thread = std::thread([this, w, threshold] {
-      w->ret = dat_evd_wait(se_, kPatienceUs, threshold, &w->event, &w->nmore);
-    });
-    // While it waits, a dequeue is refused: that is how one can tell.
-    DAT_EVENT event{};
-    const Clock::time_point deadline = Clock::now() + std::chrono::seconds(20);
-    while (DAT_GET_TYPE(dat_evd_dequeue(se_, &event)) != DAT_INVALID_STATE) {
-      EXPECT_LT(Clock::now(), deadline);
-      if (Clock::now() > deadline) break;
-      std::this_thread::yield();
-    }
-    return waiter;
+  std::unique_ptr<EvdWaiter> StartWaiter(DAT_COUNT threshold = 1) {
+    return std::make_unique<EvdWaiter>(se_, threshold);
   }
 
   DAT_EVD_HANDLE se_ = DAT_HANDLE_NULL;
@@ -95,7 +76,7 @@ TEST_P(EvdTest, WaitTakesTheOldestAndTellsHowManyAreLeft) {
 TEST_P(EvdTest, AThresholdWaitEndsWhenItIsReached) {
   const auto waiter = StartWaiter(3);
   for (uintptr_t i = 1; i <= 3; ++i) ASSERT_OK(PostSe(se_, i));
-  waiter->thread.join();
+  waiter->Join();
   EXPECT_OK(waiter->ret);
   EXPECT_EQ(ValueOf(waiter->event), 1u);
   EXPECT_GE(waiter->nmore, 2);
@@ -136,7 +117,7 @@ TEST_P(EvdTest, OneThreadWaitsAtATime) {
   EXPECT_TYPE(dat_evd_dequeue(se_, &event_), DAT_INVALID_STATE);
   EXPECT_TYPE(dat_evd_free(se_), DAT_INVALID_STATE);
   ASSERT_OK(PostSe(se_, 9));
-  waiter->thread.join();
+  waiter->Join();
   EXPECT_OK(waiter->ret);
   EXPECT_EQ(ValueOf(waiter->event), 9u);
   EXPECT_EQ(waiter->nmore, 0);
@@ -145,7 +126,7 @@ TEST_P(EvdTest, OneThreadWaitsAtATime) {
 TEST_P(EvdTest, SetUnwaitableEndsTheWaitAndLeavesDequeue) {
   const auto waiter = StartWaiter();
   ASSERT_OK(dat_evd_set_unwaitable(se_));
-  waiter->thread.join();
+  waiter->Join();
   EXPECT_RETURN(waiter->ret, BadState(DAT_INVALID_STATE_EVD_UNWAITABLE));
   EXPECT_RETURN(Wait(0), BadState(DAT_INVALID_STATE_EVD_UNWAITABLE));
   EXPECT_OK(dat_evd_set_unwaitable(se_));

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -194,6 +195,8 @@ class FakeAdapter final : public transport::Adapter {
       progress;
   // What Spin does for each call; without it, nobody waits actively.
   std::function<transport::ProgressResult()> spin;
+  // Virtual time, once it is set.
+  std::optional<transport::Clock::time_point> now;
 
   // A request arrives for `conn_qual`. Returns its fate: at once `destroyed` when nobody takes it.
   std::shared_ptr<FakeRequestFate> Request(uint64_t conn_qual,
@@ -224,6 +227,7 @@ class FakeAdapter final : public transport::Adapter {
                                  transport::Clock::time_point*) override {
     return spin ? spin() : transport::ProgressResult::kTimedOut;
   }
+  transport::Clock::time_point Now() const override { return now ? *now : transport::Clock::now(); }
   void AbandonAfterFork() override {}
 
  private:
