@@ -3,6 +3,7 @@
 #include <atomic>
 #include <thread>
 
+#include "tests/conformance/evd_waiter.h"
 #include "tests/conformance/fixture.h"
 
 namespace softdat::conformance {
@@ -130,6 +131,111 @@ TEST_P(CnoTest, AnAgentIsCalledOncePerArming) {
   EXPECT_OK(Wait(kPatienceUs));
   EXPECT_EQ(agent.calls, 1);
   EXPECT_EQ(Side::Drain(evds_[0]).size(), 2u);
+}
+
+TEST_P(CnoTest, AnAgentThatComesAfterTheTriggerIsCalled) {
+  ASSERT_OK(PostSe(evds_[1]));
+  Agent agent;
+  ASSERT_OK(dat_cno_modify_agent(cno_, DAT_OS_WAIT_PROXY_AGENT{&agent, &Agent::Call}));
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (agent.calls == 0 && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+  EXPECT_EQ(agent.calls, 1);
+  EXPECT_EQ(agent.evd, evds_[1]);
+  // For the waiters the trigger is still there.
+  EXPECT_OK(Wait(0));
+  EXPECT_EQ(hint_, evds_[1]);
+  // One that comes when the trigger has been taken has missed nothing.
+  ASSERT_OK(dat_cno_modify_agent(cno_, DAT_OS_WAIT_PROXY_AGENT{&agent, &Agent::Call}));
+  EXPECT_TYPE(Wait(kSilenceUs), DAT_QUEUE_EMPTY);
+  EXPECT_EQ(agent.calls, 1);
+  ASSERT_OK(dat_cno_modify_agent(cno_, DAT_OS_WAIT_PROXY_AGENT_NULL));
+}
+
+// Semantics 5.3, 6: the events are the waiting thread's.
+TEST_P(CnoTest, WhatArrivesForAWaitingThreadDoesNotTrigger) {
+  EvdWaiter waiter(evds_[0], 2);
+  ASSERT_OK(PostSe(evds_[0]));
+  EXPECT_TYPE(Wait(kSilenceUs), DAT_QUEUE_EMPTY);
+  // Another EVD of the CNO has no waiter.
+  ASSERT_OK(PostSe(evds_[1]));
+  EXPECT_OK(Wait(kPatienceUs));
+  EXPECT_EQ(hint_, evds_[1]);
+  ASSERT_OK(PostSe(evds_[0]));
+  waiter.Join();
+  EXPECT_OK(waiter.ret);
+  EXPECT_EQ(waiter.nmore, 1);
+  // The thread has gone: the next event is the CNO's again.
+  ASSERT_OK(PostSe(evds_[0]));
+  ASSERT_OK(Wait(kPatienceUs));
+  EXPECT_EQ(hint_, evds_[0]);
+}
+
+TEST_P(CnoTest, CompletionsForAWaitingThreadDoNotTrigger) {
+  DAT_EVD_HANDLE recv = DAT_HANDLE_NULL;
+  ASSERT_OK(dat_evd_create(a_->ia, 8, cno_, DAT_EVD_DTO_FLAG, &recv));
+  DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+  ASSERT_OK(dat_ep_create(a_->ia, a_->pz, recv, a_->request_evd, a_->connect_evd, nullptr, &ep));
+  Join(*b_, b_->ep, *a_, ep);
+  for (uint64_t i = 0; i < 3; ++i) ASSERT_OK(PostRecv(ep, {}, i));
+  {
+    EvdWaiter waiter(recv, 2);
+    ASSERT_OK(PostSend(b_->ep, {}, 0));
+    b_->ExpectDto(b_->request_evd, b_->ep, 0);
+    EXPECT_TYPE(Wait(kSilenceUs), DAT_QUEUE_EMPTY);
+    ASSERT_OK(PostSend(b_->ep, {}, 1));
+    b_->ExpectDto(b_->request_evd, b_->ep, 1);
+    waiter.Join();
+    EXPECT_OK(waiter.ret);
+    a_->ExpectDto(recv, ep, 1);
+  }
+  while (Wait(0) == DAT_SUCCESS) {
+  }
+  ASSERT_OK(PostSend(b_->ep, {}, 2));
+  ASSERT_OK(Wait(kPatienceUs));
+  EXPECT_EQ(hint_, recv);
+  a_->ExpectDto(recv, ep, 2);
+  EXPECT_OK(dat_ep_free(ep));
+  EXPECT_OK(dat_evd_free(recv));
+}
+
+TEST_P(CnoTest, TheAgentIsReleasedWithTheLastEvd) {
+  Agent agent;
+  DAT_CNO_HANDLE cno = DAT_HANDLE_NULL;
+  ASSERT_OK(dat_cno_create(a_->ia, DAT_OS_WAIT_PROXY_AGENT{&agent, &Agent::Call}, &cno));
+  DAT_EVD_HANDLE evds[2] = {};
+  for (DAT_EVD_HANDLE& evd : evds)
+    ASSERT_OK(dat_evd_create(a_->ia, 8, cno, DAT_EVD_SOFTWARE_FLAG, &evd));
+  agent.evd = evds[0];
+  ASSERT_OK(dat_evd_free(evds[0]));
+  EXPECT_EQ(agent.calls, 0) << "the other EVD may still have events for it";
+  ASSERT_OK(dat_evd_free(evds[1]));
+  EXPECT_EQ(agent.calls, 1);
+  EXPECT_EQ(agent.evd, DAT_HANDLE_NULL);
+  ASSERT_OK(dat_cno_free(cno));
+}
+
+TEST_P(CnoTest, AWaitingThreadIsReleasedWithTheLastEvd) {
+  DAT_CNO_HANDLE cno = DAT_HANDLE_NULL;
+  ASSERT_OK(dat_cno_create(a_->ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno));
+  std::atomic<bool> released{false};
+  DAT_RETURN ret = DAT_SUCCESS;
+  DAT_EVD_HANDLE hint = evds_[0];
+  std::thread thread([&] {
+    ret = dat_cno_wait(cno, kPatienceUs, &hint);
+    released = true;
+  });
+  // Nothing tells from outside when the thread has begun to wait, and one that begins too late has
+  // missed the release: there is another one for it.
+  while (!released) {
+    DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
+    ASSERT_OK(dat_evd_create(a_->ia, 8, cno, DAT_EVD_SOFTWARE_FLAG, &evd));
+    ASSERT_OK(dat_evd_free(evd));
+    std::this_thread::yield();
+  }
+  thread.join();
+  EXPECT_OK(ret);
+  EXPECT_EQ(hint, DAT_HANDLE_NULL);
+  ASSERT_OK(dat_cno_free(cno));
 }
 
 TEST_P(CnoTest, AnAgentMayCallBack) {
