@@ -151,7 +151,7 @@ TEST_P(SendTest, BadPostsAreRefusedAndChangeNothing) {
   EXPECT_EQ(StateOf(a_->ep), DAT_EP_STATE_CONNECTED);
 }
 
-TEST_P(SendTest, AFullQueueIsInsufficientResources) {
+TEST_P(SendTest, AFullReceiveQueueIsInsufficientResources) {
   DAT_EP_ATTR attr{};
   attr.service_type = DAT_SERVICE_TYPE_RC;
   attr.max_recv_dtos = attr.max_request_dtos = 4;
@@ -167,6 +167,32 @@ TEST_P(SendTest, AFullQueueIsInsufficientResources) {
   }
   EXPECT_TYPE(PostRecv(active, {memory->local()}, 99), DAT_INSUFFICIENT_RESOURCES);
   Join(*a_, active, *b_, passive);
+}
+
+TEST_P(SendTest, AFullRequestQueueIsInsufficientResources) {
+  DAT_EP_ATTR attr{};
+  attr.service_type = DAT_SERVICE_TYPE_RC;
+  attr.max_recv_dtos = attr.max_request_dtos = 4;
+  attr.max_recv_iov = attr.max_request_iov = 1;
+  const DAT_EP_HANDLE active = a_->MakeEp(&attr), passive = b_->MakeEp(&attr);
+  Join(*a_, active, *b_, passive);
+  DAT_EP_PARAM param{};
+  ASSERT_OK(dat_ep_query(active, DAT_EP_FIELD_ALL, &param));
+  const auto depth = static_cast<uint64_t>(param.ep_attr.max_request_dtos);
+  EXPECT_GE(depth, 4u);
+  // The peer has no receive, and no buffer between the two holds the first message.
+  const auto memory = a_->MakeBuffer(32 << 20);
+  for (uint64_t i = 0; i < depth; ++i) ASSERT_OK(PostSend(active, {memory->local()}, i));
+  EXPECT_TYPE(PostSend(active, {memory->local()}, 99), DAT_INSUFFICIENT_RESOURCES);
+  EXPECT_TYPE(PostSend(active, {}, 99, DAT_COMPLETION_SUPPRESS_FLAG), DAT_INSUFFICIENT_RESOURCES);
+  EXPECT_EQ(StateOf(active), DAT_EP_STATE_CONNECTED);
+  // Completed work gives its slot back, and the refused posts have left nothing.
+  EXPECT_OK(dat_ep_disconnect(active, DAT_CLOSE_ABRUPT_FLAG));
+  a_->ExpectConnection(active, DAT_CONNECTION_EVENT_DISCONNECTED);
+  for (uint64_t i = 0; i < depth; ++i)
+    a_->ExpectDto(a_->request_evd, active, i, DAT_DTO_ERR_FLUSHED);
+  ASSERT_OK(PostSend(active, {}, 100));
+  a_->ExpectDto(a_->request_evd, active, 100, DAT_DTO_ERR_FLUSHED);
 }
 
 TEST_P(SendTest, DataMayArriveBeforeThePassiveSideSawItsEvent) {
