@@ -86,6 +86,42 @@ TEST(Lifecycle, QualifiersThatFoldToOnePortShareItAcrossAdapters) {
   EXPECT_EQ(nobody.reject_reason(), transport::RejectReason::kNonPeer) << nobody.why();
 }
 
+// A qualifier where nobody listens any more.
+uint64_t FreeQualifier() { return BenchNode(AdapterOptions{}, 64, 1).Listen(); }
+
+// Semantics 9.2: a program that connects before the other's PSP is there does not fail at once.
+TEST(Lifecycle, AConnectMayComeBeforeItsListener) {
+  const uint64_t qual = FreeQualifier();
+  AdapterOptions patient;
+  patient.connect_grace = std::chrono::hours(1);
+  BenchNode a(patient, 4096, 4), b(AdapterOptions{}, 4096, 4);
+  ASSERT_TRUE(a.Connect(qual, Loopback()));
+  // Long enough to be refused.
+  const auto later = transport::Clock::now() + std::chrono::milliseconds(50);
+  ASSERT_TRUE(a.Until(Wait::kPoll, [&] { return transport::Clock::now() >= later; }));
+  ASSERT_FALSE(a.over()) << a.why();
+  ASSERT_FALSE(a.established());
+  ASSERT_EQ(b.Listen(qual), qual);
+  EXPECT_TRUE(a.Until(Wait::kPoll, [&] {
+    b.adapter().Progress(nullptr, transport::Clock::now());
+    return (a.established() && b.established()) || a.over();
+  }));
+  EXPECT_TRUE(a.established()) << a.why();
+}
+
+TEST(Lifecycle, TheGraceOfAConnectEnds) {
+  for (const int grace_ms : {0, 60}) {
+    AdapterOptions options;
+    options.connect_grace = std::chrono::milliseconds(grace_ms);
+    BenchNode a(options, 4096, 4);
+    const auto start = transport::Clock::now();
+    ASSERT_TRUE(a.Connect(FreeQualifier(), Loopback()));
+    ASSERT_TRUE(a.Until(Wait::kSleep, [&] { return a.over(); }));
+    EXPECT_EQ(a.reject_reason(), transport::RejectReason::kNonPeer) << a.why();
+    EXPECT_GE(transport::Clock::now() - start, std::chrono::milliseconds(grace_ms));
+  }
+}
+
 TEST(Lifecycle, OneThreadMayPollManyAdapters) {
   constexpr int kPairs = 16;
   std::vector<std::unique_ptr<BenchNode>> nodes;

@@ -30,12 +30,14 @@ class FakeRegion : public transport::MemoryRegion {
 
 // Posts a bind of `window` and returns the context it announces.
 uint32_t PostBind(Side& side, uint32_t window, size_t buffer, uint64_t offset, uint32_t length,
-                  uint32_t privileges, Code* code = nullptr, uint64_t cookie = 50) {
+                  uint32_t privileges, Code* code = nullptr, uint64_t cookie = 50,
+                  uint8_t flags = 0) {
   FakeRegion region(side.buffers[buffer].key);
   const Segment part = side.Local(buffer, offset, length);
   SendRequest r;
   r.op = Op::kBind;
   r.cookie = cookie;
+  r.flags = flags;
   r.key = side.memory->NextWindowKey(window);
   r.region = &region;
   r.privileges = privileges;
@@ -92,6 +94,44 @@ TEST_P(StreamWindowTest, BindTakesEffectBeforeALaterSendLeaves) {
   ASSERT_EQ(refused.size(), 1u);
   EXPECT_EQ(refused[0].status, WorkStatus::kRemoteAccess);
   EXPECT_EQ(a.stream->end().terminate, iwarp::kTermRemoteBounds);
+}
+
+// The fence holds the bind back, and the bind all that is posted behind it, of whatever kind
+// (manual page of dat_rmr_bind).
+TEST_P(StreamWindowTest, AFencedBindWaitsForReadsAndTheRestForTheBind) {
+  const auto transmit = [&] {
+    while (pair.Transmit(0)) {
+    }
+    return pair.pipes[0].carried;
+  };
+  std::memset(a.data(0), 1, 4096);
+  ASSERT_TRUE(pair.Run());
+  a.Read(1, {a.Local(0, 0, 100)}, b.Remote(0, 0, 100));
+  const uint64_t asked = transmit();
+  const uint32_t window = a.memory->CreateWindow(a.pd, false);
+  const uint32_t other = a.memory->CreateWindow(a.pd, false);
+  const uint32_t key = PostBind(a, window, 0, 1000, 50, kRemoteRw, nullptr, 2, transport::kFence);
+  a.Write(3, {a.Local(0, 2000, 60)}, b.Remote(0, 3000, 60));
+  a.Read(4, {a.Local(0, 200, 100)}, b.Remote(0, 0, 100));
+  const uint32_t later = PostBind(a, other, 0, 2000, 50, kRemoteRw, nullptr, 5);
+  a.Send(6, {});
+  b.Receive(7, {});
+  EXPECT_EQ(transmit(), asked) << "the answer to the read has not come, so nothing may leave";
+  EXPECT_FALSE(a.memory->IsLive(key));
+  EXPECT_FALSE(a.memory->IsLive(later));
+  EXPECT_TRUE(a.Sends().empty());
+  ASSERT_TRUE(pair.Run());
+  EXPECT_TRUE(a.memory->IsLive(key));
+  EXPECT_TRUE(a.memory->IsLive(later));
+  const auto sent = a.Sends();
+  ASSERT_EQ(sent.size(), 6u);
+  for (size_t i = 0; i < sent.size(); ++i) {
+    EXPECT_EQ(sent[i].cookie, i + 1);
+    EXPECT_EQ(sent[i].status, WorkStatus::kSuccess) << i;
+  }
+  EXPECT_EQ(b.data(0)[3059], 1);
+  EXPECT_EQ(a.data(0)[299], 7);
+  EXPECT_EQ(b.Receives().size(), 1u);
 }
 
 TEST_P(StreamWindowTest, RebindMakesTheOldContextStale) {

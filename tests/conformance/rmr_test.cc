@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory windows: bind, rebind, unbind, stale contexts, scopes, remote invalidation (DAT 2.0
 // semantics 7.3, 16.4, 16.5).
+#include "tests/conformance/evd_waiter.h"
 #include "tests/conformance/fixture.h"
 
 namespace softdat::conformance {
@@ -34,6 +35,12 @@ class RmrTest : public ConnectedTest {
     EXPECT_OK(dat_rmr_bind(rmr, memory_->lmr(), &triplet, static_cast<DAT_MEM_PRIV_FLAGS>(rights),
                            va_type, a_->ep, Cookie(cookie), DAT_COMPLETION_DEFAULT_FLAG, &context));
     return context;
+  }
+  DAT_RETURN PostBindOn(DAT_EP_HANDLE ep, uint64_t cookie, DAT_COMPLETION_FLAGS flags,
+                        DAT_RMR_CONTEXT* context) {
+    const DAT_LMR_TRIPLET triplet = memory_->local();
+    return dat_rmr_bind(rmr_, memory_->lmr(), &triplet, DAT_MEM_PRIV_REMOTE_READ_FLAG,
+                        DAT_VA_TYPE_VA, ep, Cookie(cookie), flags, context);
   }
   void ExpectBound(DAT_RMR_HANDLE rmr, uint64_t cookie = 50) {
     const auto data = a_->Expect(a_->request_evd, DAT_RMR_BIND_COMPLETION_EVENT)
@@ -228,6 +235,74 @@ TEST_P(RmrTest, ManyWindowsOnOneRegion) {
   }
   for (size_t i = 0; i < windows.size(); ++i) ExpectReadable(contexts[i], 8 * i, 8);
   for (const DAT_RMR_HANDLE window : windows) EXPECT_OK(dat_rmr_free(window));
+}
+
+TEST_P(RmrTest, ASuppressedBindSucceedsInSilence) {
+  DAT_RMR_CONTEXT context = 0;
+  ASSERT_OK(PostBindOn(a_->ep, 60, DAT_COMPLETION_SUPPRESS_FLAG, &context));
+  // A later completion implies it.
+  ASSERT_OK(PostRecv(b_->ep, {}, 1));
+  ASSERT_OK(PostSend(a_->ep, {}, 61));
+  a_->ExpectDto(a_->request_evd, a_->ep, 61);
+  b_->ExpectDto(b_->recv_evd, b_->ep, 1);
+  ExpectReadable(context, 0, 64);
+  a_->ExpectSilence(a_->request_evd);
+}
+
+TEST_P(RmrTest, ASuppressedBindReportsItsFlush) {
+  Part();
+  DAT_RMR_CONTEXT context = 0;
+  ASSERT_OK(PostBindOn(a_->ep, 60, DAT_COMPLETION_SUPPRESS_FLAG, &context));
+  const auto data = a_->Expect(a_->request_evd, DAT_RMR_BIND_COMPLETION_EVENT)
+                        .event_data.rmr_completion_event_data;
+  EXPECT_EQ(data.user_cookie.as_64, 60u);
+  EXPECT_EQ(data.status, DAT_RMR_BIND_FAILURE);
+}
+
+TEST_P(RmrTest, AnUnsignalledBindNeedsTheEpsConsentAndWakesNobody) {
+  DAT_RMR_CONTEXT context = 0;
+  EXPECT_RETURN(PostBindOn(a_->ep, 60, DAT_COMPLETION_UNSIGNALLED_FLAG, &context), BadArgument(8));
+  DAT_EP_ATTR attr{};
+  attr.request_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
+  attr.max_recv_dtos = attr.max_request_dtos = 4;
+  attr.max_recv_iov = attr.max_request_iov = 1;
+  const DAT_EVD_HANDLE request =
+      a_->MakeEvd(static_cast<DAT_EVD_FLAGS>(DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG));
+  DAT_EP_HANDLE near = DAT_HANDLE_NULL;
+  ASSERT_OK(dat_ep_create(a_->ia, a_->pz, a_->recv_evd, request, a_->connect_evd, &attr, &near));
+  const DAT_EP_HANDLE far = b_->MakeEp();
+  Join(*a_, near, *b_, far);
+  EvdWaiter waiter(request);
+  ASSERT_OK(PostBindOn(near, 61, DAT_COMPLETION_UNSIGNALLED_FLAG, &context));
+  // Behind the bind, so it is done when this arrives.
+  ASSERT_OK(PostRecv(far, {}, 1));
+  ASSERT_OK(PostSend(near, {}, 62, DAT_COMPLETION_UNSIGNALLED_FLAG));
+  b_->ExpectDto(b_->recv_evd, far, 1);
+  ExpectReadable(context, 0, 8);
+  a_->ExpectSilence(a_->connect_evd);  // time to wake up
+  EXPECT_TRUE(waiter.waits());
+  ASSERT_OK(PostBindOn(near, 63, DAT_COMPLETION_DEFAULT_FLAG, &context));
+  waiter.Join();
+  ASSERT_OK(waiter.ret);
+  EXPECT_EQ(waiter.event.event_number, DAT_RMR_BIND_COMPLETION_EVENT);
+  EXPECT_EQ(waiter.event.event_data.rmr_completion_event_data.user_cookie.as_64, 61u);
+  a_->ExpectDto(request, near, 62);
+  EXPECT_EQ(a_->Expect(request, DAT_RMR_BIND_COMPLETION_EVENT)
+                .event_data.rmr_completion_event_data.user_cookie.as_64,
+            63u);
+  EXPECT_OK(dat_ep_free(near));
+}
+
+TEST_P(RmrTest, AFencedBindComesBehindTheRead) {
+  mine_->FillPattern(5);
+  const auto sink = a_->MakeBuffer(kSize);
+  ASSERT_OK(PostRead(a_->ep, {sink->local()}, mine_->remote(), 60));
+  DAT_RMR_CONTEXT context = 0;
+  ASSERT_OK(PostBindOn(a_->ep, 61, DAT_COMPLETION_BARRIER_FENCE_FLAG, &context));
+  a_->ExpectDto(a_->request_evd, a_->ep, 60);
+  ExpectBound(rmr_, 61);
+  EXPECT_TRUE(std::equal(sink->data(), sink->data() + kSize, mine_->data()));
+  ExpectReadable(context, 0, 8);
 }
 
 }  // namespace
