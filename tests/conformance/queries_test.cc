@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Queries: truthful values, bad masks and NULL results (DAT 2.0 semantics 3.2, 8.1, 12).
+#include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 #include "tests/conformance/fixture.h"
 
@@ -49,6 +51,92 @@ TEST_P(QueriesTest, IaAttributesAreTruthful) {
         std::string(attr.name) == "DAT_IB_RDMA_READ" && std::string(attr.value) == "TRUE";
   }
   EXPECT_TRUE(has_rdma_read);
+}
+
+// The value of a named attribute, or null.
+const char* Named(const DAT_PROVIDER_ATTR& provider, std::string_view name) {
+  for (DAT_COUNT i = 0; i < provider.num_provider_specific_attr; ++i) {
+    if (provider.provider_specific_attr[i].name == name)
+      return provider.provider_specific_attr[i].value;
+  }
+  return nullptr;
+}
+
+TEST_P(QueriesTest, TheProviderTellsWhatItHonours) {
+  DAT_PROVIDER_ATTR provider{};
+  ASSERT_OK(dat_ia_query(a_->ia, nullptr, 0, nullptr, DAT_PROVIDER_FIELD_ALL, &provider));
+  EXPECT_EQ(provider.dapl_version_major, 2u);
+  EXPECT_EQ(provider.dapl_version_minor, 0u);
+  EXPECT_EQ(int{provider.lmr_mem_types_supported},
+            int{DAT_MEM_TYPE_LMR} | int{DAT_MEM_TYPE_SHARED_VIRTUAL});
+  EXPECT_EQ(provider.dat_qos_supported, DAT_QOS_BEST_EFFORT);
+  EXPECT_EQ(int{provider.completion_flags_supported},
+            int{DAT_COMPLETION_SUPPRESS_FLAG} | int{DAT_COMPLETION_SOLICITED_WAIT_FLAG} |
+                int{DAT_COMPLETION_UNSIGNALLED_FLAG} | int{DAT_COMPLETION_BARRIER_FENCE_FLAG} |
+                int{DAT_COMPLETION_EVD_THRESHOLD_FLAG});
+  EXPECT_EQ(provider.supports_multipath, DAT_FALSE);
+  EXPECT_EQ(provider.ep_creator, DAT_PSP_CREATES_EP_IFASKED);
+  EXPECT_EQ(provider.srq_ep_pz_difference_supported, DAT_FALSE);
+  EXPECT_EQ(provider.lmr_sync_req, DAT_FALSE);
+  EXPECT_EQ(provider.dto_async_return_guaranteed, DAT_TRUE);
+  EXPECT_EQ(provider.rdma_write_for_rdma_read_req, DAT_FALSE);
+  EXPECT_EQ(provider.rdma_read_lmr_rmr_context_exposure, DAT_FALSE);
+  EXPECT_EQ(provider.rmr_scope_supported, DAT_RMR_SCOPE_ANY);
+  EXPECT_EQ(provider.is_signal_safe, DAT_FALSE);
+  EXPECT_EQ(provider.ha_supported, DAT_FALSE);
+  EXPECT_EQ(provider.ha_loadbalancing, DAT_HA_LB_NONE);
+  // dtestsrq makes its buffers that long.
+  const char* const mtu = Named(provider, "DAT_IB_TRANSPORT_MTU");
+  ASSERT_NE(mtu, nullptr);
+  char* end = nullptr;
+  EXPECT_GT(std::strtoul(mtu, &end, 10), 0u) << mtu;
+  EXPECT_EQ(*end, 0) << mtu;
+}
+
+// What these attributes say can be had, or cannot.
+TEST_P(QueriesTest, TheProviderKeepsToWhatItTells) {
+  // ep_creator IFASKED: both kinds of PSP.
+  for (const DAT_PSP_FLAGS kind : {DAT_PSP_CONSUMER_FLAG, DAT_PSP_PROVIDER_FLAG}) {
+    DAT_CONN_QUAL qualifier = 0;
+    DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
+    ASSERT_OK(dat_psp_create_any(a_->ia, &qualifier, a_->cr_evd, kind, &psp));
+    EXPECT_OK(dat_psp_free(psp));
+  }
+  // rmr_scope_supported ANY: both scopes.
+  for (const auto create : {&dat_rmr_create, &dat_rmr_create_for_ep}) {
+    DAT_RMR_HANDLE rmr = DAT_HANDLE_NULL;
+    ASSERT_OK(create(a_->pz, &rmr));
+    EXPECT_OK(dat_rmr_free(rmr));
+  }
+  // srq_ep_pz_difference_supported FALSE.
+  DAT_SRQ_ATTR few{};
+  few.max_recv_dtos = 4;
+  few.max_recv_iov = 1;
+  DAT_PZ_HANDLE other = DAT_HANDLE_NULL;
+  ASSERT_OK(dat_pz_create(a_->ia, &other));
+  DAT_SRQ_HANDLE srq = DAT_HANDLE_NULL;
+  ASSERT_OK(dat_srq_create(a_->ia, other, &few, &srq));
+  DAT_EP_PARAM param{};
+  ASSERT_OK(dat_ep_query(a_->ep, DAT_EP_FIELD_ALL, &param));
+  DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+  EXPECT_NE(dat_ep_create_with_srq(a_->ia, a_->pz, a_->recv_evd, a_->request_evd, a_->connect_evd,
+                                   srq, &param.ep_attr, &ep),
+            DAT_SUCCESS);
+  EXPECT_OK(dat_srq_free(srq));
+  EXPECT_OK(dat_pz_free(other));
+}
+
+// dtest asks for the named attributes only and then reads others (semantics 12).
+TEST_P(QueriesTest, AnyProviderMaskFillsEverything) {
+  DAT_PROVIDER_ATTR all{}, some{};
+  std::memset(static_cast<void*>(&all), 0x11, sizeof all);
+  std::memset(static_cast<void*>(&some), 0xEE, sizeof some);
+  ASSERT_OK(dat_ia_query(a_->ia, nullptr, 0, nullptr, DAT_PROVIDER_FIELD_ALL, &all));
+  ASSERT_OK(
+      dat_ia_query(a_->ia, nullptr, 0, nullptr, DAT_PROVIDER_FIELD_PROVIDER_SPECIFIC_ATTR, &some));
+  EXPECT_EQ(some.max_private_data_size, all.max_private_data_size);
+  EXPECT_EQ(some.num_provider_specific_attr, all.num_provider_specific_attr);
+  EXPECT_EQ(std::memcmp(&some, &all, sizeof all), 0);
 }
 
 TEST_P(QueriesTest, WhatTheAttributesPromiseCanBeHad) {
@@ -141,6 +229,47 @@ TEST_P(QueriesTest, AnEpTellsItsPartsAndGrantsAtLeastWhatWasAsked) {
   EXPECT_EQ(param.ep_attr.max_rdma_read_out, 1);
 }
 
+// Semantics 2.4: the small integer that dat_ia_open gave, not the provider's own pointer.
+TEST_P(QueriesTest, EveryObjectNamesTheConsumersIa) {
+  for (const Side* side : {a_.get(), b_.get()}) {
+    DAT_PZ_PARAM pz{};
+    ASSERT_OK(dat_pz_query(side->pz, DAT_PZ_FIELD_ALL, &pz));
+    EXPECT_EQ(pz.ia_handle, side->ia);
+
+    DAT_RMR_HANDLE rmr_handle = DAT_HANDLE_NULL;
+    ASSERT_OK(dat_rmr_create(side->pz, &rmr_handle));
+    DAT_RMR_PARAM rmr{};
+    EXPECT_OK(dat_rmr_query(rmr_handle, DAT_RMR_FIELD_ALL, &rmr));
+    EXPECT_EQ(rmr.ia_handle, side->ia);
+    EXPECT_EQ(rmr.pz_handle, side->pz);
+    EXPECT_OK(dat_rmr_free(rmr_handle));
+
+    DAT_SRQ_ATTR few{};
+    few.max_recv_dtos = 4;
+    few.max_recv_iov = 1;
+    DAT_SRQ_HANDLE srq_handle = DAT_HANDLE_NULL;
+    ASSERT_OK(dat_srq_create(side->ia, side->pz, &few, &srq_handle));
+    DAT_SRQ_PARAM srq{};
+    EXPECT_OK(dat_srq_query(srq_handle, DAT_SRQ_FIELD_ALL, &srq));
+    EXPECT_EQ(srq.ia_handle, side->ia);
+    EXPECT_EQ(srq.pz_handle, side->pz);
+    EXPECT_OK(dat_srq_free(srq_handle));
+
+    DAT_CNO_HANDLE cno_handle = DAT_HANDLE_NULL;
+    ASSERT_OK(dat_cno_create(side->ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno_handle));
+    DAT_CNO_PARAM cno{};
+    EXPECT_OK(dat_cno_query(cno_handle, DAT_CNO_FIELD_ALL, &cno));
+    EXPECT_EQ(cno.ia_handle, side->ia);
+    EXPECT_OK(dat_cno_free(cno_handle));
+
+    const Buffer memory(side->ia, side->pz, 8);
+    DAT_LMR_PARAM lmr{};
+    EXPECT_OK(dat_lmr_query(memory.lmr(), DAT_LMR_FIELD_ALL, &lmr));
+    EXPECT_EQ(lmr.ia_handle, side->ia);
+    EXPECT_EQ(lmr.pz_handle, side->pz);
+  }
+}
+
 TEST_P(QueriesTest, QueriedAttributesAreFitForCreate) {
   DAT_EP_PARAM param{};
   ASSERT_OK(dat_ep_query(a_->ep, DAT_EP_FIELD_ALL, &param));
@@ -183,6 +312,27 @@ TEST_P(QueriesTest, ModifyIsAllOrNothing) {
   ASSERT_OK(dat_ep_modify(a_->ep, DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS, &change));
   ASSERT_OK(dat_ep_query(a_->ep, DAT_EP_FIELD_ALL, &after));
   EXPECT_GE(after.ep_attr.max_recv_dtos, 40);
+}
+
+TEST_P(QueriesTest, TheFactsOfAnEpCannotBeModified) {
+  DAT_EP_PARAM before{};
+  ASSERT_OK(dat_ep_query(a_->ep, DAT_EP_FIELD_ALL, &before));
+  for (const DAT_EP_PARAM_MASK fixed :
+       {DAT_EP_FIELD_IA_HANDLE, DAT_EP_FIELD_EP_STATE, DAT_EP_FIELD_COMM,
+        DAT_EP_FIELD_LOCAL_IA_ADDRESS_PTR, DAT_EP_FIELD_LOCAL_PORT_QUAL,
+        DAT_EP_FIELD_REMOTE_IA_ADDRESS_PTR, DAT_EP_FIELD_REMOTE_PORT_QUAL,
+        DAT_EP_FIELD_SRQ_HANDLE}) {
+    SCOPED_TRACE(fixed);
+    // The very values that it has do not make it legal, nor does company that may change.
+    DAT_EP_PARAM change = before;
+    EXPECT_TYPE(dat_ep_modify(a_->ep, fixed, &change), DAT_INVALID_PARAMETER);
+    change.ep_attr.max_recv_dtos = before.ep_attr.max_recv_dtos + 7;
+    EXPECT_TYPE(dat_ep_modify(a_->ep, fixed | DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS, &change),
+                DAT_INVALID_PARAMETER);
+    DAT_EP_PARAM after{};
+    ASSERT_OK(dat_ep_query(a_->ep, DAT_EP_FIELD_ALL, &after));
+    EXPECT_EQ(after.ep_attr.max_recv_dtos, before.ep_attr.max_recv_dtos);
+  }
 }
 
 TEST_P(QueriesTest, IaOpenChecksItsArguments) {
