@@ -26,25 +26,91 @@ void PendingUpcalls::OweLimit(const RefPtr<SharedReceiveCore>& core) {
   limit_ = core.get();
 }
 
+// A scope in which the calling thread makes upcalls. The scopes of a thread nest, as upcalls do
+// that make progress themselves; between Owe() and Make() no upcall runs, so that all that a thread
+// owes while one runs is in one of them. Only their own thread sees them.
+class PendingUpcalls::Making {
+ public:
+  explicit Making(PendingUpcalls* upcalls) : upcalls_(upcalls), outer_(innermost_) {
+    innermost_ = this;
+  }
+  ~Making() { innermost_ = outer_; }
+  Making(const Making&) = delete;
+  Making& operator=(const Making&) = delete;
+
+  template <typename Function>
+  static void ForEach(Function&& function) {
+    for (const Making* m = innermost_; m != nullptr; m = m->outer_) function(m->upcalls_);
+  }
+
+ private:
+  PendingUpcalls* const upcalls_;
+  Making* const outer_;
+  static constinit thread_local Making* innermost_;
+};
+
+constinit thread_local PendingUpcalls::Making* PendingUpcalls::Making::innermost_ = nullptr;
+
+namespace {
+
+// Takes over what Owe() took, and gives it back at the end: also when an agent's thread is
+// cancelled in a wait below its upcall.
+template <typename Core>
+class Owed {
+ public:
+  explicit Owed(Core* core) : core_(core) {}
+  ~Owed() {
+    core_->gate.Leave();
+    core_->Unref();
+  }
+  Owed(const Owed&) = delete;
+  Owed& operator=(const Owed&) = delete;
+
+ private:
+  Core* const core_;
+};
+
+}  // namespace
+
 void PendingUpcalls::MakeOwed() {
+  const Making making(this);
   for (int i = 0; i < count_; ++i) {
-    CompletionCore* core = cores_[i];
-    {
-      const UpcallGate::Running running(&core->gate);
-      core->ring.Notify();
-    }
-    core->gate.Leave();
-    core->Unref();
+    CompletionCore* core = std::exchange(cores_[i], nullptr);
+    if (core == nullptr) continue;
+    const Owed owed(core);
+    const UpcallGate::Running running(&core->gate);
+    core->ring.Notify();
   }
   count_ = 0;
   if (SharedReceiveCore* core = std::exchange(limit_, nullptr); core != nullptr) {
-    {
-      const UpcallGate::Running running(&core->gate);
-      core->sink->OnLimit();
-    }
-    core->gate.Leave();
-    core->Unref();
+    const Owed owed(core);
+    const UpcallGate::Running running(&core->gate);
+    core->sink->OnLimit();
   }
+}
+
+void PendingUpcalls::Forgive(const CompletionCore* core) {
+  Making::ForEach([core](PendingUpcalls* upcalls) {
+    for (int i = 0; i < upcalls->count_; ++i) {
+      if (upcalls->cores_[i] == core) const Owed owed(std::exchange(upcalls->cores_[i], nullptr));
+    }
+  });
+}
+
+void PendingUpcalls::Forgive(const SharedReceiveCore* core) {
+  Making::ForEach([core](PendingUpcalls* upcalls) {
+    if (upcalls->limit_ == core) const Owed owed(std::exchange(upcalls->limit_, nullptr));
+  });
+}
+
+SoftnetCompletionQueue::~SoftnetCompletionQueue() {
+  PendingUpcalls::Forgive(core_.get());
+  core_->gate.Close();
+}
+
+SoftnetSharedReceiveQueue::~SoftnetSharedReceiveQueue() {
+  PendingUpcalls::Forgive(core_.get());
+  core_->gate.Close();
 }
 
 Code SoftnetSharedReceiveQueue::PostReceive(const transport::ReceiveRequest& request) {

@@ -39,7 +39,7 @@ class SoftnetCompletionQueue final : public transport::CompletionQueue {
  public:
   SoftnetCompletionQueue(uint32_t capacity, transport::CompletionSink* sink)
       : core_(RefPtr<CompletionCore>::Adopt(new CompletionCore(capacity, sink))) {}
-  ~SoftnetCompletionQueue() override { core_->gate.Close(); }
+  ~SoftnetCompletionQueue() override;
 
   size_t Poll(std::span<transport::Completion> out) override { return core_->ring.Poll(out); }
   bool Arm(bool solicited_only) override { return core_->ring.Arm(solicited_only); }
@@ -82,7 +82,7 @@ class SoftnetSharedReceiveQueue final : public transport::SharedReceiveQueue {
         memory_(memory),
         core_(
             RefPtr<SharedReceiveCore>::Adopt(new SharedReceiveCore(capacity, max_iov, pd, sink))) {}
-  ~SoftnetSharedReceiveQueue() override { core_->gate.Close(); }
+  ~SoftnetSharedReceiveQueue() override;
 
   Code PostReceive(const transport::ReceiveRequest& request) override;
   Status Resize(uint32_t capacity) override { return core_->queue.Resize(capacity); }
@@ -98,7 +98,8 @@ class SoftnetSharedReceiveQueue final : public transport::SharedReceiveQueue {
 };
 
 // The completion upcalls that an operation owes, collected under the queue pair's lock and made
-// without it.
+// without it. An upcall may free the queue of another one that this thread still owes: that one is
+// forgiven, else closing the queue's gate would wait for its own thread.
 class PendingUpcalls {
  public:
   PendingUpcalls() = default;
@@ -114,10 +115,18 @@ class PendingUpcalls {
     if (count_ > 0 || limit_ != nullptr) MakeOwed();
   }
 
+  // Before the gate of a queue is closed: the calling thread makes no more of the upcalls that it
+  // owes the queue. One that is running is the gate's business.
+  static void Forgive(const CompletionCore* core);
+  static void Forgive(const SharedReceiveCore* core);
+
  private:
+  class Making;
+
   void MakeOwed();
 
   static constexpr int kMost = 2;  // the send and the receive queue
+  // Owed still: each entered and referenced, and null once it is made or forgiven.
   CompletionCore* cores_[kMost];
   int count_ = 0;
   SharedReceiveCore* limit_ = nullptr;

@@ -40,7 +40,8 @@ class UpcallGate {
     static constinit thread_local Running* innermost_;
   };
 
-  // Waits until no other thread is inside. Nobody enters any more.
+  // Waits until no other thread is inside. Nobody enters any more. What the calling thread has
+  // entered without running yet has left before (PendingUpcalls::Forgive).
   void Close() const {
     uint32_t own = 0;
     for (const Running* r = Running::innermost_; r != nullptr; r = r->outer_)
