@@ -110,8 +110,8 @@ void Driver::DeferSends(Channel* channel) {
   if (blocked == Blocked::kLong) {
     Kick();
   } else if (blocked == Blocked::kNo) {
-    const HelperSleep sleep = helper_sleep_.load(std::memory_order_seq_cst);
-    if (sleep == HelperSleep::kTick || sleep == HelperSleep::kDeep) WakeHelper();
+    const HelperSleep::Kind sleep = helper_sleep_.kind();
+    if (sleep == HelperSleep::Kind::kTick || sleep == HelperSleep::Kind::kDeep) WakeHelper();
   }
 }
 
@@ -259,13 +259,12 @@ Result Driver::Wait(Waiter* waiter, LoopClock::time_point deadline) {
   if (waiter->signalled()) return Result::kSignalled;
   ParkedThread self(waiter);
   bool holding = false;
-  // A helper that sleeps deeply relies on a waiting thread to drive; tell it when that ends.
+  // A helper that sleeps deeply relies on a waiting thread to drive; tell it when that ends. After
+  // the token was given back: HelperSleep::Sleep() says why none is forgotten.
   struct WakeDeepHelper {
     Driver* driver;
     ~WakeDeepHelper() {
-      if (driver->helper_sleep_.load(std::memory_order_seq_cst) == HelperSleep::kDeep) {
-        driver->WakeHelper();
-      }
+      if (driver->helper_sleep_.kind() == HelperSleep::Kind::kDeep) driver->WakeHelper();
     }
   };
   const WakeDeepHelper wake_deep_helper{this};

@@ -17,7 +17,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -33,6 +32,7 @@
 #include "provider_softnet/driver/counters.h"
 #include "provider_softnet/driver/driver_token.h"
 #include "provider_softnet/driver/event_loop.h"
+#include "provider_softnet/driver/helper_sleep.h"
 #include "provider_softnet/driver/hot_set.h"
 #include "provider_softnet/driver/unique_fd.h"
 
@@ -102,8 +102,6 @@ class Driver final : private transport::Interruptible {
  private:
   // What the thread in the loop does now, for those who might have to wake it.
   enum class Blocked : uint8_t { kNo, kLong, kShort };
-  // What the helper does when it is not in the loop.
-  enum class HelperSleep : uint8_t { kAwake, kShortTick, kTick, kDeep };
 
   using Result = transport::ProgressResult;
 
@@ -137,7 +135,6 @@ class Driver final : private transport::Interruptible {
   bool WorkPending() const { return !deferred_.empty() || !attention_.empty(); }
 
   void RunHelper();
-  void HelperSleepFor(HelperSleep kind, std::chrono::microseconds tick);
   void HelperDrive(const CancelOff& cancel);
   void WakeHelper();
 
@@ -185,12 +182,9 @@ class Driver final : private transport::Interruptible {
   std::vector<std::function<void()>> tasks_;
   std::atomic<bool> have_tasks_{false};
 
-  // Guards the helper's sleep: wake and stop flags, and the change of helper_sleep_ to kAwake.
-  std::mutex helper_mutex_;
-  std::condition_variable helper_wake_;
-  bool helper_woken_ = false;
+  HelperSleep helper_sleep_{&token_, &deferred_};
+  // The helper shall end; set before it is woken for that.
   std::atomic<bool> stop_{false};
-  std::atomic<HelperSleep> helper_sleep_{HelperSleep::kAwake};
   // A polling caller wants the loop that the helper sleeps in.
   std::atomic<bool> evict_helper_{false};
   std::thread helper_;

@@ -20,27 +20,8 @@ constexpr int kSlowestFlush = 4;
 }  // namespace
 
 void Driver::WakeHelper() {
-  const std::lock_guard<std::mutex> lock(helper_mutex_);
-  helper_woken_ = true;
-  helper_sleep_.store(HelperSleep::kAwake, std::memory_order_seq_cst);
   counters_.helper_wakeups.Add();
-  helper_wake_.notify_one();
-}
-
-void Driver::HelperSleepFor(HelperSleep kind, std::chrono::microseconds tick) {
-  std::unique_lock<std::mutex> lock(helper_mutex_);
-  helper_sleep_.store(kind, std::memory_order_seq_cst);
-  // A send that was deferred before the store has not woken us.
-  const bool pending = kind != HelperSleep::kShortTick && !deferred_.empty();
-  if (!helper_woken_ && !pending && !stop_.load(std::memory_order_seq_cst)) {
-    if (kind == HelperSleep::kDeep) {
-      helper_wake_.wait(lock);
-    } else {
-      helper_wake_.wait_for(lock, tick);
-    }
-  }
-  helper_woken_ = false;
-  helper_sleep_.store(HelperSleep::kAwake, std::memory_order_seq_cst);
+  helper_sleep_.Wake();
 }
 
 void Driver::RunHelper() {
@@ -54,13 +35,12 @@ void Driver::RunHelper() {
   while (!stop_.load(std::memory_order_seq_cst)) {
     LoopClock::time_point now = LoopClock::now();
     const bool flushing = now < flushing_until;
-    const HelperSleep kind =
-        flushing ? HelperSleep::kShortTick
-        : quiet_ticks >= kTicksBeforeDeepSleep && token_.holder() == DriverToken::Holder::kWaiter
-            ? HelperSleep::kDeep
-            : HelperSleep::kTick;
+    const HelperSleep::Kind kind = flushing ? HelperSleep::Kind::kShortTick
+                                   : quiet_ticks >= kTicksBeforeDeepSleep
+                                       ? HelperSleep::Kind::kDeep
+                                       : HelperSleep::Kind::kTick;
     seen_flushes = flushes_.load(std::memory_order_relaxed);
-    HelperSleepFor(kind, flushing ? flush_tick : options_.helper_tick);
+    helper_sleep_.Sleep(kind, flushing ? flush_tick : options_.helper_tick);
     if (stop_.load(std::memory_order_seq_cst)) return;
     now = LoopClock::now();
 

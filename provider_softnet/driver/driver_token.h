@@ -71,6 +71,11 @@ class DriverToken {
   }
   bool HasParked() const { return parked_waiting_.load(std::memory_order_relaxed) != 0; }
   Holder holder() const { return holder_.load(std::memory_order_relaxed); }
+  // The same, ordered with every acquisition and release by the token's mutex.
+  Holder HolderInOrder() {
+    const std::lock_guard<Mutex> lock(mutex_);
+    return holder();
+  }
   uint64_t hand_overs() const { return hand_overs_.load(std::memory_order_relaxed); }
 
  private:

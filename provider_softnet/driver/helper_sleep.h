@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How the driver's helper thread sleeps when it is not in the loop, and how callers wake it.
+#ifndef SOFTDAT_PROVIDER_SOFTNET_DRIVER_HELPER_SLEEP_H_
+#define SOFTDAT_PROVIDER_SOFTNET_DRIVER_HELPER_SLEEP_H_
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+
+#include "provider_softnet/driver/channel.h"
+#include "provider_softnet/driver/driver_token.h"
+
+namespace softdat::softnet {
+
+class HelperSleep {
+ public:
+  enum class Kind : uint8_t { kAwake, kShortTick, kTick, kDeep };
+
+  // Both outlive it.
+  HelperSleep(DriverToken* token, const ChannelStack* deferred)
+      : token_(token), deferred_(deferred) {}
+  HelperSleep(const HelperSleep&) = delete;
+  HelperSleep& operator=(const HelperSleep&) = delete;
+
+  // The helper only. Sleeps until it is woken, at most for `tick`; kDeep has no limit as long as a
+  // waiting thread drives, and is a kTick otherwise.
+  void Sleep(Kind kind, std::chrono::microseconds tick);
+
+  // Any thread. Ends the sleep, or the next one at its beginning.
+  void Wake();
+
+  // What it does now. Whoever defers a send asks afterwards; every waiting thread asks after it
+  // gave the token back, and wakes a kDeep (see Sleep()).
+  Kind kind() const { return kind_.load(std::memory_order_seq_cst); }
+
+ private:
+  DriverToken* const token_;
+  const ChannelStack* const deferred_;
+  // Guards woken_ and the change of kind_ to kAwake. Taken before the token's mutex, never under
+  // it.
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool woken_ = false;
+  std::atomic<Kind> kind_{Kind::kAwake};
+};
+
+}  // namespace softdat::softnet
+
+#endif  // SOFTDAT_PROVIDER_SOFTNET_DRIVER_HELPER_SLEEP_H_
