@@ -26,14 +26,6 @@ Driver::Driver(const DriverOptions& options) : options_(options), token_(this) {
 
 Driver::~Driver() { Stop(); }
 
-void Driver::StopHelper() {
-  if (!helper_.joinable() || abandoned_) return;
-  stop_.store(true, std::memory_order_seq_cst);
-  WakeHelper();
-  Interrupt();
-  helper_.join();
-}
-
 void Driver::Stop() {
   StopHelper();
   if (abandoned_) return;
@@ -300,8 +292,14 @@ Result Driver::Drive(Waiter* waiter, LoopClock::time_point deadline, ParkedThrea
   bool spinning = options_.spin.count() > 0 && !waiter->spun;
   if (spinning && YieldFirst()) sched_yield();
   bool first_try = true;
+  int busy_rounds = 0;  // without a look at the clock
   while (true) {
     if (waiter->signalled()) return Result::kSignalled;
+    // Work that is all for others does not keep this thread from its deadline.
+    if (busy_rounds >= kMostBusyRounds) {
+      busy_rounds = 0;
+      if (LoopClock::now() >= deadline) return Result::kTimedOut;
+    }
     if (token_.WantedByControl() && token_.GiveWay(self)) {
       *holding = false;
       if (std::optional<Result> r = ParkForToken(waiter, deadline, self, holding, cancel))
@@ -313,6 +311,7 @@ Result Driver::Drive(Waiter* waiter, LoopClock::time_point deadline, ParkedThrea
       if (waiter->signalled()) return Result::kSignalled;
       if (r == EventLoop::BlockResult::kTimedOut) return Result::kTimedOut;
       if (r == EventLoop::BlockResult::kInterrupted) return Result::kInterrupted;
+      ++busy_rounds;
       continue;
     }
     bool worked = FlushDeferred();
@@ -323,7 +322,10 @@ Result Driver::Drive(Waiter* waiter, LoopClock::time_point deadline, ParkedThrea
     }
     if (std::exchange(first_try, false))
       first_try_missed_.store(!worked, std::memory_order_relaxed);
-    if (worked) continue;
+    if (worked) {
+      ++busy_rounds;
+      continue;
+    }
     const LoopClock::time_point now = LoopClock::now();
     if (now >= deadline) return Result::kTimedOut;
     if (spin_until == LoopClock::time_point{}) spin_until = now + options_.spin;
@@ -373,8 +375,14 @@ EventLoop::BlockResult Driver::BlockOnce(Waiter* waiter, LoopClock::time_point d
                                           : token_.WantedByAnybody() ||
                                                 evict_helper_.load(std::memory_order_seq_cst) ||
                                                 stop_.load(std::memory_order_seq_cst);
-    if (!wanted && !WorkPending() && !have_tasks_.load(std::memory_order_seq_cst)) {
+    const bool pending = WorkPending() || have_tasks_.load(std::memory_order_seq_cst);
+    if (!wanted && !pending) {
       result = loop_.Block(until, cancel);
+      sleepless_rounds_ = 0;
+    } else if (!wanted && ++sleepless_rounds_ >= kMostBusyRounds) {
+      // Where there is always something pending, the sockets and timers get their turn too.
+      loop_.Look();
+      sleepless_rounds_ = 0;
     }
   }
   Dispatch();

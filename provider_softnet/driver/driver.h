@@ -105,6 +105,10 @@ class Driver final : private transport::Interruptible {
 
   using Result = transport::ProgressResult;
 
+  // Rounds of a loop that find work every time, until one looks at what comes up without being
+  // found: the time, or sockets and timers. So rarely that a message does not pay for it.
+  static constexpr int kMostBusyRounds = 8;
+
   void Interrupt() override;  // of Waiter and DriverToken: get the blocked thread out
   void Kick();
 
@@ -157,6 +161,7 @@ class Driver final : private transport::Interruptible {
   bool worked_ = false;
   int handlers_running_ = 0;  // depth of dispatching: more than one when an upcall waits
   std::vector<std::shared_ptr<void>> trash_;
+  int sleepless_rounds_ = 0;  // in which something was pending, so that the loop was not looked at
   LoopClock::time_point short_until_{};  // ticks are short until then, because sends were deferred
 
   // Set by the thread in the loop before its last look at what might be pending; whoever takes it

@@ -19,6 +19,14 @@ constexpr int kSlowestFlush = 4;
 
 }  // namespace
 
+void Driver::StopHelper() {
+  if (!helper_.joinable() || abandoned_) return;
+  stop_.store(true, std::memory_order_seq_cst);
+  WakeHelper();
+  Interrupt();
+  helper_.join();
+}
+
 void Driver::WakeHelper() {
   counters_.helper_wakeups.Add();
   helper_sleep_.Wake();

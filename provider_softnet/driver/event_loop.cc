@@ -23,11 +23,11 @@ int RoundUpMs(std::chrono::nanoseconds left) {
   return static_cast<int>(std::min<int64_t>(ms, 3'600'000));
 }
 
-// Sleeps in an epoll descriptor with the precision of the deadline; like epoll_wait.
-int SleepIn(int epoll_fd, epoll_event* events, int max, LoopClock::time_point until) {
-  if (until == LoopClock::time_point::max()) return epoll_pwait(epoll_fd, events, max, -1, nullptr);
-  const auto left =
-      std::max(std::chrono::nanoseconds(0), std::chrono::nanoseconds(until - LoopClock::now()));
+constexpr auto kWithoutEnd = std::chrono::nanoseconds::max();
+
+// Sleeps in an epoll descriptor, to the nanosecond where the kernel can; like epoll_wait.
+int SleepIn(int epoll_fd, epoll_event* events, int max, std::chrono::nanoseconds left) {
+  if (left == kWithoutEnd) return epoll_pwait(epoll_fd, events, max, -1, nullptr);
   static std::atomic<bool> no_pwait2{false};  // the kernel is older than 5.11
   if (!no_pwait2.load(std::memory_order_relaxed)) {
     timespec ts{};
@@ -229,30 +229,42 @@ void EventLoop::Look() {
 }
 
 EventLoop::BlockResult EventLoop::Block(LoopClock::time_point until, const CancelOff& cancel) {
+  // The length of the sleep needs the time. The same look tells what is due already, and would
+  // never be noticed where there is always a socket ready.
+  constexpr auto kNever = LoopClock::time_point::max();
+  const bool timed = until != kNever || running_timers_ > 0;
+  const LoopClock::time_point now = timed ? LoopClock::now() : LoopClock::time_point{};
+  const bool late = until <= now;
   bool timer_first = false;
+  bool timer_due = false;
   if (running_timers_ > 0) {
     uv_update_time(&loop_);
     const int ms = uv_backend_timeout(&loop_);
-    const auto due = LoopClock::now() + std::chrono::milliseconds(std::max(ms, 0));
+    const auto due = now + std::chrono::milliseconds(std::max(ms, 0));
+    timer_due = ms == 0;
     if (ms >= 0 && due < until) {
       until = due;
       timer_first = true;
     }
   }
+  const std::chrono::nanoseconds left =
+      until == kNever
+          ? kWithoutEnd
+          : std::max(std::chrono::nanoseconds(0), std::chrono::nanoseconds(until - now));
   epoll_event events[kBatch];
   int n;
   counters_->blocking_waits.Add();
   {
     const CancelRestored cancellation_point(cancel);
-    n = SleepIn(epoll_fd_, events, kBatch, until);
+    n = SleepIn(epoll_fd_, events, kBatch, left);
   }
   if (n < 0) {
     counters_->interruptions.Add();
     return BlockResult::kInterrupted;
   }
   for (int i = 0; i < n; ++i) NoteReady(events[i].data.fd, events[i].events);
-  if (needs_uv_run_ || (n == 0 && timer_first)) RunUv();
-  return n == 0 && !timer_first ? BlockResult::kTimedOut : BlockResult::kReady;
+  if (needs_uv_run_ || timer_due || (n == 0 && timer_first)) RunUv();
+  return late || (n == 0 && !timer_first) ? BlockResult::kTimedOut : BlockResult::kReady;
 }
 
 void EventLoop::Dispatch() {

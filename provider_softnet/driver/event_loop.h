@@ -128,8 +128,9 @@ class EventLoop {
 
   // Notes what is ready now; never blocks. Follow with Dispatch().
   void Look();
-  // Sleeps until something is ready, a timer is due, `until`, or a signal handler ran. A
-  // cancellation point if `cancel` was one. Follow with Dispatch().
+  // Sleeps until something is ready, a timer is due, `until`, or a signal handler ran. Where
+  // `until` had passed before, kTimedOut whatever is ready. A cancellation point if `cancel` was
+  // one. Follow with Dispatch().
   BlockResult Block(LoopClock::time_point until, const CancelOff& cancel);
   // Runs the handlers of what was noted.
   void Dispatch();

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Driver with work that never ends: neither a wait's deadline nor a timer may starve behind it.
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <functional>
+#include <future>
+#include <optional>
+#include <thread>
+
+#include "provider_softnet/driver/driver.h"
+
+namespace softdat::softnet {
+namespace {
+
+using std::chrono::milliseconds;
+using transport::ProgressResult;
+using transport::Waiter;
+
+// Reaching it means that something starved; never part of a passing test.
+constexpr auto kPatience = std::chrono::seconds(10);
+constexpr milliseconds kShort{10};
+
+// A socket with a byte that nobody reads.
+class ReadyChannel final : public Channel {
+ public:
+  ReadyChannel(Driver* driver, std::function<void(ReadyChannel*)> when_ready)
+      : driver_(driver), when_ready_(std::move(when_ready)) {
+    int fds[2];
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds), 0);
+    mine_ = UniqueFd(fds[0]);
+    peer_ = UniqueFd(fds[1]);
+    EXPECT_EQ(::write(peer_.get(), "x", 1), 1);
+    const TokenHold token(&driver_->token());
+    watch.emplace(&driver_->loop(), [this](int) { when_ready_(this); });
+    EXPECT_TRUE(watch->Start(mine_.get(), UV_READABLE).ok());
+  }
+  void Close() {
+    defers_for_ever = false;
+    const TokenHold token(&driver_->token());
+    watch->Stop();
+    driver_->hot().Drop(this);
+  }
+
+  bool TryReceive() override { return true; }
+  bool FlushSends() override {
+    if (defers_for_ever) driver_->DeferSends(this);
+    return true;
+  }
+  void Attend() override {}
+
+  std::optional<SocketWatch> watch;
+  std::atomic<bool> defers_for_ever{false};
+
+ private:
+  Driver* const driver_;
+  const std::function<void(ReadyChannel*)> when_ready_;
+  UniqueFd mine_, peer_;
+};
+
+class AlwaysReadyTest : public testing::Test {
+ protected:
+  void SetUp() override { ASSERT_TRUE(driver_.Start().ok()); }
+  void TearDown() override {
+    {
+      const TokenHold token(&driver_.token());
+      timer_.reset();
+    }
+    if (channel_) channel_->Close();
+    driver_.Stop();
+  }
+  void MakeChannel(std::function<void(ReadyChannel*)> when_ready) {
+    channel_ = RefPtr<ReadyChannel>::Adopt(new ReadyChannel(&driver_, std::move(when_ready)));
+  }
+  void StartTimer(std::function<void()> handler) {
+    const TokenHold token(&driver_.token());
+    timer_.emplace(&driver_.loop(), std::move(handler));
+    timer_->Start(kShort);
+  }
+  // A wait, ended by a signal when nothing else ends it.
+  ProgressResult Wait(Waiter* waiter, LoopClock::time_point deadline) {
+    std::promise<void> over;
+    std::thread rescue([&] {
+      if (over.get_future().wait_for(kPatience) == std::future_status::ready) return;
+      ADD_FAILURE() << "the wait did not end by itself";
+      waiter->Signal();
+    });
+    const ProgressResult result = driver_.Progress(waiter, deadline);
+    over.set_value();
+    rescue.join();
+    return result;
+  }
+  void ExpectTimeout(Waiter* waiter) {
+    const auto deadline = LoopClock::now() + kShort;
+    EXPECT_EQ(Wait(waiter, deadline), ProgressResult::kTimedOut);
+    EXPECT_GE(LoopClock::now(), deadline);
+  }
+  // The helper alone runs the timer.
+  void ExpectTimerWithoutACall() {
+    std::promise<void> fired;
+    StartTimer([&] { fired.set_value(); });
+    EXPECT_EQ(fired.get_future().wait_for(kPatience), std::future_status::ready);
+    const TokenHold token(&driver_.token());
+    timer_.reset();
+  }
+
+  Driver driver_{DriverOptions{}};
+  RefPtr<ReadyChannel> channel_;
+  std::optional<LoopTimer> timer_;
+};
+
+TEST_F(AlwaysReadyTest, AHotStreamDoesNotKeepAWaitFromItsDeadline) {
+  MakeChannel([this](ReadyChannel* channel) { driver_.FoundByTurn(channel); });
+  driver_.hot().OnFoundByTurn(channel_.get());
+  Waiter waiter;
+  ExpectTimeout(&waiter);
+}
+
+TEST_F(AlwaysReadyTest, AReadySocketDoesNotKeepABlockingWaitFromItsDeadline) {
+  MakeChannel([](ReadyChannel*) {});
+  Waiter waiter;
+  waiter.spun = true;
+  ExpectTimeout(&waiter);
+}
+
+TEST_F(AlwaysReadyTest, AWatchThatChangesAllTheTimeDoesNotEither) {
+  MakeChannel([](ReadyChannel* channel) {
+    channel->watch->Update(channel->watch->events() ^ UV_DISCONNECT);
+  });
+  Waiter waiter;
+  waiter.spun = true;
+  ExpectTimeout(&waiter);
+}
+
+TEST_F(AlwaysReadyTest, SendsThatAreDeferredAllTheTimeDoNotEither) {
+  MakeChannel([](ReadyChannel*) {});
+  channel_->defers_for_ever = true;
+  driver_.DeferSends(channel_.get());
+  for (const bool spun : {false, true}) {
+    Waiter waiter;
+    waiter.spun = spun;
+    ExpectTimeout(&waiter);
+  }
+}
+
+TEST_F(AlwaysReadyTest, ATimerFiresInABlockingWait) {
+  MakeChannel([](ReadyChannel*) {});
+  Waiter waiter;
+  waiter.spun = true;
+  StartTimer([&] { waiter.Signal(); });
+  EXPECT_EQ(Wait(&waiter, transport::kForever), ProgressResult::kSignalled);
+}
+
+TEST_F(AlwaysReadyTest, ATimerFiresInASpinningWait) {
+  MakeChannel([this](ReadyChannel* channel) { driver_.FoundByTurn(channel); });
+  driver_.hot().OnFoundByTurn(channel_.get());
+  Waiter waiter;
+  StartTimer([&] { waiter.Signal(); });
+  EXPECT_EQ(Wait(&waiter, transport::kForever), ProgressResult::kSignalled);
+}
+
+TEST_F(AlwaysReadyTest, ATimerFiresInTheHelper) {
+  MakeChannel([](ReadyChannel*) {});
+  ExpectTimerWithoutACall();
+}
+
+TEST_F(AlwaysReadyTest, ATimerFiresInTheHelperBehindSendsThatAreDeferredAllTheTime) {
+  MakeChannel([](ReadyChannel*) {});
+  channel_->defers_for_ever = true;
+  driver_.DeferSends(channel_.get());
+  ExpectTimerWithoutACall();
+}
+
+}  // namespace
+}  // namespace softdat::softnet
