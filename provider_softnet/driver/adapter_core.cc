@@ -25,6 +25,7 @@ AdapterOptions AdapterOptions::FromSettings() {
                                    : CrcPolicy::kAuto;
   o.mpa_revision = static_cast<uint8_t>(s.mpa_revision);
   o.extensions = s.rfc7306;
+  o.short_reads = s.short_reads;
   o.rnr_timeout_us = static_cast<uint64_t>(s.rnr_timeout_ms) * 1000;
   o.connect_grace = std::chrono::milliseconds(s.connect_grace_ms);
   o.handshake_timeout = std::chrono::milliseconds(s.handshake_timeout_ms);

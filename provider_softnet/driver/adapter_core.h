@@ -23,7 +23,8 @@ struct AdapterOptions {
   DriverOptions driver;
   CrcPolicy crc = CrcPolicy::kAuto;
   uint8_t mpa_revision = 2;
-  bool extensions = true;  // RFC 7306 operations may be sent
+  bool extensions = true;    // RFC 7306 operations may be sent
+  bool short_reads = false;  // a read moves what its local segments hold
   uint64_t rnr_timeout_us = 0;
   std::chrono::milliseconds connect_grace{300};       // retries of a refused connect to this host
   std::chrono::milliseconds handshake_timeout{8000};  // for a peer's start-up frame

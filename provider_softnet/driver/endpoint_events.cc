@@ -44,6 +44,7 @@ void Endpoint::StartStream(AgreedConnection connection, bool initiator) {
   config.agreement = connection.agreement;
   config.mulpdu = iwarp::Mulpdu(SegmentSize(connection.fd.get()), false);
   config.extensions = adapter_->options.extensions;
+  config.short_reads = adapter_->options.short_reads;
   config.rnr_timeout_us = adapter_->options.rnr_timeout_us;
   config.fin_grace_us = std::chrono::microseconds(adapter_->options.fin_grace).count();
   fd_ = std::move(connection.fd);
