@@ -43,7 +43,7 @@ transport::AdapterAttributes AttributesOf(const Interface& interface,
   a.max_windows = 1 << 22;
   a.max_srqs = 65536;
   a.max_srq_depth = kMaxQueueWork;
-  a.max_message = uint64_t{1} << 31;
+  a.max_message = kMaxMessage;
   a.max_private_data = kMaxPrivateData;
   a.mtu = interface.mtu;
   a.windows = true;

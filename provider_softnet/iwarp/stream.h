@@ -77,6 +77,9 @@ struct StreamConfig {
   size_t staging_size = 80 * 1024;  // receive buffer; at least kMinStaging
 };
 
+// The longest message or RDMA operation, in bytes: what the IA announces and the posts allow. DDP's
+// message offset has 32 bits (RFC 5041 §4.2).
+inline constexpr uint64_t kMaxMessage = uint64_t{1} << 31;
 inline constexpr size_t kInlinePayload = 512;
 inline constexpr size_t kDirectPayload = 4096;
 inline constexpr size_t kMinStaging = 72 * 1024;

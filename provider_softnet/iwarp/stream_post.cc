@@ -50,8 +50,6 @@ bool IsExtension(Op op) {
 }
 
 constexpr uint64_t kAtomicSize = 8;
-// DDP's message offset and MSN arithmetic have 32 bits (RFC 5041 §4.2).
-constexpr uint64_t kMaxMessage = 0xffffffffu;
 
 }  // namespace
 

@@ -265,6 +265,11 @@ TEST(StreamStates, RefusedPosts) {
   EXPECT_EQ(a.Read(1, {a.Local(all, 0, 7)}, remote), Code::kLength);
   EXPECT_EQ(a.Read(1, {a.Local(all, 0, 9)}, remote), Code::kOk)
       << "moves what the remote side names";
+  const Segment largest = a.Local(all, 0, 0x80000000), one = a.Local(all, 0, 1);
+  EXPECT_EQ(a.Send(1, {largest}), Code::kOutOfBounds) << "the length alone is legal";
+  EXPECT_EQ(a.Send(1, {largest, one}), Code::kLength);
+  EXPECT_EQ(a.Write(1, {largest, one}, pair.b().Remote(far, 0, 0x80000001)), Code::kLength);
+  EXPECT_EQ(a.Read(1, {largest, one}, pair.b().Remote(far, 0, 0x80000001)), Code::kLength);
   Segment empty = stale;
   empty.segment_length = 0;
   EXPECT_EQ(a.Send(1, {empty}), Code::kOk) << "an empty segment is not looked at";

@@ -89,6 +89,14 @@ void NullIov(World&, PostArguments* p) { p->null_iov = true; }
 void NullRemote(World&, PostArguments* p) { p->null_remote = true; }
 void OddFlags(World&, PostArguments* p) { p->flags = 0x400; }
 void ShortRemote(World&, PostArguments* p) { p->remote.segment_length = 63; }
+// One byte more than the IA moves at once.
+void TooLong(World& w, PostArguments* p) {
+  DAT_IA_ATTR ia{};
+  EXPECT_OK(
+      dat_ia_query(w.a().ia, nullptr, DAT_IA_FIELD_ALL, &ia, DAT_PROVIDER_FIELD_NONE, nullptr));
+  p->iov[0].segment_length = ia.max_message_size + 1;
+  p->remote.segment_length = p->iov[0].segment_length;
+}
 void LongRemote(World&, PostArguments* p) { p->remote.segment_length = 65; }
 
 // A bound window over side a's memory, on its connected EP.
@@ -121,9 +129,13 @@ DAT_RMR_CONTEXT Window(World& w) {
   }
 POST_ACTIONS(dat_ep_post_send, Send, INVALID_ARG5)
 REQUEST_ACTIONS(dat_ep_post_send, Send)
+ACTION(dat_ep_post_send, LENGTH_ERROR, NO_SUBTYPE) { return On(w, Send, TooLong); }
 ACTION(dat_ep_post_send, INSUFFICIENT_RESOURCES, RESOURCE_TEP) { return Overfill(w, Send); }
 POST_ACTIONS(dat_ep_post_send_with_invalidate, Invalidate, INVALID_ARG5)
 REQUEST_ACTIONS(dat_ep_post_send_with_invalidate, Invalidate)
+ACTION(dat_ep_post_send_with_invalidate, LENGTH_ERROR, NO_SUBTYPE) {
+  return On(w, Invalidate, TooLong);
+}
 ACTION(dat_ep_post_send_with_invalidate, INSUFFICIENT_RESOURCES, RESOURCE_TEP) {
   return Overfill(w, Invalidate);
 }
@@ -145,7 +157,10 @@ ACTION(dat_ep_post_rdma_read, INVALID_PARAMETER, INVALID_ARG5) { return On(w, Re
 ACTION(dat_ep_post_rdma_read, PRIVILEGES_VIOLATION, NO_SUBTYPE) {
   return On(w, Read, WithReadOnly);
 }
-ACTION(dat_ep_post_rdma_read, LENGTH_ERROR, NO_SUBTYPE) { return On(w, Read, LongRemote); }
+ACTION(dat_ep_post_rdma_read, LENGTH_ERROR, NO_SUBTYPE) {
+  EXPECT_RETURN(On(w, Read, TooLong), Error(DAT_LENGTH_ERROR));
+  return On(w, Read, LongRemote, false);
+}
 ACTION(dat_ep_post_rdma_read, INSUFFICIENT_RESOURCES, RESOURCE_TEP) {
   w.Connected();
   PostArguments first = Good(w);
@@ -158,7 +173,10 @@ ACTION(dat_ep_post_rdma_read, INSUFFICIENT_RESOURCES, RESOURCE_TEP) {
 POST_ACTIONS(dat_ep_post_rdma_write, Write, INVALID_ARG6)
 REQUEST_ACTIONS(dat_ep_post_rdma_write, Write)
 ACTION(dat_ep_post_rdma_write, INVALID_PARAMETER, INVALID_ARG5) { return On(w, Write, NullRemote); }
-ACTION(dat_ep_post_rdma_write, LENGTH_ERROR, NO_SUBTYPE) { return On(w, Write, ShortRemote); }
+ACTION(dat_ep_post_rdma_write, LENGTH_ERROR, NO_SUBTYPE) {
+  EXPECT_RETURN(On(w, Write, TooLong), Error(DAT_LENGTH_ERROR));
+  return On(w, Write, ShortRemote, false);
+}
 ACTION(dat_ep_post_rdma_write, INSUFFICIENT_RESOURCES, RESOURCE_TEP) {
   w.Connected();
   PostArguments first = Good(w);
