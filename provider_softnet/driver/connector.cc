@@ -21,14 +21,14 @@ namespace {
 
 constexpr std::chrono::milliseconds kSlowestRetry{20};
 
+// ETIMEDOUT is the kernel's patience, which says that nobody is there; kTimedOut is for the
+// consumer's own time limit (semantics 9.2).
 RejectReason ReasonOf(int error) {
   switch (error) {
     case ECONNREFUSED:
     case ECONNRESET:
     case EPIPE:
       return RejectReason::kNonPeer;
-    case ETIMEDOUT:
-      return RejectReason::kTimedOut;
     default:
       return RejectReason::kUnreachable;
   }
