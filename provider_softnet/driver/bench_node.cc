@@ -44,6 +44,7 @@ BenchNode::BenchNode(const AdapterOptions& options, size_t memory_size, uint32_t
 
 BenchNode::~BenchNode() {
   listener_.reset();
+  request_.reset();
   qp_.reset();
 }
 
@@ -85,8 +86,19 @@ void BenchNode::OnEnded(transport::EndReason reason, const std::string& why) {
 }
 
 void BenchNode::OnRequest(std::unique_ptr<transport::ConnectionRequest>& request) {
+  if (hold_requests_) {
+    if (held_) return;  // refused
+    request_ = std::move(request);
+    held_ = true;
+    return waiter_.Signal();
+  }
   const std::unique_ptr<transport::ConnectionRequest> taken = std::move(request);
   if (!taken->Accept(*qp_, {}).ok()) over_ = true;
+}
+
+bool BenchNode::AcceptHeld() {
+  const std::unique_ptr<transport::ConnectionRequest> taken = std::move(request_);
+  return taken->Accept(*qp_, {}).ok();
 }
 
 bool BenchNode::Until(Wait wait, const std::function<bool()>& done) {

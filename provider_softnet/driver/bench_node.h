@@ -46,6 +46,10 @@ class BenchNode final : public transport::ConnectionSink,
   }
   // Asks for a connection; the other end accepts whatever comes.
   bool Connect(uint64_t conn_qual, const sockaddr_storage& address);
+  // From now on requests wait for AcceptHeld(), one at a time.
+  void HoldRequests() { hold_requests_ = true; }
+  bool holds_request() const { return held_.load(); }
+  bool AcceptHeld();
   bool established() const { return established_.load(); }
   bool over() const { return over_.load(); }
   transport::EndReason end_reason() const { return end_reason_; }
@@ -79,6 +83,8 @@ class BenchNode final : public transport::ConnectionSink,
   transport::Waiter waiter_;
   std::atomic<bool> established_{false};
   std::atomic<bool> over_{false};
+  std::atomic<bool> held_{false};  // request_ is there
+  bool hold_requests_ = false;
   // Written before over_ is set, read after.
   transport::EndReason end_reason_ = transport::EndReason::kDisconnected;
   transport::RejectReason reject_reason_ = transport::RejectReason::kPeer;
@@ -89,6 +95,7 @@ class BenchNode final : public transport::ConnectionSink,
   std::unique_ptr<transport::CompletionQueue> cq_;
   std::unique_ptr<transport::QueuePair> qp_;
   std::unique_ptr<transport::Listener> listener_;
+  std::unique_ptr<transport::ConnectionRequest> request_;
 };
 
 // 127.0.0.1.

@@ -37,6 +37,18 @@ SoftnetConnectionRequest::SoftnetConnectionRequest(std::shared_ptr<AdapterCore> 
   private_data_.assign(data.begin(), data.end());
 }
 
+// Whether the requester gave up before the Reply. Only then does its end tell that it never had a
+// connection: behind the Reply, an end without a message is one it may have made and left. Data in
+// front of the end are left to the stream to judge.
+std::string SoftnetConnectionRequest::RequesterGone() const {
+  while (true) {
+    const ssize_t n = PeekNow(request_.fd.get());
+    if (n > 0 || (n < 0 && errno == EAGAIN)) return {};
+    if (n == 0) return "the requester closed before it was answered";
+    if (errno != EINTR) return strerror(errno);
+  }
+}
+
 // The Reply fits any socket buffer: nothing else was sent on this connection.
 bool SoftnetConnectionRequest::SendReply() {
   MpaResponder& mpa = *request_.responder;
@@ -65,9 +77,10 @@ Status SoftnetConnectionRequest::Accept(transport::QueuePair& qp,
     return Status(Code::kInvalidArgument,
                   fmt::format("{} bytes of private data are too many", private_data.size()));
   }
-  // A peer that has gone meanwhile shows when the endpoint looks at the socket.
-  SendReply();
   AgreedConnection connection;
+  connection.requester_gone = RequesterGone();
+  // A peer that goes from now on shows when the endpoint reads its socket.
+  if (connection.requester_gone.empty()) SendReply();
   connection.fd = std::move(request_.fd);
   connection.agreement = request_.responder->agreement();
   connection.addresses = request_.addresses;

@@ -4,6 +4,7 @@
 #define SOFTDAT_PROVIDER_SOFTNET_DRIVER_CONNECTION_REQUEST_H_
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "dat/transport/transport.h"
@@ -35,6 +36,7 @@ class SoftnetConnectionRequest final : public transport::ConnectionRequest {
   void Refuse(RefuseReason reason);
 
  private:
+  std::string RequesterGone() const;
   bool SendReply();
 
   const std::shared_ptr<AdapterCore> adapter_;

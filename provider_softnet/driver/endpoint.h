@@ -37,6 +37,8 @@ struct AgreedConnection {
   UniqueFd fd;
   MpaAgreement agreement;
   transport::ConnectionAddresses addresses;
+  // Passive side: why the requester is not there any more; empty as far as is known.
+  std::string requester_gone;
 };
 
 class Endpoint final : public Channel {
@@ -159,9 +161,10 @@ class Endpoint final : public Channel {
   uint32_t timer_id_ = 0;                 // what stream_timer_ runs for
   std::optional<LoopTimer> limit_timer_;  // for the peer's first bytes, or for our last ones
   std::unique_ptr<Connector> connector_;
-  bool established_ = false;  // OnEstablished was called, OnEnded was not
-  bool accepting_ = false;    // waits for the first bytes of an accepted connection
-  uint64_t closing_ = 0;      // AdapterCore::CloseGently of the last connection
+  bool established_ = false;    // OnEstablished was called, OnEnded was not
+  bool accepting_ = false;      // waits for the first bytes of an accepted connection
+  std::string requester_gone_;  // of an accepted connection that waits for none
+  uint64_t closing_ = 0;        // AdapterCore::CloseGently of the last connection
 };
 
 // The engine's handle.

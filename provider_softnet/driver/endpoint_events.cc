@@ -81,6 +81,7 @@ void Endpoint::OnConnectFailed(RejectReason reason, std::span<const uint8_t> pri
 
 void Endpoint::BeginAccepted(AgreedConnection connection) {
   const bool wait_for_first = connection.agreement.rtr != Rtr::kNone;
+  requester_gone_ = std::move(connection.requester_gone);
   {
     const std::lock_guard<Mutex> lock(mutex_);
     StartStream(std::move(connection), false);
@@ -265,6 +266,7 @@ void Endpoint::Attend() {
     return;
   }
   if ((actions & kPendEstablish) != 0) {
+    if (!requester_gone_.empty()) return FailAccept(requester_gone_);
     WatchSocket();
     return Established({});
   }

@@ -3,6 +3,7 @@
 // suffers.
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -137,6 +138,69 @@ TEST_F(IntruderTest, AnAcceptedPeerThatSaysNothingIsGivenUp) {
   EXPECT_TRUE(node_->Until(Wait::kSleep, [&] { return node_->over(); }));
   EXPECT_EQ(node_->reject_reason(), transport::RejectReason::kAborted) << node_->why();
   EXPECT_FALSE(node_->established());
+}
+
+// Peers without a ready-to-receive message: what they do first does not tell that they are there.
+class LateAcceptTest : public IntruderTest {
+ protected:
+  // A requester with MPA revision 1, whose request waits for its answer.
+  UniqueFd RequestRaw() {
+    node_->HoldRequests();
+    UniqueFd fd = ConnectRaw(qual_);
+    uint8_t frame[iwarp::kMpaHeaderSize] = {};
+    memcpy(frame, iwarp::kMpaRequestKey, iwarp::kMpaKeySize);
+    frame[17] = 1;
+    EXPECT_EQ(send(fd.get(), frame, sizeof(frame), MSG_NOSIGNAL),
+              static_cast<ssize_t>(sizeof(frame)));
+    EXPECT_TRUE(node_->Until(Wait::kSleep, [&] { return node_->holds_request(); }));
+    return fd;
+  }
+  // The node's kernel has this end's FIN.
+  void HalfClose(const UniqueFd& fd) {
+    ASSERT_EQ(shutdown(fd.get(), SHUT_WR), 0);
+    ASSERT_TRUE(node_->Until(Wait::kPoll, [&] { return TcpStateOf(fd.get()) == TCP_FIN_WAIT2; }));
+  }
+  void ExpectFailed() {
+    ASSERT_TRUE(node_->AcceptHeld());
+    EXPECT_TRUE(node_->Until(Wait::kSleep, [&] { return node_->over(); }));
+    EXPECT_FALSE(node_->established());
+    EXPECT_EQ(node_->reject_reason(), transport::RejectReason::kAborted) << node_->why();
+    node_->ReapAll();
+    EXPECT_EQ(node_->qp().OutstandingReceives(), 0u) << "flushed";
+  }
+};
+
+TEST_F(LateAcceptTest, ARequesterThatClosedBeforeFailsTheAccept) {
+  UniqueFd fd = RequestRaw();
+  HalfClose(fd);
+  fd.Close();
+  ExpectFailed();
+}
+
+TEST_F(LateAcceptTest, SoDoesOneThatReset) {
+  UniqueFd fd = RequestRaw();
+  ResetOnClose(fd.get());
+  fd.Close();
+  ExpectFailed();
+}
+
+TEST_F(LateAcceptTest, ARequesterThatIsThereIsEstablished) {
+  const UniqueFd fd = RequestRaw();
+  ASSERT_TRUE(node_->AcceptHeld());
+  EXPECT_TRUE(node_->Until(Wait::kSleep, [&] { return node_->established(); }));
+  EXPECT_FALSE(node_->over()) << node_->why();
+}
+
+// It had its Reply, and so a connection, and may leave it without a word.
+TEST_F(LateAcceptTest, ARequesterThatClosesBehindTheReplyWasEstablished) {
+  UniqueFd fd = RequestRaw();
+  ASSERT_TRUE(node_->AcceptHeld());
+  char reply[iwarp::kMpaHeaderSize];
+  ASSERT_EQ(recv(fd.get(), reply, sizeof(reply), MSG_WAITALL), static_cast<ssize_t>(sizeof(reply)));
+  fd.Close();
+  EXPECT_TRUE(node_->Until(Wait::kSleep, [&] { return node_->over(); }));
+  EXPECT_TRUE(node_->established());
+  EXPECT_EQ(node_->end_reason(), transport::EndReason::kDisconnected) << node_->why();
 }
 
 TEST_F(IntruderTest, ForeignAnswersAreNonPeerRejects) {
