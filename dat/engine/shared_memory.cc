@@ -66,6 +66,31 @@ bool StillNamed(int fd) {
   return fstat(fd, &st) == 0 && st.st_nlink > 0;
 }
 
+constexpr mode_t kEntryMode = 0666;
+constexpr int kPatience = 100;  // looks at an entry that may not be opened, a millisecond apart
+
+// The entry's file, for every user of the host. -1 with errno, or -1 and *again when somebody else
+// made or removed it meanwhile.
+int OpenEntry(const std::string& path, bool* again) {
+  *again = false;
+  constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
+  // Without O_CREAT where that does: with it, fs.protected_regular refuses another user's file in a
+  // sticky folder.
+  int fd = open(path.c_str(), kFlags);
+  if (fd >= 0 || errno != ENOENT) return fd;
+  fd = open(path.c_str(), kFlags | O_CREAT | O_EXCL, kEntryMode);
+  if (fd < 0) {
+    *again = errno == EEXIST;
+    return -1;
+  }
+  if (fchmod(fd, kEntryMode) == 0) return fd;  // apart from the umask
+  const int error = errno;
+  unlink(path.c_str());
+  close(fd);
+  errno = error;
+  return -1;
+}
+
 Status WriteIdentity(int fd, const MemoryIdentity& identity) {
   if (ftruncate(fd, 0) != 0 || pwrite(fd, &identity, sizeof(identity), 0) != sizeof(identity)) {
     return SystemFailure("cannot write the shared-registration table");
@@ -134,17 +159,24 @@ Result<std::unique_ptr<SharedMemoryClaim>> SharedMemoryClaim::Make(
     const void* address, uint64_t length) {
   Result<MemoryIdentity> identity = IdentifySharedMemory(address, length);
   if (!identity.ok()) return identity.TakeStatus();
-  // Everybody on the host meets here, like in /tmp; the mode is set apart from the umask.
+  // Everybody on the host meets here, like in /tmp; modes are set apart from the umask.
   if (mkdir(folder.c_str(), 01777) == 0) {
     if (chmod(folder.c_str(), 01777) != 0) return SystemFailure(folder);
   } else if (errno != EEXIST) {
     return SystemFailure(folder);
   }
   const std::string path = FileName(folder, cookie);
+  int patience = kPatience;
   for (;;) {
-    const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-    if (fd < 0) return SystemFailure(path);
     bool again = false;
+    const int fd = OpenEntry(path, &again);
+    if (fd < 0) {
+      if (again) continue;
+      if (errno != EACCES || patience-- == 0) return SystemFailure(path);
+      // Another user who has just made it, or the folder, may be about to set its mode.
+      usleep(1000);
+      continue;
+    }
     Status status = Join(fd, identity.value(), &again);
     if (status.ok() && !again && StillNamed(fd)) {
       return std::unique_ptr<SharedMemoryClaim>(new SharedMemoryClaim(fd, path));

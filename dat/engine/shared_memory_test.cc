@@ -9,11 +9,13 @@
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -121,6 +123,68 @@ TEST_F(SharedMemoryTest, SurvivesItsCreatorAndForgetsTheDead) {
   EXPECT_TRUE(Claim(other_, kLength).ok()) << "nobody holds it any more";
   close(ready[0]);
   close(ready[1]);
+}
+
+// A umask for the time of a test.
+class Umask {
+ public:
+  explicit Umask(mode_t mask) : before_(umask(mask)) {}
+  ~Umask() { umask(before_); }
+
+ private:
+  const mode_t before_;
+};
+
+TEST_F(SharedMemoryTest, EveryUserMayJoinWhateverTheUmask) {
+  const Umask mask(077);
+  const auto claim = Claim(shared_, kLength);
+  ASSERT_TRUE(claim.ok()) << claim.status().reason();
+  struct stat folder {};
+  ASSERT_EQ(stat(folder_.c_str(), &folder), 0);
+  EXPECT_EQ(folder.st_mode & 07777, 01777u);
+  for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+    struct stat file {};
+    ASSERT_EQ(stat(entry.path().c_str(), &file), 0);
+    EXPECT_EQ(file.st_mode & 07777, 0666u);
+  }
+  EXPECT_EQ(Entries(), 1u);
+}
+
+// What the modes promise, by another user: only root can become one.
+TEST_F(SharedMemoryTest, AnotherUserJoinsAndTakesOver) {
+  if (geteuid() != 0) GTEST_SKIP() << "not root: there is no other user to be";
+  constexpr uid_t kNobody = 65534;
+  // Where each user may go, unlike the folder of the test.
+  char parent[] = "/tmp/shared_lmr_XXXXXX";
+  ASSERT_NE(mkdtemp(parent), nullptr);
+  ASSERT_EQ(chmod(parent, 0755), 0);
+  folder_ = std::string(parent) + "/table";
+  const Umask mask(077);
+  // Whether another user can register `memory`.
+  const auto by_another = [this](void* memory) {
+    const pid_t child = fork();
+    if (child == 0) {
+      if (setgid(kNobody) != 0 || setuid(kNobody) != 0) _exit(2);
+      const auto claim = Claim(memory, kLength);
+      if (!claim.ok()) fprintf(stderr, "%s\n", std::string(claim.status().reason()).c_str());
+      // Root's entry stays in a sticky folder when the other user's claim ends.
+      _exit(claim.ok() ? 0 : 1);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  };
+  {
+    const auto claim = Claim(shared_, kLength);
+    ASSERT_TRUE(claim.ok()) << claim.status().reason();
+    EXPECT_EQ(by_another(shared_), 0);
+    EXPECT_EQ(by_another(other_), 1) << "the cookie names other memory";
+  }
+  // Made by the other user, who dies with it: root joins a foreign file in a sticky folder.
+  EXPECT_EQ(by_another(shared_), 0);
+  EXPECT_EQ(Entries(), 1u);
+  EXPECT_TRUE(Claim(other_, kLength).ok());
+  folder_ = parent;
 }
 
 TEST_F(SharedMemoryTest, AnEntryOfTheDeadIsTakenOver) {
