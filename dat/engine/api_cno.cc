@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <new>
 
 #include "dat/engine/cno.h"
 #include "dat/engine/dat_error.h"
@@ -16,7 +17,12 @@ namespace {
 
 DAT_RETURN Create(Ia* ia, Cno::Kind kind, const DAT_OS_WAIT_PROXY_AGENT& agent, int fd,
                   DAT_CNO_HANDLE* handle) {
-  Cno* cno = new Cno(ia, kind, agent, fd);
+  // The CNO owns the descriptor from here on.
+  Cno* cno = new (std::nothrow) Cno(ia, kind, agent, fd);
+  if (cno == nullptr) {
+    if (fd >= 0) close(fd);
+    return Error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY, "no memory for a CNO");
+  }
   if (!cno->Publish()) {
     cno->DropRef();
     return Error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY, "no free handle");

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Slots of the data path: check, describe, hand over. No lock, no allocation.
+// Slots of the data path: check, describe, hand over. No lock, no allocation
+// (but of what a connection that fails leaves behind).
 #include "dat/engine/argument.h"
 #include "dat/engine/ep.h"
+#include "dat/engine/guarded_slot.h"
 #include "dat/engine/slots.h"
 
 namespace softdat::engine::slots {
@@ -50,7 +52,7 @@ inline DAT_RETURN PostRdma(DAT_EP_HANDLE ep_handle, Kind kind, Op op, DAT_COUNT 
 
 DAT_RETURN DAT_API EpPostSend(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
                               DAT_LMR_TRIPLET* local_iov, DAT_DTO_COOKIE cookie,
-                              DAT_COMPLETION_FLAGS flags) {
+                              DAT_COMPLETION_FLAGS flags) try {
   const Pinned<Ep> ep(ep_handle);
   if (!ep) [[unlikely]]
     return BadHandle(DAT_INVALID_HANDLE_EP);
@@ -60,12 +62,14 @@ DAT_RETURN DAT_API EpPostSend(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
   if (ret != DAT_SUCCESS) [[unlikely]]
     return ret;
   return ep->PostSend(request);
+} catch (const std::bad_alloc&) {
+  return kNoMemory;
 }
 
 DAT_RETURN DAT_API EpPostSendWithInvalidate(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
                                             DAT_LMR_TRIPLET* local_iov, DAT_DTO_COOKIE cookie,
                                             DAT_COMPLETION_FLAGS flags, DAT_BOOLEAN invalidate_flag,
-                                            DAT_RMR_CONTEXT rmr_context) {
+                                            DAT_RMR_CONTEXT rmr_context) try {
   const Pinned<Ep> ep(ep_handle);
   if (!ep) [[unlikely]]
     return BadHandle(DAT_INVALID_HANDLE_EP);
@@ -79,11 +83,13 @@ DAT_RETURN DAT_API EpPostSendWithInvalidate(DAT_EP_HANDLE ep_handle, DAT_COUNT n
     return ret;
   request.key = rmr_context;
   return ep->PostSend(request);
+} catch (const std::bad_alloc&) {
+  return kNoMemory;
 }
 
 DAT_RETURN DAT_API EpPostRecv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
                               DAT_LMR_TRIPLET* local_iov, DAT_DTO_COOKIE cookie,
-                              DAT_COMPLETION_FLAGS flags) {
+                              DAT_COMPLETION_FLAGS flags) try {
   const Pinned<Ep> ep(ep_handle);
   if (!ep) [[unlikely]]
     return BadHandle(DAT_INVALID_HANDLE_EP);
@@ -97,25 +103,33 @@ DAT_RETURN DAT_API EpPostRecv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
   request.cookie = cookie.as_64;
   request.flags = RequestFlags(flags);
   return ep->PostReceive(request);
+} catch (const std::bad_alloc&) {
+  return kNoMemory;
 }
 
 DAT_RETURN DAT_API EpPostRdmaRead(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
                                   DAT_LMR_TRIPLET* local_iov, DAT_DTO_COOKIE cookie,
-                                  const DAT_RMR_TRIPLET* remote_iov, DAT_COMPLETION_FLAGS flags) {
+                                  const DAT_RMR_TRIPLET* remote_iov,
+                                  DAT_COMPLETION_FLAGS flags) try {
   return PostRdma(ep_handle, Kind::kRead, Op::kRdmaRead, num_segments, local_iov, cookie,
                   remote_iov, flags);
+} catch (const std::bad_alloc&) {
+  return kNoMemory;
 }
 
 DAT_RETURN DAT_API EpPostRdmaWrite(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
                                    DAT_LMR_TRIPLET* local_iov, DAT_DTO_COOKIE cookie,
-                                   const DAT_RMR_TRIPLET* remote_iov, DAT_COMPLETION_FLAGS flags) {
+                                   const DAT_RMR_TRIPLET* remote_iov,
+                                   DAT_COMPLETION_FLAGS flags) try {
   return PostRdma(ep_handle, Kind::kWrite, Op::kRdmaWrite, num_segments, local_iov, cookie,
                   remote_iov, flags);
+} catch (const std::bad_alloc&) {
+  return kNoMemory;
 }
 
 DAT_RETURN DAT_API EpPostRdmaReadToRmr(DAT_EP_HANDLE ep_handle, const DAT_RMR_TRIPLET* local_rmr,
                                        DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET* remote_iov,
-                                       DAT_COMPLETION_FLAGS flags) {
+                                       DAT_COMPLETION_FLAGS flags) try {
   const Pinned<Ep> ep(ep_handle);
   if (!ep) [[unlikely]]
     return BadHandle(DAT_INVALID_HANDLE_EP);
@@ -135,6 +149,8 @@ DAT_RETURN DAT_API EpPostRdmaReadToRmr(DAT_EP_HANDLE ep_handle, const DAT_RMR_TR
   request.sink_is_window = true;
   request.invalidate_sink = true;
   return ep->PostSend(request);
+} catch (const std::bad_alloc&) {
+  return kNoMemory;
 }
 
 }  // namespace softdat::engine::slots

@@ -4,6 +4,7 @@
 
 #include "dat/engine/dat_error.h"
 #include "dat/engine/evd.h"
+#include "dat/engine/guarded_slot.h"
 #include "dat/engine/ia.h"
 #include "dat/engine/slots.h"
 
@@ -88,11 +89,13 @@ DAT_RETURN DAT_API EvdWait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout_us, DA
   return evd->Wait(timeout_us, threshold, event, nmore);
 }
 
-DAT_RETURN DAT_API EvdDequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT* event) {
+DAT_RETURN DAT_API EvdDequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT* event) try {
   const Pinned<Evd> evd(evd_handle);
   if (!evd) return BadHandle(DAT_INVALID_HANDLE_EVD_REQUEST);
   if (event == nullptr) return BadArgument(2);
   return evd->Dequeue(event);
+} catch (const std::bad_alloc&) {
+  return kNoMemory;
 }
 
 DAT_RETURN DAT_API EvdPostSe(DAT_EVD_HANDLE evd_handle, const DAT_EVENT* event) {

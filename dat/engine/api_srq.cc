@@ -2,6 +2,7 @@
 // Slots of the shared receive queue.
 #include "dat/engine/argument.h"
 #include "dat/engine/dat_error.h"
+#include "dat/engine/guarded_slot.h"
 #include "dat/engine/slots.h"
 #include "dat/engine/srq.h"
 
@@ -44,7 +45,7 @@ DAT_RETURN DAT_API SrqQuery(DAT_SRQ_HANDLE srq_handle, DAT_SRQ_PARAM_MASK mask,
 }
 
 DAT_RETURN DAT_API SrqPostRecv(DAT_SRQ_HANDLE srq_handle, DAT_COUNT num_segments,
-                               DAT_LMR_TRIPLET* local_iov, DAT_DTO_COOKIE cookie) {
+                               DAT_LMR_TRIPLET* local_iov, DAT_DTO_COOKIE cookie) try {
   const Pinned<Srq> srq(srq_handle);
   if (!srq) [[unlikely]]
     return BadHandle(DAT_INVALID_HANDLE_SRQ);
@@ -59,6 +60,8 @@ DAT_RETURN DAT_API SrqPostRecv(DAT_SRQ_HANDLE srq_handle, DAT_COUNT num_segments
   if (code != Code::kOk) [[unlikely]]
     return ToDat(code, Subject::kSrq);
   return DAT_SUCCESS;
+} catch (const std::bad_alloc&) {
+  return kNoMemory;
 }
 
 DAT_RETURN DAT_API SrqResize(DAT_SRQ_HANDLE srq_handle, DAT_COUNT max_recv_dtos) {

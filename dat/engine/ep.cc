@@ -72,35 +72,25 @@ DAT_RETURN Ep::Create(Ia* ia, const Parts& parts, const DAT_EP_ATTR* attr, DAT_E
   if (attached != EvdStream::Result::kOk)
     return AttachFailed(attached, argument, DAT_INVALID_HANDLE_EVD_REQUEST);
 
-  Ep* ep = new Ep(ia, parts.srq, initial);
-  if (srq && !ep->srq_use_) {
-    ep->Discard();
-    return BadHandle(DAT_INVALID_HANDLE_SRQ);
-  }
+  Draft<Ep> ep(new Ep(ia, parts.srq, initial));
+  if (srq && !ep->srq_use_) return BadHandle(DAT_INVALID_HANDLE_SRQ);
   if (!ep->ReserveHandle()) {
-    ep->Discard();
     return Error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP, "no free handle");
   }
   ClearReceived(CellOf(ep->handle()));
   auto qp = ia->adapter().CreateQueuePair(ep->QueueAttributes(c));
-  if (!qp.ok()) {
-    ep->Discard();
-    return Fail(qp.status(), Subject::kEp);
-  }
+  if (!qp.ok()) return Fail(qp.status(), Subject::kEp);
   ep->qp_ = qp.Take();
   ep->configuration_ = std::move(c);
   ep->PublishLimits();
   const DAT_COUNT soft = ep->configuration_.attr.srq_soft_hw;
   if (srq && soft != DAT_HW_DEFAULT) {
     ret = ep->SetWatermarks(soft, DAT_WATERMARK_INFINITE);
-    if (ret != DAT_SUCCESS) {
-      ep->Discard();
-      return ret;
-    }
+    if (ret != DAT_SUCCESS) return ret;
   }
   ep->CountReceives(ep->configuration_.recv.get());
-  ep->Publish();  // cannot fail: the handle is reserved
-  *out = ep;
+  ep.Publish();  // cannot fail: the handle is reserved
+  *out = ep.Finish();
   return DAT_SUCCESS;
 }
 

@@ -45,8 +45,7 @@ Ia::Ia(const Registration& registration) : Object(this, kHandleType), registrati
 
 DAT_RETURN Ia::Open(const Registration& registration, DAT_COUNT async_qlen,
                     DAT_EVD_HANDLE* async_evd, Ia** out) {
-  Ref<Ia> ia(new Ia(registration));
-  ia->DropRef();  // the handle's reference comes with Publish; until then `ia` holds the only one
+  Draft<Ia> ia(new Ia(registration));
   const std::string& device =
       registration.parameters.empty() ? registration.ia_name : registration.parameters;
   auto adapter = TheBackend().Open(device, ia.get());
@@ -58,21 +57,15 @@ DAT_RETURN Ia::Open(const Registration& registration, DAT_COUNT async_qlen,
   ia->adapter_ = adapter.Take();
   ia->address_ = ia->attributes().address;
   ia->specific_.Fill(registration.ia_name, ia->attributes());
-  ia->AddRef();
-  if (!ia->Publish()) {
-    ia->DropRef();
+  if (!ia.Publish())
     return Error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY, "no free handle");
-  }
   const DAT_RETURN ret = ia->AttachAsyncEvd(async_qlen, async_evd);
-  if (ret != DAT_SUCCESS) {
-    if (ia->RetireAnyway()) ia->Destroy(0);
-    return ret;
-  }
+  if (ret != DAT_SUCCESS) return ret;
   {
     std::lock_guard<std::mutex> lock(g_open_mutex);
     OpenIas().push_back(ia.get());
   }
-  *out = ia.get();
+  *out = ia.Finish();
   return DAT_SUCCESS;
 }
 

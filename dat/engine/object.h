@@ -105,6 +105,35 @@ class Object {
   Object* prev_in_ia_ = nullptr;
 };
 
+// An object that is being made: gone with all that it has when its creation fails, by a return or
+// by an exception, and nobody's but the consumer's when it succeeds.
+template <typename T>
+class Draft {
+ public:
+  explicit Draft(T* object) : object_(object) {}
+  ~Draft() {
+    if (object_ == nullptr) return;
+    if (!published_) {
+      object_->Discard();
+    } else if (object_->RetireAnyway()) {
+      object_->Destroy(0);
+    }
+  }
+  Draft(const Draft&) = delete;
+  Draft& operator=(const Draft&) = delete;
+
+  bool Publish() { return published_ = object_->Publish(); }
+  // The creation has succeeded.
+  T* Finish() { return std::exchange(object_, nullptr); }
+
+  T* get() const { return object_; }
+  T* operator->() const { return object_; }
+
+ private:
+  T* object_;
+  bool published_ = false;
+};
+
 // Keeps an object's memory; says nothing about its life.
 template <typename T>
 class Ref {

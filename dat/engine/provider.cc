@@ -15,6 +15,7 @@
 #include "dat/base/settings.h"
 #include "dat/engine/attributes.h"
 #include "dat/engine/backend.h"
+#include "dat/engine/guarded_slot.h"
 #include "dat/engine/ia.h"
 #include "dat/engine/registration.h"
 #include "dat/engine/slots.h"
@@ -49,15 +50,17 @@ Registration* FindOrMake(const DAT_PROVIDER_INFO& info, const char* parameters) 
   std::lock_guard<std::mutex> lock(g_registrations_mutex);
   Registration* r = FindLocked(info);
   if (r == nullptr) {
-    r = new Registration;
+    auto made = std::make_unique<Registration>();
+    r = made.get();
     r->info = info;
     r->info.ia_name[sizeof(r->info.ia_name) - 1] = '\0';
     r->ia_name = r->info.ia_name;
     FillProviderTable(&r->table);
     r->table.device_name = r->ia_name.c_str();
-    if (info.is_thread_safe != DAT_FALSE) r->table.ia_open_func = slots::IaOpenThreadSafe;
+    if (info.is_thread_safe != DAT_FALSE) r->table.ia_open_func = kGuarded<slots::IaOpenThreadSafe>;
     r->parameters = parameters != nullptr ? parameters : "";
     Registrations().push_back(r);
+    static_cast<void>(made.release());
   }
   return r;
 }
@@ -123,9 +126,15 @@ void dapl_extensions(void) {}
 SOFTDAT_ENTRY_POINT void DAT_API dat_provider_init(const DAT_PROVIDER_INFO* info,
                                                    const char* ia_params) {
   using softdat::engine::Registration;
-  softdat::engine::StartOnce();
   if (info == nullptr) return;
-  Registration* r = softdat::engine::FindOrMake(*info, ia_params);
+  Registration* const nothing = nullptr;
+  Registration* r = softdat::OrNoMemory(
+      [&] {
+        softdat::engine::StartOnce();
+        return softdat::engine::FindOrMake(*info, ia_params);
+      },
+      nothing);
+  if (r == nullptr) return;  // the registry sees that nothing was registered
   const DAT_RETURN ret = dat_registry_add_provider(&r->table, &r->info);
   if (ret != DAT_SUCCESS) {
     SOFTDAT_LOG(Warning, "{}: the registry refused the provider ({:#x})", r->ia_name,
@@ -148,10 +157,14 @@ size_t DAT_API softdat_provider_reason(char* buf, size_t len) {
 }
 
 void DAT_API softdat_provider_list_ias(softdat_ia_visitor visit, void* arg) {
-  for (const auto& device : softdat::engine::TheBackend().Devices()) {
-    visit(arg, device.name.c_str(),
-          device.unavailable.empty() ? nullptr : device.unavailable.c_str());
-  }
+  const auto list = [&] {
+    for (const auto& device : softdat::engine::TheBackend().Devices()) {
+      visit(arg, device.name.c_str(),
+            device.unavailable.empty() ? nullptr : device.unavailable.c_str());
+    }
+    return true;
+  };
+  static_cast<void>(softdat::OrNoMemory(list, false));  // shorter without memory
 }
 
 const struct softdat_handle_arena* DAT_API softdat_provider_handle_arena(void) {

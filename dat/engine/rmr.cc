@@ -31,23 +31,15 @@ bool Inside(const DAT_LMR_TRIPLET& triplet, const Lmr::Parameters& lmr) {
 Rmr::Rmr(Pz* pz, DAT_RMR_SCOPE scope) : Object(&pz->ia(), kHandleType), scope_(scope), pz_(pz) {}
 
 DAT_RETURN Rmr::Create(Pz* pz, DAT_RMR_SCOPE scope, Rmr** out) {
-  Rmr* rmr = new Rmr(pz, scope);
-  DAT_RETURN ret = DAT_SUCCESS;
-  if (!rmr->pz_) {
-    ret = BadHandle(DAT_INVALID_HANDLE_PZ);
-  } else {
-    auto window = pz->ia().adapter().CreateWindow(pz->domain(), scope == DAT_RMR_SCOPE_EP);
-    ret = Fail(window.status(), Subject::kMemory);
-    if (window.ok()) rmr->window_ = window.Take();
+  Draft<Rmr> rmr(new Rmr(pz, scope));
+  if (!rmr->pz_) return BadHandle(DAT_INVALID_HANDLE_PZ);
+  auto window = pz->ia().adapter().CreateWindow(pz->domain(), scope == DAT_RMR_SCOPE_EP);
+  if (!window.ok()) return Fail(window.status(), Subject::kMemory);
+  rmr->window_ = window.Take();
+  if (!rmr.Publish()) {
+    return Error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION, "no free handle");
   }
-  if (ret == DAT_SUCCESS && !rmr->Publish()) {
-    ret = Error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION, "no free handle");
-  }
-  if (ret != DAT_SUCCESS) {
-    rmr->Discard();
-    return ret;
-  }
-  *out = rmr;
+  *out = rmr.Finish();
   return DAT_SUCCESS;
 }
 

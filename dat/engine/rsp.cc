@@ -15,11 +15,12 @@ Rsp::Rsp(Ia* owner, Ep* ep)
       ep_handle_(ep != nullptr ? ep->handle() : DAT_HANDLE_NULL) {}
 
 DAT_RETURN Rsp::Create(Ia* ia, DAT_CONN_QUAL conn_qual, Ep* ep, Evd* evd, Ref<Rsp>* out) {
-  if (ep != nullptr && !ep->Transition(DAT_EP_STATE_UNCONNECTED, DAT_EP_STATE_RESERVED)) {
-    return WrongEpState(ep->state());
-  }
   Rsp* rsp = new Rsp(ia, ep);
   Ref<Rsp> keep(rsp);
+  if (ep != nullptr && !ep->Transition(DAT_EP_STATE_UNCONNECTED, DAT_EP_STATE_RESERVED)) {
+    rsp->Discard();
+    return WrongEpState(ep->state());
+  }
   const DAT_RETURN ret = rsp->PublishAndListen(evd, conn_qual, false, nullptr);
   if (ret != DAT_SUCCESS) {
     // Harmless when the teardown has done it already.

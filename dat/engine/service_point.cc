@@ -8,6 +8,7 @@
 #include "dat/base/log.h"
 #include "dat/engine/cr.h"
 #include "dat/engine/dat_error.h"
+#include "dat/engine/guarded_slot.h"
 #include "dat/engine/ia.h"
 
 namespace softdat::engine {
@@ -16,14 +17,11 @@ using transport::ConnectionRequest;
 
 DAT_RETURN ServicePoint::PublishAndListen(Evd* evd, DAT_CONN_QUAL conn_qual, bool any,
                                           const sockaddr_storage* address) {
+  Draft<ServicePoint> draft(this);
   evd_ = Use<Evd>(evd);
-  if (!evd_) {
-    Discard();
-    return BadHandle(DAT_INVALID_HANDLE_EVD_CR);
-  }
+  if (!evd_) return BadHandle(DAT_INVALID_HANDLE_EVD_CR);
   if (!any) conn_qual_.store(conn_qual, std::memory_order_release);
-  if (!Publish()) {
-    Discard();
+  if (!draft.Publish()) {
     return Error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY, "no free handle");
   }
   listening_.store(true, std::memory_order_release);
@@ -33,12 +31,8 @@ DAT_RETURN ServicePoint::PublishAndListen(Evd* evd, DAT_CONN_QUAL conn_qual, boo
   p.address = address;
   p.sink = this;
   auto listener = ia().adapter().Listen(p);
-  if (!listener.ok()) {
-    const DAT_RETURN ret = Fail(listener.status(), Subject::kQualifier);
-    listening_.store(false, std::memory_order_release);
-    if (RetireAnyway()) Destroy(0);
-    return ret;
-  }
+  if (!listener.ok()) return Fail(listener.status(), Subject::kQualifier);
+  draft.Finish();
   std::unique_ptr<transport::Listener> unwanted = listener.Take();
   conn_qual_.store(any ? unwanted->conn_qual() : conn_qual, std::memory_order_release);
   {
@@ -77,7 +71,8 @@ void ServicePoint::StopListening() {
 bool ServicePoint::Announce(std::unique_ptr<ConnectionRequest>& request, Ep* ep,
                             bool provider_created) {
   const DAT_CONN_QUAL asked_for = request->conn_qual();
-  Cr* cr = Cr::Create(&ia(), request, ep, provider_created);
+  Cr* const none = nullptr;
+  Cr* cr = OrNoMemory([&] { return Cr::Create(&ia(), request, ep, provider_created); }, none);
   if (cr == nullptr) return false;
   ia().counters().Count(DCNT_IA_SP_CR);
   DAT_EVENT event;
@@ -101,8 +96,12 @@ bool ServicePoint::Announce(std::unique_ptr<ConnectionRequest>& request, Ep* ep,
 
 bool ServicePoint::AnnounceWithNewEp(std::unique_ptr<ConnectionRequest>& request) {
   Ep* ep = nullptr;
-  const DAT_RETURN ret =
-      Ep::Create(&ia(), Ep::Parts{}, nullptr, DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING, &ep);
+  const DAT_RETURN ret = OrNoMemory(
+      [&] {
+        return Ep::Create(&ia(), Ep::Parts{}, nullptr, DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING,
+                          &ep);
+      },
+      kNoMemory);
   if (ret != DAT_SUCCESS) return false;
   const Ref<Ep> keep(ep);
   if (Announce(request, ep, true)) return true;

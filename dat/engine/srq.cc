@@ -18,24 +18,14 @@ Srq::Srq(Ia* owner, Pz* pz, const DAT_SRQ_ATTR& attr)
       low_watermark_(attr.low_watermark) {}
 
 DAT_RETURN Srq::Create(Ia* ia, Pz* pz, const DAT_SRQ_ATTR& attr, Srq** out) {
-  Srq* srq = new Srq(ia, pz, attr);
-  DAT_RETURN ret = DAT_SUCCESS;
-  if (!srq->pz_) {
-    ret = BadHandle(DAT_INVALID_HANDLE_PZ);
-  } else {
-    auto queue = ia->adapter().CreateSharedReceiveQueue(
-        pz->domain(), static_cast<uint32_t>(attr.max_recv_dtos), srq->max_iov_, srq);
-    ret = Fail(queue.status(), Subject::kSrq);
-    if (queue.ok()) srq->queue_ = queue.Take();
-  }
-  if (ret == DAT_SUCCESS && !srq->Publish()) {
-    ret = Error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ, "no free handle");
-  }
-  if (ret != DAT_SUCCESS) {
-    srq->Discard();
-    return ret;
-  }
-  *out = srq;
+  Draft<Srq> srq(new Srq(ia, pz, attr));
+  if (!srq->pz_) return BadHandle(DAT_INVALID_HANDLE_PZ);
+  auto queue = ia->adapter().CreateSharedReceiveQueue(
+      pz->domain(), static_cast<uint32_t>(attr.max_recv_dtos), srq->max_iov_, srq.get());
+  if (!queue.ok()) return Fail(queue.status(), Subject::kSrq);
+  srq->queue_ = queue.Take();
+  if (!srq.Publish()) return Error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ, "no free handle");
+  *out = srq.Finish();
   return DAT_SUCCESS;
 }
 

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "dat/base/no_memory.h"
 #include "dat/base/reason.h"
 #include "dat/registry/dat_return.h"
 #include "dat/registry/dispatch.h"
@@ -65,6 +66,17 @@ DAT_RETURN CloseExtension(const AnyObject& any, DAT_EXTENDED_OP op, va_list args
   return result;
 }
 
+DAT_RETURN Extension(DAT_HANDLE handle, DAT_EXTENDED_OP op, va_list args) {
+  if ((op & DAT_OPEN_EXTENSION_BASE) != 0) {
+    const DAT_NAME_PTR name = va_arg(args, DAT_NAME_PTR);
+    return OpenExtension(op, name, args);
+  }
+  const AnyObject any = FindAny(handle);
+  if (!any.provider) return BadHandle(kCall, DAT_INVALID_HANDLE1, handle);
+  if ((op & DAT_CLOSE_EXTENSION_BASE) != 0) return CloseExtension(any, op, args);
+  return CallExtension(any.provider, any.object, op, args);
+}
+
 }  // namespace
 }  // namespace softdat::registry
 
@@ -73,20 +85,8 @@ using namespace softdat::registry;  // NOLINT: this file is the C API of the reg
 DAT_RETURN dat_extension_op(DAT_HANDLE handle, DAT_EXTENDED_OP ext_op, ...) {
   va_list args;
   va_start(args, ext_op);
-  DAT_RETURN result = DAT_SUCCESS;
-  if ((ext_op & DAT_OPEN_EXTENSION_BASE) != 0) {
-    const DAT_NAME_PTR name = va_arg(args, DAT_NAME_PTR);
-    result = OpenExtension(ext_op, name, args);
-  } else {
-    const AnyObject any = FindAny(handle);
-    if (!any.provider) {
-      result = BadHandle(kCall, DAT_INVALID_HANDLE1, handle);
-    } else if ((ext_op & DAT_CLOSE_EXTENSION_BASE) != 0) {
-      result = CloseExtension(any, ext_op, args);
-    } else {
-      result = CallExtension(any.provider, any.object, ext_op, args);
-    }
-  }
+  const DAT_RETURN result =
+      softdat::OrNoMemory([&] { return Extension(handle, ext_op, args); }, kNoMemory);
   va_end(args);
   return result;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "dat/base/log.h"
+#include "dat/base/no_memory.h"
 #include "dat/base/reason.h"
 #include "dat/base/setting_values.h"
 #include "dat/registry/dat_return.h"
@@ -63,47 +64,63 @@ using namespace softdat::registry;  // NOLINT: this file is the C API of the reg
 DAT_RETURN dat_ia_openv(const DAT_NAME_PTR name, DAT_COUNT async_event_qlen,
                         DAT_EVD_HANDLE* async_event_handle, DAT_IA_HANDLE* ia_handle,
                         DAT_UINT32 major, DAT_UINT32 minor, DAT_BOOLEAN thread_safety) {
-  const size_t length = name == nullptr ? 0 : strnlen(name, DAT_NAME_MAX_LENGTH);
-  if (name == nullptr || length == DAT_NAME_MAX_LENGTH) {
-    return Refuse(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1,
-                  "dat_ia_open: the IA name is missing or longer than 255 bytes");
-  }
-  if (ia_handle == nullptr) {
-    return Refuse(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA,
-                  "dat_ia_open: no place for the handle");
-  }
-  const ProviderKey request{std::string(name, length), major, minor, thread_safety != DAT_FALSE};
-  Entry* entry = nullptr;
-  DAT_RETURN result = TheRegistry().Acquire(request, &entry);
-  if (result != DAT_SUCCESS) {
-    softdat::AddReason(fmt::format("dat_ia_open({}) failed", softdat::Printable(request.name)));
-    SOFTDAT_LOG_AREA(Warning, ConsumerApi, "{}", softdat::LastReasons());
-    return result;
-  }
-  result = OpenWith(entry, request, name, async_event_qlen, async_event_handle, ia_handle);
-  if (result != DAT_SUCCESS) TheRegistry().Release(entry);
-  return result;
+  return softdat::OrNoMemory(
+      [&]() -> DAT_RETURN {
+        const size_t length = name == nullptr ? 0 : strnlen(name, DAT_NAME_MAX_LENGTH);
+        if (name == nullptr || length == DAT_NAME_MAX_LENGTH) {
+          return Refuse(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1,
+                        "dat_ia_open: the IA name is missing or longer than 255 bytes");
+        }
+        if (ia_handle == nullptr) {
+          return Refuse(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA,
+                        "dat_ia_open: no place for the handle");
+        }
+        const ProviderKey request{std::string(name, length), major, minor,
+                                  thread_safety != DAT_FALSE};
+        Entry* entry = nullptr;
+        DAT_RETURN result = TheRegistry().Acquire(request, &entry);
+        if (result != DAT_SUCCESS) {
+          softdat::AddReason(
+              fmt::format("dat_ia_open({}) failed", softdat::Printable(request.name)));
+          SOFTDAT_LOG_AREA(Warning, ConsumerApi, "{}", softdat::LastReasons());
+          return result;
+        }
+        // Without memory for the words of a failure, too, the reference is given back.
+        result = softdat::OrNoMemory(
+            [&] {
+              return OpenWith(entry, request, name, async_event_qlen, async_event_handle,
+                              ia_handle);
+            },
+            kNoMemory);
+        if (result != DAT_SUCCESS) TheRegistry().Release(entry);
+        return result;
+      },
+      kNoMemory);
 }
 
 DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS flags) {
-  DAT_IA_HANDLE object = nullptr;
-  void* owner = nullptr;
-  if (!g_ia_handles.BeginClose(ia_handle, &object, &owner)) {
-    return BadHandle("dat_ia_close", DAT_INVALID_HANDLE_IA, ia_handle);
-  }
-  const auto index = reinterpret_cast<uintptr_t>(ia_handle);
-  auto* entry = static_cast<Entry*>(owner);
-  const DAT_RETURN result =
-      CallSlot<&DAT_PROVIDER::ia_close_func>("dat_ia_close", TableOf(object), object, flags);
-  if (result != DAT_SUCCESS) {
-    g_ia_handles.CancelClose(index);
-    return result;
-  }
-  g_ia_handles.Release(index);
-  // The close freed the objects of this IA, too.
-  if (entry->arena.base == nullptr) g_handle_tables.ForgetAll();
-  TheRegistry().Release(entry);
-  return DAT_SUCCESS;
+  return softdat::OrNoMemory(
+      [&]() -> DAT_RETURN {
+        DAT_IA_HANDLE object = nullptr;
+        void* owner = nullptr;
+        if (!g_ia_handles.BeginClose(ia_handle, &object, &owner)) {
+          return BadHandle("dat_ia_close", DAT_INVALID_HANDLE_IA, ia_handle);
+        }
+        const auto index = reinterpret_cast<uintptr_t>(ia_handle);
+        auto* entry = static_cast<Entry*>(owner);
+        const DAT_RETURN result =
+            CallSlot<&DAT_PROVIDER::ia_close_func>("dat_ia_close", TableOf(object), object, flags);
+        if (result != DAT_SUCCESS) {
+          g_ia_handles.CancelClose(index);
+          return result;
+        }
+        g_ia_handles.Release(index);
+        // The close freed the objects of this IA, too.
+        if (entry->arena.base == nullptr) g_handle_tables.ForgetAll();
+        TheRegistry().Release(entry);
+        return DAT_SUCCESS;
+      },
+      kNoMemory);
 }
 
 DAT_RETURN dat_ia_query(DAT_IA_HANDLE ia_handle, DAT_EVD_HANDLE* async_evd_handle,
@@ -131,13 +148,17 @@ DAT_RETURN dat_get_handle_type(DAT_HANDLE dat_handle, DAT_HANDLE_TYPE* handle_ty
 }
 
 DAT_RETURN dats_get_ia_handle(DAT_IA_HANDLE handle, DAT_IA_HANDLE* ia_handle) {
-  if (ia_handle == nullptr) {
-    return Refuse(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2,
-                  "dats_get_ia_handle: no place for the result");
-  }
-  DAT_IA_HANDLE other = g_ia_handles.Find(handle);
-  if (other == nullptr) other = g_ia_handles.FindObject(handle);
-  if (other == nullptr) return BadHandle("dats_get_ia_handle", DAT_INVALID_HANDLE_IA, handle);
-  *ia_handle = other;
-  return DAT_SUCCESS;
+  return softdat::OrNoMemory(
+      [&]() -> DAT_RETURN {
+        if (ia_handle == nullptr) {
+          return Refuse(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2,
+                        "dats_get_ia_handle: no place for the result");
+        }
+        DAT_IA_HANDLE other = g_ia_handles.Find(handle);
+        if (other == nullptr) other = g_ia_handles.FindObject(handle);
+        if (other == nullptr) return BadHandle("dats_get_ia_handle", DAT_INVALID_HANDLE_IA, handle);
+        *ia_handle = other;
+        return DAT_SUCCESS;
+      },
+      kNoMemory);
 }

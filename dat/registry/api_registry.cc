@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "dat/base/no_memory.h"
 #include "dat/base/setting_values.h"
 #include "dat/registry/dat_return.h"
 #include "dat/registry/dispatch.h"
@@ -55,72 +56,83 @@ using namespace softdat::registry;  // NOLINT: this file is the C API of the reg
 
 DAT_RETURN dat_registry_add_provider(const DAT_PROVIDER* provider,
                                      const DAT_PROVIDER_INFO* provider_info) {
-  return TheRegistry().Add(provider, provider_info);
+  return softdat::OrNoMemory(
+      [&]() -> DAT_RETURN { return TheRegistry().Add(provider, provider_info); }, kNoMemory);
 }
 
 DAT_RETURN dat_registry_remove_provider(const DAT_PROVIDER* provider,
                                         const DAT_PROVIDER_INFO* provider_info) {
-  return TheRegistry().Remove(provider, provider_info);
+  return softdat::OrNoMemory(
+      [&]() -> DAT_RETURN { return TheRegistry().Remove(provider, provider_info); }, kNoMemory);
 }
 
 DAT_RETURN dat_registry_list_providers(DAT_COUNT max_to_return, DAT_COUNT* entries_returned,
                                        DAT_PROVIDER_INFO** dat_provider_list) {
-  constexpr char kCall[] = "dat_registry_list_providers";
-  if (entries_returned == nullptr) {
-    return Refuse(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2,
-                  fmt::format("{}: no place for the count", kCall));
-  }
-  const auto keys = TheRegistry().List();
-  *entries_returned = static_cast<DAT_COUNT>(keys.size());
-  const size_t room = max_to_return > 0 ? static_cast<size_t>(max_to_return) : 0;
-  const size_t count = std::min(room, keys.size());
-  for (size_t i = 0; i < count; ++i) {
-    DAT_PROVIDER_INFO* info = dat_provider_list != nullptr ? dat_provider_list[i] : nullptr;
-    if (info == nullptr) {
-      return Refuse(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3,
-                    fmt::format("{}: no place for entry {}", kCall, i));
-    }
-    memset(info, 0, sizeof *info);
-    memcpy(info->ia_name, keys[i].name.data(), keys[i].name.size());
-    info->dapl_version_major = keys[i].major;
-    info->dapl_version_minor = keys[i].minor;
-    info->is_thread_safe = keys[i].thread_safe ? DAT_TRUE : DAT_FALSE;
-  }
-  if (max_to_return >= 0 && count == keys.size()) return DAT_SUCCESS;
-  return Refuse(
-      DAT_INVALID_PARAMETER, DAT_INVALID_ARG1,
-      fmt::format("{}: room for {} entries, there are {}", kCall, max_to_return, keys.size()));
+  return softdat::OrNoMemory(
+      [&]() -> DAT_RETURN {
+        constexpr char kCall[] = "dat_registry_list_providers";
+        if (entries_returned == nullptr) {
+          return Refuse(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2,
+                        fmt::format("{}: no place for the count", kCall));
+        }
+        const auto keys = TheRegistry().List();
+        *entries_returned = static_cast<DAT_COUNT>(keys.size());
+        const size_t room = max_to_return > 0 ? static_cast<size_t>(max_to_return) : 0;
+        const size_t count = std::min(room, keys.size());
+        for (size_t i = 0; i < count; ++i) {
+          DAT_PROVIDER_INFO* info = dat_provider_list != nullptr ? dat_provider_list[i] : nullptr;
+          if (info == nullptr) {
+            return Refuse(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3,
+                          fmt::format("{}: no place for entry {}", kCall, i));
+          }
+          memset(info, 0, sizeof *info);
+          memcpy(info->ia_name, keys[i].name.data(), keys[i].name.size());
+          info->dapl_version_major = keys[i].major;
+          info->dapl_version_minor = keys[i].minor;
+          info->is_thread_safe = keys[i].thread_safe ? DAT_TRUE : DAT_FALSE;
+        }
+        if (max_to_return >= 0 && count == keys.size()) return DAT_SUCCESS;
+        return Refuse(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1,
+                      fmt::format("{}: room for {} entries, there are {}", kCall, max_to_return,
+                                  keys.size()));
+      },
+      kNoMemory);
 }
 
 DAT_RETURN dat_registry_providers_related(const DAT_NAME_PTR provider_name1,
                                           const DAT_NAME_PTR provider_name2,
                                           DAT_HA_RELATIONSHIP* related) {
-  constexpr char kCall[] = "dat_registry_providers_related";
-  const DAT_NAME_PTR names[] = {provider_name1, provider_name2};
-  constexpr DAT_RETURN_SUBTYPE kArguments[] = {DAT_INVALID_ARG1, DAT_INVALID_ARG2};
-  for (int i = 0; i < 2; ++i) {
-    if (names[i] == nullptr || strnlen(names[i], DAT_NAME_MAX_LENGTH) == DAT_NAME_MAX_LENGTH) {
-      return Refuse(DAT_INVALID_PARAMETER, kArguments[i],
-                    fmt::format("{}: a name is missing or longer than 255 bytes", kCall));
-    }
-  }
-  if (related == nullptr) {
-    return Refuse(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3,
-                  fmt::format("{}: no place for the answer", kCall));
-  }
-  for (const DAT_NAME_PTR name : names) {
-    if (TheRegistry().Knows(name)) continue;
-    return Refuse(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED,
-                  fmt::format("{}: no IA is called {}", kCall, softdat::Printable(name)));
-  }
-  const DAT_HA_RELATIONSHIP first = AskOpenIa(provider_name1, provider_name2);
-  const DAT_HA_RELATIONSHIP second = AskOpenIa(provider_name2, provider_name1);
-  if (first == second || second == DAT_HA_UNKNOWN) {
-    *related = first;
-  } else {
-    *related = first == DAT_HA_UNKNOWN ? second : DAT_HA_CONFLICTING;
-  }
-  return DAT_SUCCESS;
+  return softdat::OrNoMemory(
+      [&]() -> DAT_RETURN {
+        constexpr char kCall[] = "dat_registry_providers_related";
+        const DAT_NAME_PTR names[] = {provider_name1, provider_name2};
+        constexpr DAT_RETURN_SUBTYPE kArguments[] = {DAT_INVALID_ARG1, DAT_INVALID_ARG2};
+        for (int i = 0; i < 2; ++i) {
+          if (names[i] == nullptr ||
+              strnlen(names[i], DAT_NAME_MAX_LENGTH) == DAT_NAME_MAX_LENGTH) {
+            return Refuse(DAT_INVALID_PARAMETER, kArguments[i],
+                          fmt::format("{}: a name is missing or longer than 255 bytes", kCall));
+          }
+        }
+        if (related == nullptr) {
+          return Refuse(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3,
+                        fmt::format("{}: no place for the answer", kCall));
+        }
+        for (const DAT_NAME_PTR name : names) {
+          if (TheRegistry().Knows(name)) continue;
+          return Refuse(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED,
+                        fmt::format("{}: no IA is called {}", kCall, softdat::Printable(name)));
+        }
+        const DAT_HA_RELATIONSHIP first = AskOpenIa(provider_name1, provider_name2);
+        const DAT_HA_RELATIONSHIP second = AskOpenIa(provider_name2, provider_name1);
+        if (first == second || second == DAT_HA_UNKNOWN) {
+          *related = first;
+        } else {
+          *related = first == DAT_HA_UNKNOWN ? second : DAT_HA_CONFLICTING;
+        }
+        return DAT_SUCCESS;
+      },
+      kNoMemory);
 }
 
 // Both texts are set whatever the value is: programs print them without a look at the result. A
@@ -135,6 +147,8 @@ DAT_RETURN dat_strerror(DAT_RETURN value, const char** major_message, const char
   return DatError(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
 }
 
-size_t softdat_last_reason(char* buf, size_t len) { return CopyText(LastFailure(), buf, len); }
+size_t softdat_last_reason(char* buf, size_t len) {
+  return softdat::OrNoMemory([&] { return CopyText(LastFailure(), buf, len); }, size_t{0});
+}
 
 const char* softdat_version(void) { return kVersion; }

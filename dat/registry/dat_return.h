@@ -14,6 +14,9 @@ constexpr DAT_RETURN DatError(DAT_RETURN_TYPE type, DAT_RETURN_SUBTYPE subtype) 
   return DAT_CLASS_ERROR | static_cast<DAT_RETURN>(type) | static_cast<DAT_RETURN>(subtype);
 }
 
+// What a call of the C API answers when an allocation in it fails.
+inline constexpr DAT_RETURN kNoMemory = DatError(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+
 // Starts a new reason chain for the calling thread and returns the error.
 DAT_RETURN Refuse(DAT_RETURN_TYPE type, DAT_RETURN_SUBTYPE subtype, std::string reason);
 

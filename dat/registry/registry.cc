@@ -83,13 +83,18 @@ std::vector<DiscoveredIa> Registry::Discover(const std::string& wanted) {
   {
     Lock lock(mutex_);
     changed_.wait(lock, [this] { return !OthersTurnLocked(); });
-    BeginTurnLocked();
     folders = config_.provider_folders;
+    BeginTurnLocked();
   }
-  std::vector<DiscoveredIa> found = DiscoverIas(folders, wanted);
-  const Lock lock(mutex_);
-  EndTurnLocked();
-  return found;
+  struct EndTurn {
+    Registry* registry;
+    ~EndTurn() {
+      const Lock lock(registry->mutex_);
+      registry->EndTurnLocked();
+    }
+  };
+  const EndTurn end_turn{this};  // also without memory for what is found
+  return DiscoverIas(folders, wanted);
 }
 
 // Lines with the same key make one entry with several candidates (DAT 2.0 semantics 2.2).
@@ -260,7 +265,13 @@ DAT_RETURN Registry::TakeLocked(Lock* lock, size_t index, const ProviderKey& req
   found->worker = std::this_thread::get_id();
   ++found->references;
   lock->unlock();
-  const bool loaded = Load(found);
+  bool loaded = false;
+  bool out_of_memory = false;
+  try {
+    loaded = Load(found);
+  } catch (const std::bad_alloc&) {
+    out_of_memory = true;
+  }
   lock->lock();
   found->state = loaded ? Entry::State::kReady : Entry::State::kIdle;
   found->worker = std::thread::id();
@@ -271,6 +282,7 @@ DAT_RETURN Registry::TakeLocked(Lock* lock, size_t index, const ProviderKey& req
   }
   EndTurnLocked();
   if (loaded) return DAT_SUCCESS;
+  if (out_of_memory) throw std::bad_alloc();
   AddReason(fmt::format("no library of {} can be used", DescribeKey(request)));
   if (OutOfDescriptors()) return RefuseWithChain(DAT_INSUFFICIENT_RESOURCES, DAT_NO_SUBTYPE);
   return RefuseWithChain(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED);

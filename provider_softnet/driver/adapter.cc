@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <new>
 #include <utility>
 
 #include "dat/base/log.h"
@@ -107,16 +108,26 @@ Result<std::unique_ptr<transport::MemoryRegion>> SoftnetAdapter::RegisterMemory(
   const uint32_t key =
       core_->memory.RegisterRegion(p.address, p.length, p.privileges, p.zero_based, IdOf(pd));
   if (key == 0) return Status(Code::kNoResources, "no key is left for another region");
-  return std::unique_ptr<transport::MemoryRegion>(
-      std::make_unique<SoftnetMemoryRegion>(core_, key, (p.privileges & kPrivAnyRemote) != 0));
+  std::unique_ptr<transport::MemoryRegion> region(
+      new (std::nothrow) SoftnetMemoryRegion(core_, key, (p.privileges & kPrivAnyRemote) != 0));
+  if (region == nullptr) {
+    core_->memory.DeregisterRegion(key);
+    return Status(Code::kNoMemory, "no memory for another region");
+  }
+  return region;
 }
 
 Result<std::unique_ptr<transport::MemoryWindow>> SoftnetAdapter::CreateWindow(
     transport::ProtectionDomain& pd, bool exclusive_to_qp) {
   const uint32_t key = core_->memory.CreateWindow(IdOf(pd), exclusive_to_qp);
   if (key == 0) return Status(Code::kNoResources, "no key is left for another window");
-  return std::unique_ptr<transport::MemoryWindow>(
-      std::make_unique<SoftnetMemoryWindow>(core_, key));
+  std::unique_ptr<transport::MemoryWindow> window(new (std::nothrow)
+                                                      SoftnetMemoryWindow(core_, key));
+  if (window == nullptr) {
+    core_->memory.DestroyWindow(key);
+    return Status(Code::kNoMemory, "no memory for another window");
+  }
+  return window;
 }
 
 Result<std::unique_ptr<transport::CompletionQueue>> SoftnetAdapter::CreateCompletionQueue(

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -74,6 +75,9 @@ Status Driver::Start() {
     helper_ = std::thread([this] { RunHelper(); });
   } catch (const std::system_error& e) {
     status = Status(Code::kNoResources, fmt::format("no helper thread: {}", e.what()));
+  } catch (const std::bad_alloc&) {
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    throw;
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (status.ok()) started_.store(true, std::memory_order_release);

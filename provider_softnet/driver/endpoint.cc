@@ -27,11 +27,14 @@ Endpoint::~Endpoint() = default;
 Status Endpoint::SetQueues(const transport::QueuePairAttributes& a) {
   auto receives =
       std::make_unique<ReceiveQueue>(std::max(a.max_recv, 1u), std::max(a.max_recv_iov, 1u));
+  auto sends = std::make_unique<SendQueue>(std::max(a.max_send, 1u), std::max(a.max_send_iov, 1u));
   if (receive_queue_ != nullptr) {
     if (Status s = CheckFits(a); !s.ok()) return s;
     receives->MoveFrom(*receive_queue_);
   }
+  // Nothing below fails.
   receive_queue_ = std::move(receives);
+  send_queue_ = std::move(sends);
   attributes_ = a;
   sink_ = a.sink;
   pd_ = a.pd == nullptr ? 0 : static_cast<SoftnetProtectionDomain*>(a.pd)->id();
@@ -41,7 +44,6 @@ Status Endpoint::SetQueues(const transport::QueuePairAttributes& a) {
                                   : static_cast<SoftnetCompletionQueue*>(a.recv_cq)->core();
   srq_ = a.srq == nullptr ? RefPtr<SharedReceiveCore>()
                           : static_cast<SoftnetSharedReceiveQueue*>(a.srq)->core();
-  send_queue_ = std::make_unique<SendQueue>(std::max(a.max_send, 1u), std::max(a.max_send_iov, 1u));
   return Status::Ok();
 }
 

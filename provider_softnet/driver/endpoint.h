@@ -83,6 +83,7 @@ class Endpoint final : public Channel {
   enum class State : uint8_t { kIdle, kConnecting, kConnected, kEnded };
   // Bits of pending_ beside the stream's kAct bits.
   enum : uint32_t {
+    kPendNoMemory = 1u << 27,   // accepted, but there was no memory for the stream: report OnFailed
     kPendWatch = 1u << 28,      // what the watch waits for may have changed
     kPendAborted = 1u << 29,    // Disconnect before the establishment: report OnEnded
     kPendEstablish = 1u << 30,  // accepted without a ready-to-receive message: report OnEstablished
@@ -97,7 +98,8 @@ class Endpoint final : public Channel {
   // mutex_ held:
   Status SetQueues(const transport::QueuePairAttributes& attributes);
   Status CheckFits(const transport::QueuePairAttributes& attributes) const;
-  void StartStream(AgreedConnection connection, bool initiator);
+  // Takes the connection over; false, and it is untouched, without memory for its stream.
+  [[nodiscard]] bool StartStream(AgreedConnection* connection, bool initiator);
   void FlushAllReceives(PendingUpcalls* upcalls);
   bool MustGather(const transport::SendRequest& request) const;
   bool Transmit();                            // writes until nothing is left or the socket is full

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <new>
 
 #include "dat/base/log.h"
 #include "provider_softnet/driver/connector.h"
@@ -28,7 +29,7 @@ constexpr size_t kReceiveBudget = 512 * 1024;
 // -------------------------------------------------------------------------------------------------
 // Establishing
 
-void Endpoint::StartStream(AgreedConnection connection, bool initiator) {
+bool Endpoint::StartStream(AgreedConnection* connection, bool initiator) {
   StreamConfig config;
   config.context = attributes_.context;
   config.memory = &adapter_->memory;
@@ -41,23 +42,33 @@ void Endpoint::StartStream(AgreedConnection connection, bool initiator) {
   config.pd = pd_;
   config.qp = id_;
   config.initiator = initiator;
-  config.agreement = connection.agreement;
-  config.mulpdu = iwarp::Mulpdu(SegmentSize(connection.fd.get()), false);
+  config.agreement = connection->agreement;
+  config.mulpdu = iwarp::Mulpdu(SegmentSize(connection->fd.get()), false);
   config.extensions = adapter_->options.extensions;
   config.short_reads = adapter_->options.short_reads;
   config.rnr_timeout_us = adapter_->options.rnr_timeout_us;
   config.fin_grace_us = std::chrono::microseconds(adapter_->options.fin_grace).count();
-  fd_ = std::move(connection.fd);
-  addresses_ = connection.addresses;
-  stream_ = std::make_unique<Stream>(config);
+  addresses_ = connection->addresses;
+  try {
+    stream_ = std::make_unique<Stream>(config);
+  } catch (const std::bad_alloc&) {
+    return false;  // this may be the helper's thread, where nobody else would catch it
+  }
+  fd_ = std::move(connection->fd);
   ++connection_;
+  return true;
 }
 
 void Endpoint::OnConnected(AgreedConnection connection, std::span<const uint8_t> private_data) {
+  bool started = false;
   {
     const std::lock_guard<Mutex> lock(mutex_);
-    StartStream(std::move(connection), true);
-    Transmit();  // the ready-to-receive message, if one was agreed
+    started = StartStream(&connection, true);
+    if (started) Transmit();  // the ready-to-receive message, if one was agreed
+  }
+  if (!started) {
+    adapter_->CloseNow(std::move(connection.fd), true);
+    return OnConnectFailed(RejectReason::kNonPeer, {}, "no memory for the connection");
   }
   // Kept until the upcall is done: the private data live in it.
   driver_->DeleteLater(std::shared_ptr<Connector>(std::move(connector_)));
@@ -82,13 +93,19 @@ void Endpoint::OnConnectFailed(RejectReason reason, std::span<const uint8_t> pri
 void Endpoint::BeginAccepted(AgreedConnection connection) {
   const bool wait_for_first = connection.agreement.rtr != Rtr::kNone;
   requester_gone_ = std::move(connection.requester_gone);
+  bool started = false;
   {
     const std::lock_guard<Mutex> lock(mutex_);
-    StartStream(std::move(connection), false);
+    started = StartStream(&connection, false);
     state_ = State::kConnecting;
-    if (!wait_for_first) pending_ |= kPendEstablish;
+    if (!started) {
+      pending_ |= kPendNoMemory;
+    } else if (!wait_for_first) {
+      pending_ |= kPendEstablish;
+    }
   }
-  if (!wait_for_first) return driver_->RequestAttention(this);
+  if (!started) adapter_->CloseNow(std::move(connection.fd), true);
+  if (!started || !wait_for_first) return driver_->RequestAttention(this);
   accepting_ = true;
   WatchSocket();
   StartLimit(adapter_->options.handshake_timeout);
@@ -265,6 +282,7 @@ void Endpoint::Attend() {
     }
     return;
   }
+  if ((actions & kPendNoMemory) != 0) return FailAccept("no memory for the connection");
   if ((actions & kPendEstablish) != 0) {
     if (!requester_gone_.empty()) return FailAccept(requester_gone_);
     WatchSocket();

@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <memory>
+#include <new>
 
 #include "provider_softnet/driver/unique_fd.h"
 
@@ -38,7 +40,12 @@ uint32_t MtuOf(const std::string& name) {
 std::vector<Interface> ListInterfaces() {
   std::vector<Interface> out;
   ifaddrs* list = nullptr;
-  if (getifaddrs(&list) != 0) return out;
+  if (getifaddrs(&list) != 0) {
+    // Without memory nobody knows what there is.
+    if (errno == ENOMEM) throw std::bad_alloc();
+    return out;
+  }
+  const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner(list, &freeifaddrs);
   for (const ifaddrs* i = list; i != nullptr; i = i->ifa_next) {
     auto it = std::find_if(out.begin(), out.end(),
                            [&](const Interface& x) { return x.name == i->ifa_name; });
@@ -59,7 +66,6 @@ std::vector<Interface> ListInterfaces() {
     }
     if (Rank(a) > Rank(it->address)) it->address = a;
   }
-  freeifaddrs(list);
   return out;
 }
 

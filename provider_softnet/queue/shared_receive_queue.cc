@@ -15,6 +15,8 @@ SharedReceiveQueue::SharedReceiveQueue(uint32_t capacity, uint32_t max_segments,
 void SharedReceiveQueue::Grow(uint32_t capacity) {
   while (chunks_.size() * kChunk < capacity) {
     const uint32_t first = static_cast<uint32_t>(chunks_.size()) * kChunk;
+    // First, so that nothing below fails half done; and so that Release never allocates.
+    free_.reserve(first + kChunk);
     Chunk chunk;
     chunk.works = std::make_unique_for_overwrite<ReceiveWork[]>(kChunk);
     chunk.segments =
@@ -26,8 +28,6 @@ void SharedReceiveQueue::Grow(uint32_t capacity) {
     chunks_.push_back(std::move(chunk));
     for (uint32_t i = kChunk; i > 0; --i) free_.push_back(first + i - 1);
   }
-  // So that Release never allocates.
-  free_.reserve(chunks_.size() * kChunk);
   std::vector<uint32_t> posted(capacity);
   const uint32_t available = Available();
   for (uint32_t i = 0; i < available; ++i) {

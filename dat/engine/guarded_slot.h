@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A function of slots.h as a registry calls it: out of memory is a return value.
+#ifndef SOFTDAT_DAT_ENGINE_GUARDED_SLOT_H_
+#define SOFTDAT_DAT_ENGINE_GUARDED_SLOT_H_
+
+#include "dat/base/no_memory.h"
+#include "dat/engine/dat_error.h"
+
+namespace softdat::engine {
+
+inline constexpr DAT_RETURN kNoMemory = Error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+
+template <auto kSlot>
+struct GuardedSlot;
+
+template <typename... Args, DAT_RETURN (*kSlot)(Args...)>
+struct GuardedSlot<kSlot> {
+  static DAT_RETURN DAT_API Call(Args... args) {
+    return OrNoMemory([&] { return kSlot(args...); }, kNoMemory);
+  }
+};
+
+template <auto kSlot>
+inline constexpr auto* kGuarded = &GuardedSlot<kSlot>::Call;
+
+}  // namespace softdat::engine
+
+#endif  // SOFTDAT_DAT_ENGINE_GUARDED_SLOT_H_
