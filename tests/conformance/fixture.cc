@@ -158,7 +158,8 @@ void Side::FreeEp(DAT_EP_HANDLE made) {
 
 DAT_EVENT Side::Next(DAT_EVD_HANDLE evd) {
   DAT_EVENT event{};
-  if (mode_ == EventMode::kWait) {
+  // The EVD that the IA made has no CNO to tell of its events.
+  if (mode_ == EventMode::kWait || (mode_ == EventMode::kCno && evd == async_evd)) {
     DAT_COUNT nmore = -1;
     EXPECT_OK(dat_evd_wait(evd, kPatienceUs, 1, &event, &nmore));
     EXPECT_GE(nmore, 0);
