@@ -106,13 +106,12 @@ TEST(ForkServicePoint, TheParentsIsAnotherProcesss) {
   EXPECT_EQ(WaitForChild(child), 0);
 }
 
+// Not under AddressSanitizer: its allocator has locks of its own, which a child of a process with
+// busy threads may find held.
+#if !defined(__SANITIZE_ADDRESS__)
 // Whichever lock a thread of the parent holds at that moment, the child listens.
 TEST(ForkServicePoint, WhileThreadsOfTheParentOpenAndListen) {
-#if defined(__SANITIZE_ADDRESS__)
-  constexpr int kForks = 20;
-#else
   constexpr int kForks = 100;
-#endif
   const auto listen_once = [] {
     const Ia ia;
     const End end(ia);
@@ -135,6 +134,7 @@ TEST(ForkServicePoint, WhileThreadsOfTheParentOpenAndListen) {
         << "fork " << i;
   }
 }
+#endif
 
 }  // namespace
 }  // namespace softdat::field
