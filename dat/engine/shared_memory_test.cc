@@ -200,6 +200,9 @@ TEST_F(SharedMemoryTest, AnEntryOfTheDeadIsTakenOver) {
   EXPECT_TRUE(Claim(other_, kLength).ok());
 }
 
+// Not under ThreadSanitizer: it calls a signal handler late, when the thread has left its system
+// call for good, and this test waits for the handler meanwhile.
+#if !defined(__SANITIZE_THREAD__)
 // The first holder fills its entry in under an exclusive lock; who comes meanwhile waits for it,
 // whatever signals arrive.
 TEST_F(SharedMemoryTest, ASignalDoesNotEndTheWaitForTheFirstHolder) {
@@ -241,6 +244,7 @@ TEST_F(SharedMemoryTest, ASignalDoesNotEndTheWaitForTheFirstHolder) {
   EXPECT_EQ(signals, 10);
   sigaction(SIGUSR1, &before, nullptr);
 }
+#endif
 
 }  // namespace
 }  // namespace softdat::engine
