@@ -151,11 +151,17 @@ TEST_P(SendTest, BadPostsAreRefusedAndChangeNothing) {
   EXPECT_EQ(StateOf(a_->ep), DAT_EP_STATE_CONNECTED);
 }
 
-TEST_P(SendTest, AFullReceiveQueueIsInsufficientResources) {
+// Queues of four, or the few more that the provider makes of it.
+DAT_EP_ATTR Shallow() {
   DAT_EP_ATTR attr{};
   attr.service_type = DAT_SERVICE_TYPE_RC;
   attr.max_recv_dtos = attr.max_request_dtos = 4;
   attr.max_recv_iov = attr.max_request_iov = 1;
+  return attr;
+}
+
+TEST_P(SendTest, AFullReceiveQueueIsInsufficientResources) {
+  DAT_EP_ATTR attr = Shallow();
   const DAT_EP_HANDLE active = a_->MakeEp(&attr), passive = b_->MakeEp(&attr);
   DAT_EP_PARAM param{};
   ASSERT_OK(dat_ep_query(active, DAT_EP_FIELD_ALL, &param));
@@ -170,10 +176,7 @@ TEST_P(SendTest, AFullReceiveQueueIsInsufficientResources) {
 }
 
 TEST_P(SendTest, AFullRequestQueueIsInsufficientResources) {
-  DAT_EP_ATTR attr{};
-  attr.service_type = DAT_SERVICE_TYPE_RC;
-  attr.max_recv_dtos = attr.max_request_dtos = 4;
-  attr.max_recv_iov = attr.max_request_iov = 1;
+  DAT_EP_ATTR attr = Shallow();
   const DAT_EP_HANDLE active = a_->MakeEp(&attr), passive = b_->MakeEp(&attr);
   Join(*a_, active, *b_, passive);
   DAT_EP_PARAM param{};
