@@ -52,6 +52,8 @@ struct DeviceTraits {
   // The flags of a completion that carries an invalidated key: rxe of Linux 6.1 passes the kernel's
   // flag, which has another value in user space.
   unsigned invalidated_flags = IBV_WC_WITH_INV;
+  // Not the device's: SOFTDAT_SHORT_READS.
+  bool short_reads = false;
 };
 
 class Device {

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "dat/base/log.h"
+#include "dat/base/settings.h"
 #include "provider_verbs/device_open.h"
 #include "provider_verbs/os_error.h"
 #include "provider_verbs/private_data.h"
@@ -76,6 +77,7 @@ void FillLimits(const ibv_device_attr& d, const ibv_port_attr& port, Device* dev
   t.silent_failures = !t.iwarp && d.vendor_id == kRxeVendor;
   if (t.silent_failures) t.invalidated_flags |= kKernelWithInvalidate;
   t.read_sink_remote_write = t.iwarp && d.vendor_id != kSiwVendor;
+  t.short_reads = GetSettings().short_reads;
 
   transport::AdapterAttributes& a = device->attributes;
   a.device_name = t.rdma_device;

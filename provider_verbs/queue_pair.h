@@ -25,6 +25,7 @@
 #include "provider_verbs/completion_queue.h"
 #include "provider_verbs/device.h"
 #include "provider_verbs/private_data.h"
+#include "provider_verbs/region_table.h"
 #include "provider_verbs/spin_lock.h"
 #include "provider_verbs/upcall_gate.h"
 #include "provider_verbs/work_slots.h"
@@ -215,6 +216,7 @@ class QpCore final : public CmSink, public std::enable_shared_from_this<QpCore> 
   std::vector<SendSlot> send_slots_;
   std::vector<ibv_sge> send_sge_;
   std::atomic<uint32_t> sends_posted_{0};
+  RegionCache send_regions_;
   uint32_t send_mask_ = 0;
   uint32_t max_send_ = 0;
   uint32_t max_send_iov_ = 0;
@@ -228,6 +230,7 @@ class QpCore final : public CmSink, public std::enable_shared_from_this<QpCore> 
   std::vector<ReceiveSlot> receive_slots_;
   std::vector<ibv_sge> receive_sge_;
   std::atomic<uint32_t> receives_posted_{0};
+  RegionCache receive_regions_;
   uint32_t receive_mask_ = 0;
   uint32_t max_receive_ = 0;
   uint32_t max_receive_iov_ = 0;

@@ -2,6 +2,7 @@
 // QpCore: the send queue. No allocation, one verbs call per post.
 #include <errno.h>
 
+#include <algorithm>
 #include <array>
 
 #include "dat/base/log.h"
@@ -103,7 +104,8 @@ Code QpCore::FillLocal(const SendRequest& request, SendSlot* slot, bool* zero_ba
   for (const DAT_LMR_TRIPLET& segment : request.local) {
     if (segment.segment_length == 0) continue;
     if (n == max_send_iov_) return Code::kInvalidArgument;
-    const Code code = device_.regions.Check(segment, attributes_.pd, slot->reads, zero_based);
+    const Code code =
+        send_regions_.Check(device_.regions, segment, attributes_.pd, slot->reads, zero_based);
     if (code != Code::kOk) return code;
     slot->sge[n++] = {.addr = segment.virtual_address,
                       .length = static_cast<uint32_t>(segment.segment_length),
@@ -125,8 +127,10 @@ Code QpCore::FillRequest(const SendRequest& request, bool zero_based, SendSlot* 
   wr->send_flags = 0;
   switch (request.op) {
     case Op::kRdmaRead:
-      if (request.remote.segment_length > slot->length) return Code::kLength;
-      slot->length = static_cast<uint32_t>(request.remote.segment_length);
+      if (request.remote.segment_length > slot->length && !device_.traits.short_reads)
+        return Code::kLength;
+      slot->length =
+          static_cast<uint32_t>(std::min<uint64_t>(slot->length, request.remote.segment_length));
       TrimTo(slot->length, slot);
       break;
     case Op::kRdmaWrite:

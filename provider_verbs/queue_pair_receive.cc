@@ -50,7 +50,7 @@ Code QpCore::PostReceive(const transport::ReceiveRequest& request) {
         break;
       }
       bool zero_based = false;
-      code = device_.regions.Check(segment, attributes_.pd, true, &zero_based);
+      code = receive_regions_.Check(device_.regions, segment, attributes_.pd, true, &zero_based);
       slot->sge[n++] = {.addr = segment.virtual_address,
                         .length = static_cast<uint32_t>(segment.segment_length),
                         .lkey = segment.lmr_context};

@@ -79,6 +79,7 @@ void RegionTable::Remove(uint32_t key) {
     if (found == 0) return;
     if (found != key) continue;
     Store(slot, kRemoved, {});
+    generation_.fetch_add(1, std::memory_order_release);
     --live_;
     return;
   }
@@ -104,14 +105,20 @@ std::optional<RegionEntry> RegionTable::Find(uint32_t key) const {
 Code RegionTable::Check(const DAT_LMR_TRIPLET& segment, const void* pd, bool write,
                         bool* zero_based) const {
   const std::optional<RegionEntry> region = Find(segment.lmr_context);
-  if (!region.has_value() || (pd != nullptr && region->pd != pd)) return Code::kProtection;
-  const uint64_t offset = segment.virtual_address - region->first;
-  if (offset > region->length || segment.segment_length > region->length - offset) {
-    return Code::kOutOfBounds;
-  }
-  if (write && !region->writable) return Code::kPrivileges;
-  *zero_based |= region->zero_based;
-  return Code::kOk;
+  if (!region.has_value()) return Code::kProtection;
+  return CheckIn(*region, segment, pd, write, zero_based);
+}
+
+bool RegionCache::Fetch(const RegionTable& table, uint32_t key) {
+  key_ = 0;
+  // Read first: what changes during the search makes the next use search again.
+  const uint32_t generation = table.generation();
+  const std::optional<RegionEntry> found = table.Find(key);
+  if (!found.has_value()) return false;
+  key_ = key;
+  generation_ = generation;
+  entry_ = *found;
+  return true;
 }
 
 }  // namespace softdat::verbs

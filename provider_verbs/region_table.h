@@ -36,6 +36,9 @@ class RegionTable {
   // Any thread, no lock.
   std::optional<RegionEntry> Find(uint32_t key) const;
 
+  // Grows whenever what Find has said may not hold any more.
+  uint32_t generation() const { return generation_.load(std::memory_order_acquire); }
+
   // The rules for a local segment of non-zero length (semantics 10.1): kOk, kProtection,
   // kPrivileges, kOutOfBounds. With `pd` null any domain will do. `*zero_based` is set for a region
   // that is.
@@ -64,11 +67,45 @@ class RegionTable {
   void GrowLocked();
 
   std::mutex mutex_;  // serialises changes
+  std::atomic<uint32_t> generation_{0};
   // All tables there ever were: readers may still be in an outgrown one.
   std::vector<std::unique_ptr<Table>> tables_;
   std::atomic<Table*> current_;
   size_t used_ = 0;  // entries of the current table that are not free, removed ones included
   size_t live_ = 0;
+};
+
+// The rules for a segment in a region that was found. `*zero_based` as above.
+inline Code CheckIn(const RegionEntry& region, const DAT_LMR_TRIPLET& segment, const void* pd,
+                    bool write, bool* zero_based) {
+  if (pd != nullptr && region.pd != pd) return Code::kProtection;
+  const uint64_t offset = segment.virtual_address - region.first;
+  if (offset > region.length || segment.segment_length > region.length - offset)
+    return Code::kOutOfBounds;
+  if (write && !region.writable) return Code::kPrivileges;
+  *zero_based |= region.zero_based;
+  return Code::kOk;
+}
+
+// The region that a queue used last: most posts of a queue name the same one. Belongs to whoever
+// holds the queue's lock.
+class RegionCache {
+ public:
+  // As RegionTable::Check.
+  Code Check(const RegionTable& table, const DAT_LMR_TRIPLET& segment, const void* pd, bool write,
+             bool* zero_based) {
+    if (segment.lmr_context != key_ || table.generation() != generation_) [[unlikely]] {
+      if (!Fetch(table, segment.lmr_context)) return Code::kProtection;
+    }
+    return CheckIn(entry_, segment, pd, write, zero_based);
+  }
+
+ private:
+  bool Fetch(const RegionTable& table, uint32_t key);
+
+  uint32_t key_ = 0;  // 0: none
+  uint32_t generation_ = 0;
+  RegionEntry entry_;
 };
 
 }  // namespace softdat::verbs

@@ -53,6 +53,35 @@ TEST_F(RegionTableTest, ZeroBasedRegionsAreTold) {
   EXPECT_TRUE(zero_based);
 }
 
+TEST_F(RegionTableTest, ACacheSaysWhatTheTableSays) {
+  RegionCache cache;
+  bool zero_based = false;
+  const auto check = [&](uint32_t key, uint64_t address, bool write) {
+    return cache.Check(table_, Segment(key, address, 8), &pd_, write, &zero_based);
+  };
+  EXPECT_EQ(check(0, 0, false), Code::kProtection);
+  EXPECT_EQ(check(5, 100, false), Code::kProtection);
+  table_.Add(5, {.first = 100, .length = 8, .pd = &pd_, .writable = false, .zero_based = false});
+  table_.Add(6, {.first = 200, .length = 8, .pd = &pd_, .writable = true, .zero_based = true});
+  for (int again = 0; again < 2; ++again) {
+    EXPECT_EQ(check(5, 100, false), Code::kOk);
+    EXPECT_FALSE(zero_based);
+    EXPECT_EQ(check(5, 101, false), Code::kOutOfBounds);
+    EXPECT_EQ(check(5, 100, true), Code::kPrivileges);
+  }
+  EXPECT_EQ(check(6, 200, true), Code::kOk);
+  EXPECT_TRUE(zero_based);
+  // Gone, and there again as another one under the same key.
+  table_.Remove(6);
+  EXPECT_EQ(check(6, 200, true), Code::kProtection);
+  table_.Add(6, {.first = 300, .length = 8, .pd = &pd_, .writable = true, .zero_based = false});
+  EXPECT_EQ(check(6, 200, true), Code::kOutOfBounds);
+  EXPECT_EQ(check(6, 300, true), Code::kOk);
+  table_.Remove(6);
+  table_.Add(6, {.first = 300, .length = 8, .pd = &other_, .writable = true, .zero_based = false});
+  EXPECT_EQ(check(6, 300, true), Code::kProtection);
+}
+
 TEST_F(RegionTableTest, ManyKeysAndMuchChurn) {
   for (uint32_t key = 1; key <= 5000; ++key)
     table_.Add(key << 8, {.first = key, .length = 1, .pd = &pd_});
