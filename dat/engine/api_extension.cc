@@ -25,9 +25,11 @@ DAT_RETURN NotHere(const char* what) { return Error(DAT_NOT_IMPLEMENTED, DAT_NO_
 
 // An operation of RFC 7306 that the IA does not have, or may not use.
 DAT_RETURN NoExtension(const std::string& what) {
-  return Error(DAT_NOT_IMPLEMENTED, DAT_NO_SUBTYPE,
-               GetSettings().rfc7306 ? "no " + what + " on this IA"
-                                     : "the setting SOFTDAT_RFC7306 is off: no " + what);
+  const Settings& settings = GetSettings();
+  std::string reason = "no " + what + " on this IA";
+  if (settings.profile != DeviceProfile::kNone) reason += "; SOFTDAT_PROFILE names a device";
+  if (!settings.rfc7306) reason += "; SOFTDAT_RFC7306 is off";
+  return Error(DAT_NOT_IMPLEMENTED, DAT_NO_SUBTYPE, reason);
 }
 
 DAT_COMPLETION_FLAGS NextFlags(va_list args) {

@@ -125,6 +125,7 @@ class ForwardingAdapter : public Adapter {
   explicit ForwardingAdapter(std::unique_ptr<Adapter> inner) : inner_(std::move(inner)) {}
 
   const AdapterAttributes& attributes() const override { return inner_->attributes(); }
+  Clock::time_point Now() const override { return inner_->Now(); }
   Result<std::unique_ptr<ProtectionDomain>> CreateProtectionDomain() override;
   Result<std::unique_ptr<MemoryRegion>> RegisterMemory(ProtectionDomain& pd,
                                                        const RegionParameters& p) override;

@@ -8,6 +8,7 @@
 
 #include "dat/base/log.h"
 #include "dat/base/settings.h"
+#include "dat/profile/profile.h"
 #include "provider_softnet/driver/closing_socket.h"
 #include "provider_softnet/driver/handoff_listener.h"
 #include "provider_softnet/driver/incoming.h"
@@ -27,6 +28,8 @@ AdapterOptions AdapterOptions::FromSettings() {
   o.extensions = s.rfc7306;
   o.short_reads = s.short_reads;
   o.rnr_timeout_us = static_cast<uint64_t>(s.rnr_timeout_ms) * 1000;
+  const Profile* const profile = ProfileFromSettings();
+  if (profile != nullptr && profile->receiver_must_be_ready) o.rnr_timeout_us = 1;
   o.connect_grace = std::chrono::milliseconds(s.connect_grace_ms);
   o.handshake_timeout = std::chrono::milliseconds(s.handshake_timeout_ms);
   o.close_timeout = std::chrono::milliseconds(s.close_timeout_ms);

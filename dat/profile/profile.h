@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What an RDMA device allows and how it fails, as data. SOFTDAT_PROFILE names one, so that a
+// program which is tested on softnet meets there what it will meet on the device. A profile only
+// ever takes something away: where a device checks less than it should, softnet goes on checking.
+#ifndef SOFTDAT_DAT_PROFILE_PROFILE_H_
+#define SOFTDAT_DAT_PROFILE_PROFILE_H_
+
+#include <cstdint>
+#include <string_view>
+
+#include "dat/base/settings.h"
+#include "dat/transport/transport.h"
+
+namespace softdat {
+
+struct Profile {
+  std::string_view device;  // what it stands for
+
+  // The most of each; what verbs-* announces on the device. Bytes for the last two.
+  uint32_t max_qp_work;
+  uint32_t max_iov;
+  uint32_t max_read_in;
+  uint32_t max_read_out;
+  uint32_t max_cq_depth;
+  uint32_t max_srq_depth;
+  uint32_t max_private_data;
+  uint64_t max_message;
+
+  // What there is.
+  bool windows;
+  bool zero_based;
+  bool immediate;
+  bool atomics;
+  bool invalidate;
+
+  // An RDMA read that the peer refuses is flushed, and the connection ends as disconnected.
+  bool reads_fail_flushed;
+  // A message that finds no receive ends the connection instead of waiting.
+  bool receiver_must_be_ready;
+};
+
+// The profile of a setting; null for DeviceProfile::kNone.
+const Profile* FindProfile(DeviceProfile which);
+// That of SOFTDAT_PROFILE.
+const Profile* ProfileFromSettings();
+
+// `own`, less what the device has not.
+transport::AdapterAttributes Limited(const Profile& profile, transport::AdapterAttributes own);
+
+}  // namespace softdat
+
+#endif  // SOFTDAT_DAT_PROFILE_PROFILE_H_

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// With SOFTDAT_PROFILE set (by the test's rule) a program meets on softnet what it would meet on
+// the device: smaller limits, missing operations, other ways to fail.
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "dat2/dat_ib_extensions.h"
+#include "dat2/softdat.h"
+#include "tests/conformance/fixture.h"
+
+namespace softdat::conformance {
+namespace {
+
+std::string Profile() {
+  const char* const value = std::getenv("SOFTDAT_PROFILE");
+  return value != nullptr ? value : "";
+}
+
+// What the device allows. From its own words: tests/vm/profile_limits.csv, docs/profiles.md.
+struct Limits {
+  const char* profile;
+  DAT_COUNT max_dto_per_ep;
+  DAT_COUNT max_iov_segments_per_dto;
+  DAT_COUNT max_rdma_read_per_ep;
+  DAT_COUNT max_evd_qlen;
+  DAT_UINT64 max_message_size;
+  DAT_COUNT max_private_data_size;
+  bool windows;
+  bool extensions;
+};
+
+constexpr Limits kLimits[] = {
+    {"rxe", 1048572, 32, 128, 32767, 8u << 20, 52, true, true},
+    {"siw", 32764, 6, 128, 102400, UINT32_MAX, 239, false, false},
+    {"ib", 32764, 30, 16, 4194303, 1u << 30, 52, true, true},
+};
+
+class ProfileTest : public ConnectedTest {
+ protected:
+  void SetUp() override {
+    for (const Limits& limits : kLimits) {
+      if (Profile() == limits.profile) limits_ = &limits;
+    }
+    ASSERT_NE(limits_, nullptr) << "SOFTDAT_PROFILE=" << Profile();
+    ConnectedTest::SetUp();
+  }
+
+  const Limits* limits_ = nullptr;
+};
+CONFORMANCE_FAMILIES(ProfileTest);
+
+// A limit of softnet's own may be the smaller one.
+TEST_P(ProfileTest, TheLimitsAreTheDevices) {
+  DAT_IA_ATTR ia{};
+  DAT_PROVIDER_ATTR provider{};
+  ASSERT_OK(
+      dat_ia_query(a_->ia, nullptr, DAT_IA_FIELD_ALL, &ia, DAT_PROVIDER_FIELD_ALL, &provider));
+  EXPECT_LE(ia.max_dto_per_ep, limits_->max_dto_per_ep);
+  EXPECT_LE(ia.max_iov_segments_per_dto, limits_->max_iov_segments_per_dto);
+  EXPECT_LE(ia.max_rdma_read_per_ep_in, limits_->max_rdma_read_per_ep);
+  EXPECT_LE(ia.max_evd_qlen, limits_->max_evd_qlen);
+  EXPECT_EQ(ia.max_message_size, std::min<DAT_UINT64>(limits_->max_message_size, 1u << 31));
+  EXPECT_EQ(provider.max_private_data_size, limits_->max_private_data_size);
+  EXPECT_EQ(ia.max_rmrs > 0, limits_->windows);
+  EXPECT_EQ(ia.extension_supported != DAT_EXTENSION_NONE, limits_->extensions);
+}
+
+TEST_P(ProfileTest, MoreThanTheLimitIsRefused) {
+  DAT_IA_ATTR ia{};
+  ASSERT_OK(dat_ia_query(a_->ia, nullptr, DAT_IA_FIELD_ALL, &ia, DAT_PROVIDER_FIELD_NONE, nullptr));
+  DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
+  EXPECT_TYPE(dat_evd_create(a_->ia, ia.max_evd_qlen + 1, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &evd),
+              DAT_INSUFFICIENT_RESOURCES);
+  std::vector<uint8_t> data(static_cast<size_t>(limits_->max_private_data_size) + 1);
+  DAT_EP_HANDLE const ep = a_->MakeEp();
+  EXPECT_TYPE(Connect(ep, FreeQualifier(), data), DAT_INVALID_PARAMETER);
+}
+
+TEST_P(ProfileTest, PrivateDataOfTheLimitArrive) {
+  std::vector<uint8_t> data(static_cast<size_t>(limits_->max_private_data_size), 0x5A);
+  DAT_EP_HANDLE const ep = a_->MakeEp();
+  DAT_CONN_QUAL qualifier = 0;
+  const DAT_PSP_HANDLE psp = Listen(*b_, &qualifier);
+  ASSERT_OK(Connect(ep, qualifier, data));
+  const DAT_CR_HANDLE cr = NextRequest(*b_);
+  DAT_CR_PARAM param{};
+  ASSERT_OK(dat_cr_query(cr, DAT_CR_FIELD_ALL, &param));
+  EXPECT_EQ(param.private_data_size, limits_->max_private_data_size);
+  EXPECT_OK(dat_cr_reject(cr, 0, nullptr));
+  a_->ExpectConnection(ep, DAT_CONNECTION_EVENT_PEER_REJECTED);
+  EXPECT_OK(dat_psp_free(psp));
+}
+
+TEST_P(ProfileTest, WhatTheDeviceHasNotIsRefused) {
+  DAT_RMR_HANDLE rmr = DAT_HANDLE_NULL;
+  const DAT_RETURN created = dat_rmr_create(a_->pz, &rmr);
+  const auto local = a_->MakeBuffer(8), remote = b_->MakeBuffer(8);
+  DAT_LMR_TRIPLET iov = local->local();
+  DAT_RMR_TRIPLET target = remote->remote();
+  if (limits_->windows) {
+    EXPECT_OK(created);
+    EXPECT_OK(dat_rmr_free(rmr));
+  } else {
+    EXPECT_TYPE(created, DAT_MODEL_NOT_SUPPORTED);
+  }
+  const DAT_RETURN added = dat_ib_post_fetch_and_add(a_->ep, DAT_UINT64{1}, &iov, Cookie(1),
+                                                     &target, DAT_COMPLETION_DEFAULT_FLAG);
+  if (limits_->extensions) {
+    ASSERT_OK(added);
+    a_->Expect(a_->request_evd, static_cast<DAT_EVENT_NUMBER>(DAT_IB_DTO_EVENT));
+  } else {
+    EXPECT_RETURN(added, Error(DAT_NOT_IMPLEMENTED));
+    char reason[512] = "";
+    softdat_last_reason(reason, sizeof reason);
+    EXPECT_NE(std::string(reason).find("SOFTDAT_PROFILE"), std::string::npos) << reason;
+  }
+  EXPECT_EQ(StateOf(a_->ep), DAT_EP_STATE_CONNECTED);
+}
+
+TEST_P(ProfileTest, ARefusedReadFailsAsOnTheDevice) {
+  const auto local = a_->MakeBuffer(8), remote = b_->MakeBuffer(8);
+  DAT_RMR_TRIPLET target = remote->remote();
+  target.rmr_context ^= 0x80000000u;
+  ASSERT_OK(PostRead(a_->ep, {local->local()}, target, 1));
+  const bool siw = Profile() == "siw";
+  a_->ExpectDto(a_->request_evd, a_->ep, 1, siw ? DAT_DTO_ERR_FLUSHED : DAT_DTO_ERR_REMOTE_ACCESS);
+  const DAT_EVENT_NUMBER end =
+      siw ? DAT_CONNECTION_EVENT_DISCONNECTED : DAT_CONNECTION_EVENT_BROKEN;
+  a_->ExpectConnection(a_->ep, end);
+  b_->ExpectConnection(b_->ep, end);
+}
+
+TEST_P(ProfileTest, AMessageWithoutAReceive) {
+  const auto local = a_->MakeBuffer(8), sink = b_->MakeBuffer(8);
+  ASSERT_OK(PostSend(a_->ep, {local->local()}, 1));
+  a_->ExpectDto(a_->request_evd, a_->ep, 1);
+  if (Profile() == "siw") {
+    b_->ExpectConnection(b_->ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+    a_->ExpectConnection(a_->ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+    return;
+  }
+  b_->ExpectSilence(b_->connect_evd);
+  ASSERT_OK(PostRecv(b_->ep, {sink->local()}, 2));
+  b_->ExpectDto(b_->recv_evd, b_->ep, 2);
+}
+
+}  // namespace
+}  // namespace softdat::conformance
