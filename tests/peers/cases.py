@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The cases of cases.json, each complete with what its kind says, once for each libdat2."""
+"""The cases of a file such as cases.json, each complete with what its kind says, once for each libdat2."""
 
+import dataclasses
 import json
+import os
 import re
 import signal
 
@@ -14,15 +16,26 @@ _KEYS = {
 _OVER_DEBIAN_KEYS = {"args", "expect", "expect_client", "client_signal", "capture", "reason"}
 
 
+@dataclasses.dataclass(frozen=True)
+class Ends:
+    """The IA of each end, and where the server is reached."""
+    server_ia: str
+    client_ia: str
+    address: str
+
+
 class Case:
     """One run of a program, or of a server and a client. Commands are lists of words."""
 
-    def __init__(self, fields, libdat2, ia):
+    def __init__(self, fields, libdat2, ends):
         unknown = set(fields) - _KEYS
         if unknown:
             raise ValueError(f"case {fields.get('name')}: unknown keys {sorted(unknown)}")
-        words = {"ia": ia, "args": fields["args"]}
+        words = {"address": ends.address, "args": fields["args"]}
+        at_server = {"ia": ends.server_ia, **words}
+        at_client = {"ia": ends.client_ia, **words}
         self.libdat2 = libdat2
+        self.base = fields["name"]
         self.name = fields["name"] + (" over Debian's libdat2" if libdat2 == "debian" else "")
         self.milestone = fields.get("milestone", 1)
         # It spins for its events: beside others it would be slow, and make them so.
@@ -31,10 +44,11 @@ class Case:
         # The signal that ends the client, if one should.
         self.client_signal = signal.Signals[fields["client_signal"]] if "client_signal" in fields \
             else None
-        self.server = fields["server"].format(**words).split() if "server" in fields else None
-        self.client = fields["client"].format(**words).split()
+        self.server = fields["server"].format(**at_server).split() if "server" in fields else None
+        self.client = fields["client"].format(**at_client).split()
         self.ready_port = fields.get("ready_port")
-        self.ready_text = fields["ready_text"].format(**words) if "ready_text" in fields else None
+        self.ready_text = \
+            fields["ready_text"].format(**at_server) if "ready_text" in fields else None
         if self.server and not (self.ready_port or self.ready_text):
             raise ValueError(f"case {self.name}: how does its server say that it is ready?")
         self.server_ends = fields.get("server_ends", False)
@@ -66,10 +80,21 @@ def _over_debian(fields, changes):
     return changed
 
 
-def load(path, ia, milestone=None):
-    """All cases up to a milestone (None: the one the file switches on), over both libraries."""
+def _read(path):
+    """A file of cases. One that names another ("of") takes the kinds from there, and of each of its cases what it
+    does not say itself; nothing of it is captured."""
     with open(path, encoding="utf-8") as file:
         data = json.load(file)
+    if "of" not in data:
+        return data
+    base = _read(os.path.join(os.path.dirname(path), data["of"]))
+    named = {case["name"]: case for case in base["cases"]}
+    return {**base, "cases": [{**named[case["name"]], "capture": False, **case} for case in data["cases"]]}
+
+
+def load(path, ends, milestone=None):
+    """All cases up to a milestone (None: the one the file switches on), over both libraries."""
+    data = _read(path)
     limit = data["milestone"] if milestone is None else milestone
     cases = []
     for own in data["cases"]:
@@ -81,8 +106,8 @@ def load(path, ia, milestone=None):
             if key in ("expect", "expect_server", "expect_client", "forbid"):
                 value = fields.get(key, []) + value
             fields[key] = value
-        cases.append(Case(fields, "ours", ia))
-        cases.append(Case(_over_debian(fields, changes), "debian", ia))
+        cases.append(Case(fields, "ours", ends))
+        cases.append(Case(_over_debian(fields, changes), "debian", ends))
     names = [case.name for case in cases]
     if len(set(names)) != len(names):
         raise ValueError("two cases have the same name")

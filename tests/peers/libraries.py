@@ -24,12 +24,13 @@ def used(prefix):
     return paths
 
 
-def problems(prefix, libdat2, provider):
-    """Empty if this libdat2 and this provider were used, and no others but siblings that discovery asked."""
+def problems(prefix, libdat2, provider, build):
+    """Empty if this libdat2 and this provider were used, and no others but those of the folder `build` that
+    discovery asked."""
     found = used(prefix)
     wanted = {os.path.realpath(libdat2), os.path.realpath(provider)}
-    # Discovery loads every provider of the same build to ask which IAs it has.
-    build = os.path.dirname(os.path.dirname(os.path.realpath(provider)))
+    # Discovery loads every provider of a build to ask which IAs it has.
+    build = os.path.realpath(build)
     others = {path for path in found - wanted
               if not (os.path.basename(path).startswith("libdapl") and path.startswith(build + os.sep))}
     if wanted <= found and not others:

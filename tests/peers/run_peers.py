@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs the programs of Debian's dapl2-utils, unmodified, over a softnet IA; see --help."""
+"""Runs the programs of Debian's dapl2-utils, unmodified, over one of our IAs; see --help."""
 
 import argparse
 import itertools
@@ -24,10 +24,17 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 DEBIAN_LIBDAT2 = "/usr/lib/x86_64-linux-gnu/libdat2.so.2"
 
 
-def listening(port):
-    """Does some process listen on this TCP port, in our network namespace?"""
-    # That of this thread: a lane has a network of its own.
-    for name in ("/proc/thread-self/net/tcp", "/proc/thread-self/net/tcp6"):
+# What an IA name begins with, and its provider: in our build, or Debian's.
+PROVIDERS = {
+    "softnet-": "provider_softnet/libdaplsoftnet.so.2",
+    "verbs-": "provider_verbs/libdaplverbs.so.2",
+    "ofa-v2-": "/usr/lib/x86_64-linux-gnu/libdaplofa.so.2",
+}
+
+
+def listening(port, process):
+    """Does somebody listen on this TCP port, in the network namespace of this process or thread?"""
+    for name in (f"/proc/{process}/net/tcp", f"/proc/{process}/net/tcp6"):
         with open(name, encoding="ascii") as file:
             for line in file.readlines()[1:]:
                 words = line.split()
@@ -38,20 +45,31 @@ def listening(port):
 
 class Runner:
     def __init__(self, options, work):
-        self.ia = options.ia
+        self.ias = {"server": options.server_ia or options.ia, "client": options.client_ia or options.ia}
+        self.namespaces = {"server": options.server_netns, "client": options.client_netns}
         self.timeout = options.timeout
         self.work = work
         self.out = os.environ.get("SOFTDAT_OUT", work)
         self.bin = os.environ.get("SOFTDAT_BIN") or os.path.join(ROOT, "bazel-bin")
         self.libdat2 = os.path.join(self.bin, "dat/registry/libdat2.so.2")
-        self.provider = os.path.join(self.bin, "provider_softnet/libdaplsoftnet.so.2")
+        self.providers = {who: self.provider_of(ia) for who, ia in self.ias.items()}
         self.captures = []
-        self.dat_conf = os.path.join(work, "dat.conf")  # what Debian's libdat2 reads
+        self.dat_conf = os.path.join(work, "dat.conf")
+
+    def provider_of(self, ia):
+        for prefix, path in PROVIDERS.items():
+            if ia.startswith(prefix):
+                return os.path.join(self.bin, path)
+        sys.exit(f"run_peers: IA '{ia}': the name begins with one of {', '.join(PROVIDERS)}")
 
     def set_up(self):
         with open(self.dat_conf, "w", encoding="utf-8") as file:
-            file.write(f'{self.ia} u2.0 nonthreadsafe default {self.provider} softdat.1.0 "" ""\n')
-        for path in (self.libdat2, self.provider):
+            for ia in sorted(set(self.ias.values())):
+                # Debian's provider is told its device by the line, ours by the name.
+                parameters = f"{ia.removeprefix('ofa-v2-')} 0" if ia.startswith("ofa-v2-") else ""
+                file.write(f'{ia} u2.0 nonthreadsafe default {self.provider_of(ia)} softdat.1.0 '
+                           f'"{parameters}" ""\n')
+        for path in (self.libdat2, *self.providers.values()):
             if not os.path.exists(path):
                 sys.exit(f"run_peers: {path} is missing; build with: bazel build //...")
         for program in ("dtest", "dapltest", "dumpcap", "tshark", "stdbuf"):
@@ -66,6 +84,8 @@ class Runner:
         variables["SOFTDAT_BIN"] = self.bin
         if case.libdat2 == "debian":
             del variables["SOFTDAT_BIN"]
+        # Our libdat2 finds our own IAs without it.
+        if case.libdat2 == "debian" or self.ias[who].startswith("ofa-v2-"):
             variables["DAT_OVERRIDE"] = self.dat_conf
         return libraries.ask(variables, self.record(case, who))
 
@@ -77,13 +97,15 @@ class Runner:
         command = ["stdbuf", "-oL"] + command
         if case.libdat2 == "ours":
             command = [os.path.join(ROOT, "tools/softdat-run")] + command
+        if self.namespaces[who]:
+            command = ["ip", "netns", "exec", self.namespaces[who]] + command
         return Program(command, self.environment(case, who))
 
     def wait_ready(self, case, server):
         if case.ready_text:
             return server.wait_for(lambda output: case.ready_text in output, self.timeout)
         deadline = time.monotonic() + self.timeout
-        while not listening(case.ready_port):
+        while not listening(case.ready_port, server.pid):
             if not server.running() or time.monotonic() > deadline:
                 return False
             server.wait_for(lambda _: False, 0.02)
@@ -95,7 +117,8 @@ class Runner:
         problems = []
         try:
             if case.server:
-                if case.ready_port and listening(case.ready_port):
+                # Of this thread: a lane has a network of its own.
+                if case.ready_port and listening(case.ready_port, "thread-self"):
                     return [f"port {case.ready_port} is taken by somebody else"]
                 server = self.start(case, "server", case.server)
                 if not self.wait_ready(case, server):
@@ -148,7 +171,8 @@ class Runner:
         for who, output in outputs.items():
             expect = case.expect_server if who == "server" else case.expect_client
             found = case_file.problems(output, expect, case.forbid)
-            found += libraries.problems(self.record(case, who), libdat2, self.provider)
+            found += libraries.problems(self.record(case, who), libdat2, self.providers[who],
+                                        self.bin)
             problems += [f"{who}: {text}" for text in found]
         return problems, outputs, time.monotonic() - start
 
@@ -185,17 +209,32 @@ def main():
         "SOFTDAT_OUT: a folder for the captures, which are then left to the caller to check.")
     parser.add_argument("--list", action="store_true", help="name the cases and end")
     parser.add_argument("--only", metavar="REGEX", help="cases whose name matches")
+    parser.add_argument("--skip", metavar="NAME", action="append", default=[],
+                        help="not this case, over neither library")
     parser.add_argument("--milestone", type=int, help="cases up to this milestone")
+    parser.add_argument("--cases", default=os.path.join(HERE, "cases.json"), metavar="FILE",
+                        help="the cases (those for softnet-lo)")
     parser.add_argument("--ia", default="softnet-lo", help="IA name (softnet-lo)")
+    parser.add_argument("--address", default="127.0.0.1", help="that of the server (127.0.0.1)")
+    for who in ("server", "client"):
+        parser.add_argument(f"--{who}-ia", metavar="IA", help=f"another IA for the {who}")
+        parser.add_argument(f"--{who}-netns", metavar="NAME",
+                            help=f"the network namespace that the {who} runs in")
     parser.add_argument("--timeout", type=float, default=120,
                         help="seconds for each step of a case (120)")
     parser.add_argument("--lanes", type=int, default=3,
                         help="cases that wait for their events run at the same time, each in a "
                         "network of its own; those that poll run alone (3)")
     options = parser.parse_args()
-    cases = case_file.load(os.path.join(HERE, "cases.json"), options.ia, options.milestone)
+    ends = case_file.Ends(options.server_ia or options.ia, options.client_ia or options.ia,
+                          options.address)
+    cases = case_file.load(options.cases, ends, options.milestone)
     if options.only:
         cases = [case for case in cases if re.search(options.only, case.name)]
+    unknown = set(options.skip) - {case.base for case in cases}
+    if unknown and not options.only:
+        parser.error(f"--skip: no such case: {', '.join(sorted(unknown))}")
+    cases = [case for case in cases if case.base not in options.skip]
     if options.list:
         for case in cases:
             print(case.name)
