@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The stages of ./check, sourced by it. A stage returns non-zero or tallies a failure when it fails.
 
-all_stages=(deps build unit format peers capture asan tsan clang tidy)
+all_stages=(deps build unit format peers capture asan tsan tidy)
 # Asked for by name only: the emulated machine is slow, and not every host can have it.
 extra_stages=(vm)
 fast_stages=(deps build unit format)
@@ -13,9 +13,8 @@ declare -A about=(
   [peers]="unmodified programs of dapl2-utils over softnet-lo (tests/peers/run.sh)"
   [capture]="tshark decodes what the peers sent, and finds nothing malformed"
   [vm]="the verbs back end over soft-RoCE and soft-iWARP in a virtual machine (tests/vm/check)"
-  [asan]="every unit test under AddressSanitizer and UndefinedBehaviorSanitizer"
+  [asan]="every unit test under AddressSanitizer and UndefinedBehaviorSanitizer, compiled by clang"
   [tsan]="every unit test under ThreadSanitizer"
-  [clang]="the tests compiled with clang as well"
   [tidy]="clang-tidy and clang's warnings over the other C++ files"
 )
 
@@ -109,7 +108,8 @@ stage_peers() {
 stage_vm() {
   local last status
   remedy "again with: ./check --only vm"
-  bazel_run build //provider_verbs:all //dat/registry:all || return 1
+  bazel_run build //provider_verbs:all //provider_softnet:all //dat/registry:all //tests/conformance:conformance ||
+    return 1
   rm -rf "$out/vm" && mkdir -p "$out/vm"
   SOFTDAT_BIN=$(bazel info bazel-bin 2>/dev/null) SOFTDAT_OUT=$out/vm \
     tests/vm/check </dev/null 2>&1 | progress "$stage_log" '^(FAILED|SKIPPED)'
@@ -143,15 +143,6 @@ stage_capture() {
 stage_asan() { bazel_tests --config=asan; }
 
 stage_tsan() { bazel_tests --config=tsan; }
-
-# Its warnings are what is wanted: nothing is optimised, nothing linked. The tests and what they are made of;
-# the stage tidy has the same warnings for the rest.
-stage_clang() {
-  local flags=(--config=clang --copt=-O0 --copt=-g0 --output_groups=compilation_outputs --keep_going)
-  remedy "again with: bazel build --config=clang //..."
-  bazel_run build //... --build_tests_only "${flags[@]}" && bazel_run build //tests/... "${flags[@]}" || return 1
-  tally 1 0
-}
 
 # The warnings that .bazelrc asks of every compiler.
 warnings() { sed -nE '/^build /s/^build //p' .bazelrc | grep -oE -- '--c(xx)?opt=-W[^ ]*' | sed 's/^[^=]*=//'; }
