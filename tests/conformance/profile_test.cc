@@ -18,7 +18,7 @@ std::string Profile() {
   return value != nullptr ? value : "";
 }
 
-// What the device allows. From its own words: tests/vm/profile_limits.csv, docs/profiles.md.
+// What the device allows, as docs/differences.md has it.
 struct Limits {
   const char* profile;
   DAT_COUNT max_dto_per_ep;
@@ -33,7 +33,7 @@ struct Limits {
 
 constexpr Limits kLimits[] = {
     {"rxe", 1048572, 32, 128, 32767, 8u << 20, 52, true, true},
-    {"siw", 32764, 6, 128, 102400, UINT32_MAX, 239, false, false},
+    {"siw", 32764, 6, 128, 3276800, UINT32_MAX, 239, false, false},
     {"ib", 32764, 30, 16, 4194303, 1u << 30, 52, true, true},
 };
 
