@@ -37,6 +37,9 @@ constexpr Limits kLimits[] = {
     {"ib", 32764, 30, 16, 4194303, 1u << 30, 52, true, true},
 };
 
+constexpr auto kAtomicTarget = static_cast<DAT_MEM_PRIV_FLAGS>(int{DAT_MEM_PRIV_ALL_FLAG} |
+                                                               int{DAT_IB_MEM_PRIV_REMOTE_ATOMIC});
+
 class ProfileTest : public ConnectedTest {
  protected:
   void SetUp() override {
@@ -96,7 +99,8 @@ TEST_P(ProfileTest, PrivateDataOfTheLimitArrive) {
 TEST_P(ProfileTest, WhatTheDeviceHasNotIsRefused) {
   DAT_RMR_HANDLE rmr = DAT_HANDLE_NULL;
   const DAT_RETURN created = dat_rmr_create(a_->pz, &rmr);
-  const auto local = a_->MakeBuffer(8), remote = b_->MakeBuffer(8);
+  const auto local = a_->MakeBuffer(8);
+  const auto remote = b_->MakeBuffer(8, 0, kAtomicTarget);
   DAT_LMR_TRIPLET iov = local->local();
   DAT_RMR_TRIPLET target = remote->remote();
   if (limits_->windows) {
