@@ -148,14 +148,15 @@ stage_tsan() { bazel_tests --config=tsan; }
 warnings() { sed -nE '/^build /s/^build //p' .bazelrc | grep -oE -- '--c(xx)?opt=-W[^ ]*' | sed 's/^[^=]*=//'; }
 
 stage_tidy() {
-  local files bad
+  local files bad status
   remedy "see the log"
   mapfile -t files < <(git ls-files '*.cc' | grep -vE '_test\.cc$|^tests/|/testing/|^build_defs/')
   printf '%s\n' "${files[@]}" | WARNINGS=$(warnings | tr '\n' ' ') xargs -r -P "$(nproc)" -n 4 sh -c \
     'clang-tidy --quiet "$@" -- -std=c++20 -I. -Idat/include $WARNINGS 2>/dev/null || echo "tidy: failed"' sh \
     >"$stage_log" 2>&1
+  status=$?  # of xargs, which may have been ended before its last file
   bad=$(grep -cE ' (warning|error): ' "$stage_log")
-  if [[ $bad -gt 0 ]] || grep -q '^tidy: failed' "$stage_log"; then
+  if [[ $bad -gt 0 || $status -ne 0 ]] || grep -q '^tidy: failed' "$stage_log"; then
     grep -E ' (warning|error): ' "$stage_log" | head -5 | sed "s,^$PWD/,      ,"
     tally 0 "$((bad > 0 ? bad : 1))"
     return 1
