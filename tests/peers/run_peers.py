@@ -35,11 +35,15 @@ PROVIDERS = {
 def listening(port, process):
     """Does somebody listen on this TCP port, in the network namespace of this process or thread?"""
     for name in (f"/proc/{process}/net/tcp", f"/proc/{process}/net/tcp6"):
-        with open(name, encoding="ascii") as file:
-            for line in file.readlines()[1:]:
-                words = line.split()
-                if words[3] == "0A" and int(words[1].rsplit(":", 1)[1], 16) == port:
-                    return True
+        try:
+            with open(name, encoding="ascii") as file:
+                lines = file.readlines()[1:]
+        except OSError:  # it has ended: nobody listens there
+            return False
+        for line in lines:
+            words = line.split()
+            if words[3] == "0A" and int(words[1].rsplit(":", 1)[1], 16) == port:
+                return True
     return False
 
 

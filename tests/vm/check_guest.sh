@@ -44,7 +44,11 @@ gtest() {
     watched "$log" "$@" --gtest_filter="-$filter"
     status=$?
     sed -nE "s/^\[       OK \] ([^ ]+) .*/ok $name: \1/p; s/^\[  FAILED  \] ([^ ,]+).* \(.*/FAILED $name: \1/p" "$log"
-    grep -q '^\[==========\] .* ran\.' "$log" && break
+    if grep -q '^\[==========\] .* ran\.' "$log"; then
+      # All cases have ended, and the program badly.
+      [[ $status -eq 0 ]] || grep -q '^\[  FAILED  \]' "$log" || echo "FAILED $name: status $status at the end"
+      break
+    fi
     case=$(sed -nE 's/^\[ RUN      \] //p' "$log" | tail -1)
     echo "FAILED $name: ${case:-no case} (status $status, $(tail -1 "$log"))"
     [[ -n $case && $round -lt 30 ]] || break
