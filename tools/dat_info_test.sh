@@ -5,6 +5,7 @@
 . "$1"
 program=$2
 provider=$(readlink -f "$3")
+declared_providers
 
 # json EXPRESSION: holds for `r`, what the last run printed.
 json() { python3 -c 'import json, sys; r = json.loads(sys.argv[1]); assert eval(sys.argv[2]), r' "$out" "$1"; }

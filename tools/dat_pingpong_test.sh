@@ -4,6 +4,7 @@
 # usage: dat_pingpong_test.sh LIB PROGRAM
 . "$1"
 program=$2
+declared_providers
 
 # server OPTION...: starts one on any free connection qualifier; waits for its ready line.
 server() {
@@ -47,6 +48,10 @@ for size in 0 1 1M; do
   check "server ends well" server_ended 0
 done
 check "bytes of both directions" has "$out" "^41943040 bytes in "
+
+check "server" server
+check "client that finds its provider in the build" run 0 env -u SOFTDAT_PROVIDER_PATH "$program" -p "$port" -n 10 127.0.0.1
+check "server ends well" server_ended 0
 
 check "server, one receive posted" server -r 1
 check "client, one receive posted" run 0 "$program" -p "$port" -r 1 -n 100 127.0.0.1

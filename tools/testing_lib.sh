@@ -10,6 +10,18 @@ unset DAT_OVERRIDE SOFTDAT_PROVIDER_PATH LD_LIBRARY_PATH SOFTDAT_BIN
 : >"$work/empty.conf"
 export DAT_OVERRIDE=$work/empty.conf
 
+# declared_providers: the tools load the providers that the test names as its data, not every one that the
+# build has left where the program really lies: that may be half linked, or an older build's.
+declared_providers() {
+  local library
+  SOFTDAT_PROVIDER_PATH=
+  for library in "$PWD"/provider_*/libdapl*.so.2; do
+    [[ -e $library ]] && SOFTDAT_PROVIDER_PATH+=${SOFTDAT_PROVIDER_PATH:+:}${library%/*}
+  done
+  [[ -n $SOFTDAT_PROVIDER_PATH ]] || { echo "FAIL the test names no provider as its data"; exit 1; }
+  export SOFTDAT_PROVIDER_PATH
+}
+
 end_all() {
   local pid
   for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null; done

@@ -20,6 +20,9 @@ declare -A about=(
 
 bazel_progress='^\[[0-9,]+ / [0-9,]+\]|^(ERROR|TIMEOUT):|^//.*(FAILED|TIMEOUT|NO STATUS)'
 
+# What the programs say of a failure: shell tests, GoogleTest, the sanitizers.
+failed_lines='^FAIL |^     (exit status|not found)|^\[  FAILED  \] |: Failure$|(Sanitizer|runtime error): |^==[0-9]+==[A-Z]'
+
 # bazel_run COMMAND ARG...: Bazel with its whole output in the stage's log, progress shown.
 bazel_run() {
   bazel "$@" --config=quiet 2>&1 </dev/null | progress "$stage_log" "$bazel_progress"
@@ -45,6 +48,7 @@ bazel_tests() {
   tally ${count[0]}
   if [[ ${#count[@]} -gt 1 ]]; then
     for line in "${count[@]:1}"; do echo "      $line"; done
+    grep -E "$failed_lines" "$stage_log" | head -40 | sed 's/^/      | /' | cut -c1-200
     remedy "again with: bazel test $config ${count[1]%%: *}"
   fi
   return $status
