@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <functional>
+#include <mutex>
 #include <utility>
 
 #include "tests/field/field.h"
@@ -22,7 +23,10 @@ class Agent {
     if (cno_ != DAT_HANDLE_NULL) EXPECT_DAT_OK(dat_cno_free(cno_));
   }
   void Set(std::function<void(DAT_EVD_HANDLE)> function) {
-    function_ = std::move(function);
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      std::swap(function_, function);
+    }
     EXPECT_DAT_OK(dat_cno_modify_agent(cno_, Proxy()));
   }
   // From inside the agent: the same function again at the next trigger.
@@ -40,13 +44,19 @@ class Agent {
     proxy.instance_data = this;
     proxy.proxy_agent_func = [](DAT_PVOID self, DAT_EVD_HANDLE evd) {
       auto* const agent = static_cast<Agent*>(self);
-      agent->function_(evd);
+      std::function<void(DAT_EVD_HANDLE)> function;
+      {
+        const std::lock_guard<std::mutex> lock(agent->mutex_);
+        function = agent->function_;
+      }
+      function(evd);
       ++agent->calls_;  // the last thing: whoever sees it may look at what the function did
     };
     return proxy;
   }
 
   DAT_CNO_HANDLE cno_ = DAT_HANDLE_NULL;
+  std::mutex mutex_;  // protects function_: a call from the trigger before may still be on its way
   std::function<void(DAT_EVD_HANDLE)> function_;
   std::atomic<int> calls_{0};
 };
