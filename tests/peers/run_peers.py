@@ -240,6 +240,7 @@ def main():
         parser.error(f"--skip: no such case: {', '.join(sorted(unknown))}")
     cases = [case for case in cases if case.base not in options.skip]
     if options.list:
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader may have seen enough
         for case in cases:
             print(case.name)
         return 0

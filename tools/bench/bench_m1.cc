@@ -36,7 +36,7 @@ largest slice. A latency is a whole round trip.
   1 MiB RDMA write   a window of 8; a stream of 1 MiB writes that the server reads into one buffer
 
 Numbers mean something on an otherwise idle machine only. For optimised code:
-  bazel run -c opt //tools/bench:m1
+  bazel run --config=opt //tools/bench:m1
 
 Exit status: 0 measured, whether the targets are met or not; 1 something failed; 2 the command line.)";
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Micro benchmark of what the data path does per message: header out, header in, CRC.
-//   bazel run --config=bench //wire/iwarp:codec_benchmark
+//   bazel run --config=opt //wire/iwarp:codec_benchmark
 
 #include <benchmark/benchmark.h>
 
