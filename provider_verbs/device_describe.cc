@@ -98,6 +98,7 @@ void FillLimits(const ibv_device_attr& d, const ibv_port_attr& port, Device* dev
   a.max_private_data = static_cast<uint32_t>(MaxPrivateData(t.iwarp));
   a.mtu = 128u << port.active_mtu;
   a.windows = t.windows_type1 || t.windows_type2;
+  a.zone_windows = !t.windows_type2;
   a.immediate = !t.iwarp;
   a.atomics = t.atomics;
   a.invalidate = t.windows_type2;

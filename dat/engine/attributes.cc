@@ -124,7 +124,7 @@ void FillProviderAttributes(const transport::AdapterAttributes& a, DAT_PROVIDER_
   attr->dto_async_return_guaranteed = DAT_TRUE;
   attr->rdma_write_for_rdma_read_req = DAT_FALSE;
   attr->rdma_read_lmr_rmr_context_exposure = DAT_FALSE;
-  attr->rmr_scope_supported = DAT_RMR_SCOPE_ANY;
+  attr->rmr_scope_supported = a.zone_windows ? DAT_RMR_SCOPE_ANY : DAT_RMR_SCOPE_EP;
   attr->is_signal_safe = DAT_FALSE;
   attr->ha_supported = DAT_FALSE;
   attr->ha_loadbalancing = DAT_HA_LB_NONE;

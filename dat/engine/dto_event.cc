@@ -52,7 +52,7 @@ constexpr Naming NameOf(Op op) {
   return {DAT_DTO_BIND_MW, kNoExtension};
 }
 
-void FillExtension(const Completion& completion, int type, DAT_EVENT* event) {
+[[gnu::noinline]] void FillExtension(const Completion& completion, int type, DAT_EVENT* event) {
   DAT_IB_EXTENSION_EVENT_DATA data;
   std::memset(&data, 0, sizeof(data));
   data.type = static_cast<DAT_IB_EXT_TYPE>(type);

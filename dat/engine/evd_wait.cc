@@ -248,7 +248,13 @@ DAT_RETURN Evd::Wait(DAT_TIMEOUT timeout_us, DAT_COUNT threshold, DAT_EVENT* eve
       counters_.AddAlone(DCNT_EVD_WAIT_NOTIFY);
     }
     if (!std::exchange(blocked, true)) counters_.AddAlone(DCNT_EVD_WAIT_BLOCKED);
-    const ProgressResult result = scope.Progress(true, deadline);
+    ProgressResult result = scope.Progress(true, deadline);
+    // Of a stream that notifies of some completions only, the others stay queued until one of those
+    // comes.
+    while (stream_flags_ != DAT_COMPLETION_DEFAULT_FLAG && !waiter_.signalled() &&
+           (result == ProgressResult::kWorked || result == ProgressResult::kIdle)) {
+      result = scope.Progress(true, deadline);
+    }
     if (result == ProgressResult::kTimedOut) last_look = true;
     if (result == ProgressResult::kInterrupted) {
       *nmore = static_cast<DAT_COUNT>(ring_->size());

@@ -140,7 +140,7 @@ void Ia::OnCatastrophic(const std::string& why) {
   const UpcallPin pin(this);
   if (!pin) return;
   SOFTDAT_LOG(Error, "{}: {}", name(), why);
-  PostAsync(DAT_ASYNC_ERROR_IA_CATASTROPHIC, handle(), DAT_IA_CATASTROPHIC_ERROR);
+  PostAsync(DAT_ASYNC_ERROR_IA_CATASTROPHIC, consumer_handle(), DAT_IA_CATASTROPHIC_ERROR);
 }
 
 void Ia::Link(Object* object) {

@@ -28,6 +28,7 @@ struct Profile {
 
   // What there is.
   bool windows;
+  bool zone_windows;  // a window works over every queue pair of its domain
   bool zero_based;
   bool immediate;
   bool atomics;

@@ -87,6 +87,11 @@ class ProfiledAdapter final : public transport::ForwardingAdapter {
 
   const transport::AdapterAttributes& attributes() const override { return attributes_; }
 
+  Result<std::unique_ptr<transport::MemoryWindow>> CreateWindow(transport::ProtectionDomain& pd,
+                                                                bool exclusive_to_qp) override {
+    return ForwardingAdapter::CreateWindow(pd, exclusive_to_qp || !profile_.zone_windows);
+  }
+
   Result<std::unique_ptr<transport::QueuePair>> CreateQueuePair(
       const QueuePairAttributes& a) override {
     if (!profile_.reads_fail_flushed) return ForwardingAdapter::CreateQueuePair(a);

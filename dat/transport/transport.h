@@ -126,7 +126,7 @@ struct Completion {
   uint32_t key = 0;     // see Op
   Op op = Op::kSend;
   WorkStatus status = WorkStatus::kSuccess;
-  bool solicited = false;  // a receive whose sender asked for kSolicited
+  bool solicited = false;  // a receive whose sender asked for kSolicited, or may have
   bool quiet = false;      // was posted with kQuiet
 };
 
@@ -381,6 +381,8 @@ struct AdapterAttributes {
   uint32_t max_private_data = 0;  // bytes, each way
   uint32_t mtu = 0;               // bytes, for DAT_IB_TRANSPORT_MTU
   bool windows = false;
+  bool zone_windows =
+      true;  // a window works over every queue pair of its domain, not its binder's alone
   bool zero_based = false;
   bool immediate = false;
   bool atomics = false;

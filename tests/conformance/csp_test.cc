@@ -3,6 +3,7 @@
 // 16.1, 16.2).
 #include <netinet/in.h>
 
+#include <cstddef>
 #include <cstring>
 
 #include "tests/conformance/fixture.h"
@@ -12,23 +13,15 @@ namespace {
 
 class CspTest : public ConformanceTest {
  protected:
-  // Loopback with a port where nobody listens.
+  // An address of the IA with a port where nobody listens.
   DAT_IA_ADDRESS_PTR FreeAddress() {
-    const auto port = static_cast<uint16_t>(FreeQualifier());
+    const uint16_t port = htons(static_cast<uint16_t>(FreeQualifier()));
     std::memset(&socket_, 0, sizeof socket_);
-    if (GetParam().family == AF_INET6) {
-      sockaddr_in6 at{};
-      at.sin6_family = AF_INET6;
-      at.sin6_addr = in6addr_loopback;
-      at.sin6_port = htons(port);
-      std::memcpy(&socket_, &at, sizeof at);
-    } else {
-      sockaddr_in at{};
-      at.sin_family = AF_INET;
-      at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-      at.sin_port = htons(port);
-      std::memcpy(&socket_, &at, sizeof at);
-    }
+    std::memcpy(&socket_, address(),
+                GetParam().family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in));
+    static_assert(offsetof(sockaddr_in6, sin6_port) == offsetof(sockaddr_in, sin_port));
+    std::memcpy(reinterpret_cast<uint8_t*>(&socket_) + offsetof(sockaddr_in, sin_port), &port,
+                sizeof port);
     return Address();
   }
   DAT_IA_ADDRESS_PTR Address() { return reinterpret_cast<DAT_IA_ADDRESS_PTR>(&socket_); }

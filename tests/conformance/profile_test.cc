@@ -136,6 +136,33 @@ TEST_P(ProfileTest, ARefusedReadFailsAsOnTheDevice) {
   b_->ExpectConnection(b_->ep, end);
 }
 
+// The device's windows are of type 2: bound over one EP, they are not there for another.
+TEST_P(ProfileTest, AWindowServesTheEpThatBoundIt) {
+  if (!limits_->windows) return;
+  DAT_PROVIDER_ATTR provider{};
+  ASSERT_OK(dat_ia_query(a_->ia, nullptr, 0, nullptr, DAT_PROVIDER_FIELD_ALL, &provider));
+  EXPECT_EQ(provider.rmr_scope_supported, DAT_RMR_SCOPE_EP);
+  const auto local = a_->MakeBuffer(8), remote = b_->MakeBuffer(8);
+  DAT_RMR_HANDLE rmr = DAT_HANDLE_NULL;
+  ASSERT_OK(dat_rmr_create(b_->pz, &rmr));
+  const DAT_LMR_TRIPLET part = remote->local();
+  DAT_RMR_CONTEXT context = 0;
+  ASSERT_OK(dat_rmr_bind(rmr, remote->lmr(), &part, DAT_MEM_PRIV_REMOTE_READ_FLAG, DAT_VA_TYPE_VA,
+                         b_->ep, Cookie(1), DAT_COMPLETION_DEFAULT_FLAG, &context));
+  b_->Expect(b_->request_evd, DAT_RMR_BIND_COMPLETION_EVENT);
+  DAT_RMR_TRIPLET target = remote->remote();
+  target.rmr_context = context;
+  const DAT_EP_HANDLE near = a_->MakeEp(), far = b_->MakeEp();
+  Join(*a_, near, *b_, far);
+  ASSERT_OK(PostRead(a_->ep, {local->local()}, target, 2));
+  a_->ExpectDto(a_->request_evd, a_->ep, 2);
+  ASSERT_OK(PostRead(near, {local->local()}, target, 3));
+  a_->ExpectDto(a_->request_evd, near, 3, DAT_DTO_ERR_REMOTE_ACCESS);
+  a_->ExpectConnection(near, DAT_CONNECTION_EVENT_BROKEN);
+  b_->ExpectConnection(far, DAT_CONNECTION_EVENT_BROKEN);
+  EXPECT_OK(dat_rmr_free(rmr));
+}
+
 TEST_P(ProfileTest, AMessageWithoutAReceive) {
   const auto local = a_->MakeBuffer(8), sink = b_->MakeBuffer(8);
   ASSERT_OK(PostSend(a_->ep, {local->local()}, 1));

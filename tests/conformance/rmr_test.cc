@@ -59,9 +59,11 @@ class RmrTest : public ConnectedTest {
     remote.rmr_context = context;
     return remote;
   }
-  void ExpectReadable(DAT_RMR_CONTEXT context, size_t offset, size_t length) {
-    ASSERT_OK(PostRead(b_->ep, {mine_->local(0, length)}, Through(context, offset, length), 7));
-    b_->ExpectDto(b_->request_evd, b_->ep, 7);
+  void ExpectReadable(DAT_RMR_CONTEXT context, size_t offset, size_t length,
+                      DAT_EP_HANDLE through = DAT_HANDLE_NULL) {
+    const DAT_EP_HANDLE ep = through != DAT_HANDLE_NULL ? through : b_->ep;
+    ASSERT_OK(PostRead(ep, {mine_->local(0, length)}, Through(context, offset, length), 7));
+    b_->ExpectDto(b_->request_evd, ep, 7);
     EXPECT_TRUE(std::equal(mine_->data(), mine_->data() + length, memory_->data() + offset));
   }
   // b's read is refused, and the connection breaks on both sides.
@@ -278,7 +280,7 @@ TEST_P(RmrTest, AnUnsignalledBindNeedsTheEpsConsentAndWakesNobody) {
   ASSERT_OK(PostRecv(far, {}, 1));
   ASSERT_OK(PostSend(near, {}, 62, DAT_COMPLETION_UNSIGNALLED_FLAG));
   b_->ExpectDto(b_->recv_evd, far, 1);
-  ExpectReadable(context, 0, 8);
+  ExpectReadable(context, 0, 8, far);
   a_->ExpectSilence(a_->connect_evd);  // time to wake up
   EXPECT_TRUE(waiter.waits());
   ASSERT_OK(PostBindOn(near, 63, DAT_COMPLETION_DEFAULT_FLAG, &context));

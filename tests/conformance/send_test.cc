@@ -184,7 +184,9 @@ TEST_P(SendTest, AFullRequestQueueIsInsufficientResources) {
   const auto depth = static_cast<uint64_t>(param.ep_attr.max_request_dtos);
   EXPECT_GE(depth, 4u);
   // The peer has no receive, and no buffer between the two holds the first message.
-  const auto memory = a_->MakeBuffer(32 << 20);
+  DAT_IA_ATTR ia{};
+  ASSERT_OK(dat_ia_query(a_->ia, nullptr, DAT_IA_FIELD_ALL, &ia, 0, nullptr));
+  const auto memory = a_->MakeBuffer(std::min<size_t>(32 << 20, ia.max_message_size));
   for (uint64_t i = 0; i < depth; ++i) ASSERT_OK(PostSend(active, {memory->local()}, i));
   EXPECT_TYPE(PostSend(active, {memory->local()}, 99), DAT_INSUFFICIENT_RESOURCES);
   EXPECT_TYPE(PostSend(active, {}, 99, DAT_COMPLETION_SUPPRESS_FLAG), DAT_INSUFFICIENT_RESOURCES);

@@ -29,7 +29,7 @@ def rows(path):
 
 def case_name(suite, case):
     """A case as a reader knows it: without the part that only says how it was instantiated."""
-    return case.strip("*/") if suite != "peers" else case
+    return case.strip("*/.") if suite != "peers" else case
 
 
 def section(path):

@@ -23,7 +23,6 @@ TEST_F(ContractPairTest, ASendFillsTheReceiveInOrderOfItsSegments) {
   EXPECT_EQ(got.length, 250u);
   EXPECT_EQ(got.cookie, 0xFEDCBA9876543210u);
   EXPECT_EQ(got.context, b_.get());
-  EXPECT_FALSE(got.solicited);
   EXPECT_EQ(sent.op, Op::kSend);
   EXPECT_EQ(sent.status, WorkStatus::kSuccess);
   EXPECT_EQ(sent.length, 250u);
