@@ -43,21 +43,22 @@ std::vector<transport::Backend::Device> Backend::Devices() {
     }
     devices.push_back(std::move(device));
   }
-  const std::vector<RdmaPort> ports = finder_.Ports();
-  for (const RdmaPort& port : ports) {
-    const bool only = std::count_if(ports.begin(), ports.end(), [&](const RdmaPort& other) {
-                        return other.device == port.device;
-                      }) == 1;
-    Device device{.name = "verbs-" + port.device, .unavailable = {}};
-    if (!only) device.name += fmt::format("-{}", port.port);
+  for (const RdmaPort& port : finder_.Ports()) {
     const bool addressed =
         port.netdevs.empty() ||
         std::any_of(port.netdevs.begin(), port.netdevs.end(),
                     [](const std::string& netdev) { return !AddressesOf(netdev).empty(); });
-    if (!addressed) device.unavailable = "none of its network interfaces has an IP address";
-    const bool listed = std::any_of(devices.begin(), devices.end(),
-                                    [&](const Device& d) { return d.name == device.name; });
-    if (!listed) devices.push_back(std::move(device));
+    // A device by itself is its first port.
+    std::vector<std::string> names = {fmt::format("verbs-{}-{}", port.device, port.port)};
+    if (port.port == 1) names.insert(names.begin(), "verbs-" + port.device);
+    for (const std::string& name : names) {
+      const bool listed = std::any_of(devices.begin(), devices.end(),
+                                      [&](const Device& d) { return d.name == name; });
+      if (listed) continue;
+      devices.push_back({.name = name, .unavailable = {}});
+      if (!addressed)
+        devices.back().unavailable = "none of its network interfaces has an IP address";
+    }
   }
   return devices;
 }

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <utility>
 
@@ -59,7 +60,10 @@ bool CmChannel::Dispatch() {
       // Before the acknowledgement: until then the id's address cannot be used again.
       const std::lock_guard<std::mutex> lock(mutex_);
       const auto found = sinks_.find(addressee);
-      if (found != sinks_.end()) sink = found->second;
+      if (found != sinks_.end()) {
+        sink = found->second.sink;
+        event.serial = found->second.serial;
+      }
     }
     SOFTDAT_LOG(Debug, "rdma_cm: {} status {}", rdma_event_str(event.type), event.status);
     rdma_ack_cm_event(raw);
@@ -80,6 +84,11 @@ Result<std::unique_ptr<CmId>> CmId::Create(CmChannel& channel) {
   return std::make_unique<CmId>(channel, id);
 }
 
+uint64_t CmId::NextSerial() {
+  static std::atomic<uint64_t> last{0};  // ids are made by any thread
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
 CmId::~CmId() {
   if (channel_.abandoned_) return;
   SetSink(nullptr);
@@ -89,9 +98,10 @@ CmId::~CmId() {
 void CmId::SetSink(std::shared_ptr<CmSink> sink) {
   // `sink` becomes the old one, which dies after the mutex is free: parameters outlive locals.
   const std::lock_guard<std::mutex> lock(channel_.mutex_);
-  std::shared_ptr<CmSink>& place = channel_.sinks_[id_];
-  std::swap(place, sink);
-  if (place == nullptr) channel_.sinks_.erase(id_);
+  CmChannel::Addressee& place = channel_.sinks_[id_];
+  place.serial = serial_;
+  std::swap(place.sink, sink);
+  if (place.sink == nullptr) channel_.sinks_.erase(id_);
 }
 
 }  // namespace softdat::verbs

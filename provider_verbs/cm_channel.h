@@ -22,6 +22,7 @@ struct CmEvent {
   rdma_cm_event_type type = RDMA_CM_EVENT_ADDR_ERROR;
   int status = 0;
   rdma_cm_id* id = nullptr;
+  uint64_t serial = 0;       // CmId::serial of the addressee
   rdma_conn_param params{};  // its private_data is not valid: see data
   std::array<uint8_t, 256> data{};
   size_t data_size = 0;
@@ -54,8 +55,13 @@ class CmChannel {
   CmChannel() = default;
 
   rdma_event_channel* channel_ = nullptr;
+  struct Addressee {
+    std::shared_ptr<CmSink> sink;
+    uint64_t serial;
+  };
+
   std::mutex mutex_;  // protects sinks_
-  std::unordered_map<rdma_cm_id*, std::shared_ptr<CmSink>> sinks_;
+  std::unordered_map<rdma_cm_id*, Addressee> sinks_;
   bool abandoned_ = false;  // only ever written in a child with one thread
 };
 
@@ -65,18 +71,24 @@ class CmId {
   // A fresh one for reliable connections.
   static Result<std::unique_ptr<CmId>> Create(CmChannel& channel);
   // One that came with a connection request.
-  CmId(CmChannel& channel, rdma_cm_id* id) : channel_(channel), id_(id) {}
+  CmId(CmChannel& channel, rdma_cm_id* id) : channel_(channel), id_(id), serial_(NextSerial()) {}
   ~CmId();
   CmId(const CmId&) = delete;
   CmId& operator=(const CmId&) = delete;
 
   rdma_cm_id* get() const { return id_; }
+  // No other CmId of the process has it: an event that is on its way while its id is destroyed must
+  // not be taken for one of the next id, which may get the same address.
+  uint64_t serial() const { return serial_; }
   // Replaces the sink. Events that come while there is none are dropped.
   void SetSink(std::shared_ptr<CmSink> sink);
 
  private:
+  static uint64_t NextSerial();
+
   CmChannel& channel_;
   rdma_cm_id* const id_;
+  const uint64_t serial_;
 };
 
 }  // namespace softdat::verbs

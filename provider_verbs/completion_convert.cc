@@ -55,6 +55,9 @@ bool CqCore::ConvertSend(const ibv_wc& wc, Completion* out, Due* due) {
 
 void CqCore::FillReceived(const ibv_wc& wc, Device& device, Completion* out) {
   out->length = wc.byte_len;
+  // Not known here: one that was there before the queue was armed counts as solicited, lest a
+  // wake-up be lost.
+  out->solicited = true;
   if (wc.opcode == IBV_WC_RECV_RDMA_WITH_IMM || (wc.wc_flags & IBV_WC_WITH_IMM) != 0) {
     out->op = Op::kReceiveImmediate;
     out->key = wc.imm_data;  // the 32 bits as they are, like OFA (semantics 15.2)

@@ -181,7 +181,8 @@ void CqCore::OnEvent() {
     const Level was = std::exchange(notified_, Level::kNone);
     DrainLocked(&due);
     // Verbs do not say which receive was solicited; the event does, if only those were asked for.
-    if (armed_ == Level::kSolicited && was == Level::kSolicited) {
+    // Where the device was armed for all, a wake-up too many is better than one that is lost.
+    if (armed_ == Level::kSolicited && was != Level::kNone) {
       armed_ = Level::kNone;
       due.completion = true;
     }

@@ -184,6 +184,11 @@ bool Device::DispatchAsyncEvents() {
   return any;
 }
 
+void Device::OnGone(const char* what) {
+  if (std::exchange(gone_, true) || sink == nullptr) return;
+  sink->OnCatastrophic(traits.rdma_device + ": " + what);
+}
+
 // Finds the object before the event is acknowledged: until then it cannot be destroyed.
 void Device::HandleAsyncEvent(const ibv_async_event& event) {
   ibv_async_event copy = event;
@@ -233,7 +238,7 @@ void Device::HandleAsyncEvent(const ibv_async_event& event) {
       break;
     case IBV_EVENT_DEVICE_FATAL:
       for (const auto& pair : AllPairs()) pair->OnAsyncError("the RDMA device failed");
-      if (sink != nullptr) sink->OnCatastrophic(traits.rdma_device + ": " + name);
+      OnGone(name);
       break;
     default:
       if (qp != nullptr) qp->OnAsyncError(name);

@@ -118,6 +118,10 @@ class Device {
   // For silent_failures: looks at every queue, and again after a while.
   void LookAround();
 
+  // The device is going away, or has failed for good: told to the IA once. By the leader, without a
+  // lock.
+  void OnGone(const char* what);
+
  private:
   void HandleAsyncEvent(const ibv_async_event& event);
 
@@ -135,6 +139,7 @@ class Device {
   std::vector<std::weak_ptr<CqCore>> strays_;
   SpinLock window_lock_;  // protects windows_ and what WindowCore says it does
   std::unordered_map<uint32_t, WindowCore*> windows_;
+  bool gone_ = false;  // the leader's
 };
 
 }  // namespace softdat::verbs

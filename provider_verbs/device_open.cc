@@ -127,9 +127,11 @@ Result<std::unique_ptr<Device>> OpenDevice(const DeviceFinder& finder, const std
   std::string netdev;
   auto port = Resolve(finder, name, &netdev);
   if (!port.ok()) return port.TakeStatus();
-  // Has an effect only before the first registration, and costs nothing where the kernel copies
-  // pinned pages at fork.
-  static const int fork_error = ibv_fork_init();
+  // Has an effect only before the first registration. Where the kernel copies pinned pages at fork
+  // (Linux 5.13) it would do harm: a child loses every page with registered memory in it, whatever
+  // else lies there.
+  static const int fork_error =
+      ibv_is_fork_initialized() == IBV_FORK_UNNEEDED ? 0 : ibv_fork_init();
   if (fork_error != 0) SOFTDAT_LOG(Warning, "ibv_fork_init: {}", OsText(fork_error));
 
   auto device = std::make_unique<Device>();

@@ -108,6 +108,7 @@ Listener::~Listener() {
 void ListenerCore::OnCmEvent(const CmEvent& event) {
   if (event.type != RDMA_CM_EVENT_CONNECT_REQUEST) {
     SOFTDAT_LOG(Info, "listener: {}", rdma_event_str(event.type));
+    if (event.type == RDMA_CM_EVENT_DEVICE_REMOVAL) device_.OnGone(rdma_event_str(event.type));
     return;
   }
   auto id = std::make_shared<CmId>(*device_.cm, event.id);

@@ -135,6 +135,7 @@ class QpCore final : public CmSink, public std::enable_shared_from_this<QpCore> 
   void Run(Deferred& deferred);
 
   // queue_pair_post.cc: send_lock_ held.
+  bool PostPlain(const transport::SendRequest& request);
   Code PostSendLocked(const transport::SendRequest& request, CqCore::Due* due);
   SendSlot* NextSlot(CqCore::Due* due);
   Code FillLocal(const transport::SendRequest& request, SendSlot* slot, bool* zero_based);
@@ -241,7 +242,7 @@ class QpCore final : public CmSink, public std::enable_shared_from_this<QpCore> 
   std::atomic<int> failure_status_{0};
 };
 
-class QueuePair : public transport::QueuePair {
+class QueuePair final : public transport::QueuePair {
  public:
   explicit QueuePair(std::shared_ptr<QpCore> core) : core_(std::move(core)) {}
   ~QueuePair() override { core_->Close(); }

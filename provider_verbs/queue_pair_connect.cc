@@ -127,6 +127,10 @@ Status QpCore::Connect(const transport::ConnectParameters& parameters) {
 
 // kUnreachable: the network cannot reach the address; anything else is a failure of this host.
 Status QpCore::StartConnecting() {
+  // rdma_cm would resolve it to a group's or everybody's link address, and ask in vain.
+  if (IsOfNoHost(connect_.remote)) {
+    return Status(Code::kUnreachable, Text(connect_.remote) + " is no host's address");
+  }
   auto created = CmId::Create(*device_.cm);
   if (!created.ok()) return created.TakeStatus();
   std::shared_ptr<CmId> id = created.Take();
@@ -193,7 +197,7 @@ void QpCore::OnCmEvent(const CmEvent& event) {
   {
     const std::lock_guard<std::mutex> lock(control_);
     const State state = state_.load(std::memory_order_relaxed);
-    if (state == State::kClosed || id_ == nullptr || id_->get() != event.id) return;
+    if (state == State::kClosed || id_ == nullptr || id_->serial() != event.serial) return;
     switch (event.type) {
       case RDMA_CM_EVENT_ADDR_RESOLVED:
         if (state != State::kConnecting) break;
@@ -239,6 +243,7 @@ void QpCore::OnCmEvent(const CmEvent& event) {
     }
   }
   Run(deferred);
+  if (event.type == RDMA_CM_EVENT_DEVICE_REMOVAL) device_.OnGone(rdma_event_str(event.type));
 }
 
 void QpCore::OnRouteResolved(Deferred* deferred) {

@@ -57,6 +57,59 @@ void TrimTo(uint64_t length, SendSlot* slot) {
 
 }  // namespace
 
+// What most requests are: one segment of the region that the queue used last, sent or written, with
+// a completion. In one piece, because the general way takes three times as many instructions.
+// False, and nothing has happened, for every other request, and where the general way will find
+// something to complain of.
+inline bool QpCore::PostPlain(const SendRequest& request) {
+  const bool write = request.op == Op::kRdmaWrite;
+  if (!write && request.op != Op::kSend) return false;
+  if (request.local.size() != 1 || (request.flags & kSuppress) != 0 || max_send_iov_ == 0)
+    return false;
+  const DAT_LMR_TRIPLET& segment = request.local[0];
+  const auto length = static_cast<uint32_t>(segment.segment_length);
+  if (length == 0 || length > device_.attributes.max_message ||
+      (write && length > request.remote.segment_length) ||
+      !send_regions_.Covers(device_.regions, segment, attributes_.pd) ||
+      SendsInFlight() >= max_send_) {
+    return false;
+  }
+  const uint32_t sequence = sends_posted_.load(std::memory_order_relaxed);
+  SendSlot* const slot = &send_slots_[sequence & send_mask_];
+  slot->context = completions.context;
+  slot->cookie = request.cookie;
+  slot->length = length;
+  slot->sequence = sequence;
+  slot->op = request.op;
+  slot->quiet = (request.flags & kQuiet) != 0;
+  slot->suppressed = slot->marker = slot->reads = false;
+  slot->sge_count = 1;
+  slot->sge[0] = {.addr = segment.virtual_address, .length = length, .lkey = segment.lmr_context};
+  ibv_send_wr wr;
+  wr.wr_id = WorkId(slot, SlotTag::kSend);
+  wr.next = nullptr;
+  wr.sg_list = slot->sge;
+  wr.num_sge = 1;
+  wr.opcode = write ? IBV_WR_RDMA_WRITE : IBV_WR_SEND;
+  wr.send_flags = IBV_SEND_SIGNALED;
+  if (length <= device_.traits.max_inline) wr.send_flags |= IBV_SEND_INLINE;
+  if ((request.flags & (kFence | kSolicited)) != 0) {
+    if ((request.flags & kFence) != 0) wr.send_flags |= IBV_SEND_FENCE;
+    if ((request.flags & kSolicited) != 0) wr.send_flags |= IBV_SEND_SOLICITED;
+  }
+  wr.wr.rdma.remote_addr = request.remote.virtual_address;
+  wr.wr.rdma.rkey = request.remote.rmr_context;
+  // Before the device can complete it.
+  sends_posted_.store(sequence + 1, std::memory_order_relaxed);
+  ibv_send_wr* bad = nullptr;
+  if (ibv_post_send(qp_, &wr, &bad) != 0) [[unlikely]] {
+    sends_posted_.store(sequence, std::memory_order_relaxed);
+    return false;
+  }
+  unsignalled_ = 0;
+  return true;
+}
+
 Code QpCore::PostSend(const SendRequest& request) {
   CqCore::Due due;
   Code code = Code::kInvalidState;
@@ -64,7 +117,7 @@ Code QpCore::PostSend(const SendRequest& request) {
     const std::lock_guard<SpinLock> lock(send_lock_);
     const State state = state_.load(std::memory_order_relaxed);
     if (state == State::kConnected) [[likely]] {
-      code = PostSendLocked(request, &due);
+      code = PostPlain(request) ? Code::kOk : PostSendLocked(request, &due);
     } else if (state == State::kEnded) {
       send_cq_->Push(FlushOf(request), &due);
       code = Code::kOk;

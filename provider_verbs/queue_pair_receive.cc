@@ -17,6 +17,11 @@ Code QpCore::HardwareReceive(ReceiveSlot* slot) {
   wr.next = nullptr;
   wr.sg_list = slot->sge;
   wr.num_sge = slot->sge_count;
+  ibv_sge nothing{};
+  if (wr.num_sge == 0 && device_.traits.iwarp) {  // siw wants a segment, be it empty
+    wr.sg_list = &nothing;
+    wr.num_sge = 1;
+  }
   ibv_recv_wr* bad = nullptr;
   const int error = ibv_post_recv(qp_, &wr, &bad);
   if (error == 0) [[likely]]

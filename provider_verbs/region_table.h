@@ -99,6 +99,13 @@ class RegionCache {
     }
     return CheckIn(entry_, segment, pd, write, zero_based);
   }
+  // Whether the segment may be read, and lies in that region, which is not zero-based. False may
+  // also mean that the region was another one.
+  bool Covers(const RegionTable& table, const DAT_LMR_TRIPLET& segment, const void* pd) const {
+    bool zero_based = false;
+    return segment.lmr_context == key_ && table.generation() == generation_ &&
+           CheckIn(entry_, segment, pd, false, &zero_based) == Code::kOk && !zero_based;
+  }
 
  private:
   bool Fetch(const RegionTable& table, uint32_t key);

@@ -82,6 +82,25 @@ TEST_F(RegionTableTest, ACacheSaysWhatTheTableSays) {
   EXPECT_EQ(check(6, 300, true), Code::kProtection);
 }
 
+TEST_F(RegionTableTest, TheCacheCoversWhatItHasSeenLast) {
+  RegionCache cache;
+  bool zero_based = false;
+  table_.Add(5, {.first = 100, .length = 8, .pd = &pd_, .writable = false, .zero_based = false});
+  table_.Add(6, {.first = 200, .length = 8, .pd = &pd_, .writable = true, .zero_based = true});
+  EXPECT_FALSE(cache.Covers(table_, Segment(5, 100, 8), &pd_)) << "nothing was looked up yet";
+  ASSERT_EQ(cache.Check(table_, Segment(5, 100, 8), &pd_, false, &zero_based), Code::kOk);
+  EXPECT_TRUE(cache.Covers(table_, Segment(5, 100, 8), &pd_));
+  EXPECT_TRUE(cache.Covers(table_, Segment(5, 104, 4), nullptr));
+  EXPECT_FALSE(cache.Covers(table_, Segment(5, 104, 5), &pd_));
+  EXPECT_FALSE(cache.Covers(table_, Segment(5, 100, 8), &other_));
+  EXPECT_FALSE(cache.Covers(table_, Segment(6, 200, 8), &pd_));
+  ASSERT_EQ(cache.Check(table_, Segment(6, 200, 8), &pd_, false, &zero_based), Code::kOk);
+  EXPECT_FALSE(cache.Covers(table_, Segment(6, 200, 8), &pd_)) << "zero-based";
+  ASSERT_EQ(cache.Check(table_, Segment(5, 100, 8), &pd_, false, &zero_based), Code::kOk);
+  table_.Remove(5);
+  EXPECT_FALSE(cache.Covers(table_, Segment(5, 100, 8), &pd_)) << "it is gone";
+}
+
 TEST_F(RegionTableTest, ManyKeysAndMuchChurn) {
   for (uint32_t key = 1; key <= 5000; ++key)
     table_.Add(key << 8, {.first = key, .length = 1, .pd = &pd_});

@@ -78,6 +78,11 @@ Code SrqCore::PostReceive(const transport::ReceiveRequest& request) {
   wr.next = nullptr;
   wr.sg_list = slot->sge;
   wr.num_sge = n;
+  ibv_sge nothing{};
+  if (n == 0 && device_.traits.iwarp) {  // siw wants a segment, be it empty
+    wr.sg_list = &nothing;
+    wr.num_sge = 1;
+  }
   ibv_recv_wr* bad = nullptr;
   const int error = ibv_post_srq_recv(srq_, &wr, &bad);
   if (error == 0) return Code::kOk;

@@ -94,6 +94,14 @@ bool IsWildcard(const sockaddr_storage& address) {
   return address.ss_family == AF_INET6 && IN6_IS_ADDR_UNSPECIFIED(&V6(address).sin6_addr);
 }
 
+bool IsOfNoHost(const sockaddr_storage& address) {
+  if (address.ss_family == AF_INET) {
+    const in_addr_t host = ntohl(V4(address).sin_addr.s_addr);
+    return IN_MULTICAST(host) || host == INADDR_BROADCAST;
+  }
+  return address.ss_family == AF_INET6 && IN6_IS_ADDR_MULTICAST(&V6(address).sin6_addr);
+}
+
 std::vector<sockaddr_storage> AddressesOf(const std::string& netdev) {
   std::vector<sockaddr_storage> found;
   const Interfaces all = AllInterfaces();

@@ -20,6 +20,8 @@ bool SameHost(const sockaddr_storage& a, const sockaddr_storage& b);
 // 127.0.0.0/8, ::1
 bool IsLoopback(const sockaddr_storage& address);
 bool IsWildcard(const sockaddr_storage& address);
+// A multicast group or the limited broadcast address: no connection leads there.
+bool IsOfNoHost(const sockaddr_storage& address);
 
 // The addresses of an interface: IPv4 before IPv6, global before link-local (which carry their
 // scope).
