@@ -63,8 +63,68 @@ contract() {
 
 conformance() {
   wanted "conformance on $1" || return 0
-  SOFTDAT_PROVIDER_PATH=$bin/provider_verbs gtest "conformance on $1" "$(excluded "$1" conformance)" \
+  CONFORMANCE_PEER=$bin/tests/conformance/peer SOFTDAT_PROVIDER_PATH=$bin/provider_verbs gtest "conformance on $1" "$(excluded "$1" conformance)" \
     "$bin/tests/conformance/conformance" --ia verbs-dum0 --families 4
+}
+
+# The kernel waits with the removal for the end of the program.
+faults() {
+  wanted "faults on $1" || return 0
+  FAULTS_DEVICE=$1 SOFTDAT_PROVIDER_PATH=$bin/provider_verbs gtest "faults on $1" "$(excluded "$1" faults)" \
+    "$bin/tests/vm/faults" --ia verbs-dum0 --families 4
+  if until_true 20 no_device "${1}0"; then
+    echo "ok faults on $1: the device goes when the program has ended"
+  else
+    echo "FAILED faults on $1: the device is still there"
+  fi
+  rdma link add "${1}0" type "$1" netdev dum0 && until_true 20 has_address "${1}0"
+}
+no_device() { [[ ! -e /sys/class/infiniband/$1 ]]; }
+
+# says NAME STATUS PATTERN COMMAND...: the command ends with the status, and its output has the pattern.
+says() {
+  local name=$1 wanted_status=$2 pattern=$3 log=/share/${1//[^A-Za-z0-9]/-}.log status
+  shift 3
+  SOFTDAT_PROVIDER_PATH=$bin/provider_verbs "$@" >"$log" 2>&1
+  status=$?
+  if [[ $status -eq $wanted_status ]] && grep -qE -- "$pattern" "$log"; then
+    echo "ok $name"
+  else
+    echo "FAILED $name: status $status, $(head -c 300 "$log" | tr '\n' ' ')"
+  fi
+}
+
+# The names of an IA, and why one cannot be opened.
+names() {
+  wanted "names on $1" || return 0
+  local info=$bin/tools/dat_info name
+  for name in verbs-dum0 "verbs-${1}0" "verbs-${1}0-1"; do
+    says "names on $1: $name" 0 "^$name +ok +10\.7\.0\.1" "$info" "$name"
+  done
+  says "names on $1: a port that is not there" 1 "because: no IA is called verbs-${1}0-9" "$info" --why "verbs-${1}0-9"
+  says "names on $1: an interface without a device" 1 "because: .*no RDMA device on interface lo" "$info" --why verbs-lo
+  says "names on $1: no interface" 1 "because: .*nosuch0" "$info" --why verbs-nosuch0
+  local pingpong=("$bin/tools/dat_pingpong" -d verbs-dum0 -p 4711 -s 1M -n 2)
+  SOFTDAT_PROVIDER_PATH=$bin/provider_verbs timeout 60 "${pingpong[@]}" >/share/server.log 2>&1 &
+  until_true 20 grep -q 4711 /share/server.log
+  says "names on $1: locked memory is limited" 1 \
+    "locked memory is limited to 16 KiB; raise it with" \
+    prlimit --memlock=16384:16384 setpriv --bounding-set=-ipc_lock --inh-caps=-ipc_lock "${pingpong[@]}" 10.7.0.1
+  kill $! 2>/dev/null
+  wait $!
+}
+
+# SOFTDAT_PROFILE against what it stands for.
+profile() {
+  local name="profile $1" report
+  wanted "$name" || return 0
+  local info=(env "SOFTDAT_PROVIDER_PATH=$bin/provider_verbs:$bin/provider_softnet")
+  "${info[@]}" "$bin/tools/dat_info" -v softnet-dum0 --json >/share/softnet.json
+  "${info[@]}" "SOFTDAT_PROFILE=$1" "$bin/tools/dat_info" -v softnet-dum0 --json >"/share/softnet-$1.json"
+  "${info[@]}" "$bin/tools/dat_info" -v verbs-dum0 --json >"/share/verbs-$1.json"
+  report=$(python3 "$here/profile_limits.py" "$name" "/share/softnet.json" "/share/softnet-$1.json" "/share/verbs-$1.json" 2>&1)
+  echo "$report"
+  grep -qE "^(ok|FAILED) $name" <<<"$report" || echo "FAILED $name: no comparison"
 }
 
 # peers DEVICE NAME ARG...: the unmodified programs of dapl2-utils.
@@ -86,6 +146,8 @@ across=(--only '^(dtest|dapltest line (1|2|5|6|7|14))$')
 # A device that talks to itself, with our provider at both ends and with Debian's at one.
 for device in rxe siw; do
   soft_dummy $device || { echo "FAILED $device: no device"; continue; }
+  names $device
+  profile $device
   contract $device
   conformance $device
   peers $device "dapl2-utils on $device" --ia verbs-dum0 --address 10.7.0.1
@@ -93,6 +155,7 @@ for device in rxe siw; do
     --address 10.7.0.1 "${across[@]}"
   peers $device "verbs to libdaplofa on $device" --server-ia ofa-v2-dum0 --client-ia verbs-dum0 \
     --address 10.7.0.1 "${across[@]}"
+  faults $device
   soft_gone $device
 done
 
