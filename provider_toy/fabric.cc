@@ -88,9 +88,11 @@ void Fabric::List(const std::shared_ptr<CompletionQueueState>& queue) {
 }
 
 void Fabric::UnlockAndNotify() {
-  while (first_due_) {
-    const std::shared_ptr<CompletionQueueState> queue = std::move(first_due_);
-    first_due_ = std::move(queue->next);
+  // Those of this lock only: whoever holds it next may hold a lock that the sink of another wants.
+  std::shared_ptr<CompletionQueueState> due = std::move(first_due_);
+  while (due) {
+    const std::shared_ptr<CompletionQueueState> queue = std::move(due);
+    due = std::move(queue->next);
     queue->listed = false;
     const bool notify = std::exchange(queue->notify, false);
     const bool overflow = std::exchange(queue->report_overflow, false);

@@ -26,31 +26,66 @@ bool CqCore::Convert(const ibv_wc& wc, Completion* out, Due* due) {
   return false;
 }
 
-bool CqCore::ConvertSend(const ibv_wc& wc, Completion* out, Due* due) {
-  const SendSlot& slot = *SlotOf<SendSlot>(wc.wr_id);
-  QpCore& qp = *slot.qp;
-  // Later parts of a request that was split, or of a pair that is gone.
-  const uint32_t retired = qp.completions.sends_retired.load(std::memory_order_relaxed);
-  if (static_cast<int32_t>(slot.sequence - retired) < 0) return false;
-  const bool swallow = slot.marker || (slot.suppressed && wc.status == IBV_WC_SUCCESS);
+namespace {
+
+// What the slot's consumer is told; false if that is nothing.
+bool FillSent(const SendSlot& slot, WorkStatus status, Completion* out) {
   out->context = slot.context;
   out->cookie = slot.cookie;
   out->length = slot.length;
   out->key = 0;
   out->op = slot.op;
-  out->status = WorkStatus::kSuccess;
+  out->status = status;
   out->solicited = false;
   out->quiet = slot.quiet;
+  return !(slot.marker || (slot.suppressed && status == WorkStatus::kSuccess));
+}
+
+}  // namespace
+
+bool CqCore::ConvertSend(const ibv_wc& wc, Completion* out, Due* due) {
+  SendSlot& slot = *SlotOf<SendSlot>(wc.wr_id);
+  QpCore& qp = *slot.qp;
+  if (qp.completions.dropping.load(std::memory_order_relaxed)) return false;
+  // Later parts of a request that was split, or of a pair that is gone.
+  const uint32_t retired = qp.completions.sends_retired.load(std::memory_order_relaxed);
+  if (static_cast<int32_t>(slot.sequence - retired) < 0) return false;
+  WorkStatus status = WorkStatus::kSuccess;
   if (wc.status != IBV_WC_SUCCESS) [[unlikely]] {
-    out->status = qp.ClassifySend(wc.status, slot);
+    status = qp.ClassifySend(wc.status, slot);
     NoteFailure(qp, wc, due);
   } else if (slot.op == Op::kBind && slot.key != 0) [[unlikely]] {
     device_.WindowBound(slot.key);
   }
+  if (slot.sequence != retired && device_.traits.signal_all) [[unlikely]] {
+    // siw: a send is complete when it was sent, and the read before it when it was answered.
+    if (!std::exchange(slot.early, true)) ++qp.completions.early;
+    slot.status = status;
+    return false;
+  }
+  const bool told = FillSent(slot, status, out);
   // Requests complete in order: what was posted before this one and not signalled is done too. The
   // slot may be used again from here on.
   qp.completions.sends_retired.store(slot.sequence + 1, std::memory_order_release);
-  return !swallow && !qp.completions.dropping.load(std::memory_order_relaxed);
+  if (qp.completions.early == 0) [[likely]]
+    return told;
+  if (told) PushLocked(*out, due);
+  RetireEarly(qp, due);
+  return false;
+}
+
+// What had completed before its turn, as far as its turn has come.
+void CqCore::RetireEarly(QpCore& qp, Due* due) {
+  uint32_t next = qp.completions.sends_retired.load(std::memory_order_relaxed);
+  while (qp.completions.early > 0) {
+    SendSlot& slot = qp.SlotAt(next);
+    if (!slot.early) return;
+    slot.early = false;
+    --qp.completions.early;
+    Completion completion;
+    if (FillSent(slot, slot.status, &completion)) PushLocked(completion, due);
+    qp.completions.sends_retired.store(++next, std::memory_order_release);
+  }
 }
 
 void CqCore::FillReceived(const ibv_wc& wc, Device& device, Completion* out) {
@@ -71,6 +106,7 @@ void CqCore::FillReceived(const ibv_wc& wc, Device& device, Completion* out) {
 bool CqCore::ConvertReceive(const ibv_wc& wc, Completion* out, Due* due) {
   const ReceiveSlot& slot = *SlotOf<ReceiveSlot>(wc.wr_id);
   QpCore& qp = *slot.qp;
+  if (qp.completions.dropping.load(std::memory_order_relaxed)) return false;
   const uint32_t retired = qp.completions.receives_retired.load(std::memory_order_relaxed);
   if (static_cast<int32_t>(slot.sequence - retired) < 0) return false;
   *out = Completion{.context = qp.completions.context,
@@ -84,7 +120,6 @@ bool CqCore::ConvertReceive(const ibv_wc& wc, Completion* out, Due* due) {
     NoteFailure(qp, wc, due);
   }
   qp.completions.receives_retired.store(slot.sequence + 1, std::memory_order_release);
-  if (qp.completions.dropping.load(std::memory_order_relaxed)) return false;
   if (qp.completions.holding.load(std::memory_order_relaxed)) {
     qp.completions.held.push_back(*out);
     return false;

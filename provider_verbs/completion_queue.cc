@@ -72,13 +72,20 @@ size_t CqCore::Poll(std::span<Completion> out) {
       const int want = static_cast<int>(std::min<size_t>(out.size() - n, kBatch));
       const int got = ibv_poll_cq(cq_, want, wc);
       for (int i = 0; i < got; ++i) {
-        if (Convert(wc[i], &out[n], &due)) ++n;
+        if (!Convert(wc[i], &out[n], &due)) continue;
+        if (ring_.empty()) [[likely]] {
+          ++n;
+        } else {
+          PushLocked(Completion(out[n]), &due);  // behind those that waited for their turn
+        }
       }
+      if (!ring_.empty()) [[unlikely]]
+        n += ring_.Pop(out.subspan(n));
       if (got < want) break;
     }
   }
-  if (due.failed != nullptr) [[unlikely]]
-    Carry(due);
+  if (due.any()) [[unlikely]]
+    CarryLater(due);
   return n;
 }
 
@@ -109,8 +116,8 @@ bool CqCore::Arm(bool solicited_only) {
       }
     }
   }
-  if (due.failed != nullptr) [[unlikely]]
-    Carry(due);
+  if (due.any()) [[unlikely]]
+    CarryLater(due);
   return armed;
 }
 
@@ -171,6 +178,15 @@ void CqCore::Carry(const Due& due) {
   if (!pass.open()) return;
   if (due.overflow) sink_->OnOverflow();
   if (due.completion) sink_->OnCompletion();
+}
+
+void CqCore::CarryLater(const Due& due) {
+  Carry({.failed = due.failed});  // no upcall
+  if (due.completion || due.overflow) {
+    device_.driver.Post([core = shared_from_this(), due] {
+      core->Carry({.completion = due.completion, .overflow = due.overflow});
+    });
+  }
 }
 
 void CqCore::OnEvent() {

@@ -49,6 +49,7 @@ class CqCore : public std::enable_shared_from_this<CqCore> {
     bool completion = false;
     bool overflow = false;
     QpCore* failed = nullptr;  // linked by QpCore::next_failed_
+    bool any() const { return completion || overflow || failed != nullptr; }
   };
   // Moves what the device has into the ring.
   void Drain(Due* due);
@@ -56,6 +57,8 @@ class CqCore : public std::enable_shared_from_this<CqCore> {
   void Push(const transport::Completion& completion, Due* due);
   void Push(std::span<const transport::Completion> completions, Due* due);
   void Carry(const Due& due);
+  // The same for callers whose own locks an upcall may want: the driver's leader makes it.
+  void CarryLater(const Due& due);
   // The connection of `qp` has been reported: its receives need not wait any more.
   void ReleaseHeld(QpCore& qp, Due* due);
 
@@ -86,6 +89,7 @@ class CqCore : public std::enable_shared_from_this<CqCore> {
 
   bool Convert(const ibv_wc& wc, transport::Completion* out, Due* due);
   bool ConvertSend(const ibv_wc& wc, transport::Completion* out, Due* due);
+  void RetireEarly(QpCore& qp, Due* due);
   bool ConvertReceive(const ibv_wc& wc, transport::Completion* out, Due* due);
   bool ConvertShared(const ibv_wc& wc, transport::Completion* out, Due* due);
   static void FillReceived(const ibv_wc& wc, Device& device, transport::Completion* out);

@@ -99,10 +99,15 @@ Status QpCore::AttachQueues(const transport::QueuePairAttributes& a) {
   status = recv_cq_->Attach(receive_depth);
   if (!status.ok()) return status;
   receive_attached_ = receive_depth;
+  if (a.srq != nullptr) {
+    srq_ = CoreOf(a.srq)->shared_from_this();
+    srq_->Attach(recv_cq_->shared_from_this());
+  }
   return status;
 }
 
 void QpCore::DetachQueues() {
+  if (srq_ != nullptr) std::exchange(srq_, nullptr)->Detach(recv_cq_);
   if (send_attached_ > 0) send_cq_->Detach(std::exchange(send_attached_, 0));
   if (receive_attached_ > 0) recv_cq_->Detach(std::exchange(receive_attached_, 0));
   if (own_send_cq_ != nullptr) std::exchange(own_send_cq_, nullptr)->Close();
@@ -185,7 +190,8 @@ Status QpCore::MakeHardware() {
 
 Status QpCore::EnsureHardware() { return qp_ != nullptr ? Status::Ok() : MakeHardware(); }
 
-// Whatever the hardware still had is forgotten: the slots say what was posted.
+// Whatever the hardware still had is forgotten: the slots say what was posted. (siw flushes what is
+// left when a pair is destroyed, also receives of one that was never connected.)
 void QpCore::DestroyHardware(Deferred* deferred) {
   if (qp_ == nullptr) return;
   completions.dropping.store(true, std::memory_order_relaxed);
@@ -193,7 +199,6 @@ void QpCore::DestroyHardware(Deferred* deferred) {
     const std::lock_guard<SpinLock> lock(receive_lock_);
     receives_live_ = false;
   }
-  const uint32_t retired = completions.receives_retired.load(std::memory_order_relaxed);
   const uint32_t qp_num = qp_->qp_num;
   if (device_.traits.windows_type2) device_.RenewWindowsOf(this);
   const int error = ibv_destroy_qp(qp_);
@@ -201,8 +206,6 @@ void QpCore::DestroyHardware(Deferred* deferred) {
   qp_ = nullptr;
   send_cq_->Drain(&deferred->send);
   recv_cq_->Drain(&deferred->receive);
-  // siw flushes receives when a pair is destroyed that was never connected: they are still posted.
-  completions.receives_retired.store(retired, std::memory_order_relaxed);
   device_.RemovePair(qp_num);
   completions.dropping.store(false, std::memory_order_relaxed);
 }

@@ -75,6 +75,7 @@ class QpCore final : public CmSink, public std::enable_shared_from_this<QpCore> 
     void* context = nullptr;
     std::atomic<uint32_t> sends_retired{0};  // sequence behind the newest completed one
     std::atomic<uint32_t> receives_retired{0};
+    uint32_t early = 0;  // slots from sends_retired on whose request has completed
     // Receives wait until the connection has been reported.
     std::atomic<bool> holding{false};
     // The hardware is being destroyed: what still comes is dropped.
@@ -82,6 +83,7 @@ class QpCore final : public CmSink, public std::enable_shared_from_this<QpCore> 
     std::vector<transport::Completion> held;
     QpCore* next_failed = nullptr;
   } completions;
+  SendSlot& SlotAt(uint32_t sequence) { return send_slots_[sequence & send_mask_]; }
   // Records a failed completion; true the first time that it means the end of the connection.
   bool NoteFailure(const ibv_wc& wc);
   // The consumer's status of a failed request: what the device says, or, where soft devices are
@@ -163,6 +165,7 @@ class QpCore final : public CmSink, public std::enable_shared_from_this<QpCore> 
   void OnRouteResolved(Deferred* deferred);
   void OnResponse(const CmEvent& event, Deferred* deferred);
   void OnRejected(const CmEvent& event, Deferred* deferred);
+  void OnNobodyListens(Deferred* deferred);
   bool OurDevice(const rdma_cm_id* id) const;
   void Established(std::span<const uint8_t> data, Deferred* deferred);
   void ReleaseHeld(CqCore::Due* due);
@@ -211,6 +214,7 @@ class QpCore final : public CmSink, public std::enable_shared_from_this<QpCore> 
   CqCore* send_cq_ = nullptr;
   CqCore* recv_cq_ = nullptr;
   std::shared_ptr<CqCore> own_send_cq_, own_recv_cq_;  // where the consumer gave none
+  std::shared_ptr<SrqCore> srq_;
 
   // Protects the send queue's places.
   SpinLock send_lock_;

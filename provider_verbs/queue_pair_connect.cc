@@ -230,6 +230,10 @@ void QpCore::OnCmEvent(const CmEvent& event) {
       case RDMA_CM_EVENT_CONNECT_ERROR:
       case RDMA_CM_EVENT_UNREACHABLE:
         if (state != State::kConnecting) break;
+        if (active_ && event.status == -ECONNREFUSED) {
+          OnNobodyListens(&deferred);
+          break;
+        }
         Fail(active_ ? RejectReason::kUnreachable : RejectReason::kAborted,
              fmt::format("{}: {}", rdma_event_str(event.type), OsText(event.status)), &deferred);
         break;
@@ -266,7 +270,11 @@ void QpCore::OnRouteResolved(Deferred* deferred) {
     param.rnr_retry_count = kRetryForEver;
     param.srq = attributes_.srq != nullptr;
     param.qp_num = qp_->qp_num;
-    if (rdma_connect(id, &param) != 0) status = OsStatus(errno, "rdma_connect");
+    if (rdma_connect(id, &param) != 0) {
+      // siw connects before it returns.
+      if (errno == ECONNREFUSED) return OnNobodyListens(deferred);
+      status = OsStatus(errno, "rdma_connect");
+    }
   }
   if (!status.ok()) {
     Fail(RejectReason::kUnreachable, std::string(status.reason()), deferred);
@@ -318,15 +326,23 @@ void QpCore::OnRejected(const CmEvent& event, Deferred* deferred) {
     by_consumer =
         event.status == kRejectConsumerDefined && !field.refusal && (field.trailer || any);
   }
-  if (nobody_listens && Clock::now() < grace_until_ && IsLocalAddress(connect_.remote)) {
-    Retry();
+  if (nobody_listens) {
+    OnNobodyListens(deferred);
     return;
   }
   Fail(by_consumer ? RejectReason::kPeer : RejectReason::kNonPeer,
-       by_consumer      ? "the peer's consumer rejected the connection"
-       : nobody_listens ? fmt::format("nobody listens at {}", Text(connect_.remote))
-                        : fmt::format("rejected with status {}", event.status),
+       by_consumer ? "the peer's consumer rejected the connection"
+                   : fmt::format("rejected with status {}", event.status),
        deferred, by_consumer ? field.data : std::span<const uint8_t>());
+}
+
+void QpCore::OnNobodyListens(Deferred* deferred) {
+  if (Clock::now() < grace_until_ && IsLocalAddress(connect_.remote)) {
+    Retry();
+  } else {
+    Fail(RejectReason::kNonPeer, fmt::format("nobody listens at {}", Text(connect_.remote)),
+         deferred);
+  }
 }
 
 Status QpCore::Accept(const AcceptParameters& p, std::span<const uint8_t> private_data) {

@@ -207,14 +207,18 @@ void QpCore::FinishEnd(Deferred* deferred) {
     std::vector<Completion> flushed;
     const uint32_t sent = sends_posted_.load(std::memory_order_relaxed);
     for (uint32_t i = completions.sends_retired.load(std::memory_order_relaxed); i != sent; ++i) {
-      const SendSlot& slot = send_slots_[i & send_mask_];
-      if (slot.marker) continue;
+      SendSlot& slot = send_slots_[i & send_mask_];
+      const WorkStatus status = slot.early ? slot.status : WorkStatus::kFlushed;
+      slot.early = false;
+      if (slot.marker || (slot.suppressed && status == WorkStatus::kSuccess)) continue;
       flushed.push_back({.context = slot.context,
                          .cookie = slot.cookie,
+                         .length = slot.length,
                          .op = slot.op,
-                         .status = WorkStatus::kFlushed,
+                         .status = status,
                          .quiet = slot.quiet});
     }
+    completions.early = 0;
     completions.sends_retired.store(sent, std::memory_order_release);
     send_cq_->Push(flushed, &deferred->send);
     flushed.clear();

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "dat/base/log.h"
+#include "provider_verbs/completion_queue.h"
 #include "provider_verbs/os_error.h"
 
 namespace softdat::verbs {
@@ -97,9 +98,36 @@ void SrqCore::Free(SharedSlot* slot) {
   --used_;
 }
 
+// A place is known to be free when its completion has been looked at, and nothing says that the
+// queue has one.
 uint32_t SrqCore::Available() {
+  std::vector<std::shared_ptr<CqCore>> queues;
+  {
+    const std::lock_guard<SpinLock> lock(lock_);
+    queues = queues_;
+  }
+  for (const auto& queue : queues) {
+    CqCore::Due due;
+    queue->Drain(&due);
+    queue->CarryLater(due);
+  }
   const std::lock_guard<SpinLock> lock(lock_);
   return used_;
+}
+
+void SrqCore::Attach(const std::shared_ptr<CqCore>& queue) {
+  const std::lock_guard<SpinLock> lock(lock_);
+  queues_.push_back(queue);
+}
+
+void SrqCore::Detach(const CqCore* queue) {
+  std::shared_ptr<CqCore> gone;  // outlives the lock
+  const std::lock_guard<SpinLock> lock(lock_);
+  const auto found = std::find_if(queues_.begin(), queues_.end(),
+                                  [queue](const auto& one) { return one.get() == queue; });
+  if (found == queues_.end()) return;
+  gone = std::move(*found);
+  queues_.erase(found);
 }
 
 uint32_t SrqCore::capacity() {

@@ -31,6 +31,9 @@ class SrqCore : public std::enable_shared_from_this<SrqCore> {
   Status Resize(uint32_t capacity);
   Status SetLimit(uint32_t limit);
   uint32_t Available();
+  // Where the receives of one more queue pair complete.
+  void Attach(const std::shared_ptr<CqCore>& queue);
+  void Detach(const CqCore* queue);
 
   ibv_srq* hardware() const { return srq_; }
   uint32_t capacity();
@@ -57,7 +60,8 @@ class SrqCore : public std::enable_shared_from_this<SrqCore> {
   SharedSlot* free_ = nullptr;
   uint32_t capacity_ = 0;
   uint32_t used_ = 0;
-  uint32_t limit_ = 0;  // armed, 0: not
+  uint32_t limit_ = 0;                           // armed, 0: not
+  std::vector<std::shared_ptr<CqCore>> queues_;  // one for each attached queue pair
 };
 
 class SharedReceiveQueue : public transport::SharedReceiveQueue {

@@ -30,6 +30,8 @@ struct alignas(8) SendSlot {
   bool suppressed = false;  // success is not reported
   bool marker = false;      // ours: success and flush are not reported
   bool reads = false;       // local memory is written
+  bool early = false;       // completed before an older request; `status` says how
+  transport::WorkStatus status = transport::WorkStatus::kSuccess;
   uint8_t sge_count = 0;
   ibv_sge* sge = nullptr;  // room for the queue's max_iov
 };

@@ -52,9 +52,11 @@ check "beside it" has "$out" "^$work/installed/lib\\|$work/installed/lib\\|none$
 
 check "the exit status is the program's" run 7 "$script" bash -c 'exit 7'
 check "a signal is the program's" run 143 "$script" bash -c 'kill -TERM $$'
-"$script" sleep 60 &
+"$script" bash -c 'echo up; exec sleep 60' >"$work/up" &
 pid=$!
 pids+=("$pid")
+# Before the program runs, the signal may find a shell that holds it back.
+until [[ -s $work/up ]]; do read -r -t 0.05 <> <(:) || true; done
 kill "$pid"
 wait "$pid"
 check "a signal to it is one to the program" test $? -eq 143

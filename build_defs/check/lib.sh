@@ -24,7 +24,7 @@ remedy() { stage_remedy=$1; }
 
 # Reads a log on standard input into the file $1; shows the lines that match $2, as progress.
 progress() {
-  tee "$1" | grep --line-buffered -E "$2" | sed -u -e 's/^/      /' | cut -c1-110
+  tee "$1" | grep --line-buffered -E "$2" | sed -u -E 's/^(.{0,104}).*/      \1/'
 }
 
 # run_stages NAME...: runs stage_NAME for each. A failed deps or build stage ends the run, since

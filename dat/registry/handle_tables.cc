@@ -45,7 +45,7 @@ bool HandleTables::AddTable(const DAT_PROVIDER* table, bool has_extensions) {
   if (FindTable(address)) return true;
   if (table_count_ == kMaxTables) return false;
   ++table_count_;
-  for (size_t i = Hash(address) % kTableSlots;; i = (i + 1) % kTableSlots) {
+  for (size_t i = HashOfTable(address) % kTableSlots;; i = (i + 1) % kTableSlots) {
     const uintptr_t slot = tables_[i].load(std::memory_order_relaxed);
     if (slot != kEmpty && slot != kRemoved) continue;
     tables_[i].store(address | (has_extensions ? kExtensionBit : 0), std::memory_order_release);
@@ -55,7 +55,7 @@ bool HandleTables::AddTable(const DAT_PROVIDER* table, bool has_extensions) {
 
 void HandleTables::RemoveTable(const DAT_PROVIDER* table) {
   const auto address = reinterpret_cast<uintptr_t>(table);
-  size_t i = Hash(address) % kTableSlots;
+  size_t i = HashOfTable(address) % kTableSlots;
   for (;; i = (i + 1) % kTableSlots) {
     const uintptr_t slot = tables_[i].load(std::memory_order_relaxed);
     if (slot == kEmpty) return;
@@ -103,6 +103,7 @@ void HandleTables::RemoveArena(const void* base) {
     Arena& last = arenas_[count - 1];
     arenas_[i].base.store(last.base.load(std::memory_order_relaxed), std::memory_order_release);
     arenas_[i].size.store(last.size.load(std::memory_order_relaxed), std::memory_order_release);
+    last.size.store(0, std::memory_order_release);
     arena_count_.store(count - 1, std::memory_order_release);
     EndArenaChange();
     return;
@@ -123,6 +124,7 @@ void HandleTables::Clear() {
   // A writer of the parent may have been at work; the child starts from an even number.
   arena_sequence_.store(0, std::memory_order_relaxed);
   arena_count_.store(0, std::memory_order_relaxed);
+  for (Arena& arena : arenas_) arena.size.store(0, std::memory_order_relaxed);
   foreign_providers_.store(0, std::memory_order_relaxed);
   table_count_ = 0;
   for (auto& slot : tables_) slot.store(kEmpty, std::memory_order_relaxed);

@@ -62,7 +62,7 @@ class HandleTables {
 
   // The registered table with this address.
   ProviderRef FindTable(uintptr_t address) const {
-    for (size_t i = Hash(address) % kTableSlots;; i = (i + 1) % kTableSlots) {
+    for (size_t i = HashOfTable(address) % kTableSlots;; i = (i + 1) % kTableSlots) {
       const uintptr_t slot = tables_[i].load(std::memory_order_acquire);
       if ((slot & ~kExtensionBit) == address && address > kRemoved) [[likely]] {
         return {reinterpret_cast<const DAT_PROVIDER*>(address), (slot & kExtensionBit) != 0};
@@ -87,14 +87,27 @@ class HandleTables {
     std::atomic<size_t> size{0};
   };
 
+  // Tables are larger than 64 bytes: where one lies is spread enough. Handles are not.
+  static size_t HashOfTable(uintptr_t address) { return address >> 6; }
   static size_t Hash(uintptr_t value) { return (value >> 3) * 0x9E3779B97F4A7C15u >> 20; }
 
   static uintptr_t FirstWord(uintptr_t address) {
     return __atomic_load_n(reinterpret_cast<const uintptr_t*>(address), __ATOMIC_ACQUIRE);
   }
 
-  // Sequence lock: a base and a size of different arenas are never combined.
+  // Sequence lock: a base and a size of different arenas are never combined. Most programs have one
+  // arena.
   bool InArena(uintptr_t value) const {
+    const uint32_t before = arena_sequence_.load(std::memory_order_acquire);
+    const uintptr_t offset = value - arenas_[0].base.load(std::memory_order_acquire);
+    if (offset < arenas_[0].size.load(std::memory_order_acquire) && (before & 1) == 0 &&
+        before == arena_sequence_.load(std::memory_order_relaxed)) [[likely]] {
+      return true;
+    }
+    return InAnyArena(value);
+  }
+
+  bool InAnyArena(uintptr_t value) const {
     for (;;) {
       const uint32_t before = arena_sequence_.load(std::memory_order_acquire);
       bool inside = false;
@@ -115,7 +128,7 @@ class HandleTables {
 
   std::atomic<uint32_t> arena_sequence_{0};  // odd while a writer is at work
   std::atomic<uint32_t> arena_count_{0};
-  Arena arenas_[kMaxArenas];
+  Arena arenas_[kMaxArenas];  // behind arena_count_: of size 0
   std::atomic<uint32_t> foreign_providers_{0};
   size_t table_count_ = 0;  // writers only
   // Open addressing; address | kExtensionBit.

@@ -8,15 +8,14 @@
 //
 // Rules that hold everywhere
 //  * DATA operations (Post*, Poll, Arm) may be called from any thread at any time, never block,
-//  never
-//    allocate, and return a plain Code. Calls on one CompletionQueue's Poll are serialised by the
-//    engine.
+//    never allocate, and return a plain Code. Calls on one CompletionQueue's Poll are serialised by
+//    the engine.
 //  * CONTROL operations (everything else) may be called from any thread, also from inside an
-//  upcall.
-//    The engine holds no lock of its own that an upcall needs while it makes one.
+//    upcall. The engine holds no lock of its own that an upcall needs while it makes one.
 //  * UPCALLS (the Sink classes) are made with no back-end lock held. Connection, listener and
 //    asynchronous upcalls of one Adapter are serialised: never two at once. CompletionSink may be
-//    called from any thread, also from inside a Post.
+//    called from any thread, also from inside a Post, but not from inside Poll or Arm: the engine
+//    holds a lock there that the sink takes.
 //  * Destroying an object waits until no upcall to its sink is running (unless the caller is that
 //    upcall) and after it none will come.
 //  * Blocking, timeouts of waits, thresholds and fairness between event streams are the engine's.

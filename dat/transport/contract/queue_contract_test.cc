@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Contract: completion queues (Poll, Arm, Resize, overflow) and Progress with its waiter.
 #include <algorithm>
+#include <atomic>
 #include <thread>
 
 #include "dat/transport/contract/contract_test_suite.h"
@@ -78,6 +79,58 @@ TEST_F(ContractPairTest, WhatADestroyedPairLeavesInAnArmedQueueIsTold) {
   Settle();
   const bool empty = Drain(queue).empty();
   EXPECT_EQ(queue.completions, empty ? 0 : 1);
+}
+
+// Records who was told, and keeps every thread but the poller in its first upcall.
+class HoldingSink : public CompletionSink {
+ public:
+  void OnCompletion() override {
+    if (std::this_thread::get_id() == poller) {
+      ++told_to_poller;
+      return;
+    }
+    entered = true;
+    while (!released) std::this_thread::yield();
+  }
+  void OnOverflow() override {}
+
+  const std::thread::id poller = std::this_thread::get_id();
+  std::atomic<int> told_to_poller{0};
+  std::atomic<bool> entered{false};
+  std::atomic<bool> released{false};
+};
+
+// The engine polls and arms with a lock held that the queue's sink takes.
+TEST_F(ContractPairTest, PollingAndArmingMakeNoUpcall) {
+  HoldingSink sink;
+  auto sent = adapter_->CreateCompletionQueue(64, &sink);
+  auto received = adapter_->CreateCompletionQueue(64, &sink);
+  ASSERT_TRUE(sent.ok() && received.ok());
+  const std::unique_ptr<CompletionQueue> queues[] = {sent.Take(), received.Take()};
+  const auto c = MakePair(pd_.get()), d = MakePair(pd_.get());
+  QueuePairAttributes attributes = PairAttributes(*c);
+  attributes.send_cq = queues[0].get();
+  ASSERT_TRUE(c->qp->Configure(attributes).ok());
+  attributes = PairAttributes(*d);
+  attributes.recv_cq = queues[1].get();
+  ASSERT_TRUE(d->qp->Configure(attributes).ok());
+  Join(*c, *d);
+  ASSERT_EQ(PostReceive(*d, {}), Code::kOk);
+  for (const auto& queue : queues) ASSERT_TRUE(queue->Arm(false));
+
+  std::thread poster([&] { EXPECT_EQ(PostSend(*c, {}), Code::kOk); });
+  const Clock::time_point deadline = Clock::now() + std::chrono::seconds(20);
+  while (!sink.entered && Clock::now() < deadline) std::this_thread::yield();
+  EXPECT_TRUE(sink.entered);
+  // Another upcall may be due, whose turn comes when the first has returned.
+  Completion completion;
+  for (const auto& queue : queues) {
+    queue->Poll({&completion, 1});
+    queue->Arm(false);
+  }
+  EXPECT_EQ(sink.told_to_poller, 0);
+  sink.released = true;
+  poster.join();
 }
 
 TEST_F(ContractPairTest, OverflowIsToldOnceAndKeepsWhatIsQueued) {
