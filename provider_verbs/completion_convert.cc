@@ -70,18 +70,21 @@ bool CqCore::ConvertSend(const ibv_wc& wc, Completion* out, Due* due) {
   if (qp.completions.early == 0) [[likely]]
     return told;
   if (told) PushLocked(*out, due);
-  RetireEarly(qp, due);
+  RetireEarly(qp, status == WorkStatus::kSuccess, due);
   return false;
 }
 
-// What had completed before its turn, as far as its turn has come.
-void CqCore::RetireEarly(QpCore& qp, Due* due) {
+// What had completed before its turn, as far as its turn has come. Behind a failure nothing has
+// succeeded (semantics 10.5): `success` says whether the request in front has.
+void CqCore::RetireEarly(QpCore& qp, bool success, Due* due) {
   uint32_t next = qp.completions.sends_retired.load(std::memory_order_relaxed);
   while (qp.completions.early > 0) {
     SendSlot& slot = qp.SlotAt(next);
     if (!slot.early) return;
     slot.early = false;
     --qp.completions.early;
+    if (!success) slot.status = WorkStatus::kFlushed;
+    success &= slot.status == WorkStatus::kSuccess;
     Completion completion;
     if (FillSent(slot, slot.status, &completion)) PushLocked(completion, due);
     qp.completions.sends_retired.store(++next, std::memory_order_release);

@@ -20,7 +20,6 @@ using transport::WorkStatus;
 
 namespace {
 
-constexpr int kBatch = 16;
 // Small queues are made a little larger: resizing costs a system call, and siw cannot do it at all.
 constexpr uint32_t kLeastDepth = 128;
 
@@ -69,19 +68,15 @@ size_t CqCore::Poll(std::span<Completion> out) {
     }
     while (n < out.size() && !dead_) {
       ibv_wc wc[kBatch];
-      const int want = static_cast<int>(std::min<size_t>(out.size() - n, kBatch));
+      const int want = static_cast<int>(std::min<size_t>(out.size() - n, batch_));
       const int got = ibv_poll_cq(cq_, want, wc);
       for (int i = 0; i < got; ++i) {
-        if (!Convert(wc[i], &out[n], &due)) continue;
-        if (ring_.empty()) [[likely]] {
-          ++n;
-        } else {
-          PushLocked(Completion(out[n]), &due);  // behind those that waited for their turn
-        }
+        if (Convert(wc[i], &out[n], &due)) ++n;
       }
+      if (got < want) break;
+      // Some that had waited for their turn.
       if (!ring_.empty()) [[unlikely]]
         n += ring_.Pop(out.subspan(n));
-      if (got < want) break;
     }
   }
   if (due.any()) [[unlikely]]
@@ -106,7 +101,8 @@ bool CqCore::Arm(bool solicited_only) {
     const std::lock_guard<SpinLock> lock(lock_);
     armed_ = Level::kNone;
     if (ring_.empty()) {
-      const Level level = solicited_only ? Level::kSolicited : Level::kAny;
+      const Level level =
+          solicited_only && device_.traits.solicited_events ? Level::kSolicited : Level::kAny;
       NotifyLocked(level);
       // What came before the device was armed gives no event.
       DrainLocked(&due);

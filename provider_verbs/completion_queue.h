@@ -79,8 +79,14 @@ class CqCore : public std::enable_shared_from_this<CqCore> {
  private:
   enum class Level : uint8_t { kNone, kSolicited, kAny };
 
+  static constexpr int kBatch = 16;
+
   CqCore(Device& device, uint32_t capacity, transport::CompletionSink* sink)
-      : device_(device), sink_(sink), capacity_(capacity), ring_(capacity) {}
+      : device_(device),
+        sink_(sink),
+        batch_(device.traits.signal_all ? 1 : kBatch),
+        capacity_(capacity),
+        ring_(capacity) {}
 
   void DrainLocked(Due* due);
   void PushLocked(const transport::Completion& completion, Due* due);
@@ -89,7 +95,7 @@ class CqCore : public std::enable_shared_from_this<CqCore> {
 
   bool Convert(const ibv_wc& wc, transport::Completion* out, Due* due);
   bool ConvertSend(const ibv_wc& wc, transport::Completion* out, Due* due);
-  void RetireEarly(QpCore& qp, Due* due);
+  void RetireEarly(QpCore& qp, bool success, Due* due);
   bool ConvertReceive(const ibv_wc& wc, transport::Completion* out, Due* due);
   bool ConvertShared(const ibv_wc& wc, transport::Completion* out, Due* due);
   static void FillReceived(const ibv_wc& wc, Device& device, transport::Completion* out);
@@ -97,6 +103,9 @@ class CqCore : public std::enable_shared_from_this<CqCore> {
 
   Device& device_;
   transport::CompletionSink* const sink_;
+  // How many completions Poll converts at once; one, where an older one may be among those that
+  // wait for their turn in the ring.
+  const size_t batch_;
   UpcallGate gate_;
   ibv_cq* cq_ = nullptr;
 

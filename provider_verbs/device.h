@@ -49,6 +49,9 @@ struct DeviceTraits {
   // Whether failed completions raise no event for a queue that is armed for solicited ones (rxe of
   // Linux 6.1, against IBTA vol. 1 §11.4.2.2). Then the queues are looked at now and then.
   bool silent_failures = false;
+  // Whether a solicited message raises the event that was asked for (siw of Linux 6.1 raises it for
+  // none). Else every message wakes.
+  bool solicited_events = true;
   // The flags of a completion that carries an invalidated key: rxe of Linux 6.1 passes the kernel's
   // flag, which has another value in user space.
   unsigned invalidated_flags = IBV_WC_WITH_INV;

@@ -76,6 +76,7 @@ void FillLimits(const ibv_device_attr& d, const ibv_port_attr& port, Device* dev
   t.signal_all = t.iwarp;
   t.silent_failures = !t.iwarp && d.vendor_id == kRxeVendor;
   if (t.silent_failures) t.invalidated_flags |= kKernelWithInvalidate;
+  t.solicited_events = d.vendor_id != kSiwVendor;
   t.read_sink_remote_write = t.iwarp && d.vendor_id != kSiwVendor;
   t.short_reads = GetSettings().short_reads;
 

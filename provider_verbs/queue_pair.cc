@@ -321,6 +321,8 @@ bool QpCore::NoteFailure(const ibv_wc& wc) {
   const State state = state_.load(std::memory_order_relaxed);
   if (state != State::kConnecting && state != State::kConnected && state != State::kDraining)
     return false;
+  // On iWARP the end of the TCP connection flushes, and rdma_cm tells how it ended.
+  if (wc.status == IBV_WC_WR_FLUSH_ERR && device_.traits.iwarp) return false;
   // The flush of a pair that was not told to end is a failure too, but seldom the cause.
   if (wc.status != IBV_WC_WR_FLUSH_ERR) {
     int none = 0;

@@ -208,14 +208,12 @@ void QpCore::FinishEnd(Deferred* deferred) {
     const uint32_t sent = sends_posted_.load(std::memory_order_relaxed);
     for (uint32_t i = completions.sends_retired.load(std::memory_order_relaxed); i != sent; ++i) {
       SendSlot& slot = send_slots_[i & send_mask_];
-      const WorkStatus status = slot.early ? slot.status : WorkStatus::kFlushed;
-      slot.early = false;
-      if (slot.marker || (slot.suppressed && status == WorkStatus::kSuccess)) continue;
+      slot.early = false;  // the one in front of it was not completed
+      if (slot.marker) continue;
       flushed.push_back({.context = slot.context,
                          .cookie = slot.cookie,
-                         .length = slot.length,
                          .op = slot.op,
-                         .status = status,
+                         .status = WorkStatus::kFlushed,
                          .quiet = slot.quiet});
     }
     completions.early = 0;

@@ -52,7 +52,7 @@ class HandleTables {
   void Clear();
 
   // The provider of an object handle, or nothing for NULL, junk, and objects of unloaded providers.
-  ProviderRef Find(DAT_HANDLE handle) {
+  [[gnu::always_inline]] ProviderRef Find(DAT_HANDLE handle) {
     const auto value = reinterpret_cast<uintptr_t>(handle);
     if (InArena(value)) [[likely]] {
       return value % alignof(void*) == 0 ? FindTable(FirstWord(value)) : ProviderRef{};
@@ -107,7 +107,7 @@ class HandleTables {
     return InAnyArena(value);
   }
 
-  bool InAnyArena(uintptr_t value) const {
+  [[gnu::noinline]] bool InAnyArena(uintptr_t value) const {
     for (;;) {
       const uint32_t before = arena_sequence_.load(std::memory_order_acquire);
       bool inside = false;

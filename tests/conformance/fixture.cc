@@ -225,6 +225,12 @@ std::vector<DAT_EVENT> Side::Drain(DAT_EVD_HANDLE evd) {
   return events;
 }
 
+bool HasWindows(DAT_IA_HANDLE ia) {
+  DAT_IA_ATTR attr{};
+  EXPECT_OK(dat_ia_query(ia, nullptr, DAT_IA_FIELD_ALL, &attr, 0, nullptr));
+  return attr.max_rmrs > 0;
+}
+
 DAT_EP_STATE StateOf(DAT_EP_HANDLE ep) {
   DAT_EP_STATE state = DAT_EP_STATE_UNCONFIGURED_UNCONNECTED;
   EXPECT_OK(dat_ep_get_status(ep, &state, nullptr, nullptr));

@@ -114,6 +114,8 @@ class Side {
 };
 
 DAT_EP_STATE StateOf(DAT_EP_HANDLE ep);
+// Whether the IA has memory windows; without them, creating one is DAT_MODEL_NOT_SUPPORTED.
+bool HasWindows(DAT_IA_HANDLE ia);
 
 // Two opens of the IA, a (active) and b (passive), each with an unconnected EP.
 class PairTest : public testing::Test {

@@ -224,6 +224,8 @@ DAT_RETURN StateTableTest::Run(const std::string& call) {
 
 TEST_P(StateTableTest, EveryCell) {
   for (const Row& row : kTable) {
+    // The calls of a window need one.
+    if (row.call == std::string("rmr_bind") && !HasWindows(b_->ia)) continue;
     for (const auto& [name, info] : kStates) {
       SCOPED_TRACE(std::string(row.call) + " in " + name);
       ASSERT_TRUE(row.cell.contains(name)) << "a cell without an expectation";
