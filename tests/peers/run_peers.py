@@ -58,7 +58,7 @@ class Runner:
         self.libdat2 = os.path.join(self.bin, "dat/registry/libdat2.so.2")
         self.providers = {who: self.provider_of(ia) for who, ia in self.ias.items()}
         self.captures = []
-        self.dat_conf = os.path.join(work, "dat.conf")
+        self.dat_conf = {who: os.path.join(work, f"dat.{who}.conf") for who in self.ias}
 
     def provider_of(self, ia):
         for prefix, path in PROVIDERS.items():
@@ -67,12 +67,15 @@ class Runner:
         sys.exit(f"run_peers: IA '{ia}': the name begins with one of {', '.join(PROVIDERS)}")
 
     def set_up(self):
-        with open(self.dat_conf, "w", encoding="utf-8") as file:
-            for ia in sorted(set(self.ias.values())):
-                # Debian's provider is told its device by the line, ours by the name.
-                parameters = f"{ia.removeprefix('ofa-v2-')} 0" if ia.startswith("ofa-v2-") else ""
-                file.write(f'{ia} u2.0 nonthreadsafe default {self.provider_of(ia)} softdat.1.0 '
-                           f'"{parameters}" ""\n')
+        for who, ia in self.ias.items():
+            with open(self.dat_conf[who], "w", encoding="utf-8") as file:
+                # The client of dtest takes the name from its server: there it means the client's IA.
+                for name in sorted({ia, self.ias["server"]}):
+                    # Ours is told its device by the name, or else by the line, as Debian's always is.
+                    parameters = f"{ia.removeprefix('ofa-v2-')} 0" if ia.startswith("ofa-v2-") else \
+                        "" if name == ia else ia
+                    file.write(f'{name} u2.0 nonthreadsafe default {self.providers[who]} softdat.1.0 '
+                               f'"{parameters}" ""\n')
         for path in (self.libdat2, *self.providers.values()):
             if not os.path.exists(path):
                 sys.exit(f"run_peers: {path} is missing; build with: bazel build //...")
@@ -88,9 +91,10 @@ class Runner:
         variables["SOFTDAT_BIN"] = self.bin
         if case.libdat2 == "debian":
             del variables["SOFTDAT_BIN"]
-        # Our libdat2 finds our own IAs without it.
-        if case.libdat2 == "debian" or self.ias[who].startswith("ofa-v2-"):
-            variables["DAT_OVERRIDE"] = self.dat_conf
+        # Our libdat2 finds our own IAs by their own names without it.
+        if case.libdat2 == "debian" or self.ias["server"] != self.ias["client"] \
+                or self.ias[who].startswith("ofa-v2-"):
+            variables["DAT_OVERRIDE"] = self.dat_conf[who]
         return libraries.ask(variables, self.record(case, who))
 
     def record(self, case, who):
