@@ -142,6 +142,9 @@ peers() {
 
 # What two implementations or two wires are shown with: send, write, read, private data, disconnect.
 across=(--only '^(dtest|dapltest line (1|2|5|6|7|14))$')
+# Line 14 sends from the passive side first, which must wait for the active one where that speaks MPA revision 1,
+# as siw does (docs/differences.md).
+wires=(--only '^(dtest|dapltest line (1|2|5|6|7|13))$')
 
 # A device that talks to itself, with our provider at both ends and with Debian's at one.
 for device in rxe siw; do
@@ -163,8 +166,8 @@ done
 if wanted softnet; then
   soft_peer siw || echo "FAILED siw: no device on vC"
   peers siw "softnet to verbs on siw" --server-ia verbs-vC --client-ia softnet-vD --client-netns B \
-    --address 10.8.0.1 "${across[@]}"
+    --address 10.8.0.1 "${wires[@]}"
   peers siw "verbs on siw to softnet" --server-ia softnet-vD --client-ia verbs-vC --server-netns B \
-    --address 10.8.0.2 "${across[@]}"
+    --address 10.8.0.2 "${wires[@]}"
 fi
 true
