@@ -107,8 +107,8 @@ Code KeyTable::CheckBind(const transport::SendRequest& request, const RegionStat
   if (!Inside(part.virtual_address, part.segment_length, region.first_address(), region.length)) {
     return Code::kOutOfBounds;
   }
-  const bool writes = (request.privileges & (uint32_t{DAT_MEM_PRIV_REMOTE_WRITE_FLAG} |
-                                             uint32_t{DAT_IB_MEM_PRIV_REMOTE_ATOMIC})) != 0;
+  const bool writes = (request.bind.privileges & (uint32_t{DAT_MEM_PRIV_REMOTE_WRITE_FLAG} |
+                                                  uint32_t{DAT_IB_MEM_PRIV_REMOTE_ATOMIC})) != 0;
   if (writes && (region.privileges & DAT_MEM_PRIV_LOCAL_WRITE_FLAG) == 0) return Code::kPrivileges;
   return request.key != 0 && !remote_.contains(request.key) ? Code::kOk : Code::kInvalidArgument;
 }
@@ -122,9 +122,9 @@ void KeyTable::Bind(const transport::SendRequest& request, std::shared_ptr<Regio
   entry.key() = window.key = request.key;
   remote_.insert(std::move(entry));
   window.base = region->base + (part.virtual_address - region->first_address());
-  window.first_address = request.zero_based ? 0 : part.virtual_address;
+  window.first_address = request.bind.zero_based ? 0 : part.virtual_address;
   window.length = part.segment_length;
-  window.privileges = request.privileges;
+  window.privileges = request.bind.privileges;
   window.region = std::move(region);
   window.qp_number = qp_number;
   window.bound = true;

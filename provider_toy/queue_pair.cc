@@ -118,12 +118,13 @@ Code QueuePair::CheckSend(const transport::SendRequest& request, SendWork* work)
   Pieces unused;
   switch (request.op) {
     case transport::Op::kBind:
-      if (request.local.size() != 1 || request.window == nullptr) return Code::kInvalidArgument;
+      if (request.local.size() != 1 || request.bind.window == nullptr)
+        return Code::kInvalidArgument;
       // An unbind names no region.
-      if (request.region != nullptr) {
-        work->region = static_cast<const MemoryRegion*>(request.region)->state();
+      if (request.bind.region != nullptr) {
+        work->region = static_cast<const MemoryRegion*>(request.bind.region)->state();
       }
-      work->window = static_cast<const MemoryWindow*>(request.window)->state();
+      work->window = static_cast<const MemoryWindow*>(request.bind.window)->state();
       return fabric_.keys().CheckBind(request, work->region.get(), *work->window, attributes_.pd);
     case transport::Op::kRdmaRead:
       if (request.sink_is_window) {
@@ -185,7 +186,7 @@ void QueuePair::CompleteSend(const transport::SendRequest& request, transport::W
   if (succeeded && (request.flags & transport::kSuppress) != 0) return;
   transport::Completion completion;
   completion.context =
-      request.op == transport::Op::kBind ? request.window_context : attributes_.context;
+      request.op == transport::Op::kBind ? request.bind.context : attributes_.context;
   completion.cookie = request.cookie;
   completion.length = length;
   completion.op = request.op;

@@ -160,11 +160,11 @@ QueuePair::Outcome QueuePair::ExecuteAtomic(const SendRequest& request, QueuePai
   }
   // Atomic against the local processors too, not only against other connections.
   uint64_t* const operand = reinterpret_cast<uint64_t*>(at);
-  uint64_t old = request.compare;
+  uint64_t old = request.atomic.compare;
   if (request.op == Op::kFetchAdd) {
-    old = __atomic_fetch_add(operand, request.swap_or_add, __ATOMIC_SEQ_CST);
+    old = __atomic_fetch_add(operand, request.atomic.swap_or_add, __ATOMIC_SEQ_CST);
   } else {
-    __atomic_compare_exchange_n(operand, &old, request.swap_or_add, false, __ATOMIC_SEQ_CST,
+    __atomic_compare_exchange_n(operand, &old, request.atomic.swap_or_add, false, __ATOMIC_SEQ_CST,
                                 __ATOMIC_SEQ_CST);
   }
   Pieces result;

@@ -30,14 +30,8 @@ namespace {
 
 // What the slot's consumer is told; false if that is nothing.
 bool FillSent(const SendSlot& slot, WorkStatus status, Completion* out) {
-  out->context = slot.context;
-  out->cookie = slot.cookie;
-  out->length = slot.length;
-  out->key = 0;
-  out->op = slot.op;
+  *out = slot.done;
   out->status = status;
-  out->solicited = false;
-  out->quiet = slot.quiet;
   return !(slot.marker || (slot.suppressed && status == WorkStatus::kSuccess));
 }
 
@@ -54,13 +48,13 @@ bool CqCore::ConvertSend(const ibv_wc& wc, Completion* out, Due* due) {
   if (wc.status != IBV_WC_SUCCESS) [[unlikely]] {
     status = qp.ClassifySend(wc.status, slot);
     NoteFailure(qp, wc, due);
-  } else if (slot.op == Op::kBind && slot.key != 0) [[unlikely]] {
-    device_.WindowBound(slot.key);
+  } else if (slot.done.op == Op::kBind && slot.window_key != 0) [[unlikely]] {
+    device_.WindowBound(slot.window_key);
   }
   if (slot.sequence != retired && device_.traits.signal_all) [[unlikely]] {
     // siw: a send is complete when it was sent, and the read before it when it was answered.
     if (!std::exchange(slot.early, true)) ++qp.completions.early;
-    slot.status = status;
+    slot.done.status = status;
     return false;
   }
   const bool told = FillSent(slot, status, out);
@@ -83,10 +77,10 @@ void CqCore::RetireEarly(QpCore& qp, bool success, Due* due) {
     if (!slot.early) return;
     slot.early = false;
     --qp.completions.early;
-    if (!success) slot.status = WorkStatus::kFlushed;
-    success &= slot.status == WorkStatus::kSuccess;
+    if (!success) slot.done.status = WorkStatus::kFlushed;
+    success &= slot.done.status == WorkStatus::kSuccess;
     Completion completion;
-    if (FillSent(slot, slot.status, &completion)) PushLocked(completion, due);
+    if (FillSent(slot, slot.done.status, &completion)) PushLocked(completion, due);
     qp.completions.sends_retired.store(++next, std::memory_order_release);
   }
 }

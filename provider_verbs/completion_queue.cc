@@ -57,13 +57,43 @@ void CqCore::Close() {
 
 CqCore::~CqCore() = default;
 
+// What most completions are: success of what PostPlain posted, in its turn. False, and nothing has
+// happened, for all others.
+inline bool CqCore::ConvertPlain(const ibv_wc& wc, Completion* out) {
+  static_assert(static_cast<uint64_t>(SlotTag::kSend) == 0);
+  if ((wc.wr_id & kTagMask) != 0 || wc.status != IBV_WC_SUCCESS) return false;
+  const SendSlot& slot = *SlotOf<SendSlot>(wc.wr_id);
+  QpCore::ForCompletions& qp = slot.qp->completions;
+  if (!slot.plain || slot.sequence != qp.sends_retired.load(std::memory_order_relaxed) ||
+      qp.early != 0 || qp.dropping.load(std::memory_order_relaxed)) {
+    return false;
+  }
+  *out = slot.done;
+  // The slot may be used again from here on.
+  qp.sends_retired.store(slot.sequence + 1, std::memory_order_release);
+  return true;
+}
+
 size_t CqCore::Poll(std::span<Completion> out) {
+  lock_.lock();
+  if (out.size() != 1 || !ring_.empty() || dead_) [[unlikely]]
+    return PollAny(out, nullptr);
+  ibv_wc wc;
+  const int got = ibv_poll_cq(cq_, 1, &wc);
+  if (got > 0 && !ConvertPlain(wc, &out[0])) return PollAny(out, &wc);
+  lock_.unlock();
+  return got > 0 ? 1 : 0;
+}
+
+// `first`: a completion that the device has given already, or null.
+size_t CqCore::PollAny(std::span<Completion> out, const ibv_wc* first) {
   Due due;
   size_t n = 0;
   {
-    const std::lock_guard<SpinLock> lock(lock_);
+    const std::lock_guard<SpinLock> lock(lock_, std::adopt_lock);
+    if (first != nullptr && Convert(*first, &out[0], &due)) ++n;
     if (!ring_.empty()) {
-      n = ring_.Pop(out);
+      n += ring_.Pop(out.subspan(n));
       overflowing_ = false;
     }
     while (n < out.size() && !dead_) {

@@ -88,11 +88,14 @@ class CqCore : public std::enable_shared_from_this<CqCore> {
         capacity_(capacity),
         ring_(capacity) {}
 
+  // lock_ held, and released.
+  size_t PollAny(std::span<transport::Completion> out, const ibv_wc* first);
   void DrainLocked(Due* due);
   void PushLocked(const transport::Completion& completion, Due* due);
   void NotifyLocked(Level level);
   void MatchLocked(const transport::Completion& completion, Due* due);
 
+  static bool ConvertPlain(const ibv_wc& wc, transport::Completion* out);
   bool Convert(const ibv_wc& wc, transport::Completion* out, Due* due);
   bool ConvertSend(const ibv_wc& wc, transport::Completion* out, Due* due);
   void RetireEarly(QpCore& qp, bool success, Due* due);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "dat/base/log.h"
@@ -125,12 +126,16 @@ Status QpCore::Adopt(const transport::QueuePairAttributes& a) {
                   fmt::format("{} receives are posted, more than {}", kept, a.max_recv));
   }
   attributes_ = a;
+  send_regions_.Forget();
+  receive_regions_.Forget();
   sink_ = a.sink;
   completions.context = a.context;
   max_send_ = a.max_send;
   max_send_iov_ = std::min(std::max(a.max_send_iov, 1u), device_.traits.max_sge);
   Lay(&send_slots_, &send_sge_, max_send_ + 1, max_send_iov_, this);
   send_mask_ = static_cast<uint32_t>(send_slots_.size()) - 1;
+  plain_limit_ = static_cast<uint32_t>(
+      std::min<uint64_t>(device_.attributes.max_message, std::numeric_limits<uint32_t>::max()));
   signal_period_ = std::clamp(max_send_ / 2, 1u, 16u);
 
   // Posted receives survive, in their order.
@@ -332,7 +337,7 @@ bool QpCore::NoteFailure(const ibv_wc& wc) {
 }
 
 WorkStatus QpCore::ClassifySend(ibv_wc_status status, const SendSlot& slot) const {
-  if (slot.op == transport::Op::kBind && status != IBV_WC_WR_FLUSH_ERR)
+  if (slot.done.op == transport::Op::kBind && status != IBV_WC_WR_FLUSH_ERR)
     return WorkStatus::kBindFailed;
   if (status != IBV_WC_LOC_QP_OP_ERR) return ToWorkStatus(status);
   for (uint8_t i = 0; i < slot.sge_count; ++i) {

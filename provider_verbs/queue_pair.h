@@ -138,6 +138,7 @@ class QpCore final : public CmSink, public std::enable_shared_from_this<QpCore> 
 
   // queue_pair_post.cc: send_lock_ held.
   bool PostPlain(const transport::SendRequest& request);
+  Code PostAny(const transport::SendRequest& request);  // and releases it
   Code PostSendLocked(const transport::SendRequest& request, CqCore::Due* due);
   SendSlot* NextSlot(CqCore::Due* due);
   Code FillLocal(const transport::SendRequest& request, SendSlot* slot, bool* zero_based);
@@ -225,6 +226,7 @@ class QpCore final : public CmSink, public std::enable_shared_from_this<QpCore> 
   uint32_t send_mask_ = 0;
   uint32_t max_send_ = 0;
   uint32_t max_send_iov_ = 0;
+  uint32_t plain_limit_ = 0;  // bytes of a request for PostPlain
   uint32_t signal_period_ = 1;
   uint32_t unsignalled_ = 0;  // requests at the tail whose success nothing reports
   uint32_t marker_sequence_ = 0;

@@ -28,7 +28,7 @@ Code CheckBind(const SendRequest& request, const void* pd, const MemoryRegion& r
   }
   constexpr uint32_t kWrites =
       uint32_t{DAT_MEM_PRIV_REMOTE_WRITE_FLAG} | uint32_t{DAT_IB_MEM_PRIV_REMOTE_ATOMIC};
-  if ((request.privileges & kWrites) != 0 &&
+  if ((request.bind.privileges & kWrites) != 0 &&
       (region.privileges() & DAT_MEM_PRIV_LOCAL_WRITE_FLAG) == 0) {
     return Code::kPrivileges;
   }
@@ -46,10 +46,10 @@ ibv_send_wr Invalidate(const SendSlot* slot, uint32_t key) {
 }  // namespace
 
 Code QpCore::PostBind(const SendRequest& request, SendSlot* slot) {
-  if (request.local.size() != 1 || request.window == nullptr) return Code::kInvalidArgument;
-  auto& window = *static_cast<MemoryWindow*>(request.window);
+  if (request.local.size() != 1 || request.bind.window == nullptr) return Code::kInvalidArgument;
+  auto& window = *static_cast<MemoryWindow*>(request.bind.window);
   WindowCore& core = window.core();
-  auto* const region = static_cast<MemoryRegion*>(request.region);
+  auto* const region = static_cast<MemoryRegion*>(request.bind.region);
   const DAT_LMR_TRIPLET& part = request.local[0];
   const bool unbind = part.segment_length == 0;
   if (core.pd != attributes_.pd) return Code::kProtection;
@@ -58,10 +58,10 @@ Code QpCore::PostBind(const SendRequest& request, SendSlot* slot) {
     const Code code = CheckBind(request, attributes_.pd, *region, core);
     if (code != Code::kOk) return code;
   }
-  slot->context = request.window_context;
-  slot->length = unbind ? 0 : static_cast<uint32_t>(part.segment_length);
+  slot->done.context = request.bind.context;
+  slot->done.length = unbind ? 0 : static_cast<uint32_t>(part.segment_length);
   slot->sge_count = 0;
-  slot->key = unbind ? 0 : request.key;
+  slot->window_key = unbind ? 0 : request.key;
 
   std::array<ibv_send_wr, 2> chain{};
   size_t n = 0;
@@ -84,9 +84,9 @@ Code QpCore::PostBind(const SendRequest& request, SendSlot* slot) {
     wr.bind_mw.bind_info.addr = part.virtual_address;
     wr.bind_mw.bind_info.length = part.segment_length;
     wr.bind_mw.bind_info.mw_access_flags = static_cast<unsigned>(
-        AccessFlags(device_.traits, request.privileges) &
+        AccessFlags(device_.traits, request.bind.privileges) &
         (IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC));
-    if (request.zero_based) wr.bind_mw.bind_info.mw_access_flags |= IBV_ACCESS_ZERO_BASED;
+    if (request.bind.zero_based) wr.bind_mw.bind_info.mw_access_flags |= IBV_ACCESS_ZERO_BASED;
     ++n;
   } else if (n == 0) {
     // Nothing is bound: the completion is all that is wanted.
@@ -106,7 +106,7 @@ Code QpCore::PostBind(const SendRequest& request, SendSlot* slot) {
     core.bound = true;
     core.key = request.key;
     core.qp = this;
-    core.first = request.zero_based ? 0 : part.virtual_address;
+    core.first = request.bind.zero_based ? 0 : part.virtual_address;
     core.length = part.segment_length;
     core.local_key = region->hardware()->lkey;
     core.region_address = part.virtual_address;
@@ -127,7 +127,7 @@ Code QpCore::PostBind(const SendRequest& request, SendSlot* slot) {
 
 // Windows of type 1 have a call of their own, which also chooses the key.
 Code QpCore::BindType1(const SendRequest& request, const ibv_send_wr& wr, SendSlot* slot) {
-  ibv_mw* const mw = static_cast<MemoryWindow*>(request.window)->core().mw;
+  ibv_mw* const mw = static_cast<MemoryWindow*>(request.bind.window)->core().mw;
   ibv_mw_bind bind{};
   bind.wr_id = wr.wr_id;
   bind.send_flags = wr.send_flags;
@@ -173,7 +173,7 @@ Code QpCore::PostReadToWindow(const SendRequest& request, SendSlot* slot) {
   if (code != Code::kOk) return code;
   slot->sge[0] = sge;
   slot->sge_count = sge.length > 0 ? 1 : 0;
-  slot->length = sge.length;
+  slot->done.length = sge.length;
   std::array<ibv_send_wr, 2> chain{};
   chain[0].wr_id = WorkId(slot, SlotTag::kSend);
   chain[0].opcode = IBV_WR_RDMA_READ;

@@ -210,11 +210,9 @@ void QpCore::FinishEnd(Deferred* deferred) {
       SendSlot& slot = send_slots_[i & send_mask_];
       slot.early = false;  // the one in front of it was not completed
       if (slot.marker) continue;
-      flushed.push_back({.context = slot.context,
-                         .cookie = slot.cookie,
-                         .op = slot.op,
-                         .status = WorkStatus::kFlushed,
-                         .quiet = slot.quiet});
+      flushed.push_back(slot.done);
+      flushed.back().length = 0;
+      flushed.back().status = WorkStatus::kFlushed;
     }
     completions.early = 0;
     completions.sends_retired.store(sent, std::memory_order_release);

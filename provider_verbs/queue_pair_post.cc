@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstring>
 
 #include "dat/base/log.h"
 #include "provider_verbs/os_error.h"
@@ -57,51 +59,47 @@ void TrimTo(uint64_t length, SendSlot* slot) {
 
 }  // namespace
 
-// What most requests are: one segment of the region that the queue used last, sent or written, with
-// a completion. In one piece, because the general way takes three times as many instructions.
+// What most requests are: one segment of the region that the queue used last, sent or written
+// without flags. In one piece, because the general way takes three times as many instructions.
 // False, and nothing has happened, for every other request, and where the general way will find
 // something to complain of.
-inline bool QpCore::PostPlain(const SendRequest& request) {
+[[gnu::always_inline]] inline bool QpCore::PostPlain(const SendRequest& request) {
   const bool write = request.op == Op::kRdmaWrite;
   if (!write && request.op != Op::kSend) return false;
-  if (request.local.size() != 1 || (request.flags & kSuppress) != 0 || max_send_iov_ == 0)
-    return false;
+  if (request.local.size() != 1 || request.flags != 0) return false;
   const DAT_LMR_TRIPLET& segment = request.local[0];
   const auto length = static_cast<uint32_t>(segment.segment_length);
-  if (length == 0 || length > device_.attributes.max_message ||
-      (write && length > request.remote.segment_length) ||
-      !send_regions_.Covers(device_.regions, segment, attributes_.pd) ||
-      SendsInFlight() >= max_send_) {
+  const uint32_t sequence = sends_posted_.load(std::memory_order_relaxed);
+  if (length - 1 >= plain_limit_ || (write && length > request.remote.segment_length) ||
+      !send_regions_.Covers(device_.regions, segment) ||
+      sequence - completions.sends_retired.load(std::memory_order_acquire) >= max_send_) {
     return false;
   }
-  const uint32_t sequence = sends_posted_.load(std::memory_order_relaxed);
   SendSlot* const slot = &send_slots_[sequence & send_mask_];
-  slot->context = completions.context;
-  slot->cookie = request.cookie;
-  slot->length = length;
+  slot->done.context = completions.context;
+  slot->done.cookie = request.cookie;
+  slot->done.length = length;
+  slot->done.op = request.op;
+  slot->done.status = transport::WorkStatus::kSuccess;
+  slot->done.quiet = false;
   slot->sequence = sequence;
-  slot->op = request.op;
-  slot->quiet = (request.flags & kQuiet) != 0;
-  slot->suppressed = slot->marker = slot->reads = false;
   slot->sge_count = 1;
-  slot->sge[0] = {.addr = segment.virtual_address, .length = length, .lkey = segment.lmr_context};
+  slot->plain = true;
+  slot->suppressed = slot->marker = slot->reads = false;
+  // The same layout (asserted below).
+  std::memcpy(slot->sge, &segment, sizeof segment);
   ibv_send_wr wr;
   wr.wr_id = WorkId(slot, SlotTag::kSend);
   wr.next = nullptr;
   wr.sg_list = slot->sge;
   wr.num_sge = 1;
   wr.opcode = write ? IBV_WR_RDMA_WRITE : IBV_WR_SEND;
-  wr.send_flags = IBV_SEND_SIGNALED;
-  if (length <= device_.traits.max_inline) wr.send_flags |= IBV_SEND_INLINE;
-  if ((request.flags & (kFence | kSolicited)) != 0) {
-    if ((request.flags & kFence) != 0) wr.send_flags |= IBV_SEND_FENCE;
-    if ((request.flags & kSolicited) != 0) wr.send_flags |= IBV_SEND_SOLICITED;
-  }
+  wr.send_flags = IBV_SEND_SIGNALED | (length <= device_.traits.max_inline ? IBV_SEND_INLINE : 0);
   wr.wr.rdma.remote_addr = request.remote.virtual_address;
   wr.wr.rdma.rkey = request.remote.rmr_context;
   // Before the device can complete it.
   sends_posted_.store(sequence + 1, std::memory_order_relaxed);
-  ibv_send_wr* bad = nullptr;
+  ibv_send_wr* bad;
   if (ibv_post_send(qp_, &wr, &bad) != 0) [[unlikely]] {
     sends_posted_.store(sequence, std::memory_order_relaxed);
     return false;
@@ -109,27 +107,41 @@ inline bool QpCore::PostPlain(const SendRequest& request) {
   unsignalled_ = 0;
   return true;
 }
+static_assert(sizeof(ibv_sge) == sizeof(DAT_LMR_TRIPLET) &&
+              offsetof(ibv_sge, addr) == offsetof(DAT_LMR_TRIPLET, virtual_address) &&
+              offsetof(ibv_sge, length) == offsetof(DAT_LMR_TRIPLET, segment_length) &&
+              offsetof(ibv_sge, lkey) == offsetof(DAT_LMR_TRIPLET, lmr_context));
 
 Code QpCore::PostSend(const SendRequest& request) {
+  send_lock_.lock();
+  if (state_.load(std::memory_order_relaxed) == State::kConnected && PostPlain(request))
+      [[likely]] {
+    send_lock_.unlock();
+    return Code::kOk;
+  }
+  return PostAny(request);
+}
+
+Code QpCore::PostAny(const SendRequest& request) {
   CqCore::Due due;
   Code code = Code::kInvalidState;
   {
-    const std::lock_guard<SpinLock> lock(send_lock_);
+    const std::lock_guard<SpinLock> lock(send_lock_, std::adopt_lock);
     const State state = state_.load(std::memory_order_relaxed);
-    if (state == State::kConnected) [[likely]] {
-      code = PostPlain(request) ? Code::kOk : PostSendLocked(request, &due);
+    if (state == State::kConnected) {
+      code = PostSendLocked(request, &due);
     } else if (state == State::kEnded) {
       send_cq_->Push(FlushOf(request), &due);
       code = Code::kOk;
     }
   }
-  if (due.completion || due.overflow || due.failed != nullptr) [[unlikely]]
+  if (due.any()) [[unlikely]]
     send_cq_->Carry(due);
   return code;
 }
 
 Completion QpCore::FlushOf(const SendRequest& request) const {
-  return {.context = request.op == Op::kBind ? request.window_context : completions.context,
+  return {.context = request.op == Op::kBind ? request.bind.context : completions.context,
           .cookie = request.cookie,
           .op = request.op,
           .status = WorkStatus::kFlushed,
@@ -167,7 +179,7 @@ Code QpCore::FillLocal(const SendRequest& request, SendSlot* slot, bool* zero_ba
   }
   slot->sge_count = n;
   if (total > device_.attributes.max_message) return Code::kLength;
-  slot->length = static_cast<uint32_t>(total);
+  slot->done.length = total;
   return Code::kOk;
 }
 
@@ -180,24 +192,23 @@ Code QpCore::FillRequest(const SendRequest& request, bool zero_based, SendSlot* 
   wr->send_flags = 0;
   switch (request.op) {
     case Op::kRdmaRead:
-      if (request.remote.segment_length > slot->length && !device_.traits.short_reads)
+      if (request.remote.segment_length > slot->done.length && !device_.traits.short_reads)
         return Code::kLength;
-      slot->length =
-          static_cast<uint32_t>(std::min<uint64_t>(slot->length, request.remote.segment_length));
-      TrimTo(slot->length, slot);
+      slot->done.length = std::min<uint64_t>(slot->done.length, request.remote.segment_length);
+      TrimTo(slot->done.length, slot);
       break;
     case Op::kRdmaWrite:
     case Op::kRdmaWriteImmediate:
-      if (request.remote.segment_length < slot->length) return Code::kLength;
+      if (request.remote.segment_length < slot->done.length) return Code::kLength;
       break;
     case Op::kFetchAdd:
     case Op::kCompareSwap:
-      if (slot->length != sizeof(uint64_t) || slot->sge_count != 1) return Code::kLength;
+      if (slot->done.length != sizeof(uint64_t) || slot->sge_count != 1) return Code::kLength;
       wr->wr.atomic.remote_addr = request.remote.virtual_address;
       wr->wr.atomic.rkey = request.remote.rmr_context;
       wr->wr.atomic.compare_add =
-          request.op == Op::kFetchAdd ? request.swap_or_add : request.compare;
-      wr->wr.atomic.swap = request.swap_or_add;
+          request.op == Op::kFetchAdd ? request.atomic.swap_or_add : request.atomic.compare;
+      wr->wr.atomic.swap = request.atomic.swap_or_add;
       break;
     default:
       break;
@@ -212,7 +223,7 @@ Code QpCore::FillRequest(const SendRequest& request, bool zero_based, SendSlot* 
   wr->imm_data = request.key;  // or the key to invalidate: the same place
   if ((request.flags & kFence) != 0) wr->send_flags |= IBV_SEND_FENCE;
   if ((request.flags & kSolicited) != 0) wr->send_flags |= IBV_SEND_SOLICITED;
-  if (!slot->reads && slot->length <= device_.traits.max_inline && slot->length > 0 &&
+  if (!slot->reads && slot->done.length <= device_.traits.max_inline && slot->done.length > 0 &&
       !zero_based) {
     wr->send_flags |= IBV_SEND_INLINE;
   }
@@ -257,10 +268,11 @@ Code QpCore::PostSendLocked(const SendRequest& request, CqCore::Due* due) {
   SendSlot* const slot = NextSlot(due);
   if (slot == nullptr) [[unlikely]]
     return Code::kQueueFull;
-  slot->context = completions.context;
-  slot->cookie = request.cookie;
-  slot->op = request.op;
-  slot->quiet = (request.flags & kQuiet) != 0;
+  slot->done = {.context = completions.context,
+                .cookie = request.cookie,
+                .op = request.op,
+                .quiet = (request.flags & kQuiet) != 0};
+  slot->plain = false;
   slot->suppressed = (request.flags & kSuppress) != 0;
   slot->marker = false;
   slot->reads = ReadsRemote(request.op);
@@ -312,12 +324,9 @@ void QpCore::PostMarkerLocked() {
   marker_pending_ = false;
   if (qp_ == nullptr || unsignalled_ == 0 || device_.traits.signal_all) return;
   SendSlot* const slot = &send_slots_[sends_posted_.load(std::memory_order_relaxed) & send_mask_];
-  slot->context = nullptr;
-  slot->op = Op::kRdmaWrite;
-  slot->length = 0;
-  slot->marker = true;
-  slot->suppressed = slot->quiet = true;
-  slot->reads = false;
+  slot->done = {.op = Op::kRdmaWrite, .quiet = true};
+  slot->marker = slot->suppressed = true;
+  slot->plain = slot->reads = false;
   slot->sge_count = 0;
   ibv_send_wr wr{};
   wr.wr_id = WorkId(slot, SlotTag::kSend);

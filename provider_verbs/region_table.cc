@@ -109,8 +109,8 @@ Code RegionTable::Check(const DAT_LMR_TRIPLET& segment, const void* pd, bool wri
   return CheckIn(*region, segment, pd, write, zero_based);
 }
 
-bool RegionCache::Fetch(const RegionTable& table, uint32_t key) {
-  key_ = 0;
+bool RegionCache::Fetch(const RegionTable& table, uint32_t key, const void* pd) {
+  Forget();
   // Read first: what changes during the search makes the next use search again.
   const uint32_t generation = table.generation();
   const std::optional<RegionEntry> found = table.Find(key);
@@ -118,6 +118,7 @@ bool RegionCache::Fetch(const RegionTable& table, uint32_t key) {
   key_ = key;
   generation_ = generation;
   entry_ = *found;
+  if ((pd == nullptr || found->pd == pd) && !found->zero_based) plain_length_ = found->length;
   return true;
 }
 

@@ -91,28 +91,30 @@ inline Code CheckIn(const RegionEntry& region, const DAT_LMR_TRIPLET& segment, c
 // holds the queue's lock.
 class RegionCache {
  public:
-  // As RegionTable::Check.
+  // As RegionTable::Check; `pd` is the same each time, or Forget() was called.
   Code Check(const RegionTable& table, const DAT_LMR_TRIPLET& segment, const void* pd, bool write,
              bool* zero_based) {
     if (segment.lmr_context != key_ || table.generation() != generation_) [[unlikely]] {
-      if (!Fetch(table, segment.lmr_context)) return Code::kProtection;
+      if (!Fetch(table, segment.lmr_context, pd)) return Code::kProtection;
     }
     return CheckIn(entry_, segment, pd, write, zero_based);
   }
-  // Whether the segment may be read, and lies in that region, which is not zero-based. False may
-  // also mean that the region was another one.
-  bool Covers(const RegionTable& table, const DAT_LMR_TRIPLET& segment, const void* pd) const {
-    bool zero_based = false;
-    return segment.lmr_context == key_ && table.generation() == generation_ &&
-           CheckIn(entry_, segment, pd, false, &zero_based) == Code::kOk && !zero_based;
+  // Whether the segment, which is not empty, may be read, and lies in that region, which is not
+  // zero-based. False may also mean that the region was another one.
+  bool Covers(const RegionTable& table, const DAT_LMR_TRIPLET& segment) const {
+    if (segment.lmr_context != key_ || table.generation() != generation_) return false;
+    const uint64_t offset = segment.virtual_address - entry_.first;
+    return offset <= plain_length_ && segment.segment_length <= plain_length_ - offset;
   }
+  void Forget() { key_ = 0, plain_length_ = 0; }
 
  private:
-  bool Fetch(const RegionTable& table, uint32_t key);
+  bool Fetch(const RegionTable& table, uint32_t key, const void* pd);
 
   uint32_t key_ = 0;  // 0: none
   uint32_t generation_ = 0;
   RegionEntry entry_;
+  uint64_t plain_length_ = 0;  // of the region if Covers() has no more to ask of it, else 0
 };
 
 }  // namespace softdat::verbs

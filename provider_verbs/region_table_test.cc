@@ -87,18 +87,33 @@ TEST_F(RegionTableTest, TheCacheCoversWhatItHasSeenLast) {
   bool zero_based = false;
   table_.Add(5, {.first = 100, .length = 8, .pd = &pd_, .writable = false, .zero_based = false});
   table_.Add(6, {.first = 200, .length = 8, .pd = &pd_, .writable = true, .zero_based = true});
-  EXPECT_FALSE(cache.Covers(table_, Segment(5, 100, 8), &pd_)) << "nothing was looked up yet";
+  EXPECT_FALSE(cache.Covers(table_, Segment(5, 100, 8))) << "nothing was looked up yet";
+  EXPECT_FALSE(cache.Covers(table_, Segment(0, 0, 1))) << "no region has the key 0";
   ASSERT_EQ(cache.Check(table_, Segment(5, 100, 8), &pd_, false, &zero_based), Code::kOk);
-  EXPECT_TRUE(cache.Covers(table_, Segment(5, 100, 8), &pd_));
-  EXPECT_TRUE(cache.Covers(table_, Segment(5, 104, 4), nullptr));
-  EXPECT_FALSE(cache.Covers(table_, Segment(5, 104, 5), &pd_));
-  EXPECT_FALSE(cache.Covers(table_, Segment(5, 100, 8), &other_));
-  EXPECT_FALSE(cache.Covers(table_, Segment(6, 200, 8), &pd_));
+  EXPECT_TRUE(cache.Covers(table_, Segment(5, 100, 8)));
+  EXPECT_TRUE(cache.Covers(table_, Segment(5, 104, 4)));
+  EXPECT_FALSE(cache.Covers(table_, Segment(5, 104, 5)));
+  EXPECT_FALSE(cache.Covers(table_, Segment(5, 99, 1)));
+  EXPECT_FALSE(cache.Covers(table_, Segment(6, 200, 8)));
   ASSERT_EQ(cache.Check(table_, Segment(6, 200, 8), &pd_, false, &zero_based), Code::kOk);
-  EXPECT_FALSE(cache.Covers(table_, Segment(6, 200, 8), &pd_)) << "zero-based";
+  EXPECT_FALSE(cache.Covers(table_, Segment(6, 200, 8))) << "zero-based";
   ASSERT_EQ(cache.Check(table_, Segment(5, 100, 8), &pd_, false, &zero_based), Code::kOk);
   table_.Remove(5);
-  EXPECT_FALSE(cache.Covers(table_, Segment(5, 100, 8), &pd_)) << "it is gone";
+  EXPECT_FALSE(cache.Covers(table_, Segment(5, 100, 8))) << "it is gone";
+}
+
+TEST_F(RegionTableTest, TheCacheCoversNothingOfAnotherDomain) {
+  RegionCache cache;
+  bool zero_based = false;
+  table_.Add(5, {.first = 100, .length = 8, .pd = &pd_, .writable = false, .zero_based = false});
+  ASSERT_EQ(cache.Check(table_, Segment(5, 100, 8), &other_, false, &zero_based),
+            Code::kProtection);
+  EXPECT_FALSE(cache.Covers(table_, Segment(5, 100, 8)));
+  cache.Forget();
+  ASSERT_EQ(cache.Check(table_, Segment(5, 100, 8), &pd_, false, &zero_based), Code::kOk);
+  EXPECT_TRUE(cache.Covers(table_, Segment(5, 100, 8)));
+  cache.Forget();
+  EXPECT_FALSE(cache.Covers(table_, Segment(5, 100, 8)));
 }
 
 TEST_F(RegionTableTest, ManyKeysAndMuchChurn) {

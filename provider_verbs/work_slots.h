@@ -18,23 +18,20 @@ class SrqCore;
 enum class SlotTag : uint64_t { kSend = 0, kReceive = 1, kShared = 2 };
 inline constexpr uint64_t kTagMask = 3;
 
-struct alignas(8) SendSlot {
+struct alignas(64) SendSlot {
+  transport::Completion done;  // what the consumer will be told if nothing fails
   QpCore* qp = nullptr;
-  void* context = nullptr;  // of the completion
-  uint64_t cookie = 0;
-  uint32_t length = 0;    // bytes, of the completion
-  uint32_t sequence = 0;  // counts the posts of the queue
-  uint32_t key = 0;       // kBind: the window's
-  transport::Op op = transport::Op::kSend;
-  bool quiet = false;
+  ibv_sge* sge = nullptr;   // room for the queue's max_iov
+  uint32_t sequence = 0;    // counts the posts of the queue
+  uint32_t window_key = 0;  // kBind
+  uint8_t sge_count = 0;
+  bool plain = false;       // a send or a write whose success is reported, and nothing else
   bool suppressed = false;  // success is not reported
   bool marker = false;      // ours: success and flush are not reported
   bool reads = false;       // local memory is written
-  bool early = false;       // completed before an older request; `status` says how
-  transport::WorkStatus status = transport::WorkStatus::kSuccess;
-  uint8_t sge_count = 0;
-  ibv_sge* sge = nullptr;  // room for the queue's max_iov
+  bool early = false;       // completed before an older request; done.status says how
 };
+static_assert(sizeof(SendSlot) == 64);
 
 struct alignas(8) ReceiveSlot {
   QpCore* qp = nullptr;

@@ -16,34 +16,32 @@ namespace {
 
 using Kind = Ep::PostKind;
 
-// What sends, reads and writes have in common. `remote_argument` 0: there is no remote side.
-inline DAT_RETURN Describe(const Ep& ep, Kind kind, Op op, DAT_COUNT num_segments,
-                           const DAT_LMR_TRIPLET* local_iov, DAT_DTO_COOKIE cookie,
-                           DAT_COMPLETION_FLAGS flags, int flags_argument, SendRequest* request) {
-  const DAT_RETURN ret = CheckPost(ep.limits(kind), num_segments, local_iov, flags, flags_argument);
-  if (ret != DAT_SUCCESS) [[unlikely]]
-    return ret;
+// What sends, reads and writes have in common; the arguments are checked.
+inline void Describe(Op op, DAT_COUNT num_segments, const DAT_LMR_TRIPLET* local_iov,
+                     DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags, SendRequest* request) {
   request->op = op;
   request->flags = RequestFlags(flags);
   request->cookie = cookie.as_64;
   request->local = {local_iov, static_cast<size_t>(num_segments)};
-  return DAT_SUCCESS;
 }
 
-// RDMA read and write differ in the operation only.
-inline DAT_RETURN PostRdma(DAT_EP_HANDLE ep_handle, Kind kind, Op op, DAT_COUNT num_segments,
-                           const DAT_LMR_TRIPLET* local_iov, DAT_DTO_COOKIE cookie,
-                           const DAT_RMR_TRIPLET* remote_iov, DAT_COMPLETION_FLAGS flags) {
+// RDMA read and write differ in the operation only. Inline, so that each is compiled for its own.
+[[gnu::always_inline]] inline DAT_RETURN PostRdma(DAT_EP_HANDLE ep_handle, Kind kind, Op op,
+                                                  DAT_COUNT num_segments,
+                                                  const DAT_LMR_TRIPLET* local_iov,
+                                                  DAT_DTO_COOKIE cookie,
+                                                  const DAT_RMR_TRIPLET* remote_iov,
+                                                  DAT_COMPLETION_FLAGS flags) {
   const Pinned<Ep> ep(ep_handle);
   if (!ep) [[unlikely]]
     return BadHandle(DAT_INVALID_HANDLE_EP);
   if (remote_iov == nullptr) [[unlikely]]
     return BadArgument(5);
-  SendRequest request;
-  const DAT_RETURN ret =
-      Describe(*ep, kind, op, num_segments, local_iov, cookie, flags, 6, &request);
+  const DAT_RETURN ret = CheckPost(ep->limits(kind), num_segments, local_iov, flags, 6);
   if (ret != DAT_SUCCESS) [[unlikely]]
     return ret;
+  SendRequest request;
+  Describe(op, num_segments, local_iov, cookie, flags, &request);
   request.remote = *remote_iov;
   return ep->PostSend(request);
 }
@@ -56,11 +54,11 @@ DAT_RETURN DAT_API EpPostSend(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
   const Pinned<Ep> ep(ep_handle);
   if (!ep) [[unlikely]]
     return BadHandle(DAT_INVALID_HANDLE_EP);
-  SendRequest request;
-  const DAT_RETURN ret =
-      Describe(*ep, Kind::kSend, Op::kSend, num_segments, local_iov, cookie, flags, 5, &request);
+  const DAT_RETURN ret = CheckPost(ep->limits(Kind::kSend), num_segments, local_iov, flags, 5);
   if (ret != DAT_SUCCESS) [[unlikely]]
     return ret;
+  SendRequest request;
+  Describe(Op::kSend, num_segments, local_iov, cookie, flags, &request);
   return ep->PostSend(request);
 } catch (const std::bad_alloc&) {
   return kNoMemory;
@@ -76,11 +74,12 @@ DAT_RETURN DAT_API EpPostSendWithInvalidate(DAT_EP_HANDLE ep_handle, DAT_COUNT n
   if (invalidate_flag != DAT_TRUE && invalidate_flag != DAT_FALSE) return BadArgument(6);
   const bool invalidate = invalidate_flag == DAT_TRUE;
   if (invalidate && !ep->ia().attributes().invalidate) return Error(DAT_MODEL_NOT_SUPPORTED);
-  SendRequest request;
-  const DAT_RETURN ret = Describe(*ep, Kind::kSend, invalidate ? Op::kSendInvalidate : Op::kSend,
-                                  num_segments, local_iov, cookie, flags, 5, &request);
+  const DAT_RETURN ret = CheckPost(ep->limits(Kind::kSend), num_segments, local_iov, flags, 5);
   if (ret != DAT_SUCCESS) [[unlikely]]
     return ret;
+  SendRequest request;
+  Describe(invalidate ? Op::kSendInvalidate : Op::kSend, num_segments, local_iov, cookie, flags,
+           &request);
   request.key = rmr_context;
   return ep->PostSend(request);
 } catch (const std::bad_alloc&) {

@@ -4,6 +4,7 @@
 
 #include "dat/engine/dat_error.h"
 #include "dat/engine/evd.h"
+#include "dat/engine/evd_dequeue.h"
 #include "dat/engine/guarded_slot.h"
 #include "dat/engine/ia.h"
 #include "dat/engine/slots.h"

@@ -96,7 +96,7 @@ DAT_RETURN PostAtomic(Ep& ep, SendRequest* request, int local_argument, va_list 
 DAT_RETURN FetchAndAdd(Ep& ep, va_list args) {
   SendRequest request;
   request.op = Op::kFetchAdd;
-  request.swap_or_add = va_arg(args, DAT_UINT64);
+  request.atomic = {.compare = 0, .swap_or_add = va_arg(args, DAT_UINT64)};
   return PostAtomic(ep, &request, 3, args);
 }
 
@@ -104,8 +104,8 @@ DAT_RETURN FetchAndAdd(Ep& ep, va_list args) {
 DAT_RETURN CompareAndSwap(Ep& ep, va_list args) {
   SendRequest request;
   request.op = Op::kCompareSwap;
-  request.compare = va_arg(args, DAT_UINT64);
-  request.swap_or_add = va_arg(args, DAT_UINT64);
+  request.atomic.compare = va_arg(args, DAT_UINT64);
+  request.atomic.swap_or_add = va_arg(args, DAT_UINT64);
   return PostAtomic(ep, &request, 4, args);
 }
 

@@ -44,6 +44,16 @@ class BiasedCounters {
       shared_.Add(which, n);
     }
   }
+  // One of counter `which`, and `n` of the one behind it.
+  void AddBoth(size_t which, uint64_t n) {
+    if (OwnedByThisThread()) [[likely]] {
+      own_.AddAlone(which, 1);
+      own_.AddAlone(which + 1, n);
+    } else {
+      shared_.Add(which, 1);
+      shared_.Add(which + 1, n);
+    }
+  }
   uint64_t value(size_t which) const { return own_.value(which) + shared_.value(which); }
 
  private:
@@ -52,11 +62,11 @@ class BiasedCounters {
     // with that one's set: the C library has ordered the end of the one before the start of the
     // other.
     void* const self = __builtin_thread_pointer();
-    void* owner = owner_.load(std::memory_order_relaxed);
-    if (owner == self) [[likely]]
-      return true;
-    return owner == nullptr &&
-           owner_.compare_exchange_strong(owner, self, std::memory_order_relaxed);
+    return owner_.load(std::memory_order_relaxed) == self || BecomeOwner(self);
+  }
+  [[gnu::noinline]] bool BecomeOwner(void* self) {
+    void* nobody = nullptr;
+    return owner_.compare_exchange_strong(nobody, self, std::memory_order_relaxed);
   }
 
   std::atomic<void*> owner_{nullptr};  // changes once

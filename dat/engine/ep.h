@@ -91,21 +91,26 @@ class Ep final : public Object, private transport::ConnectionSink {
   enum class PostKind : uint8_t { kSend, kRead, kWrite, kReceive };
   const PostLimits& limits(PostKind kind) const { return post_limits_[static_cast<size_t>(kind)]; }
 
-  DAT_RETURN PostSend(const transport::SendRequest& request) {
+  [[gnu::always_inline]] DAT_RETURN PostSend(const transport::SendRequest& request) {
+    // Read here, where the compiler still knows them, and not behind the call.
+    const transport::Op op = request.op;
+    const uint64_t bytes = EpCounters::Bytes(request.local);
     const DAT_EP_STATE now = state();
-    if (now != DAT_EP_STATE_CONNECTED && now != DAT_EP_STATE_DISCONNECTED) return RefusePost(now);
+    if (now != DAT_EP_STATE_CONNECTED && now != DAT_EP_STATE_DISCONNECTED) [[unlikely]]
+      return RefusePost(now);
     const Code code = qp_->PostSend(request);
     if (code != Code::kOk) [[unlikely]]
       return FailedPost(code);
-    counters_.CountSend(request.op, request.local);
+    counters_.CountSend(op, bytes);
     return DAT_SUCCESS;
   }
   DAT_RETURN PostReceive(const transport::ReceiveRequest& request) {
     if (srq_ != nullptr) return RefuseReceive();
+    const uint64_t bytes = EpCounters::Bytes(request.local);
     const Code code = qp_->PostReceive(request);
     if (code != Code::kOk) [[unlikely]]
       return FailedPost(code);
-    counters_.CountReceive(request.local);
+    counters_.CountReceive(bytes);
     return DAT_SUCCESS;
   }
 

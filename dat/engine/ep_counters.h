@@ -19,18 +19,26 @@ class EpCounters {
 
   // Any thread.
   void Count(DAT_EP_COUNTERS which) { posts_.Add(which); }
+  // What a post moves.
+  static uint64_t Bytes(std::span<const DAT_LMR_TRIPLET> local) {
+    if (local.size() == 1) [[likely]]
+      return local[0].segment_length;
+    uint64_t bytes = 0;
+    for (const DAT_LMR_TRIPLET& segment : local) bytes += segment.segment_length;
+    return bytes;
+  }
   // Data path: a post that was taken.
-  void CountSend(transport::Op op, std::span<const DAT_LMR_TRIPLET> local) {
+  [[gnu::always_inline]] void CountSend(transport::Op op, uint64_t bytes) {
     switch (op) {
       case transport::Op::kSend:
       case transport::Op::kSendInvalidate:
-        return CountPost(DCNT_EP_POST_SEND, local);
+        return CountPost(DCNT_EP_POST_SEND, bytes);
       case transport::Op::kRdmaWrite:
-        return CountPost(DCNT_EP_POST_WRITE, local);
+        return CountPost(DCNT_EP_POST_WRITE, bytes);
       case transport::Op::kRdmaRead:
-        return CountPost(DCNT_EP_POST_READ, local);
+        return CountPost(DCNT_EP_POST_READ, bytes);
       case transport::Op::kRdmaWriteImmediate:
-        return CountPost(DCNT_EP_POST_WRITE_IMM, local);
+        return CountPost(DCNT_EP_POST_WRITE_IMM, bytes);
       case transport::Op::kFetchAdd:
         return posts_.Add(DCNT_EP_POST_FETCH_ADD);
       case transport::Op::kCompareSwap:
@@ -39,7 +47,7 @@ class EpCounters {
         return;  // binds have no counter
     }
   }
-  void CountReceive(std::span<const DAT_LMR_TRIPLET> local) { CountPost(DCNT_EP_POST_RECV, local); }
+  void CountReceive(uint64_t bytes) { CountPost(DCNT_EP_POST_RECV, bytes); }
 
   // `cell` is that of the EP.
   void Read(const Cell& cell, size_t which, bool reset, uint64_t* out) {
@@ -65,12 +73,7 @@ class EpCounters {
     }
   }
   // The counter of the bytes follows that of the posts.
-  void CountPost(DAT_EP_COUNTERS posts, std::span<const DAT_LMR_TRIPLET> local) {
-    uint64_t bytes = 0;
-    for (const DAT_LMR_TRIPLET& segment : local) bytes += segment.segment_length;
-    posts_.Add(posts);
-    posts_.Add(static_cast<size_t>(posts) + 1, bytes);
-  }
+  void CountPost(DAT_EP_COUNTERS posts, uint64_t bytes) { posts_.AddBoth(posts, bytes); }
 
   BiasedCounters<kCount> posts_;
   CounterReader<kCount> reader_;

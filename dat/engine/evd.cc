@@ -128,6 +128,21 @@ void Evd::Abort() {
   waiter_.Signal();
 }
 
+uint64_t Evd::Counted(size_t which) const {
+  const uint64_t from_ring = dequeued_from_ring_.load(std::memory_order_relaxed);
+  const uint64_t found = counters_.value(DCNT_EVD_DEQUEUE_FOUND);
+  switch (which) {
+    case DCNT_EVD_DEQUEUE:
+      return found + counters_.value(DCNT_EVD_DEQUEUE_NOT_FOUND);
+    case DCNT_EVD_DEQUEUE_POLL:  // the calls that looked into the completion queue
+      return cq_ == nullptr ? 0 : found - from_ring + counters_.value(DCNT_EVD_DEQUEUE_NOT_FOUND);
+    case DCNT_EVD_DEQUEUE_POLL_FOUND:
+      return found - from_ring;
+    default:
+      return counters_.value(which);
+  }
+}
+
 void Evd::Query(DAT_EVD_PARAM* param) {
   std::lock_guard<Mutex> lock(mu_);
   param->ia_handle = ia().consumer_handle();

@@ -33,7 +33,7 @@ class Evd final : public Object, private transport::CompletionSink {
 
   // --- the consumer's side -------------------------------------------------------------------
   DAT_RETURN Wait(DAT_TIMEOUT timeout_us, DAT_COUNT threshold, DAT_EVENT* event, DAT_COUNT* nmore);
-  DAT_RETURN Dequeue(DAT_EVENT* event);
+  DAT_RETURN Dequeue(DAT_EVENT* event);  // evd_dequeue.h
   DAT_RETURN PostSoftwareEvent(const DAT_EVENT& event);
   DAT_RETURN Resize(DAT_COUNT min_qlen);
   DAT_RETURN ModifyCno(Cno* cno);
@@ -43,13 +43,7 @@ class Evd final : public Object, private transport::CompletionSink {
   // See CounterReader.
   static constexpr size_t kCounters = DCNT_EVD_ALL_COUNTERS;
   void ReadCounters(size_t which, bool reset, uint64_t* out) {
-    reader_.Read(which, reset, out, [this](size_t i) {
-      if (i != DCNT_EVD_DEQUEUE_NOT_FOUND) return counters_.value(i);
-      // The rest of the calls, so that a fruitless one need not come back to count. Found first:
-      // the difference is never negative.
-      const uint64_t found = counters_.value(DCNT_EVD_DEQUEUE_FOUND);
-      return counters_.value(DCNT_EVD_DEQUEUE) - found;
-    });
+    reader_.Read(which, reset, out, [this](size_t i) { return Counted(i); });
   }
   // The caller pins the EVD once.
   DAT_RETURN Free();
@@ -116,6 +110,7 @@ class Evd final : public Object, private transport::CompletionSink {
   // Makes an event of a completion just taken, and counts it where that is due. mu_ is held.
   void Take(const transport::Completion& completion, DAT_EVENT* event);
   void CountReceived(const transport::Completion& completion);
+  void CountFailure(const transport::Completion& completion);
   // Moves completions into the ring as far as there is room; how many of them are notifications.
   // mu_ is held.
   size_t DrainCompletions();
@@ -126,6 +121,10 @@ class Evd final : public Object, private transport::CompletionSink {
   bool TakeAtOnce(DAT_EVENT* event, DAT_COUNT* nmore);
   // Takes the oldest event. mu_ is held.
   bool PopOne(DAT_EVENT* event);
+  DAT_RETURN DequeueAny(DAT_EVENT* event, bool looked);
+  DAT_RETURN DequeueOnce(DAT_EVENT* event);
+  // A dequeue counts only how it ended; the rest follows.
+  uint64_t Counted(size_t which) const;
   // Why a wait cannot go on, DAT_SUCCESS when it can. mu_ is held.
   DAT_RETURN WaitRefusal(DAT_COUNT threshold);
   // An event is there: wakes the waiter, else triggers the CNO. No lock held.
@@ -153,8 +152,9 @@ class Evd final : public Object, private transport::CompletionSink {
   DAT_COMPLETION_FLAGS stream_flags_ = DAT_COMPLETION_DEFAULT_FLAG;
   DAT_COMPLETION_FLAGS armed_flags_ = DAT_COMPLETION_DEFAULT_FLAG;  // stream_flags_ when armed last
 
-  // Counted alone under mu_, but for DTO_CALLBACK, which is shared.
+  // Counted alone under mu_, but for DTO_CALLBACK and DEQUEUE_NOT_FOUND, which any thread counts.
   Counters<kCounters> counters_;
+  std::atomic<uint64_t> dequeued_from_ring_{0};  // written under mu_
   CounterReader<kCounters> reader_;
 
   // Whether a thread is inside Wait. Written under mu_; read without it by OnCompletion, which may

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The consumer's side of an event dispatcher: dat_evd_wait and dat_evd_dequeue
+// The consumer's side of an event dispatcher: dat_evd_wait, and what dat_evd_dequeue seldom meets
 // (semantics 5.3, 5.4).
 #include <algorithm>
 #include <array>
 #include <utility>
 
 #include "dat/engine/dat_error.h"
-#include "dat/engine/dto_event.h"
 #include "dat/engine/evd.h"
+#include "dat/engine/evd_dequeue.h"
 #include "dat/engine/ia.h"
 
 namespace softdat::engine {
@@ -16,10 +16,9 @@ using transport::Clock;
 using transport::Completion;
 using transport::ProgressResult;
 
-namespace {
-
 // Requests that this or the other end refused, by what the completion says of it.
-void CountFailure(AdapterCounters& counters, const Completion& completion) {
+void Evd::CountFailure(const Completion& completion) {
+  AdapterCounters& counters = ia().counters();
   switch (completion.status) {
     case transport::WorkStatus::kRemoteAccess:
       return counters.Count(DCNT_IA_DIAG_ERR_SQ_RAE);
@@ -33,8 +32,6 @@ void CountFailure(AdapterCounters& counters, const Completion& completion) {
       return;
   }
 }
-
-}  // namespace
 
 bool Evd::ArmCompletions() {
   if (!cq_->Arm((stream_flags_ & DAT_COMPLETION_SOLICITED_WAIT_FLAG) != 0)) return false;
@@ -61,15 +58,6 @@ void Evd::CountReceived(const Completion& completion) {
   };
   add(immediate ? received.immediates : received.messages, 1);
   add(immediate ? received.immediate_bytes : received.message_bytes, completion.length);
-}
-
-void Evd::Take(const Completion& completion, DAT_EVENT* event) {
-  FillDtoEvent(completion, handle(), event);
-  if (completion.status == transport::WorkStatus::kSuccess) [[likely]] {
-    if (completion.op >= transport::Op::kReceive) CountReceived(completion);
-  } else {
-    CountFailure(ia().counters(), completion);
-  }
 }
 
 size_t Evd::DrainCompletions() {
@@ -102,9 +90,7 @@ bool Evd::PopOne(DAT_EVENT* event) {
   }
   if (cq_ == nullptr) return false;
   Completion completion;
-  counters_.AddAlone(DCNT_EVD_DEQUEUE_POLL);
   if (cq_->Poll({&completion, 1}) == 0) return false;
-  counters_.AddAlone(DCNT_EVD_DEQUEUE_POLL_FOUND);
   Take(completion, event);
   overflowed_ = false;
   if (!receive_owners_.empty()) [[unlikely]]
@@ -263,34 +249,36 @@ DAT_RETURN Evd::Wait(DAT_TIMEOUT timeout_us, DAT_COUNT threshold, DAT_EVENT* eve
   }
 }
 
-DAT_RETURN Evd::Dequeue(DAT_EVENT* event) {
-  bool rearm = false;
-  for (bool retried = false;; retried = true) {
-    {
-      std::lock_guard<Mutex> lock(mu_);
-      if (aborted_) return Error(DAT_ABORT);
-      if (waiting_.load(std::memory_order_relaxed)) {
-        return Error(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
-      }
-      if (!retried) counters_.AddAlone(DCNT_EVD_DEQUEUE);
-      if (PopOne(event)) {
-        counters_.AddAlone(DCNT_EVD_DEQUEUE_FOUND);
-        if (!rearm_when_room_) [[likely]]
-          return DAT_SUCCESS;
-        rearm = true;
-      }
-    }
-    if (rearm) {
-      RearmForCno(Announce::kArrivals);
-      return DAT_SUCCESS;
-    }
-    if (retried) break;
-    // The polling thread moves the data itself. Where nothing moved there is nothing to look for.
-    if (ia().adapter().Progress(nullptr, {}) == ProgressResult::kIdle) break;
-  }
+// `looked`: nothing was there just now.
+DAT_RETURN Evd::DequeueAny(DAT_EVENT* event, bool looked) {
+  DAT_RETURN result = DAT_QUEUE_EMPTY;
+  if (!looked) result = DequeueOnce(event);
+  if (result != DAT_QUEUE_EMPTY) return result;
+  // The polling thread moves the data itself. Where nothing moved there is nothing to look for.
+  if (ia().adapter().Progress(nullptr, {}) != ProgressResult::kIdle) result = DequeueOnce(event);
+  if (result != DAT_QUEUE_EMPTY) return result;
+  counters_.Add(DCNT_EVD_DEQUEUE_NOT_FOUND);
   // Programs compare the whole word on DTO EVDs (semantics 1, dtest -p): no class bits there.
   if ((flags_ & (DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG)) != 0) return DAT_QUEUE_EMPTY;
   return Error(DAT_QUEUE_EMPTY);
+}
+
+// DAT_QUEUE_EMPTY without class bits when there is nothing.
+DAT_RETURN Evd::DequeueOnce(DAT_EVENT* event) {
+  {
+    const std::lock_guard<Mutex> lock(mu_);
+    if (aborted_) return Error(DAT_ABORT);
+    if (waiting_.load(std::memory_order_relaxed)) {
+      return Error(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
+    }
+    const bool from_ring = !ring_->empty();
+    if (!PopOne(event)) return DAT_QUEUE_EMPTY;
+    counters_.AddAlone(DCNT_EVD_DEQUEUE_FOUND);
+    if (from_ring) ++dequeued_from_ring_;
+    if (!rearm_when_room_) return DAT_SUCCESS;
+  }
+  RearmForCno(Announce::kArrivals);
+  return DAT_SUCCESS;
 }
 
 }  // namespace softdat::engine

@@ -70,12 +70,12 @@ TEST_F(ExtensionTest, WriteWithImmediate) {
 TEST_F(ExtensionTest, Atomics) {
   ASSERT_EQ(FetchAdd(ep_, &local_, &remote_, DAT_COMPLETION_SUPPRESS_FLAG), DAT_SUCCESS);
   EXPECT_EQ(sent().op, Op::kFetchAdd);
-  EXPECT_EQ(sent().swap_or_add, 0x1122334455667788u);
+  EXPECT_EQ(sent().atomic.swap_or_add, 0x1122334455667788u);
   EXPECT_EQ(sent().flags, transport::kSuppress);
   ASSERT_EQ(CompareSwap(ep_, &local_, &remote_, 0), DAT_SUCCESS);
   EXPECT_EQ(sent().op, Op::kCompareSwap);
-  EXPECT_EQ(sent().compare, 7u);
-  EXPECT_EQ(sent().swap_or_add, 8u);
+  EXPECT_EQ(sent().atomic.compare, 7u);
+  EXPECT_EQ(sent().atomic.swap_or_add, 8u);
   EXPECT_EQ(sent().cookie, 0x9999u);
   EXPECT_EQ(FetchAdd(ep_, nullptr, &remote_, 0), Arg(3));
   EXPECT_EQ(FetchAdd(ep_, &local_, nullptr, 0), Arg(5));

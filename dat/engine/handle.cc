@@ -8,22 +8,29 @@
 
 namespace softdat::engine {
 
-constinit SharedArenaRange g_handle_arena;
+constinit std::atomic<uintptr_t> g_handle_arena{kNoHandleArena};
 
 namespace {
 
-// Address space, not memory: pages cost nothing until a cell in them is used.
-constexpr size_t kArenaBytes = size_t{1} << 30;
+// A range of kHandleArenaBytes that begins at a multiple of it. Address space, not memory: pages
+// cost nothing until a cell in them is used.
+char* ReserveArena() {
+  constexpr size_t kTwice = 2 * kHandleArenaBytes;
+  void* const p = mmap(nullptr, kTwice, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (p == MAP_FAILED) return nullptr;
+  char* const first = static_cast<char*>(p);
+  const size_t before = -reinterpret_cast<uintptr_t>(p) % kHandleArenaBytes;
+  if (before > 0) munmap(first, before);
+  munmap(first + before + kHandleArenaBytes, kTwice - before - kHandleArenaBytes);
+  return first + before;
+}
 
 struct Arena {
-  Arena() {
-    void* p = mmap(nullptr, kArenaBytes, PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (p == MAP_FAILED) return;
-    base = static_cast<Cell*>(p);
-    size = kArenaBytes;
-    g_handle_arena.base.store(reinterpret_cast<uintptr_t>(p), std::memory_order_relaxed);
-    g_handle_arena.size.store(size, std::memory_order_release);
+  Arena() : base(reinterpret_cast<Cell*>(ReserveArena())) {
+    if (base == nullptr) return;
+    size = kHandleArenaBytes;
+    g_handle_arena.store(reinterpret_cast<uintptr_t>(base), std::memory_order_release);
   }
 
   // With mu held.
@@ -41,7 +48,7 @@ struct Arena {
     ++free_count;
   }
 
-  Cell* base = nullptr;
+  Cell* const base;
   size_t size = 0;
   std::mutex mu;           // protects everything below
   size_t used = 0;         // cells that were ever handed out

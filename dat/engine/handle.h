@@ -30,8 +30,8 @@ struct Received {
 
 struct alignas(64) Cell {
   const DAT_PROVIDER* provider;  // must stay first: registries dispatch through it
-  // Bits 0..31 pins (calls and upcalls that use the object now), 32..39 handle type, 40 live, 41
-  // doomed: freed, and torn down by whoever drops the last pin. Changed by CAS only.
+  // Bits 0..31 pins (calls and upcalls that use the object now), 32..39 handle type, 40 live, 63
+  // doomed: freed, and torn down by whoever drops the last pin. Pins are added by CAS only.
   std::atomic<uint64_t> state;
   Object* object;
   Cell* next_free;    // protected by the arena's mutex
@@ -42,7 +42,7 @@ static_assert(sizeof(Cell) == 64);
 inline constexpr uint64_t kPinMask = 0xffffffffu;
 inline constexpr int kTypeShift = 32;
 inline constexpr uint64_t kLiveBit = uint64_t{1} << 40;
-inline constexpr uint64_t kDoomedBit = uint64_t{1} << 41;
+inline constexpr uint64_t kDoomedBit = uint64_t{1} << 63;
 
 // The arena of this library: a reserved range of which untouched pages read as zero.
 struct ArenaRange {
@@ -51,13 +51,11 @@ struct ArenaRange {
 };
 ArenaRange HandleArena();
 
-// The same for look-ups. Written once, `size` last, before the first cell is handed out; until then
-// no handle is valid, and the empty range says so.
-struct SharedArenaRange {
-  std::atomic<uintptr_t> base{0};
-  std::atomic<size_t> size{0};
-};
-extern constinit SharedArenaRange g_handle_arena;
+// Where it begins, for look-ups: at a multiple of its size. Written once, before the first cell is
+// handed out; until then it is what no handle is without its inner bits, and so none is valid.
+inline constexpr size_t kHandleArenaBytes = size_t{1} << 29;
+inline constexpr uintptr_t kNoHandleArena = sizeof(Cell);
+extern constinit std::atomic<uintptr_t> g_handle_arena;
 
 // A dead cell, or null when the arena is exhausted.
 Cell* AllocateCell();
@@ -70,10 +68,12 @@ inline constexpr size_t kQuarantine = 16384;
 // The cell that `handle` points to, if it lies in the arena and is aligned; else null. The cell may
 // be dead.
 inline Cell* CellOf(const void* handle) {
-  const size_t size = g_handle_arena.size.load(std::memory_order_acquire);
-  const uintptr_t offset =
-      reinterpret_cast<uintptr_t>(handle) - g_handle_arena.base.load(std::memory_order_relaxed);
-  if (offset >= size || offset % sizeof(Cell) != 0) return nullptr;
+  constexpr uintptr_t kInside = kHandleArenaBytes - sizeof(Cell);  // bits that cells differ in
+  if ((reinterpret_cast<uintptr_t>(handle) & ~kInside) !=
+      g_handle_arena.load(std::memory_order_acquire)) {
+    return nullptr;
+  }
+  if (handle == nullptr) __builtin_unreachable();  // there is no arena at 0: said to the compiler
   return static_cast<Cell*>(const_cast<void*>(handle));
 }
 
@@ -82,10 +82,11 @@ inline Cell* CellOf(const void* handle) {
 inline Cell* PinHandle(const void* handle, DAT_HANDLE_TYPE type) {
   Cell* const cell = CellOf(handle);
   if (cell == nullptr) return nullptr;
-  const uint64_t wanted = kLiveBit | (static_cast<uint64_t>(type) << kTypeShift);
+  // Compared without the pins, as the 32 bits that fit into an instruction.
+  const auto wanted = static_cast<uint32_t>(kLiveBit >> kTypeShift) | static_cast<uint32_t>(type);
   uint64_t state = cell->state.load(std::memory_order_acquire);
   do {
-    if ((state & ~kPinMask) != wanted) return nullptr;
+    if (static_cast<uint32_t>(state >> kTypeShift) != wanted) return nullptr;
   } while (!cell->state.compare_exchange_weak(state, state + 1, std::memory_order_acq_rel,
                                               std::memory_order_acquire));
   return cell;
@@ -95,7 +96,7 @@ Object* PinAnyHandle(const void* handle, DAT_HANDLE_TYPE* type);
 // True when the caller dropped the last pin of a doomed object and has to tear it down.
 [[nodiscard]] inline bool UnpinCell(Cell* cell) {
   const uint64_t before = cell->state.fetch_sub(1, std::memory_order_acq_rel);
-  return (before & (kDoomedBit | kPinMask)) == (kDoomedBit | 1);
+  return (before & kDoomedBit) != 0 && (before & kPinMask) == 1;
 }
 // One more pin of the object in `cell`, for a caller that knows that its memory exists; false when
 // it is dead.

@@ -198,8 +198,9 @@ class Pinned {
   explicit Pinned(const void* handle)
       : cell_(PinHandle(handle, T::kHandleType)),
         object_(cell_ != nullptr ? static_cast<T*>(cell_->object) : nullptr) {}
-  ~Pinned() {
-    if (object_ != nullptr) Object::Unpin(cell_, object_);  // the call may have freed the object
+  // Inline where an exception passes as well: what has an address lives in memory.
+  [[gnu::always_inline]] ~Pinned() {
+    if (cell_ != nullptr) Object::Unpin(cell_, object_);  // the call may have freed the object
   }
   Pinned(const Pinned&) = delete;
   Pinned& operator=(const Pinned&) = delete;
@@ -207,7 +208,7 @@ class Pinned {
   T* get() const { return object_; }
   T* operator->() const { return object_; }
   T& operator*() const { return *object_; }
-  explicit operator bool() const { return object_ != nullptr; }
+  explicit operator bool() const { return cell_ != nullptr; }
 
  private:
   Cell* const cell_;

@@ -94,12 +94,12 @@ DAT_RETURN Rmr::Bind(Lmr* lmr, const Binding& binding, Ep& ep, DAT_RMR_COOKIE co
   request.flags = RequestFlags(flags);
   request.cookie = cookie.as_64;
   request.local = {&binding.triplet, 1};
-  request.window = window_.get();  // the caller pins the RMR, so the window stays
-  request.key = request.window->NextKey();
-  request.region = unbind ? nullptr : &lmr->region();
-  request.privileges = static_cast<uint32_t>(binding.privileges);
-  request.zero_based = binding.va_type == DAT_VA_TYPE_ZB;
-  request.window_context = handle();
+  request.key = window_->NextKey();
+  request.bind = {.window = window_.get(),  // the caller pins the RMR, so the window stays
+                  .region = unbind ? nullptr : &lmr->region(),
+                  .privileges = static_cast<uint32_t>(binding.privileges),
+                  .zero_based = binding.va_type == DAT_VA_TYPE_ZB,
+                  .context = handle()};
   const DAT_RETURN ret = ep.PostSend(request);
   if (ret != DAT_SUCCESS) return ret;
   if (context != nullptr) *context = unbind ? 0 : request.key;

@@ -64,11 +64,11 @@ TEST_F(RmrTest, BindIsARequestAndGivesANewContextEachTime) {
   EXPECT_EQ(request.op, Op::kBind);
   EXPECT_EQ(request.cookie, 0xfedcba9876543210u);
   EXPECT_EQ(request.key, context_);
-  EXPECT_EQ(request.window, adapter().windows.back());
-  EXPECT_EQ(request.region->local_key(), lmr_context_);
-  EXPECT_EQ(request.privileges, static_cast<uint32_t>(kReadWrite));
-  EXPECT_EQ(request.window_context, rmr_);
-  EXPECT_FALSE(request.zero_based);
+  EXPECT_EQ(request.bind.window, adapter().windows.back());
+  EXPECT_EQ(request.bind.region->local_key(), lmr_context_);
+  EXPECT_EQ(request.bind.privileges, static_cast<uint32_t>(kReadWrite));
+  EXPECT_EQ(request.bind.context, rmr_);
+  EXPECT_FALSE(request.bind.zero_based);
   EXPECT_EQ(qp().sent_segments.back()[0].segment_length, 200u);
   const DAT_RMR_CONTEXT first = context_;
   ASSERT_EQ(Bind(), DAT_SUCCESS);
@@ -135,7 +135,7 @@ TEST_F(RmrTest, ZeroBasedWindow) {
   EXPECT_EQ(slots::RmrBind(rmr_, lmr_, &triplet_, kReadWrite, DAT_VA_TYPE_ZB, ep_, cookie_,
                            kDefault, &context_),
             DAT_SUCCESS);
-  EXPECT_TRUE(qp().sends.back().zero_based);
+  EXPECT_TRUE(qp().sends.back().bind.zero_based);
   EXPECT_EQ(slots::RmrBind(rmr_, lmr_, &triplet_, kReadWrite, static_cast<DAT_VA_TYPE>(2), ep_,
                            cookie_, kDefault, &context_),
             Arg(5));
@@ -234,7 +234,7 @@ TEST_F(RmrTest, LmrIsInUseUntilUnboundOrReboundOrFreed) {
   adapter().windows.back()->bound_key = context_;
   EXPECT_EQ(slots::LmrFree(lmr_), kLmrInUse);
   ASSERT_EQ(Unbind(), DAT_SUCCESS);
-  EXPECT_EQ(qp().sends.back().region, nullptr);
+  EXPECT_EQ(qp().sends.back().bind.region, nullptr);
   EXPECT_EQ(slots::LmrFree(lmr_), DAT_SUCCESS);
 
   lmr_ = MakeLmr(pz_, DAT_MEM_PRIV_ALL_FLAG);
@@ -280,7 +280,7 @@ TEST_F(RmrTest, UnbindNeedsNoLmr) {
 TEST_F(RmrTest, BindCompletionNamesTheRmr) {
   ASSERT_EQ(Bind(), DAT_SUCCESS);
   transport::Completion completion;
-  completion.context = qp().sends.back().window_context;
+  completion.context = qp().sends.back().bind.context;
   completion.cookie = qp().sends.back().cookie;
   completion.op = Op::kBind;
   static_cast<FakeCompletionQueue*>(qp().attributes.send_cq)->Add(completion);

@@ -34,13 +34,25 @@ inline DAT_RETURN CallSlot(const char* call, const DAT_PROVIDER* table, DAT_HAND
   return NoteResult(table, function(object, args...));
 }
 
+// CallObject for a handle that is not found at once. The name of the call comes last, so that the
+// arguments of the call are where they are.
+template <auto kSlot, DAT_RETURN_SUBTYPE kKind, typename... Args>
+[[gnu::noinline]] DAT_RETURN SearchAndCall(DAT_HANDLE handle, Args... args, const char* call) {
+  const ProviderRef provider = g_handle_tables.Find(handle);
+  if (!provider) return BadHandle(call, kKind, handle);
+  return CallSlot<kSlot>(call, provider.table, handle, args...);
+}
+
 // A call whose first argument is an object of a provider (anything but an IA).
 template <auto kSlot, DAT_RETURN_SUBTYPE kKind, typename... Args>
 inline DAT_RETURN CallObject(const char* call, DAT_HANDLE handle, Args... args) {
-  const ProviderRef provider = g_handle_tables.Find(handle);
-  if (!provider) [[unlikely]]
-    return BadHandle(call, kKind, handle);
-  return CallSlot<kSlot>(call, provider.table, handle, args...);
+  const DAT_PROVIDER* table = nullptr;
+  if (g_handle_tables.FindAtOnce(handle, &table)) [[likely]] {
+    const auto function = table->*kSlot;
+    if (function != nullptr) [[likely]]
+      return NoteResult(table, function(handle, args...));
+  }
+  return SearchAndCall<kSlot, kKind, Args...>(handle, args..., call);
 }
 
 // The same for a call that ends the object's life when it succeeds.

@@ -48,7 +48,8 @@ bool HandleTables::AddTable(const DAT_PROVIDER* table, bool has_extensions) {
   for (size_t i = HashOfTable(address) % kTableSlots;; i = (i + 1) % kTableSlots) {
     const uintptr_t slot = tables_[i].load(std::memory_order_relaxed);
     if (slot != kEmpty && slot != kRemoved) continue;
-    tables_[i].store(address | (has_extensions ? kExtensionBit : 0), std::memory_order_release);
+    has_extensions_[i].store(has_extensions, std::memory_order_relaxed);
+    tables_[i].store(address, std::memory_order_release);
     return true;
   }
 }
@@ -59,7 +60,7 @@ void HandleTables::RemoveTable(const DAT_PROVIDER* table) {
   for (;; i = (i + 1) % kTableSlots) {
     const uintptr_t slot = tables_[i].load(std::memory_order_relaxed);
     if (slot == kEmpty) return;
-    if ((slot & ~kExtensionBit) == address) break;
+    if (slot == address) break;
   }
   --table_count_;
   tables_[i].store(kRemoved, std::memory_order_release);
@@ -83,6 +84,7 @@ bool HandleTables::AddArena(const void* base, size_t size) {
   for (uint32_t i = 0; i < count; ++i) {
     if (arenas_[i].base.load(std::memory_order_relaxed) != address) continue;
     arenas_[i].size.store(usable, std::memory_order_release);
+    ChooseAlignedArena();
     return true;
   }
   if (count == kMaxArenas) return false;
@@ -91,7 +93,20 @@ bool HandleTables::AddArena(const void* base, size_t size) {
   arenas_[count].size.store(usable, std::memory_order_release);
   arena_count_.store(count + 1, std::memory_order_release);
   EndArenaChange();
+  ChooseAlignedArena();
   return true;
+}
+
+void HandleTables::ChooseAlignedArena() {
+  const uint32_t count = arena_count_.load(std::memory_order_relaxed);
+  uintptr_t chosen = kNoArena;
+  for (uint32_t i = count; i-- > 0;) {
+    const uintptr_t base = arenas_[i].base.load(std::memory_order_relaxed);
+    const size_t last_word = kAlignedArena - sizeof(void*);
+    if (base % kAlignedArena == 0 && arenas_[i].size.load(std::memory_order_relaxed) > last_word)
+      chosen = base;
+  }
+  aligned_arena_.store(chosen, std::memory_order_release);
 }
 
 void HandleTables::RemoveArena(const void* base) {
@@ -106,6 +121,7 @@ void HandleTables::RemoveArena(const void* base) {
     last.size.store(0, std::memory_order_release);
     arena_count_.store(count - 1, std::memory_order_release);
     EndArenaChange();
+    ChooseAlignedArena();
     return;
   }
 }
@@ -125,6 +141,7 @@ void HandleTables::Clear() {
   arena_sequence_.store(0, std::memory_order_relaxed);
   arena_count_.store(0, std::memory_order_relaxed);
   for (Arena& arena : arenas_) arena.size.store(0, std::memory_order_relaxed);
+  ChooseAlignedArena();
   foreign_providers_.store(0, std::memory_order_relaxed);
   table_count_ = 0;
   for (auto& slot : tables_) slot.store(kEmpty, std::memory_order_relaxed);

@@ -52,7 +52,7 @@ class HandleTables {
   void Clear();
 
   // The provider of an object handle, or nothing for NULL, junk, and objects of unloaded providers.
-  [[gnu::always_inline]] ProviderRef Find(DAT_HANDLE handle) {
+  ProviderRef Find(DAT_HANDLE handle) {
     const auto value = reinterpret_cast<uintptr_t>(handle);
     if (InArena(value)) [[likely]] {
       return value % alignof(void*) == 0 ? FindTable(FirstWord(value)) : ProviderRef{};
@@ -60,12 +60,26 @@ class HandleTables {
     return FindForeign(value);
   }
 
+  // The same for the common case, in eight instructions: an object in the aligned arena, whose
+  // table lies where it is looked for first. False where that is not so: then Find() tells.
+  [[gnu::always_inline]] bool FindAtOnce(DAT_HANDLE handle, const DAT_PROVIDER** provider) const {
+    const auto value = reinterpret_cast<uintptr_t>(handle);
+    constexpr uintptr_t kInside = kAlignedArena - alignof(void*);
+    if ((value & ~kInside) != aligned_arena_.load(std::memory_order_acquire)) [[unlikely]]
+      return false;
+    const uintptr_t table = FirstWord(value);
+    *provider = reinterpret_cast<const DAT_PROVIDER*>(table);
+    return tables_[HashOfTable(table) % kTableSlots].load(std::memory_order_acquire) == table;
+  }
+
   // The registered table with this address.
   ProviderRef FindTable(uintptr_t address) const {
+    if (address >= kRemoved) return {};
     for (size_t i = HashOfTable(address) % kTableSlots;; i = (i + 1) % kTableSlots) {
       const uintptr_t slot = tables_[i].load(std::memory_order_acquire);
-      if ((slot & ~kExtensionBit) == address && address > kRemoved) [[likely]] {
-        return {reinterpret_cast<const DAT_PROVIDER*>(address), (slot & kExtensionBit) != 0};
+      if (slot == address) {
+        return {reinterpret_cast<const DAT_PROVIDER*>(address),
+                has_extensions_[i].load(std::memory_order_relaxed)};
       }
       if (slot == kEmpty) return {};
     }
@@ -77,9 +91,14 @@ class HandleTables {
  private:
   static constexpr size_t kTableSlots = 2 * kMaxTables;  // never full, so that a search ends
   static constexpr size_t kProvenSlots = 4096;
-  static constexpr uintptr_t kEmpty = 0;
-  static constexpr uintptr_t kRemoved = 2;  // a search goes on behind it
-  static constexpr uintptr_t kExtensionBit = 1;
+  // No first word of an object, which may be zero.
+  static constexpr uintptr_t kEmpty = UINTPTR_MAX;
+  static constexpr uintptr_t kRemoved = UINTPTR_MAX - 1;  // a search goes on behind it
+  // An arena of this size (or more) that begins at a multiple of it needs one comparison; that of
+  // our providers does (dat/engine/handle.h).
+  static constexpr uintptr_t kAlignedArena = uintptr_t{1} << 29;
+  static constexpr uintptr_t kNoArena =
+      alignof(void*);                                // no handle equals it without its inner bits
   static constexpr uintptr_t kLowestPointer = 4096;  // below lie IA handles and small integers
 
   struct Arena {
@@ -95,19 +114,8 @@ class HandleTables {
     return __atomic_load_n(reinterpret_cast<const uintptr_t*>(address), __ATOMIC_ACQUIRE);
   }
 
-  // Sequence lock: a base and a size of different arenas are never combined. Most programs have one
-  // arena.
+  // Sequence lock: a base and a size of different arenas are never combined.
   bool InArena(uintptr_t value) const {
-    const uint32_t before = arena_sequence_.load(std::memory_order_acquire);
-    const uintptr_t offset = value - arenas_[0].base.load(std::memory_order_acquire);
-    if (offset < arenas_[0].size.load(std::memory_order_acquire) && (before & 1) == 0 &&
-        before == arena_sequence_.load(std::memory_order_relaxed)) [[likely]] {
-      return true;
-    }
-    return InAnyArena(value);
-  }
-
-  [[gnu::noinline]] bool InAnyArena(uintptr_t value) const {
     for (;;) {
       const uint32_t before = arena_sequence_.load(std::memory_order_acquire);
       bool inside = false;
@@ -123,16 +131,22 @@ class HandleTables {
   }
 
   ProviderRef FindForeign(uintptr_t value);
+  void ChooseAlignedArena();
   void BeginArenaChange();
   void EndArenaChange();
 
+  // Open addressing.
+  struct TableSlot : std::atomic<uintptr_t> {
+    constexpr TableSlot() : std::atomic<uintptr_t>(kEmpty) {}
+  };
+  TableSlot tables_[kTableSlots];
   std::atomic<uint32_t> arena_sequence_{0};  // odd while a writer is at work
   std::atomic<uint32_t> arena_count_{0};
   Arena arenas_[kMaxArenas];  // behind arena_count_: of size 0
   std::atomic<uint32_t> foreign_providers_{0};
-  size_t table_count_ = 0;  // writers only
-  // Open addressing; address | kExtensionBit.
-  std::atomic<uintptr_t> tables_[kTableSlots] = {};
+  size_t table_count_ = 0;                              // writers only
+  std::atomic<uintptr_t> aligned_arena_{kNoArena};      // one of arenas_
+  std::atomic<bool> has_extensions_[kTableSlots] = {};  // written before tables_
   // Handles proven to be readable and a foreign provider's; direct mapped, so it forgets by itself.
   std::atomic<uintptr_t> proven_[kProvenSlots] = {};
 };

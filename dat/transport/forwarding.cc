@@ -51,8 +51,8 @@ class WrappedListener : public Listener {
 Code ForwardingQueuePair::PostSend(const SendRequest& request) {
   if (request.op != Op::kBind) return inner().PostSend(request);
   SendRequest below = request;
-  below.window = ForwardingMemoryWindow::Inner(request.window);
-  below.region = ForwardingMemoryRegion::Inner(request.region);
+  below.bind.window = ForwardingMemoryWindow::Inner(request.bind.window);
+  below.bind.region = ForwardingMemoryRegion::Inner(request.bind.region);
   return inner().PostSend(below);
 }
 

@@ -90,23 +90,33 @@ class QueuePair;
 // One request for the send queue. The back end copies what it needs before Post returns; the memory
 // that `local` describes belongs to the back end until the completion.
 struct SendRequest {
+  struct Atomic {
+    uint64_t compare;  // kCompareSwap
+    uint64_t swap_or_add;
+  };
+  // `window` becomes bound to `local[0]` inside `region`, or unbound when that length is 0. `key`
+  // of the request is the context that NextKey() announced.
+  struct Bind {
+    MemoryWindow* window;
+    MemoryRegion* region;
+    uint32_t privileges;  // DAT_MEM_PRIV_*
+    bool zero_based;
+    void* context;  // Completion::context of this request
+  };
+
   Op op = Op::kSend;
   uint8_t flags = 0;
-  uint64_t cookie = 0;                     // comes back in the completion, bit for bit
-  std::span<const DAT_LMR_TRIPLET> local;  // zero-length segments are legal and are ignored
-  DAT_RMR_TRIPLET remote{};                // RDMA and atomics: address, length, key at the peer
-  uint32_t key = 0;              // immediate value, or the context to invalidate at the peer
   bool sink_is_window = false;   // kRdmaRead: local[0].lmr_context is a window's context
   bool invalidate_sink = false;  // kRdmaRead into a window: unbind it when the data is there
-  uint64_t compare = 0;          // kCompareSwap
-  uint64_t swap_or_add = 0;      // kCompareSwap, kFetchAdd
-  // kBind: `window` becomes bound to `local[0]` inside `region`, or unbound when that length is 0.
-  // `key` is the context that NextKey() announced.
-  MemoryWindow* window = nullptr;
-  MemoryRegion* region = nullptr;
-  uint32_t privileges = 0;  // DAT_MEM_PRIV_*
-  bool zero_based = false;
-  void* window_context = nullptr;  // kBind: Completion::context of this request
+  uint32_t key = 0;              // immediate value, or the context to invalidate at the peer
+  uint64_t cookie = 0;           // comes back in the completion, bit for bit
+  std::span<const DAT_LMR_TRIPLET> local;  // zero-length segments are legal and are ignored
+  DAT_RMR_TRIPLET remote{};                // RDMA and atomics: address, length, key at the peer
+  // Undefined for other operations, which are most: nothing is spent on it.
+  union {
+    Atomic atomic;  // kFetchAdd, kCompareSwap
+    Bind bind;      // kBind
+  };
 };
 
 struct ReceiveRequest {
@@ -118,7 +128,7 @@ struct ReceiveRequest {
 // One finished work request.
 struct Completion {
   // QueuePairAttributes::context of the queue pair; of a kBind, successful or not:
-  // SendRequest::window_context.
+  // SendRequest::Bind::context.
   void* context = nullptr;
   uint64_t cookie = 0;
   uint64_t length = 0;  // bytes sent, received or read; undefined unless kSuccess

@@ -69,12 +69,12 @@ Code CheckLocalSegments(const MemoryTable& memory, uint32_t pd, uint32_t qp, Acc
 
 Code Stream::FillBind(const transport::SendRequest& request, SendWork* work) const {
   const Segment part = request.local.empty() ? Segment{} : request.local[0];
-  work->region = request.region == nullptr ? 0 : request.region->local_key();
-  work->remote_address = reinterpret_cast<uintptr_t>(request.window_context);
+  work->region = request.bind.region == nullptr ? 0 : request.bind.region->local_key();
+  work->remote_address = reinterpret_cast<uintptr_t>(request.bind.context);
   work->compare = part.virtual_address;
   work->swap_or_add = part.segment_length;
-  work->privileges = request.privileges;
-  work->zero_based = request.zero_based;
+  work->privileges = request.bind.privileges;
+  work->zero_based = request.bind.zero_based;
   work->segment_count = 0;
   work->length = part.segment_length;
   MemoryTable::BindRequest bind;
@@ -82,8 +82,8 @@ Code Stream::FillBind(const transport::SendRequest& request, SendWork* work) con
   bind.region = work->region;
   bind.offset = work->compare;
   bind.length = work->swap_or_add;
-  bind.privileges = request.privileges;
-  bind.zero_based = request.zero_based;
+  bind.privileges = request.bind.privileges;
+  bind.zero_based = request.bind.zero_based;
   bind.pd = config_.pd;
   bind.qp = config_.qp;
   const AccessError error = config_.memory->CheckBind(&bind);
@@ -112,6 +112,8 @@ Code Stream::FillTransfer(const transport::SendRequest& request, SendWork* work,
     case Op::kCompareSwap:
       if (work->length < kAtomicSize) return Code::kLength;
       work->length = kAtomicSize;
+      work->compare = request.atomic.compare;
+      work->swap_or_add = request.atomic.swap_or_add;
       break;
     default:
       break;
@@ -140,8 +142,6 @@ Code Stream::FillWork(const transport::SendRequest& request, SendWork* work,
   work->remote_address = request.remote.virtual_address;
   work->remote_key = request.remote.rmr_context;
   work->key = request.key;
-  work->compare = request.compare;
-  work->swap_or_add = request.swap_or_add;
   work->sink_is_window = request.sink_is_window;
   work->invalidate_sink = request.invalidate_sink;
   work->done = false;
@@ -215,7 +215,7 @@ bool FlushReceives(ReceiveQueue* queue, CompletionRing* ring, void* context) {
 bool FlushPostedSend(const transport::SendRequest& request, CompletionRing* ring, void* context) {
   if (ring == nullptr) return false;
   transport::Completion c;
-  c.context = request.op == Op::kBind ? request.window_context : context;
+  c.context = request.op == Op::kBind ? request.bind.context : context;
   c.cookie = request.cookie;
   c.op = request.op;
   c.status = transport::WorkStatus::kFlushed;

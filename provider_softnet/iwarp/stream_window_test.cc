@@ -39,8 +39,9 @@ uint32_t PostBind(Side& side, uint32_t window, size_t buffer, uint64_t offset, u
   r.cookie = cookie;
   r.flags = flags;
   r.key = side.memory->NextWindowKey(window);
-  r.region = &region;
-  r.privileges = privileges;
+  r.bind = {};
+  r.bind.region = &region;
+  r.bind.privileges = privileges;
   if (length > 0) r.local = {&part, 1};
   const Code result = side.stream->PostSend(r);
   if (code != nullptr) *code = result;
@@ -289,8 +290,8 @@ TEST_P(StreamWindowTest, AtomicsInOrderAmongReads) {
     SendRequest r;
     r.op = op;
     r.cookie = into;
-    r.compare = compare;
-    r.swap_or_add = operand;
+    r.atomic.compare = compare;
+    r.atomic.swap_or_add = operand;
     const Segment parts[] = {a.Local(0, into, 3), a.Local(0, into + 3, 5)};
     r.local = parts;
     r.remote = b.Remote(0, 0, 8);

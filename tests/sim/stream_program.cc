@@ -159,7 +159,7 @@ void StreamProgram::Post(int i) {
     parts = Split(side, node.sink, p.slot, p.length);
     r.remote = p.op == Op::kFetchAdd ? peer.Remote(nodes_[1 - i].counter, 0, 8)
                                      : peer.Remote(nodes_[1 - i].source, from, p.length);
-    r.swap_or_add = 1;
+    r.atomic = {.compare = 0, .swap_or_add = 1};
     p.expect = node.adds;
     if (p.op == Op::kFetchAdd) ++node.adds;
     p.stream = static_cast<uint64_t>(1 - i);

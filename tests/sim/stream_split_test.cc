@@ -87,7 +87,7 @@ class StreamSplitTest : public testing::TestWithParam<bool> {
     r.local = {&part, 1};
     r.remote = b_.Remote(far_, 0, length);
     r.key = key;
-    r.swap_or_add = 1;
+    r.atomic = {.compare = 0, .swap_or_add = 1};
     EXPECT_EQ(a_.stream->PostSend(r), Code::kOk);
   }
   // For each payload whose frame has at most kFrame bytes: `once(length, split)` for each split.

@@ -20,8 +20,8 @@ class ExtensionTester : public ContractPairTest {
     request.op = op;
     request.local = {&result, 1};
     request.remote = remote;
-    request.swap_or_add = swap_or_add;
-    request.compare = compare;
+    request.atomic.swap_or_add = swap_or_add;
+    request.atomic.compare = compare;
     return request;
   }
 };

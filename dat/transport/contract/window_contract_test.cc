@@ -24,11 +24,11 @@ class WindowTester : public ContractPairTest {
     request.op = Op::kBind;
     request.cookie = 500;
     request.local = {&part, 1};
-    request.window = &window;
-    request.region = memory.region.get();
-    request.privileges = rights;
-    request.zero_based = zero_based;
-    request.window_context = &memory;
+    request.bind = {.window = &window,
+                    .region = memory.region.get(),
+                    .privileges = rights,
+                    .zero_based = zero_based,
+                    .context = &memory};
     request.key = window.NextKey();
     EXPECT_EQ(pair.qp->PostSend(request), Code::kOk);
     const Completion done = Next(*pair.send_queue);
@@ -157,9 +157,10 @@ TEST_F(WindowTester, ASendBehindABindFindsItDone) {
   const DAT_LMR_TRIPLET part = memory->local();
   request.op = Op::kBind;
   request.local = {&part, 1};
-  request.window = window.get();
-  request.region = memory->region.get();
-  request.privileges = kAllRights;
+  request.bind = {};
+  request.bind.window = window.get();
+  request.bind.region = memory->region.get();
+  request.bind.privileges = kAllRights;
   request.key = window->NextKey();
   ASSERT_EQ(PostReceive(*a_, {}), Code::kOk);
   ASSERT_EQ(b_->qp->PostSend(request), Code::kOk);
@@ -186,9 +187,10 @@ TEST_F(WindowTester, BadBindsAreRefused) {
     const DAT_LMR_TRIPLET part = c.memory->local(c.offset, c.length);
     request.op = Op::kBind;
     request.local = {&part, 1};
-    request.window = window.get();
-    request.region = c.memory->region.get();
-    request.privileges = kAllRights;
+    request.bind = {};
+    request.bind.window = window.get();
+    request.bind.region = c.memory->region.get();
+    request.bind.privileges = kAllRights;
     request.key = window->NextKey();
     const Code posted = b_->qp->PostSend(request);
     if (posted == Code::kOk) {
@@ -209,10 +211,11 @@ TEST_F(WindowTester, ABindAfterTheEndIsFlushed) {
   const DAT_LMR_TRIPLET part = memory->local();
   request.op = Op::kBind;
   request.local = {&part, 1};
-  request.window = window.get();
-  request.region = memory->region.get();
+  request.bind = {};
+  request.bind.window = window.get();
+  request.bind.region = memory->region.get();
   request.key = window->NextKey();
-  request.window_context = window.get();
+  request.bind.context = window.get();
   ASSERT_EQ(b_->qp->PostSend(request), Code::kOk);
   const Completion done = Next(*b_->send_queue);
   EXPECT_EQ(done.status, WorkStatus::kFlushed);

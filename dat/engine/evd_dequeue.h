@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The way of a completion from the back end to the event of the consumer, inline in
+// dat_evd_dequeue.
+#ifndef SOFTDAT_DAT_ENGINE_EVD_DEQUEUE_H_
+#define SOFTDAT_DAT_ENGINE_EVD_DEQUEUE_H_
+
+#include <mutex>
+
+#include "dat/engine/dto_event.h"
+#include "dat/engine/evd.h"
+
+namespace softdat::engine {
+
+[[gnu::always_inline]] inline void Evd::Take(const transport::Completion& completion,
+                                             DAT_EVENT* event) {
+  FillDtoEvent(completion, handle(), event);
+  if (completion.status != transport::WorkStatus::kSuccess) [[unlikely]]
+    return CountFailure(completion);
+  if (completion.op >= transport::Op::kReceive) CountReceived(completion);
+}
+
+// What most calls find, in one piece: a completion, and nothing else to think of.
+[[gnu::always_inline]] inline DAT_RETURN Evd::Dequeue(DAT_EVENT* event) {
+  bool looked = false;
+  {
+    const std::lock_guard<Mutex> lock(mu_);
+    if (ring_->empty() && cq_ != nullptr && !aborted_ && !rearm_when_room_ &&
+        receive_owners_.empty() && !waiting_.load(std::memory_order_relaxed)) [[likely]] {
+      transport::Completion completion;
+      if (cq_->Poll({&completion, 1}) == 1) [[likely]] {
+        Take(completion, event);
+        overflowed_ = false;
+        counters_.AddAlone(DCNT_EVD_DEQUEUE_FOUND);
+        return DAT_SUCCESS;
+      }
+      looked = true;
+    }
+  }
+  return DequeueAny(event, looked);
+}
+
+}  // namespace softdat::engine
+
+#endif  // SOFTDAT_DAT_ENGINE_EVD_DEQUEUE_H_
