@@ -11,7 +11,9 @@
 namespace softdat::verbs {
 
 Adapter::~Adapter() {
-  if (!device_->abandoned) device_->driver.Stop();
+  if (device_->abandoned) return;
+  device_->driver.Stop();
+  device_->reaper.Join();
 }
 
 Result<std::unique_ptr<transport::ProtectionDomain>> Adapter::CreateProtectionDomain() {
@@ -69,6 +71,7 @@ void Adapter::AbandonAfterFork() {
   device_->abandoned = true;
   device_->cm->AbandonAfterFork();
   device_->driver.AbandonAfterFork();
+  device_->reaper.AbandonAfterFork();
 }
 
 }  // namespace softdat::verbs

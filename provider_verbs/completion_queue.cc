@@ -51,8 +51,22 @@ void CqCore::Close() {
   if (unacknowledged > 0) ibv_ack_cq_events(cq_, unacknowledged);
   const std::lock_guard<SpinLock> lock(lock_);
   dead_ = true;
+  if (held_ == 0) DestroyHardware();
+}
+
+void CqCore::DestroyHardware() {
   const int error = ibv_destroy_cq(cq_);
   if (error != 0) SOFTDAT_LOG(Warning, "ibv_destroy_cq: {}", OsText(error));
+}
+
+void CqCore::HoldForReaper() {
+  const std::lock_guard<SpinLock> lock(lock_);
+  ++held_;
+}
+
+void CqCore::ReleaseByReaper() {
+  const std::lock_guard<SpinLock> lock(lock_);
+  if (--held_ == 0 && dead_) DestroyHardware();
 }
 
 CqCore::~CqCore() = default;

@@ -66,6 +66,11 @@ class CqCore : public std::enable_shared_from_this<CqCore> {
   Status Attach(uint32_t depth);
   void Detach(uint32_t depth);
 
+  // A queue pair that completes here is being destroyed in the background, and the device's queue
+  // stays until it is.
+  void HoldForReaper();
+  void ReleaseByReaper();
+
   // Queue pairs that want to look at their progress whenever something arrives.
   void AddWatcher(QpCore* qp);
   void RemoveWatcher(QpCore* qp);
@@ -90,6 +95,7 @@ class CqCore : public std::enable_shared_from_this<CqCore> {
 
   // lock_ held, and released.
   size_t PollAny(std::span<transport::Completion> out, const ibv_wc* first);
+  void DestroyHardware();
   void DrainLocked(Due* due);
   void PushLocked(const transport::Completion& completion, Due* due);
   void NotifyLocked(Level level);
@@ -122,7 +128,8 @@ class CqCore : public std::enable_shared_from_this<CqCore> {
   Level armed_ = Level::kNone;     // the consumer's
   Level notified_ = Level::kNone;  // the device's
   bool overflowing_ = false;       // an episode of overflow was reported and has not ended
-  bool dead_ = false;              // the device lost it
+  bool dead_ = false;              // Close() was called
+  int held_ = 0;                   // see HoldForReaper()
   std::vector<QpCore*> watchers_;
 };
 

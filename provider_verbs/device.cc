@@ -193,6 +193,7 @@ void Device::OnGone(const char* what) {
 void Device::HandleAsyncEvent(const ibv_async_event& event) {
   ibv_async_event copy = event;
   std::shared_ptr<QpCore> qp;
+  uint32_t life = 0;
   std::shared_ptr<CqCore> cq;
   std::shared_ptr<SrqCore> srq;
   switch (event.event_type) {
@@ -203,6 +204,7 @@ void Device::HandleAsyncEvent(const ibv_async_event& event) {
     case IBV_EVENT_COMM_EST:
     case IBV_EVENT_QP_LAST_WQE_REACHED:
       qp = FindPair(event.element.qp->qp_num);
+      if (qp != nullptr) life = qp->hardware_life();
       break;
     case IBV_EVENT_CQ_ERR: {
       const std::lock_guard<std::mutex> lock(map_mutex_);
@@ -225,7 +227,7 @@ void Device::HandleAsyncEvent(const ibv_async_event& event) {
   SOFTDAT_LOG(Info, "{}: {}", attributes.device_name, name);
   switch (event.event_type) {
     case IBV_EVENT_COMM_EST:
-      if (qp != nullptr) qp->OnFirstMessage();
+      if (qp != nullptr) qp->OnFirstMessage(life);
       break;
     case IBV_EVENT_QP_LAST_WQE_REACHED:
       if (qp != nullptr) qp->OnArrivals();
@@ -237,11 +239,12 @@ void Device::HandleAsyncEvent(const ibv_async_event& event) {
       if (cq != nullptr) cq->OnDeviceError();
       break;
     case IBV_EVENT_DEVICE_FATAL:
-      for (const auto& pair : AllPairs()) pair->OnAsyncError("the RDMA device failed");
+      for (const auto& pair : AllPairs())
+        pair->OnAsyncError("the RDMA device failed", pair->hardware_life());
       OnGone(name);
       break;
     default:
-      if (qp != nullptr) qp->OnAsyncError(name);
+      if (qp != nullptr) qp->OnAsyncError(name, life);
       break;
   }
 }

@@ -15,6 +15,7 @@
 #include "dat/transport/transport.h"
 #include "provider_verbs/cm_channel.h"
 #include "provider_verbs/driver.h"
+#include "provider_verbs/reaper.h"
 #include "provider_verbs/region_table.h"
 #include "provider_verbs/spin_lock.h"
 
@@ -70,6 +71,7 @@ class Device {
   ibv_comp_channel* channel = nullptr;
   std::unique_ptr<CmChannel> cm;
   Driver driver;
+  Reaper reaper;  // joined before what its work uses goes
   DeviceTraits traits;
   transport::AdapterAttributes attributes;
   transport::AdapterSink* sink = nullptr;

@@ -14,13 +14,13 @@ namespace softdat::verbs {
 Result<std::unique_ptr<transport::ProtectionDomain>> ProtectionDomain::Create(Device& device) {
   ibv_pd* const pd = ibv_alloc_pd(device.context);
   if (pd == nullptr) return OsStatus(errno, "ibv_alloc_pd");
-  return std::unique_ptr<transport::ProtectionDomain>(new ProtectionDomain(device, pd));
-}
-
-ProtectionDomain::~ProtectionDomain() {
-  if (device_.abandoned) return;
-  const int error = ibv_dealloc_pd(pd_);
-  if (error != 0) SOFTDAT_LOG(Warning, "ibv_dealloc_pd: {}", OsText(error));
+  const auto destroy = [&device](ibv_pd* p) {
+    if (device.abandoned) return;
+    const int error = ibv_dealloc_pd(p);
+    if (error != 0) SOFTDAT_LOG(Warning, "ibv_dealloc_pd: {}", OsText(error));
+  };
+  return std::unique_ptr<transport::ProtectionDomain>(
+      new ProtectionDomain(std::shared_ptr<ibv_pd>(pd, destroy)));
 }
 
 int AccessFlags(const DeviceTraits& traits, uint32_t privileges) {

@@ -6,6 +6,7 @@
 #include <infiniband/verbs.h>
 
 #include <memory>
+#include <utility>
 
 #include "dat/transport/transport.h"
 #include "provider_verbs/device.h"
@@ -15,14 +16,14 @@ namespace softdat::verbs {
 class ProtectionDomain : public transport::ProtectionDomain {
  public:
   static Result<std::unique_ptr<transport::ProtectionDomain>> Create(Device& device);
-  ~ProtectionDomain() override;
 
-  ibv_pd* hardware() const { return pd_; }
+  ibv_pd* hardware() const { return pd_.get(); }
+  // For what may outlive this object.
+  std::shared_ptr<ibv_pd> share() const { return pd_; }
 
  private:
-  ProtectionDomain(Device& device, ibv_pd* pd) : device_(device), pd_(pd) {}
-  Device& device_;
-  ibv_pd* const pd_;
+  explicit ProtectionDomain(std::shared_ptr<ibv_pd> pd) : pd_(std::move(pd)) {}
+  const std::shared_ptr<ibv_pd> pd_;
 };
 
 class MemoryRegion : public transport::MemoryRegion {

@@ -206,13 +206,52 @@ void QpCore::DestroyHardware(Deferred* deferred) {
   }
   const uint32_t qp_num = qp_->qp_num;
   if (device_.traits.windows_type2) device_.RenewWindowsOf(this);
-  const int error = ibv_destroy_qp(qp_);
-  if (error != 0) SOFTDAT_LOG(Error, "ibv_destroy_qp: {}", OsText(error));
+  if (given_up_ != nullptr) {
+    Bury();
+  } else {
+    const int error = ibv_destroy_qp(qp_);
+    if (error != 0) SOFTDAT_LOG(Error, "ibv_destroy_qp: {}", OsText(error));
+  }
   qp_ = nullptr;
   send_cq_->Drain(&deferred->send);
   recv_cq_->Drain(&deferred->receive);
   device_.RemovePair(qp_num);
+  // Nothing of it can be converted any more.
+  hardware_life_.fetch_add(1, std::memory_order_release);
   completions.dropping.store(false, std::memory_order_relaxed);
+}
+
+// Destroys the identifier of an attempt that has not ended, which tells the peer; or has that done,
+// where the kernel would keep the caller.
+void QpCore::GiveUp() {
+  if (id_ == nullptr) return;
+  if (unanswered_ && device_.traits.iwarp && srq_ == nullptr && qp_ != nullptr) {
+    id_->SetSink(nullptr);
+    given_up_ = std::move(id_);
+  }
+  id_.reset();
+  unanswered_ = false;
+}
+
+// The hardware and the identifier go in the background. They have nothing left to complete, but the
+// queues and the domain must stay until then.
+void QpCore::Bury() {
+  ibv_qp_attr attr{};
+  attr.qp_state = IBV_QPS_ERR;
+  static_cast<void>(ibv_modify_qp(qp_, &attr, IBV_QP_STATE));  // flushes
+  send_cq_->HoldForReaper();
+  recv_cq_->HoldForReaper();
+  device_.reaper.Run([self = shared_from_this(), id = std::move(given_up_), qp = qp_,
+                      pd = static_cast<ProtectionDomain*>(attributes_.pd)->share(),
+                      send_cq = send_cq_->shared_from_this(),
+                      recv_cq = recv_cq_->shared_from_this()]() mutable {
+    id.reset();
+    const int error = ibv_destroy_qp(qp);
+    if (error != 0) SOFTDAT_LOG(Error, "ibv_destroy_qp: {}", OsText(error));
+    pd.reset();
+    send_cq->ReleaseByReaper();
+    recv_cq->ReleaseByReaper();
+  });
 }
 
 void QpCore::SetState(State state) {
@@ -261,6 +300,7 @@ Status QpCore::Reset() {
   ++generation_;
   established_ = linked_ = false;
   failure_noted_.store(false, std::memory_order_relaxed);
+  failure_status_.store(0, std::memory_order_relaxed);
   SetState(State::kIdle);
   return Status::Ok();
 }
@@ -276,7 +316,7 @@ void QpCore::Close() {
     CancelTimer();
     Unwatch();
     if (id_ != nullptr && linked_) rdma_disconnect(id_->get());
-    id_.reset();  // rejects or gives up what is not established
+    GiveUp();
     // Completions that the consumer has not taken stay, as far as there are any now.
     send_cq_->Drain(&deferred.send);
     recv_cq_->Drain(&deferred.receive);
@@ -333,7 +373,9 @@ bool QpCore::NoteFailure(const ibv_wc& wc) {
     int none = 0;
     failure_status_.compare_exchange_strong(none, wc.status, std::memory_order_relaxed);
   }
-  return !failure_noted_.exchange(true, std::memory_order_relaxed);
+  if (failure_noted_.exchange(true, std::memory_order_relaxed)) return false;
+  failure_life_.store(hardware_life(), std::memory_order_relaxed);
+  return true;
 }
 
 WorkStatus QpCore::ClassifySend(ibv_wc_status status, const SendSlot& slot) const {
@@ -364,10 +406,12 @@ WorkStatus QpCore::ClassifyReceive(ibv_wc_status status, std::span<const ibv_sge
 }
 
 void QpCore::PostFailure() {
-  device_.driver.Post([qp = shared_from_this()] {
+  const uint32_t life = failure_life_.load(std::memory_order_relaxed);
+  device_.driver.Post([qp = shared_from_this(), life] {
     const int status = qp->failure_status_.load(std::memory_order_relaxed);
     qp->OnAsyncError(status == 0 ? "the device flushed the queue pair"
-                                 : ibv_wc_status_str(static_cast<ibv_wc_status>(status)));
+                                 : ibv_wc_status_str(static_cast<ibv_wc_status>(status)),
+                     life);
   });
 }
 

@@ -67,8 +67,12 @@ class QpCore final : public CmSink, public std::enable_shared_from_this<QpCore> 
   // The driver's leader.
   void OnCmEvent(const CmEvent& event) override;
   void OnArrivals();
-  void OnAsyncError(const char* what);
-  void OnFirstMessage();  // data before the connection is reported: IBV_EVENT_COMM_EST
+  // `life`: of hardware_life() when it happened. What befell an earlier hardware queue pair, and is
+  // only now told, is no business of the connection that there is by now.
+  void OnAsyncError(const char* what, uint32_t life);
+  void OnFirstMessage(uint32_t life);  // data before the connection is reported: IBV_EVENT_COMM_EST
+  // Which of this object's hardware queue pairs, one after the other, there is now. Any thread.
+  uint32_t hardware_life() const { return hardware_life_.load(std::memory_order_acquire); }
 
   // For completions, with the lock of the completion queue held.
   struct ForCompletions {
@@ -133,6 +137,8 @@ class QpCore final : public CmSink, public std::enable_shared_from_this<QpCore> 
   Status MakeHardware();
   Status EnsureHardware();
   void DestroyHardware(Deferred* deferred);
+  void GiveUp();
+  void Bury();
   void SetState(State state);
   void Run(Deferred& deferred);
 
@@ -146,6 +152,7 @@ class QpCore final : public CmSink, public std::enable_shared_from_this<QpCore> 
                    ibv_send_wr* wr);
   bool WantsSignal(bool suppressed);
   Code PostChain(SendSlot* slot, ibv_send_wr* first);
+  void NotePostFailure();
   Code PostSplitRead(SendSlot* slot, const ibv_send_wr& wr);
   transport::Completion FlushOf(const transport::SendRequest& request) const;
   void PostMarkerLocked();
@@ -205,7 +212,9 @@ class QpCore final : public CmSink, public std::enable_shared_from_this<QpCore> 
   bool established_ = false;  // OnEstablished was or is being called
   bool linked_ = false;  // the ids of both ends know each other: disconnecting says so to the peer
   bool watching_ = false;
-  uint32_t generation_ = 0;  // counts connections, for timers and tasks that come late
+  bool unanswered_ = false;         // the kernel waits for the peer's answer to a request
+  std::shared_ptr<CmId> given_up_;  // unanswered: the hardware goes together with it
+  uint32_t generation_ = 0;         // counts connections, for timers and tasks that come late
   Outcome outcome_;
   uint32_t send_attached_ = 0, receive_attached_ = 0;
 
@@ -246,6 +255,8 @@ class QpCore final : public CmSink, public std::enable_shared_from_this<QpCore> 
   // The first failed completion.
   std::atomic<bool> failure_noted_{false};
   std::atomic<int> failure_status_{0};
+  std::atomic<uint32_t> failure_life_{0};
+  std::atomic<uint32_t> hardware_life_{0};  // written with control_ held
 };
 
 class QueuePair final : public transport::QueuePair {

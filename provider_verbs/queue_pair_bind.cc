@@ -144,7 +144,7 @@ Code QpCore::BindType1(const SendRequest& request, const ibv_send_wr& wr, SendSl
     // The consumer was promised another key and may have passed it on.
     SOFTDAT_LOG(Error, "{}: the driver chose key {:#x} for a window, {:#x} was foretold",
                 device_.traits.rdma_device, mw->rkey, request.key);
-    if (!failure_noted_.exchange(true)) PostFailure();
+    NotePostFailure();
   }
   return Code::kOk;
 }

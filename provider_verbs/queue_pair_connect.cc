@@ -198,6 +198,7 @@ void QpCore::OnCmEvent(const CmEvent& event) {
     const std::lock_guard<std::mutex> lock(control_);
     const State state = state_.load(std::memory_order_relaxed);
     if (state == State::kClosed || id_ == nullptr || id_->serial() != event.serial) return;
+    if (event.type > RDMA_CM_EVENT_ROUTE_ERROR) unanswered_ = false;
     switch (event.type) {
       case RDMA_CM_EVENT_ADDR_RESOLVED:
         if (state != State::kConnecting) break;
@@ -270,7 +271,9 @@ void QpCore::OnRouteResolved(Deferred* deferred) {
     param.rnr_retry_count = kRetryForEver;
     param.srq = attributes_.srq != nullptr;
     param.qp_num = qp_->qp_num;
+    unanswered_ = true;
     if (rdma_connect(id, &param) != 0) {
+      unanswered_ = false;
       // siw connects before it returns.
       if (errno == ECONNREFUSED) return OnNobodyListens(deferred);
       status = OsStatus(errno, "rdma_connect");
@@ -412,8 +415,9 @@ Status QpCore::Accept(const AcceptParameters& p, std::span<const uint8_t> privat
   return Status::Ok();
 }
 
-void QpCore::OnFirstMessage() {
+void QpCore::OnFirstMessage(uint32_t life) {
   const std::lock_guard<std::mutex> lock(control_);
+  if (life != hardware_life()) return;
   if (state_.load(std::memory_order_relaxed) == State::kConnecting && id_ != nullptr) {
     rdma_notify(id_->get(), IBV_EVENT_COMM_EST);
   }

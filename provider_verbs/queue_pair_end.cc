@@ -114,10 +114,11 @@ void QpCore::OnDisconnected(const CmEvent& event, Deferred* deferred) {
            deferred);
 }
 
-void QpCore::OnAsyncError(const char* what) {
+void QpCore::OnAsyncError(const char* what, uint32_t life) {
   Deferred deferred(*this);
   {
     const std::lock_guard<std::mutex> lock(control_);
+    if (life != hardware_life()) return;
     const State state = state_.load(std::memory_order_relaxed);
     if (state == State::kConnecting) {
       Fail(active_ ? RejectReason::kNonPeer : RejectReason::kAborted, what, &deferred);
@@ -153,7 +154,7 @@ void QpCore::BeginEnd(Outcome outcome, Deferred* deferred) {
     PostMarkerLocked();
   }
   if (!device_.traits.iwarp && linked_) rdma_disconnect(id_->get());
-  if (!linked_) id_.reset();  // the peer learns at once that this request, or its answer, is void
+  if (!linked_) GiveUp();  // the peer learns at once that this request, or its answer, is void
   Watch();
   timer_ = device_.driver.PostAt(Clock::now() + kFlushTime,
                                  [qp = shared_from_this(), generation = generation_] {

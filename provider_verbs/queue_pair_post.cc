@@ -241,6 +241,13 @@ bool QpCore::WantsSignal(bool suppressed) {
   return false;
 }
 
+// A post has left the pair in a state that it cannot go on from.
+void QpCore::NotePostFailure() {
+  if (failure_noted_.exchange(true, std::memory_order_relaxed)) return;
+  failure_life_.store(hardware_life(), std::memory_order_relaxed);
+  PostFailure();
+}
+
 // Gives the chain to the device. All its requests share the slot; only the last one may be
 // signalled.
 Code QpCore::PostChain(SendSlot* slot, ibv_send_wr* first) {
@@ -254,7 +261,7 @@ Code QpCore::PostChain(SendSlot* slot, ibv_send_wr* first) {
   if (bad != nullptr && bad != first) {
     // Half of it is under way: the pair cannot go on.
     SOFTDAT_LOG(Error, "ibv_post_send took a part of a request: {}", OsText(error));
-    if (!failure_noted_.exchange(true)) PostFailure();
+    NotePostFailure();
     return Code::kOk;
   }
   sends_posted_.store(slot->sequence, std::memory_order_relaxed);

@@ -5,7 +5,8 @@ root=$(cd "$here/../.." && pwd)
 # A test case that says nothing for so long hangs.
 silence=${SOFTDAT_VM_SILENCE:-60}
 
-wanted() { [[ $1 =~ ${only:-.*} ]]; }
+# wanted GROUP: whether it is to be run; says that it begins.
+wanted() { [[ $1 =~ ${only:-.*} ]] && echo "[$1]"; }
 
 # excluded DEVICE SUITE: the cases that the device cannot pass, as a negative GoogleTest filter.
 excluded() {
@@ -67,17 +68,22 @@ conformance() {
     "$bin/tests/conformance/conformance" --ia verbs-dum0 --families 4
 }
 
-# The kernel waits with the removal for the end of the program.
+# The kernel waits with the removal for the end of the program. Each case has a new device, and the interface comes
+# last: soft-RoCE of Linux 6.1 makes no connections any more when its interface was down under one
+# (docs/differences.md).
 faults() {
   wanted "faults on $1" || return 0
-  FAULTS_DEVICE=$1 SOFTDAT_PROVIDER_PATH=$bin/provider_verbs gtest "faults on $1" "$(excluded "$1" faults)" \
-    "$bin/tests/vm/faults" --ia verbs-dum0 --families 4
+  local program=("$bin/tests/vm/faults" --ia verbs-dum0 --families 4)
+  export FAULTS_DEVICE=$1 SOFTDAT_PROVIDER_PATH=$bin/provider_verbs
+  gtest "faults on $1" "*Interface*" "${program[@]}"
   if until_true 20 no_device "${1}0"; then
     echo "ok faults on $1: the device goes when the program has ended"
   else
     echo "FAILED faults on $1: the device is still there"
   fi
   rdma link add "${1}0" type "$1" netdev dum0 && until_true 20 has_address "${1}0"
+  gtest "faults on $1, again" "*Removed*" "${program[@]}"
+  unset FAULTS_DEVICE SOFTDAT_PROVIDER_PATH
 }
 no_device() { [[ ! -e /sys/class/infiniband/$1 ]]; }
 
@@ -133,6 +139,8 @@ peers() {
   shift 2
   wanted "$name" || return 0
   log=/share/${name// /-}.log
+  # Of soft-iWARP, when the passive side speaks first, see docs/differences.md.
+  [[ $device != siw ]] || set -- "$@" --again '(DAT_CONNECTION_EVENT_UNREACHABLE|0x4008)'
   mapfile -t skip < <(excluded "$device" peers | tr ':' '\n' | sed '/./s/^/--skip=/')
   SOFTDAT_BIN=$bin SOFTDAT_OUT=/run python3 "$root/tests/peers/run_peers.py" --cases "$here/peers.json" --lanes 1 \
     --timeout 60 "${skip[@]}" "$@" >"$log" 2>&1

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What befalls an RDMA device under a program: it is removed. Run in the guest by tests/vm/check,
-// as one of the conformance suite's programs: faults --ia verbs-dum0
-// --families 4, with FAULTS_DEVICE=rxe or siw, the kind of the device on the interface dum0.
+// What befalls an RDMA device under a program: its interface goes down, it is removed. Run in the
+// guest by tests/vm/check, as one of the conformance suite's programs: faults --ia verbs-dum0
+// --families 4, with FAULTS_DEVICE=rxe or siw, the kind of the device on the interface dum0. Each
+// case wants a device of its own.
 #include <chrono>
 #include <cstdlib>
 #include <string>
@@ -50,7 +51,7 @@ class FaultsTest : public ConnectedTest {
     }
     return status;
   }
-  // The connection has ended, with one event at each end.
+  // The connection has ended, with one event.
   void ExpectEnd(Side& side) {
     const DAT_EVENT end = side.Next(side.connect_evd);
     EXPECT_TRUE(end.event_number == DAT_CONNECTION_EVENT_DISCONNECTED ||
@@ -82,6 +83,26 @@ TEST_P(FaultsTest, ADeviceRemovedUnderTrafficEndsItsConnectionsAndIas) {
     EXPECT_EQ(event.event_data.asynch_error_event_data.dat_handle, side->ia);
   }
   // Each object is freed one by one, and the IAs close gracefully: TearDown.
+}
+
+TEST_P(FaultsTest, AnInterfaceThatGoesDownUnderTrafficEndsTheConnection) {
+  ASSERT_OK(PostRecv(b_->ep, {to_->local()}, 1));
+  ASSERT_EQ(WriteWhile([this] { return writes_ < 20; }), DAT_DTO_SUCCESS);
+  ASSERT_EQ(Shell("ip link set dum0 down"), 0);
+  const auto end = std::chrono::steady_clock::now() + kWithin;
+  EXPECT_NE(WriteWhile([&] { return std::chrono::steady_clock::now() < end; }), DAT_DTO_SUCCESS)
+      << "writes went on for 20 seconds";
+  ExpectEnd(*a_);
+  // Over RoCE nothing tells an end that sends nothing.
+  if (StateOf(b_->ep) == DAT_EP_STATE_CONNECTED) {
+    EXPECT_EQ(kind_, "rxe");
+    EXPECT_OK(dat_ep_disconnect(b_->ep, DAT_CLOSE_ABRUPT_FLAG));
+  }
+  ExpectEnd(*b_);
+  b_->ExpectDto(b_->recv_evd, b_->ep, 1, DAT_DTO_ERR_FLUSHED);
+  EXPECT_EQ(Shell("ip link set dum0 up"), 0);
+  // The IAs are as they were: what they have is freed one by one, and a new endpoint can be made.
+  a_->MakeEp();
 }
 
 }  // namespace

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Functions for commands in the guest; tests/vm/run sources it there.
 
-# modules rxe|siw: the device's, and user space's way to rdma_cm, which neither pulls in.
+# modules rxe|siw: the device's, and user space's way to rdma_cm, which neither pulls in. ib_uverbs first, as with an
+# adapter of hardware: the kernel tells of a removal in the reverse order, and ib_uverbs, when it is told before
+# rdma_cm, waits for the programs which rdma_cm would have told.
 modules() {
   case $1 in
-    rxe) modprobe -a rdma_rxe rdma_ucm crc32_generic ;;
-    siw) modprobe -a siw rdma_ucm ;;
+    rxe) modprobe -a ib_uverbs rdma_rxe rdma_ucm crc32_generic ;;
+    siw) modprobe -a ib_uverbs siw rdma_ucm ;;
     *) echo "modules: rxe or siw, not '$1'" >&2; return 2 ;;
   esac
 }
