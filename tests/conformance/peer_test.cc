@@ -153,6 +153,8 @@ TEST_P(PeerTest, APeerKilledInMidTransferLeavesNoRequestUnanswered) {
   for (; posted < kRequests; ++posted) {
     const DAT_RETURN ret = posted % 3 == 2 ? PostRead(a_->ep, {memory->local()}, remote_, posted)
                                            : PostWrite(a_->ep, {memory->local()}, remote_, posted);
+    // The end may be quicker than the last posts.
+    if (posted > kRequests / 2 && DAT_GET_TYPE(ret) == DAT_INVALID_STATE) break;
     ASSERT_OK(ret);
     if (posted == kRequests / 2) peer_->Kill();
   }

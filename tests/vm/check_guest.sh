@@ -2,8 +2,8 @@
 # The checks of one device (rxe or siw), run in the guest by tests/vm/check, which sets bin, here and device; only,
 # if set, is a regular expression that the name of a group of checks must match.
 root=$(cd "$here/../.." && pwd)
-# A test case that says nothing for so long hangs.
-silence=${SOFTDAT_VM_SILENCE:-60}
+# A test case that says nothing for so many seconds hangs; the longest takes half a minute on an idle host.
+silence=${SOFTDAT_VM_SILENCE:-240}
 
 # wanted GROUP: whether it is to be run; says that it begins.
 wanted() { [[ $1 =~ ${only:-.*} ]] && echo "[$1]"; }
