@@ -71,9 +71,19 @@ std::vector<std::string> DeviceFinder::NetdevsOf(const std::string& device,
       netdevs.push_back(name);
     }
   };
-  // RoCE and iWARP: each GID names its interface.
+  // RoCE and iWARP: each GID names its interface. There may be a thousand entries, of which the
+  // kernel fills the first that is free.
+  constexpr int kMostGaps = 64;
   const fs::path ndevs = root / "ports" / port / "gid_attrs/ndevs";
-  for (const std::string& index : EntriesOf(ndevs)) add(FirstLine(ndevs / index));
+  std::error_code error;
+  int gaps = 0;
+  for (int index = 0; gaps < kMostGaps; ++index) {
+    const fs::path entry = ndevs / std::to_string(index);
+    if (!fs::exists(entry, error)) break;
+    const std::string netdev = FirstLine(entry);
+    gaps = netdev.empty() ? gaps + 1 : 0;
+    add(netdev);
+  }
   if (!netdevs.empty()) return netdevs;
   // InfiniBand: the IPoIB interfaces of the same adapter, by their port (counted from 0).
   const fs::path nets = root / "device/net";

@@ -47,6 +47,16 @@ TEST_F(DeviceFinderTest, WithoutRdmaThereIsNothingToFind) {
   EXPECT_EQ(parsed.value().netdev, "eth0");
 }
 
+TEST_F(DeviceFinderTest, InterfacesOfALargeTable) {
+  for (int i = 0; i < 300; ++i) {
+    const char* const netdev = i == 0 ? "eth0" : i == 60 ? "eth0.7" : i == 100 ? "eth0.8" : "";
+    Write("class/infiniband/rxe0/ports/1/gid_attrs/ndevs/" + std::to_string(i), netdev);
+  }
+  const std::vector<RdmaPort> ports = Finder().Ports();
+  ASSERT_EQ(ports.size(), 1u);
+  EXPECT_EQ(ports[0].netdevs, (std::vector<std::string>{"eth0", "eth0.7", "eth0.8"}));
+}
+
 TEST_F(DeviceFinderTest, NamesOfInterfacesDevicesAndPorts) {
   MakeRoce();
   Write("class/infiniband/mlx5_0/ports/1/state", "4: ACTIVE");
