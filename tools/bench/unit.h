@@ -1,63 +1,47 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is measured: a loop over some link, with a server process of its own at the other end, that
-// can be run for any number of iterations.
+// One of the things that are compared: a driver and a server process with a connection between
+// them, that do the same work any number of times.
 #ifndef SOFTDAT_TOOLS_BENCH_UNIT_H_
 #define SOFTDAT_TOOLS_BENCH_UNIT_H_
 
 #include <cstdint>
 #include <string>
 
-#include "tools/bench/raw_link.h"
+#include "tools/bench/child.h"
+#include "tools/bench/unit_spec.h"
 #include "tools/common/outcome.h"
 #include "tools/traffic/job.h"
-#include "tools/traffic/link.h"
-#include "tools/traffic/session.h"
 
 namespace softdat::tools {
 
+// The CPUs of the two processes; -1: any.
+struct Placement {
+  int client_cpu = -1;
+  int server_cpu = -1;
+};
+
 class Unit {
  public:
-  virtual ~Unit() = default;
-  // "raw:tcp-poll", "softnet-lo".
-  virtual std::string name() const = 0;
-  virtual Outcome Run(uint64_t iterations, double* seconds) = 0;
-};
-
-// A plain TCP loop.
-class RawUnit : public Unit {
- public:
-  RawUnit(RawLink* link, const RawJob& job) : link_(*link), job_(job) {}
-  std::string name() const override { return "raw:" + std::string(RawKindName(job_.kind)); }
-  Outcome Run(uint64_t iterations, double* seconds) override {
-    RawJob job = job_;
-    job.iterations = iterations;
-    return link_.Run(job, seconds);
-  }
+  // `work` without its iterations. Its `wait` is that of both ends; floors wait in their own way.
+  Outcome Start(const UnitSpec& spec, const Job& work, uint32_t connections,
+                const Placement& placement);
+  Outcome Run(uint64_t iterations, JobResult* result);
+  const std::string& name() const { return name_; }
 
  private:
-  RawLink& link_;
-  const RawJob job_;
+  std::string name_;
+  Job work_;
+  Child server_;
+  Child driver_;
 };
 
-// A job over a DAT connection.
-class DatUnit : public Unit {
+// A process that keeps a CPU busy.
+class Spinner {
  public:
-  DatUnit(std::string ia, Session* session, const Job& job)
-      : ia_(std::move(ia)), session_(*session), job_(job) {}
-  std::string name() const override { return ia_; }
-  Outcome Run(uint64_t iterations, double* seconds) override {
-    Job job = job_;
-    job.iterations = iterations;
-    JobResult result;
-    SOFTDAT_TRY(session_.Run(job, &result));
-    *seconds = result.seconds;
-    return {};
-  }
+  Outcome Start(int cpu);
 
  private:
-  const std::string ia_;
-  Session& session_;
-  const Job job_;
+  Child child_;
 };
 
 }  // namespace softdat::tools

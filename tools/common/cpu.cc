@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// On which CPUs this process runs.
+// On which CPUs this process runs, and how much of them it has used.
 #include "tools/common/cpu.h"
 
 #include <sched.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include <filesystem>
 #include <system_error>
@@ -32,6 +33,15 @@ bool PinProcess(int cpu) {
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", error))
     sched_setaffinity(atoi(task.path().filename().c_str()), sizeof set, &set);
   return !error;
+}
+
+double ProcessSeconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
 }  // namespace softdat::tools

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "dat2/dat_ib_extensions.h"
 #include "tools/common/dat_error.h"
 
 namespace softdat::tools {
@@ -47,10 +48,16 @@ Outcome Memory::Allocate(const Ia& ia, const Pz& pz, size_t bytes) {
   region.for_va = memory;
   DAT_VLEN registered_size = 0;
   DAT_VADDR registered_address = 0;
-  return Check("dat_lmr_create",
-               dat_lmr_create(ia.get(), DAT_MEM_TYPE_VIRTUAL, region, bytes, pz.get(),
-                              DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA, lmr_.out(), &lmr_context_,
-                              &rmr_context_, &registered_size, &registered_address));
+  const auto create = [&](int privileges) {
+    return dat_lmr_create(ia.get(), DAT_MEM_TYPE_VIRTUAL, region, bytes, pz.get(),
+                          static_cast<DAT_MEM_PRIV_FLAGS>(privileges), DAT_VA_TYPE_VA, lmr_.out(),
+                          &lmr_context_, &rmr_context_, &registered_size, &registered_address);
+  };
+  // Not every adapter with the extension has atomics.
+  if (ia.attributes().extension_supported == DAT_EXTENSION_IB &&
+      create(int{DAT_MEM_PRIV_ALL_FLAG} | int{DAT_IB_MEM_PRIV_REMOTE_ATOMIC}) == DAT_SUCCESS)
+    return {};
+  return Check("dat_lmr_create", create(DAT_MEM_PRIV_ALL_FLAG));
 }
 
 void Memory::Free() {

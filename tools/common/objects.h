@@ -39,6 +39,7 @@ class Owned {
 };
 
 using Pz = Owned<dat_pz_free>;
+using Cno = Owned<dat_cno_free>;
 using Evd = Owned<dat_evd_free>;
 using Ep = Owned<dat_ep_free>;
 using Psp = Owned<dat_psp_free>;
@@ -67,7 +68,7 @@ class Ia {
   DAT_IA_ATTR attributes_{};
 };
 
-// Zero-filled memory, registered for everything.
+// Zero-filled memory, registered for everything that the adapter has.
 class Memory {
  public:
   Memory() = default;

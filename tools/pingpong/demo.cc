@@ -39,18 +39,18 @@ Outcome Measure(Session* session, Job job, JobResult* result, uint64_t* iteratio
 
 Outcome DemoTransfers(Session* session) {
   struct Step {
-    JobKind kind;
+    Operation operation;
     const char* name;
     const char* what;
   };
   constexpr Step kSteps[] = {
-      {JobKind::kSendPingPong, "send", "messages of {} there, and as many back"},
-      {JobKind::kWritePingPong, "RDMA write", "writes of {} into the server, and as many back"},
-      {JobKind::kReadPingPong, "RDMA read", "reads of {} from the server"},
+      {Operation::kSend, "send", "messages of {} there, and as many back"},
+      {Operation::kWrite, "RDMA write", "writes of {} into the server, and as many back"},
+      {Operation::kRead, "RDMA read", "reads of {} from the server"},
   };
   for (const auto& step : kSteps) {
     Job job;
-    job.kind = step.kind;
+    job.operation = step.operation;
     job.check = true;
     job.wait = WaitMode::kWait;
     job.server_decides_wait = false;
@@ -69,14 +69,14 @@ Outcome DemoTransfers(Session* session) {
 Outcome DemoTable(Session* session) {
   struct Column {
     const char* head;
-    JobKind kind;
+    Operation operation;
     uint32_t window;  // 1: latency
   };
   // A latency is half of a round trip, of a read the whole of it.
   constexpr Column kColumns[] = {
-      {"send us", JobKind::kSendPingPong, 1},  {"write us", JobKind::kWritePingPong, 1},
-      {"read us", JobKind::kReadPingPong, 1},  {"write MB/s", JobKind::kWriteStream, 16},
-      {"read MB/s", JobKind::kReadStream, 16},
+      {"send us", Operation::kSend, 1},    {"write us", Operation::kWrite, 1},
+      {"read us", Operation::kRead, 1},    {"write MB/s", Operation::kWrite, 16},
+      {"read MB/s", Operation::kRead, 16},
   };
   std::string head = fmt::format("  {:>8}", "size");
   for (const auto& column : kColumns) head += fmt::format("  {:>10}", column.head);
@@ -85,7 +85,8 @@ Outcome DemoTable(Session* session) {
     std::string line = fmt::format("  {:>8}", FormatSize(size));
     for (const auto& column : kColumns) {
       Job job;
-      job.kind = column.kind;
+      job.operation = column.operation;
+      job.shape = column.window > 1 ? Shape::kStream : Shape::kLatency;
       job.size = size;
       job.window = column.window;
       job.server_decides_wait = false;

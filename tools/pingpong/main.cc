@@ -62,9 +62,9 @@ Outcome RunServer(const PingpongOptions& options) {
       return fmt::format("it was started with -s {}, not {}", *options.size, job.size);
     if (options.iterations && *options.iterations != job.iterations)
       return fmt::format("it was started with -n {}, not {}", *options.iterations, job.iterations);
-    if (options.kind && *options.kind != job.kind)
-      return fmt::format("it was started with --op {}, not {}", JobKindName(*options.kind),
-                         JobKindName(job.kind));
+    if (options.operation && *options.operation != job.operation)
+      return fmt::format("it was started with --op {}, not {}", OperationName(*options.operation),
+                         OperationName(job.operation));
     return "";
   };
   hooks.report = [&options](const Job& job, const JobResult& result) {

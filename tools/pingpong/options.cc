@@ -109,7 +109,7 @@ std::string Inconsistent(const PingpongOptions& options) {
     return "-6 is for a client; a server is reached by all addresses of its IA";
   if (options.IsServer() && options.IsDemo())
     return "--demo is for a client; any server without -s, -n and --op will do for it";
-  if (options.IsDemo() && (options.size || options.iterations || options.kind || options.json))
+  if (options.IsDemo() && (options.size || options.iterations || options.operation || options.json))
     return "--demo chooses sizes, iterations and operations itself, and prints text only";
   if (!options.IsServer()) return JobProblem(options.ToJob());
   return "";
@@ -119,7 +119,7 @@ std::string Inconsistent(const PingpongOptions& options) {
 
 Job PingpongOptions::ToJob() const {
   Job job;
-  job.kind = kind.value_or(JobKind::kSendPingPong);
+  job.operation = operation.value_or(Operation::kSend);
   job.check = check;
   job.wait = events ? WaitMode::kWait : WaitMode::kPoll;
   job.size = size.value_or(4096);
@@ -168,7 +168,7 @@ std::optional<PingpongOptions> ParsePingpongOptions(const std::vector<std::strin
     app.parse(reversed);
     if (!demo.empty() && demo != "all" && demo != "transfer" && demo != "table")
       throw CLI::ValidationError("--demo", "'" + Printable(demo) + "' is none of transfer, table");
-    if (!operation.empty()) options.kind = FindJobKind(operation);
+    if (!operation.empty()) options.operation = FindOperation(operation);
     options.demo_transfer = demo == "all" || demo == "transfer";
     options.demo_table = demo == "all" || demo == "table";
     const std::string problem = Inconsistent(options);

@@ -19,7 +19,7 @@ struct PingpongOptions {
   // Unset at a server: whatever the client asks for.
   std::optional<uint32_t> size;
   std::optional<uint64_t> iterations;
-  std::optional<JobKind> kind;
+  std::optional<Operation> operation;
   uint64_t receive_depth = 500;
   uint32_t timeout_ms = 10000;  // of the connection set-up
   bool events = false;          // wait instead of poll

@@ -41,7 +41,7 @@ TEST(PingpongOptions, DefaultsAreAServerThatTakesAnything) {
   EXPECT_EQ(options.conn_qual, 18515u);
   EXPECT_FALSE(options.size);
   EXPECT_FALSE(options.iterations);
-  EXPECT_FALSE(options.kind);
+  EXPECT_FALSE(options.operation);
 }
 
 TEST(PingpongOptions, ShortLettersOfTheIbvPrograms) {
@@ -55,7 +55,7 @@ TEST(PingpongOptions, ShortLettersOfTheIbvPrograms) {
   const Job job = options.ToJob();
   EXPECT_EQ(job.size, 65536u);
   EXPECT_EQ(job.iterations, 12u);
-  EXPECT_EQ(job.kind, JobKind::kWritePingPong);
+  EXPECT_EQ(job.operation, Operation::kWrite);
   EXPECT_EQ(job.wait, WaitMode::kWait);
   EXPECT_TRUE(job.check);
 }

@@ -28,7 +28,7 @@ std::string ResultJson(const std::string& ia, bool is_server, const Job& job,
   nlohmann::ordered_json json;
   json["ia"] = ia;
   json["role"] = is_server ? "server" : "client";
-  json["operation"] = JobKindName(job.kind);
+  json["operation"] = OperationName(job.operation);
   json["size_bytes"] = job.size;
   json["iterations"] = job.iterations;
   json["checked"] = job.check;

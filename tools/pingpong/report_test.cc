@@ -26,7 +26,7 @@ TEST(Report, NoTimeIsNoRate) {
 
 TEST(Report, Json) {
   Job job;
-  job.kind = JobKind::kReadPingPong;
+  job.operation = Operation::kRead;
   job.size = 64;
   job.iterations = 10;
   job.check = true;

@@ -11,11 +11,21 @@ namespace softdat::tools {
 namespace {
 
 // "SDT" and the version of these messages.
-constexpr uint32_t kMagic = 0x53445401;
+constexpr uint32_t kMagic = 0x53445403;
 
 enum MessageKind : uint8_t { kRequest = 1, kReply = 2, kDone = 3 };
 
-constexpr std::string_view kKindNames[] = {"send", "write", "read", "write stream", "read stream"};
+constexpr std::string_view kOperationNames[] = {"send",      "write",         "read",
+                                                "write_imm", "fetch_and_add", "cmp_and_swap"};
+constexpr std::string_view kWaitNames[] = {"poll", "wait", "cno", "fd", "memory"};
+static_assert(std::size(kWaitNames) == kWaitModes);
+
+template <typename Enum, size_t kCount>
+std::optional<Enum> Find(const std::string_view (&names)[kCount], std::string_view name) {
+  const auto* at = std::find(std::begin(names), std::end(names), name);
+  if (at == std::end(names)) return std::nullopt;
+  return static_cast<Enum>(at - std::begin(names));
+}
 
 // Appends words; the messages are far shorter than kControlBytes.
 class Writer {
@@ -86,45 +96,70 @@ RemoteMemory GetMemory(Reader* reader) {
 
 }  // namespace
 
-std::string_view JobKindName(JobKind kind) { return kKindNames[static_cast<size_t>(kind)]; }
+std::string_view OperationName(Operation operation) {
+  return kOperationNames[static_cast<size_t>(operation)];
+}
 
-std::optional<JobKind> FindJobKind(std::string_view name) {
-  for (size_t i = 0; i < std::size(kKindNames); ++i) {
-    if (kKindNames[i] == name) return static_cast<JobKind>(i);
-  }
-  return std::nullopt;
+std::optional<Operation> FindOperation(std::string_view name) {
+  return Find<Operation>(kOperationNames, name);
+}
+
+bool IsAtomic(Operation operation) {
+  return operation == Operation::kFetchAndAdd || operation == Operation::kCompareAndSwap;
+}
+
+bool IsOneSided(Operation operation) {
+  return operation == Operation::kRead || IsAtomic(operation);
+}
+
+std::string_view WaitModeName(WaitMode mode) { return kWaitNames[static_cast<size_t>(mode)]; }
+
+std::optional<WaitMode> FindWaitMode(std::string_view name) {
+  return Find<WaitMode>(kWaitNames, name);
 }
 
 std::string JobProblem(const Job& job) {
-  if (static_cast<size_t>(job.kind) >= std::size(kKindNames)) return "unknown operation";
   if (job.size > kMaxJobSize)
     return fmt::format("size {} is above {} bytes", job.size, kMaxJobSize);
-  if (job.size == 0 && job.kind != JobKind::kSendPingPong)
+  if (job.size == 0 && job.operation != Operation::kSend)
     return "size 0 is possible for messages only";
+  if (IsAtomic(job.operation) && job.size != kAtomicBytes)
+    return fmt::format("atomics have {} bytes", kAtomicBytes);
+  if (IsAtomic(job.operation) && job.check) return "the data of atomics cannot be checked";
   if (job.iterations == 0 || job.iterations > kMaxIterations)
     return fmt::format("iterations must be 1 to {}", kMaxIterations);
   if (job.window == 0 || job.window > kMaxWindow)
     return fmt::format("the window must be 1 to {}", kMaxWindow);
+  if (job.wait == WaitMode::kMemory &&
+      (job.operation != Operation::kWrite || job.shape != Shape::kLatency))
+    return "only RDMA writes there and back can be awaited by a look at memory";
+  if (job.signal_every == 0 || job.signal_every > job.window)
+    return fmt::format("completions must come for every 1 to {} transfers, the window", job.window);
+  if (job.both_ways && job.shape != Shape::kStream) return "only streams can go both ways at once";
+  if (job.both_ways && job.size == 0) return "size 0 is possible in one direction only";
+  if (job.both_ways && job.check) return "the data of streams that go both ways cannot be checked";
   return "";
 }
 
 uint64_t BytesPerIteration(const Job& job) {
-  const bool both = job.kind == JobKind::kSendPingPong || job.kind == JobKind::kWritePingPong;
-  return uint64_t{job.size} * (both ? 2 : 1);
+  return uint64_t{job.size} * (job.IsPingPong() || job.both_ways ? 2 : 1);
 }
 
 ControlMessage EncodeRequest(const Request& request) {
   const Job& job = request.job;
   Writer writer(kRequest);
-  writer.Put(static_cast<uint8_t>(job.kind), 1);
+  writer.Put(static_cast<uint8_t>(job.operation), 1);
+  writer.Put(static_cast<uint8_t>(job.shape), 1);
+  writer.Put(job.both_ways, 1);
   writer.Put(job.check, 1);
   writer.Put(static_cast<uint8_t>(job.wait), 1);
   writer.Put(job.server_decides_wait, 1);
-  writer.Put(static_cast<uint16_t>(job.server_cpu), 2);
   writer.Put(job.size, 4);
   writer.Put(job.window, 4);
+  writer.Put(job.signal_every, 4);
   writer.Put(job.iterations, 8);
   PutMemory(request.memory, &writer);
+  writer.Put(request.receives, 4);
   return writer.message();
 }
 
@@ -132,6 +167,8 @@ ControlMessage EncodeReply(const Reply& reply) {
   Writer writer(kReply);
   writer.Put(reply.ok, 1);
   PutMemory(reply.memory, &writer);
+  writer.Put(reply.receives, 4);
+  writer.Put(reply.cpu_us, 8);
   writer.PutText(reply.text);
   return writer.message();
 }
@@ -143,21 +180,27 @@ std::optional<Request> DecodeRequest(std::span<const uint8_t> bytes) {
   Reader reader = SkipHead(bytes);
   Request request;
   Job& job = request.job;
-  const uint64_t kind = reader.Get(1);
+  const uint64_t operation = reader.Get(1);
+  const uint64_t shape = reader.Get(1);
+  const uint64_t both_ways = reader.Get(1);
   const uint64_t check = reader.Get(1);
   const uint64_t wait = reader.Get(1);
   const uint64_t server_decides_wait = reader.Get(1);
-  if (kind >= std::size(kKindNames) || check > 1 || wait > 1 || server_decides_wait > 1)
+  if (operation >= std::size(kOperationNames) || shape > 1 || both_ways > 1 || check > 1 ||
+      wait >= kWaitModes || server_decides_wait > 1)
     return std::nullopt;
-  job.kind = static_cast<JobKind>(kind);
+  job.operation = static_cast<Operation>(operation);
+  job.shape = static_cast<Shape>(shape);
+  job.both_ways = both_ways == 1;
   job.check = check == 1;
   job.wait = static_cast<WaitMode>(wait);
   job.server_decides_wait = server_decides_wait == 1;
-  job.server_cpu = static_cast<int16_t>(reader.Get(2));
   job.size = static_cast<uint32_t>(reader.Get(4));
   job.window = static_cast<uint32_t>(reader.Get(4));
+  job.signal_every = static_cast<uint32_t>(reader.Get(4));
   job.iterations = reader.Get(8);
   request.memory = GetMemory(&reader);
+  request.receives = static_cast<uint32_t>(reader.Get(4));
   if (!JobProblem(job).empty()) return std::nullopt;
   return request;
 }
@@ -168,6 +211,8 @@ std::optional<Reply> DecodeReply(std::span<const uint8_t> bytes) {
   Reply reply;
   reply.ok = reader.Get(1) != 0;
   reply.memory = GetMemory(&reader);
+  reply.receives = static_cast<uint32_t>(reader.Get(4));
+  reply.cpu_us = reader.Get(8);
   reply.text = reader.GetText();
   return reply;
 }

@@ -21,38 +21,62 @@
 
 namespace softdat::tools {
 
-enum class JobKind : uint8_t {
-  kSendPingPong,   // a message there, a message back
-  kWritePingPong,  // an RDMA write there, one back
-  kReadPingPong,   // the client reads the server's memory; the server takes no part
-  kWriteStream,    // the client writes, several at a time; the server takes no part
-  kReadStream,     // the same with reads
+enum class Operation : uint8_t {
+  kSend,
+  kWrite,
+  kRead,
+  kWriteImmediate,  // the rest needs the InfiniBand extension
+  kFetchAndAdd,
+  kCompareAndSwap,
 };
 
-// "send", "write", "read", "write stream", "read stream".
-std::string_view JobKindName(JobKind kind);
-std::optional<JobKind> FindJobKind(std::string_view name);
+// "send", "write", "read", "write_imm", "fetch_and_add", "cmp_and_swap".
+std::string_view OperationName(Operation operation);
+std::optional<Operation> FindOperation(std::string_view name);
+// 64-bit words, whatever size is asked for.
+bool IsAtomic(Operation operation);
+// The program at the other end takes no part in it.
+bool IsOneSided(Operation operation);
+
+enum class Shape : uint8_t {
+  kLatency,  // one there, one back; a read or an atomic: one, again and again
+  kStream,   // several outstanding, from the client (and, if `both_ways`, from the server too)
+};
 
 // How completions are awaited.
 enum class WaitMode : uint8_t {
-  kPoll,  // dat_evd_dequeue in a loop
-  kWait,  // dat_evd_wait
+  kPoll,    // dat_evd_dequeue in a loop
+  kWait,    // dat_evd_wait
+  kCno,     // dat_cno_wait, then dat_evd_dequeue
+  kFd,      // epoll_wait on the descriptor of a CNO, then dat_evd_dequeue
+  kMemory,  // a look at the memory that an RDMA write changes, and at nothing else
 };
+inline constexpr size_t kWaitModes = 5;
+
+// "poll", "wait", "cno", "fd", "memory".
+std::string_view WaitModeName(WaitMode mode);
+std::optional<WaitMode> FindWaitMode(std::string_view name);
 
 struct Job {
-  JobKind kind = JobKind::kSendPingPong;
-  bool check = false;  // fill and verify the data
+  Operation operation = Operation::kSend;
+  Shape shape = Shape::kLatency;
+  bool both_ways = false;  // of streams
+  bool check = false;      // fill and verify the data
   WaitMode wait = WaitMode::kPoll;
   bool server_decides_wait = true;  // the server uses its own mode, not `wait`
-  int16_t server_cpu = -1;          // pin the server's process to this CPU; -1: leave it alone
   uint32_t size = 4096;             // bytes of each transfer
   uint32_t window = 1;              // transfers outstanding, of the streams
+  uint32_t signal_every = 1;        // of the streams: completions for every so many transfers only
   uint64_t iterations = 1000;
+
+  bool IsPingPong() const { return shape == Shape::kLatency && !IsOneSided(operation); }
+  bool IsStream() const { return shape == Shape::kStream; }
 };
 
 inline constexpr uint32_t kMaxJobSize = 1u << 30;
 inline constexpr uint64_t kMaxIterations = uint64_t{1} << 40;
 inline constexpr uint32_t kMaxWindow = 4096;
+inline constexpr uint32_t kAtomicBytes = 8;
 
 // Why a job cannot be run by anybody; "" if it can.
 std::string JobProblem(const Job& job);
@@ -63,6 +87,10 @@ uint64_t BytesPerIteration(const Job& job);
 struct JobResult {
   double seconds = 0;  // of the transfers; streams: until the peer has confirmed the last one
   uint64_t bytes = 0;  // moved, both directions together
+  // Processor time of all threads of the two processes, in user space and in the kernel, in
+  // seconds.
+  double client_cpu = 0;
+  double server_cpu = 0;
 };
 
 // Memory of the sender of a message that its peer may read and write.
@@ -75,12 +103,15 @@ struct RemoteMemory {
 struct Request {
   Job job;
   RemoteMemory memory;
+  uint32_t receives = 0;  // that the client keeps posted
 };
 
 struct Reply {
   bool ok = true;
   std::string text;  // why not; cut to kMaxReplyText bytes
   RemoteMemory memory;
+  uint32_t receives = 0;  // that the server keeps posted
+  uint64_t cpu_us = 0;    // processor time that the job took there, of the last reply
 };
 
 inline constexpr size_t kControlBytes = 256;

@@ -11,15 +11,16 @@ namespace {
 
 Request SomeRequest() {
   Request request;
-  request.job.kind = JobKind::kWriteStream;
+  request.job.operation = Operation::kWrite;
+  request.job.shape = Shape::kStream;
   request.job.check = true;
   request.job.wait = WaitMode::kWait;
   request.job.server_decides_wait = false;
-  request.job.server_cpu = -1;
   request.job.size = 1 << 20;
   request.job.window = 16;
   request.job.iterations = 123456789012;
   request.memory = {0x123456789abcdef0, 77, 0xdeadbeef};
+  request.receives = 4711;
   return request;
 }
 
@@ -27,17 +28,19 @@ TEST(JobMessages, RequestComesBackAsItWas) {
   const Request in = SomeRequest();
   const auto out = DecodeRequest(EncodeRequest(in));
   ASSERT_TRUE(out);
-  EXPECT_EQ(out->job.kind, in.job.kind);
+  EXPECT_EQ(out->job.operation, in.job.operation);
+  EXPECT_EQ(out->job.shape, in.job.shape);
+  EXPECT_EQ(out->job.both_ways, in.job.both_ways);
   EXPECT_EQ(out->job.check, in.job.check);
   EXPECT_EQ(out->job.wait, in.job.wait);
   EXPECT_EQ(out->job.server_decides_wait, in.job.server_decides_wait);
-  EXPECT_EQ(out->job.server_cpu, in.job.server_cpu);
   EXPECT_EQ(out->job.size, in.job.size);
   EXPECT_EQ(out->job.window, in.job.window);
   EXPECT_EQ(out->job.iterations, in.job.iterations);
   EXPECT_EQ(out->memory.address, in.memory.address);
   EXPECT_EQ(out->memory.bytes, in.memory.bytes);
   EXPECT_EQ(out->memory.context, in.memory.context);
+  EXPECT_EQ(out->receives, in.receives);
 }
 
 TEST(JobMessages, ReplyComesBackAndLongTextIsCut) {
@@ -45,11 +48,15 @@ TEST(JobMessages, ReplyComesBackAndLongTextIsCut) {
   in.ok = false;
   in.text = std::string(1000, 'x');
   in.memory = {1, 2, 3};
+  in.receives = 4;
+  in.cpu_us = 1'000'000'000'000;
   const auto out = DecodeReply(EncodeReply(in));
   ASSERT_TRUE(out);
   EXPECT_FALSE(out->ok);
   EXPECT_EQ(out->text, std::string(kMaxReplyText, 'x'));
   EXPECT_EQ(out->memory.context, 3u);
+  EXPECT_EQ(out->receives, 4u);
+  EXPECT_EQ(out->cpu_us, 1'000'000'000'000u);
 }
 
 TEST(JobMessages, EachDecoderTakesItsOwnKindOnly) {
@@ -99,11 +106,26 @@ TEST(JobMessages, RandomBytesNeverDecodeToABadJob) {
   EXPECT_GT(decoded, 0);
 }
 
-TEST(JobKinds, NamesBothWays) {
-  for (const auto kind : {JobKind::kSendPingPong, JobKind::kWritePingPong, JobKind::kReadPingPong,
-                          JobKind::kWriteStream, JobKind::kReadStream})
-    EXPECT_EQ(FindJobKind(JobKindName(kind)), kind);
-  EXPECT_FALSE(FindJobKind("atomic"));
+TEST(JobNames, BothWays) {
+  for (const auto operation :
+       {Operation::kSend, Operation::kWrite, Operation::kRead, Operation::kWriteImmediate,
+        Operation::kFetchAndAdd, Operation::kCompareAndSwap})
+    EXPECT_EQ(FindOperation(OperationName(operation)), operation);
+  EXPECT_FALSE(FindOperation("bind"));
+  for (size_t i = 0; i < kWaitModes; ++i)
+    EXPECT_EQ(FindWaitMode(WaitModeName(static_cast<WaitMode>(i))), static_cast<WaitMode>(i));
+}
+
+TEST(Jobs, WhatCannotBeIsSaid) {
+  for (const auto& spoil : std::initializer_list<void (*)(Job*)>{
+           [](Job* job) { job->operation = Operation::kFetchAndAdd; },  // not of 64 bytes
+           [](Job* job) { job->wait = WaitMode::kMemory; },             // of a stream
+           [](Job* job) { job->both_ways = true; },                     // with data to be checked
+           [](Job* job) { job->signal_every = job->window + 1; }}) {
+    Job job = SomeRequest().job;
+    spoil(&job);
+    EXPECT_NE(JobProblem(job), "");
+  }
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 namespace softdat::tools {
 namespace {
 
-constexpr DAT_COUNT kConnectQueue = 8;
+constexpr uint32_t kConnectQueue = 8;   // and two for each connection
 constexpr DAT_COUNT kRequestQueue = 8;  // connection requests; one is served at a time
 // How long the other side may take to finish its part of a set-up or a graceful end.
 constexpr DAT_TIMEOUT kSettleUs = 10'000'000;
@@ -29,11 +29,14 @@ Outcome NextConnectionEvent(const Evd& evd, DAT_TIMEOUT timeout_us, const char* 
 
 }  // namespace
 
-Outcome Link::Open(const std::string& ia_name, const LinkDepths& depths) {
+Outcome Link::Open(const std::string& ia_name, const LinkDepths& depths, uint32_t connections) {
+  connections_ = connections;
+  eps_ = std::make_unique<Ep[]>(connections);
   SOFTDAT_TRY(ia_.Open(ia_name));
   const DAT_IA_ATTR& attr = ia_.attributes();
   depths_ = depths;
-  for (const int limit : {attr.max_dto_per_ep, attr.max_evd_qlen}) {
+  const auto share = static_cast<int>(connections);
+  for (const int limit : {attr.max_dto_per_ep, attr.max_evd_qlen / share}) {
     if (limit > 0) {
       depths_.receives = std::min(depths_.receives, limit);
       depths_.requests = std::min(depths_.requests, limit);
@@ -43,14 +46,16 @@ Outcome Link::Open(const std::string& ia_name, const LinkDepths& depths) {
   const auto create = [this](const char* call, DAT_COUNT length, DAT_EVD_FLAGS flags, Evd* evd) {
     return Check(call, dat_evd_create(ia_.get(), length, DAT_HANDLE_NULL, flags, evd->out()));
   };
+  SOFTDAT_TRY(create("dat_evd_create(connection)",
+                     static_cast<DAT_COUNT>(kConnectQueue + 2 * connections),
+                     DAT_EVD_CONNECTION_FLAG, &connect_evd_));
   SOFTDAT_TRY(
-      create("dat_evd_create(connection)", kConnectQueue, DAT_EVD_CONNECTION_FLAG, &connect_evd_));
-  SOFTDAT_TRY(create("dat_evd_create(request)", depths_.requests, DAT_EVD_DTO_FLAG, &request_evd_));
-  return create("dat_evd_create(receive)", depths_.receives, DAT_EVD_DTO_FLAG, &receive_evd_);
+      create("dat_evd_create(request)", depths_.requests * share, DAT_EVD_DTO_FLAG, &request_evd_));
+  return create("dat_evd_create(receive)", depths_.receives * share, DAT_EVD_DTO_FLAG,
+                &receive_evd_);
 }
 
-Outcome Link::MakeEndPoint() {
-  end_.reset();
+Outcome Link::MakeEndPoint(Ep* ep) {
   const DAT_IA_ATTR& adapter = ia_.attributes();
   DAT_EP_ATTR attr{};
   attr.service_type = DAT_SERVICE_TYPE_RC;
@@ -67,7 +72,7 @@ Outcome Link::MakeEndPoint() {
   attr.max_rdma_write_iov = 1;
   return Check("dat_ep_create",
                dat_ep_create(ia_.get(), pz_.get(), receive_evd_.get(), request_evd_.get(),
-                             connect_evd_.get(), &attr, ep_.out()));
+                             connect_evd_.get(), &attr, ep->out()));
 }
 
 Outcome Link::Listen(uint64_t conn_qual) {
@@ -85,25 +90,37 @@ Outcome Link::Listen(uint64_t conn_qual) {
 }
 
 Outcome Link::Accept() {
-  SOFTDAT_TRY(MakeEndPoint());
-  DAT_EVENT event{};
-  SOFTDAT_TRY(NextConnectionEvent(cr_evd_, DAT_TIMEOUT_INFINITE, "listening", &event));
-  if (event.event_number != DAT_CONNECTION_REQUEST_EVENT)
-    return Outcome::Fail("listening: " + EventName(event.event_number));
-  SOFTDAT_TRY(Check("dat_cr_accept", dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle,
-                                                   ep_.get(), 0, nullptr)));
-  return AwaitEstablished("accepting a connection");
+  end_.reset();
+  ended_ = 0;
+  for (uint32_t i = 0; i < connections_; ++i) {
+    SOFTDAT_TRY(MakeEndPoint(&eps_[i]));
+    DAT_EVENT event{};
+    SOFTDAT_TRY(NextConnectionEvent(cr_evd_, DAT_TIMEOUT_INFINITE, "listening", &event));
+    if (event.event_number != DAT_CONNECTION_REQUEST_EVENT)
+      return Outcome::Fail("listening: " + EventName(event.event_number));
+    SOFTDAT_TRY(
+        Check("dat_cr_accept", dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle,
+                                             eps_[i].get(), 0, nullptr)));
+    SOFTDAT_TRY(AwaitEstablished("accepting a connection"));
+  }
+  return {};
 }
 
 Outcome Link::Connect(const sockaddr* address, uint64_t conn_qual, uint32_t timeout_us) {
-  SOFTDAT_TRY(MakeEndPoint());
+  end_.reset();
+  ended_ = 0;
   conn_qual_ = conn_qual;
   const std::string what =
       fmt::format("connecting to {}, connection qualifier {}", FormatAddress(address), conn_qual);
-  SOFTDAT_TRY(Check("dat_ep_connect",
-                    dat_ep_connect(ep_.get(), const_cast<sockaddr*>(address), conn_qual, timeout_us,
-                                   0, nullptr, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG)));
-  return AwaitEstablished(what.c_str());
+  for (uint32_t i = 0; i < connections_; ++i) {
+    SOFTDAT_TRY(MakeEndPoint(&eps_[i]));
+    SOFTDAT_TRY(
+        Check("dat_ep_connect",
+              dat_ep_connect(eps_[i].get(), const_cast<sockaddr*>(address), conn_qual, timeout_us,
+                             0, nullptr, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG)));
+    SOFTDAT_TRY(AwaitEstablished(what.c_str()));
+  }
+  return {};
 }
 
 Outcome Link::AwaitEstablished(const char* what) {
@@ -128,18 +145,25 @@ Outcome Link::AwaitEstablished(const char* what) {
 }
 
 Outcome Link::Disconnect() {
-  SOFTDAT_TRY(Check("dat_ep_disconnect", dat_ep_disconnect(ep_.get(), DAT_CLOSE_GRACEFUL_FLAG)));
+  for (uint32_t i = 0; i < connections_; ++i) {
+    SOFTDAT_TRY(
+        Check("dat_ep_disconnect", dat_ep_disconnect(eps_[i].get(), DAT_CLOSE_GRACEFUL_FLAG)));
+  }
   return AwaitDisconnect();
 }
 
+Outcome Link::AwaitEnd() {
+  DAT_EVENT event{};
+  SOFTDAT_TRY(NextConnectionEvent(connect_evd_, kSettleUs, "disconnecting", &event));
+  ++ended_;
+  if (!end_) end_ = event.event_number;
+  return {};
+}
+
 Outcome Link::AwaitDisconnect() {
-  if (!end_) {
-    DAT_EVENT event{};
-    SOFTDAT_TRY(NextConnectionEvent(connect_evd_, kSettleUs, "disconnecting", &event));
-    end_ = event.event_number;
-  }
-  ep_.Reset();
-  // Flushed completions belong to the connection that is gone.
+  while (ended_ < connections_) SOFTDAT_TRY(AwaitEnd());
+  for (uint32_t i = 0; i < connections_; ++i) eps_[i].Reset();
+  // Flushed completions belong to the connections that are gone.
   for (const Evd* evd : {&receive_evd_, &request_evd_}) {
     DAT_EVENT flushed{};
     while (dat_evd_dequeue(evd->get(), &flushed) == DAT_SUCCESS) {
@@ -151,7 +175,7 @@ Outcome Link::AwaitDisconnect() {
 
 std::string Link::LocalName() const {
   DAT_EP_PARAM param{};
-  if (!ep_ || dat_ep_query(ep_.get(), DAT_EP_FIELD_ALL, &param) != DAT_SUCCESS)
+  if (!eps_ || !eps_[0] || dat_ep_query(eps_[0].get(), DAT_EP_FIELD_ALL, &param) != DAT_SUCCESS)
     return FormatAddress(ia_.attributes().ia_address_ptr);
   return fmt::format("{}, port qualifier {}", FormatAddress(param.local_ia_address_ptr),
                      param.local_port_qual);
@@ -159,7 +183,8 @@ std::string Link::LocalName() const {
 
 std::string Link::RemoteName() const {
   DAT_EP_PARAM param{};
-  if (!ep_ || dat_ep_query(ep_.get(), DAT_EP_FIELD_ALL, &param) != DAT_SUCCESS) return "nobody";
+  if (!eps_ || !eps_[0] || dat_ep_query(eps_[0].get(), DAT_EP_FIELD_ALL, &param) != DAT_SUCCESS)
+    return "nobody";
   return fmt::format("{}, port qualifier {}", FormatAddress(param.remote_ia_address_ptr),
                      param.remote_port_qual);
 }

@@ -21,9 +21,7 @@ double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-bool IsStream(JobKind kind) {
-  return kind == JobKind::kWriteStream || kind == JobKind::kReadStream;
-}
+uint64_t Microseconds(double seconds) { return static_cast<uint64_t>(seconds * 1e6); }
 
 }  // namespace
 
@@ -53,44 +51,63 @@ Outcome Session::EnsureMemory(const Job& job) {
 }
 
 Outcome Session::NextReply(Reply* reply) {
-  SOFTDAT_TRY(link_.NextReceive(WaitMode::kWait, &received_bytes_));
+  Completion completion;
+  SOFTDAT_TRY(link_.NextReceive(WaitMode::kWait, &completion));
+  received_bytes_ = completion.bytes;
   const auto decoded = DecodeReply(Received());
   if (!decoded) return Outcome::Fail("the server sent something that is no reply");
   *reply = *decoded;
   return {};
 }
 
-Outcome Session::Run(const Job& job, JobResult* result) {
+Outcome Session::Run(const Job& job, JobResult* result, LatencyLog* log) {
   if (const std::string problem = JobProblem(job); !problem.empty())
     return Outcome::Fail(kExitUsage, problem);
   SOFTDAT_TRY(EnsureMemory(job));
   SOFTDAT_TRY(PostControlReceive());
-  SOFTDAT_TRY(SendControl(EncodeRequest({job, OwnMemory()})));
+  SOFTDAT_TRY(
+      SendControl(EncodeRequest({job, OwnMemory(), static_cast<uint32_t>(receive_depth_)})));
   Reply reply;
   SOFTDAT_TRY(NextReply(&reply));
   if (!reply.ok) return Outcome::Fail("the server refused: " + reply.text);
   if (reply.memory.bytes < MemoryBytes(job))
     return Outcome::Fail("the server offers less memory than the job needs");
 
-  Exchange exchange(&link_, &data_, job, job.wait, reply.memory,
-                    control_.Local(kReceivedOffset, kControlBytes), receive_depth_);
-  SOFTDAT_TRY(exchange.Prepare(false));
+  Exchange::Ends ends = Ends(job.wait, reply.memory, reply.receives);
+  ends.log = log;
+  Exchange exchange(&link_, &data_, job, ends);
+  SOFTDAT_TRY(exchange.Prepare());
+  const double cpu = ProcessSeconds();
   const auto start = Clock::now();
-  SOFTDAT_TRY(exchange.RunClient());
+  SOFTDAT_TRY(exchange.Run());
   result->seconds = SecondsSince(start);
+  result->client_cpu = ProcessSeconds() - cpu;
   result->bytes = BytesPerIteration(job) * job.iterations;
   SOFTDAT_TRY(SendControl(EncodeDone()));
   SOFTDAT_TRY(NextReply(&reply));
-  if (IsStream(job.kind)) result->seconds = SecondsSince(start);
+  if (job.IsStream()) result->seconds = SecondsSince(start);
+  result->server_cpu = static_cast<double>(reply.cpu_us) / 1e6;
 
-  if (const std::string problem = exchange.DataProblem(false); !problem.empty())
+  if (const std::string problem = exchange.DataProblem(); !problem.empty())
     return Outcome::Fail(kExitBadData, "wrong data here: " + problem);
   if (!reply.ok) return Outcome::Fail(kExitBadData, "wrong data at the server: " + reply.text);
   return {};
 }
 
+Exchange::Ends Session::Ends(WaitMode wait, const RemoteMemory& remote, uint64_t peer_receives) {
+  Exchange::Ends ends;
+  ends.wait = wait;
+  ends.remote = remote;
+  ends.control = control_.Local(kReceivedOffset, kControlBytes);
+  ends.receives = receive_depth_;
+  ends.peer_receives = peer_receives;
+  return ends;
+}
+
 Outcome Session::NextControl(bool* over) {
-  const Outcome outcome = link_.NextReceive(WaitMode::kWait, &received_bytes_);
+  Completion completion;
+  const Outcome outcome = link_.NextReceive(WaitMode::kWait, &completion);
+  received_bytes_ = completion.bytes;
   *over = !outcome.ok();
   return {};
 }
@@ -112,31 +129,42 @@ Outcome Session::ServeJob(const Request& request, const Hooks& hooks) {
   std::string refusal = hooks.examine ? hooks.examine(job) : "";
   if (refusal.empty() && request.memory.bytes < MemoryBytes(job))
     refusal = "the client offers less memory than the job needs";
-  if (refusal.empty() && job.server_cpu >= 0 && !PinProcess(job.server_cpu))
-    refusal = fmt::format("cannot run on CPU {}", job.server_cpu);
   if (refusal.empty()) refusal = EnsureMemory(job).message();
   if (!refusal.empty()) {
     SOFTDAT_TRY(PostControlReceive());
-    return SendControl(EncodeReply({false, refusal, {}}));
+    return SendControl(EncodeReply({false, refusal, {}, 0, 0}));
   }
 
   // A write ping-pong needs the same mode at both ends: see Exchange::WritePingPong().
-  const bool own = job.server_decides_wait && job.kind != JobKind::kWritePingPong;
-  const WaitMode mode = own ? hooks.wait : job.wait;
-  Exchange exchange(&link_, &data_, job, mode, request.memory,
-                    control_.Local(kReceivedOffset, kControlBytes), receive_depth_);
-  SOFTDAT_TRY(exchange.Prepare(true));
+  const bool own = job.server_decides_wait && job.operation != Operation::kWrite;
+  Exchange::Ends ends = Ends(own ? hooks.wait : job.wait, request.memory, request.receives);
+  ends.is_server = true;
+  Exchange exchange(&link_, &data_, job, ends);
+  SOFTDAT_TRY(exchange.Prepare());
+  const double cpu = ProcessSeconds();
   const auto start = Clock::now();
-  SOFTDAT_TRY(SendControl(EncodeReply({true, "", OwnMemory()})));
-  SOFTDAT_TRY(exchange.RunServer());
+  SOFTDAT_TRY(
+      SendControl(EncodeReply({true, "", OwnMemory(), static_cast<uint32_t>(receive_depth_), 0})));
+  SOFTDAT_TRY(exchange.Run());
   // Of jobs that it takes no part in the server knows the end only.
-  JobResult result{SecondsSince(start), BytesPerIteration(job) * job.iterations};
-  SOFTDAT_TRY(link_.NextReceive(mode, &received_bytes_));
+  JobResult result;
+  result.seconds = SecondsSince(start);
+  result.bytes = BytesPerIteration(job) * job.iterations;
+  // Who takes no part leaves the processor to who does.
+  const WaitMode wait = exchange.IsPassive() ? WaitMode::kWait : ends.wait;
+  Completion completion;
+  if (exchange.early_end()) {
+    completion = *exchange.early_end();
+  } else {
+    SOFTDAT_TRY(link_.NextReceive(wait, &completion));
+  }
+  received_bytes_ = completion.bytes;
   if (!IsDone(Received())) return Outcome::Fail("the client did not end its job as it should");
   if (exchange.IsPassive()) result.seconds = SecondsSince(start);
-  const std::string problem = exchange.DataProblem(true);
+  const double used = ProcessSeconds() - cpu;
+  const std::string problem = exchange.DataProblem();
   SOFTDAT_TRY(PostControlReceive());
-  SOFTDAT_TRY(SendControl(EncodeReply({problem.empty(), problem, {}})));
+  SOFTDAT_TRY(SendControl(EncodeReply({problem.empty(), problem, {}, 0, Microseconds(used)})));
   if (hooks.report) hooks.report(job, result);
   if (!problem.empty()) return Outcome::Fail(kExitBadData, "wrong data here: " + problem);
   return {};

@@ -11,7 +11,9 @@
 
 #include "tools/common/objects.h"
 #include "tools/common/outcome.h"
+#include "tools/traffic/exchange.h"
 #include "tools/traffic/job.h"
+#include "tools/traffic/latency_log.h"
 #include "tools/traffic/link.h"
 
 namespace softdat::tools {
@@ -25,8 +27,9 @@ class Session {
   // Before Connect() or Accept(): memory for control messages.
   Outcome Prepare();
 
-  // Client. Wrong data, at either end, are a failure with kExitBadData.
-  Outcome Run(const Job& job, JobResult* result);
+  // Client. Wrong data, at either end, are a failure with kExitBadData. `log`, if given, notes how
+  // long each transfer took; of a stream, how long after the one before each completion came.
+  Outcome Run(const Job& job, JobResult* result, LatencyLog* log = nullptr);
 
   // Server, after Accept(). `wait` is its own way to wait, for clients that leave it the choice.
   // `examine` says why a job is refused, "" if it is not; `report` hears of each job that is done.
@@ -47,6 +50,7 @@ class Session {
   Outcome ServeJob(const Request& request, const Hooks& hooks);
   Outcome EnsureMemory(const Job& job);
   RemoteMemory OwnMemory() const;
+  Exchange::Ends Ends(WaitMode wait, const RemoteMemory& remote, uint64_t peer_receives);
   std::span<const uint8_t> Received() const;
 
   Link& link_;

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What two units, measured in turn, say of each other. Pure.
+#ifndef SOFTDAT_TOOLS_BENCH_COMPARISON_H_
+#define SOFTDAT_TOOLS_BENCH_COMPARISON_H_
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tools/bench/interleave.h"
+#include "tools/bench/statistics.h"
+
+namespace softdat::tools {
+
+enum class Measure : uint8_t {
+  kLatency,    // microseconds per iteration: small is good
+  kRate,       // million operations per second: large is good
+  kBandwidth,  // megabytes per second: large is good
+  kCpu,        // processor time of both ends, microseconds per iteration: small is good
+};
+
+// "us", "M/s", "MB/s", "us".
+const char* UnitName(Measure measure);
+bool SmallIsGood(Measure measure);
+
+// A series as the measure has it, slice by slice.
+Samples Values(const Series& series, Measure measure, uint64_t bytes_per_iteration);
+
+// The median, and between which values the middle half lies.
+struct Spread {
+  double median = 0;
+  double low = 0;
+  double high = 0;
+};
+Spread SpreadOf(const Samples& samples);
+// "7.35 (7.20..7.61)".
+std::string Format(const Spread& spread);
+
+// Of the medians; its spread is that of the ratios within each slice.
+Spread RatioOf(const Samples& values, const Samples& base);
+
+// A row of a comparison with a target: what is measured against what must not be exceeded (or
+// missed).
+struct Comparison {
+  std::string what;
+  Measure measure = Measure::kLatency;
+  double target = 1;
+  uint64_t bytes_per_iteration = 0;
+  std::string floor_name;
+  std::string name;
+  Series floor;
+  Series series;
+  std::string impossible;  // why it could not be measured; "" if it was
+
+  Spread Ratio() const;
+  bool Met() const;
+};
+
+std::string RenderComparisons(const std::vector<Comparison>& rows);
+nlohmann::ordered_json ComparisonsJson(const std::vector<Comparison>& rows);
+
+}  // namespace softdat::tools
+
+#endif  // SOFTDAT_TOOLS_BENCH_COMPARISON_H_

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tests of interleaving, with units that keep their own time.
+#include "tools/bench/interleave.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace softdat::tools {
+namespace {
+
+using testing::SizeIs;
+
+TEST(ScaleIterations, ProportionalAndBounded) {
+  EXPECT_EQ(ScaleIterations(100, 1.0, 0.5), 50u);
+  EXPECT_EQ(ScaleIterations(1, 10.0, 0.1), 1u);
+  EXPECT_EQ(ScaleIterations(4, 1e-9, 1.0), 4000u);
+  EXPECT_EQ(ScaleIterations(4, 0, 1.0), 4000u);
+}
+
+// Takes a fixed time for each iteration and notes who ran.
+Runnable Fake(const std::string& name, double each, std::string* order) {
+  return [=](uint64_t iterations, JobResult* result) {
+    *order += name;
+    result->seconds = each * static_cast<double>(iterations);
+    result->client_cpu = result->seconds;
+    result->server_cpu = 2 * result->seconds;
+    return Outcome();
+  };
+}
+
+TEST(RunInterleaved, TakesTurnsAndChangesWhoIsFirst) {
+  std::string order;
+  std::vector<Series> series;
+  ASSERT_TRUE(
+      RunInterleaved({Fake("a", 1e-6, &order), Fake("b", 2e-6, &order), Fake("c", 3e-6, &order)},
+                     {3, 0.1}, &series)
+          .ok());
+  EXPECT_EQ(order,
+            "aaabbbccc"
+            "abc"
+            "bca"
+            "cab");
+  ASSERT_THAT(series, SizeIs(3));
+  EXPECT_THAT(series[0].seconds, SizeIs(3));
+  EXPECT_NEAR(Median(series[0].seconds), 1e-6, 1e-12);
+  EXPECT_NEAR(Median(series[1].seconds), 2e-6, 1e-12);
+  EXPECT_NEAR(Median(series[1].cpu), 6e-6, 1e-12);
+}
+
+TEST(RunInterleaved, AFailureEndsIt) {
+  std::string order;
+  std::vector<Series> series;
+  const Runnable broken = [](uint64_t, JobResult*) { return Outcome::Fail("broken"); };
+  EXPECT_EQ(RunInterleaved({Fake("a", 1e-6, &order), broken}, {3, 0.1}, &series).message(),
+            "broken");
+}
+
+}  // namespace
+}  // namespace softdat::tools

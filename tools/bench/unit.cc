@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Starting the processes of a unit, and telling them what to do.
+#include "tools/bench/unit.h"
+
+#include <nlohmann/json.hpp>
+
+#include "tools/bench/worker.h"
+
+namespace softdat::tools {
+namespace {
+
+using nlohmann::json;
+
+// What a child says, which is ours and yet not trusted: it may have died in the middle of a line.
+Outcome Answer(Child* child, const std::string& name, json* answer) {
+  std::string line;
+  if (const Outcome heard = child->Hear(&line); !heard.ok())
+    return Outcome::Fail(name + ": " + heard.message());
+  *answer = json::parse(line, nullptr, false);
+  if (!answer->is_object()) return Outcome::Fail(name + ": not an answer: " + line);
+  if (answer->contains("error"))
+    return Outcome::Fail(name + ": " + answer->value("error", "failed"));
+  return {};
+}
+
+}  // namespace
+
+Outcome Unit::Start(const UnitSpec& spec, const Job& work, uint32_t connections,
+                    const Placement& placement) {
+  name_ = spec.text;
+  work_ = work;
+  work_.server_decides_wait = false;
+  WorkerOrders orders;
+  orders.unit = spec.text;
+  orders.connections = connections;
+  orders.window = work.window;
+  json answer;
+  orders.role = WorkerRole::kServe;
+  orders.cpu = placement.server_cpu;
+  SOFTDAT_TRY(server_.Start(WorkerArguments(orders), spec.environment));
+  SOFTDAT_TRY(Answer(&server_, name_, &answer));
+  orders.role = WorkerRole::kDrive;
+  orders.cpu = placement.client_cpu;
+  orders.port = answer.value("port", uint64_t{0});
+  SOFTDAT_TRY(driver_.Start(WorkerArguments(orders), spec.environment));
+  return Answer(&driver_, name_, &answer);
+}
+
+Outcome Unit::Run(uint64_t iterations, JobResult* result) {
+  Job job = work_;
+  job.iterations = iterations;
+  SOFTDAT_TRY(driver_.Tell(JobLine(job)));
+  json answer;
+  SOFTDAT_TRY(Answer(&driver_, name_, &answer));
+  result->seconds = answer.value("seconds", 0.0);
+  result->client_cpu = answer.value("client_cpu", 0.0);
+  result->server_cpu = answer.value("server_cpu", 0.0);
+  result->bytes = BytesPerIteration(job) * iterations;
+  return {};
+}
+
+Outcome Spinner::Start(int cpu) {
+  WorkerOrders orders;
+  orders.role = WorkerRole::kSpin;
+  orders.unit = "spin";
+  orders.cpu = cpu;
+  SOFTDAT_TRY(child_.Start(WorkerArguments(orders), {}));
+  json answer;
+  return Answer(&child_, "the busy process", &answer);
+}
+
+}  // namespace softdat::tools

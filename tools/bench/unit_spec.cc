@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is compared, by name.
+#include "tools/bench/unit_spec.h"
+
+#include <fmt/format.h>
+
+namespace softdat::tools {
+namespace {
+
+constexpr std::string_view kRawPrefix = "raw:";
+
+// Cuts the part before the next comma off.
+std::string_view NextPart(std::string_view* text) {
+  const size_t comma = text->find(',');
+  const std::string_view part = text->substr(0, comma);
+  *text = comma == std::string_view::npos ? std::string_view() : text->substr(comma + 1);
+  return part;
+}
+
+}  // namespace
+
+std::optional<UnitSpec> ParseUnitSpec(std::string_view text, std::string* problem) {
+  UnitSpec spec;
+  spec.text = text;
+  const std::string_view name = NextPart(&text);
+  if (name.starts_with(kRawPrefix)) {
+    const auto kind = FindRawKind(name.substr(kRawPrefix.size()));
+    if (!kind) {
+      *problem = fmt::format(
+          "'{}' is no floor: raw:tcp-poll, tcp-epoll, tcp-block, tcp-gather, udp, udp-gso, shm, "
+          "memcpy or verbs",
+          name);
+      return std::nullopt;
+    }
+    spec.raw = *kind;
+  } else if (name.empty()) {
+    *problem = "the name of an IA or a floor is missing";
+    return std::nullopt;
+  } else {
+    spec.ia = name;
+  }
+  while (!text.empty()) {
+    const std::string_view setting = NextPart(&text);
+    const size_t equals = setting.find('=');
+    if (equals == 0 || equals == std::string_view::npos) {
+      *problem = fmt::format("'{}' in '{}' is not NAME=VALUE of an environment variable", setting,
+                             spec.text);
+      return std::nullopt;
+    }
+    spec.environment.emplace_back(setting);
+  }
+  return spec;
+}
+
+}  // namespace softdat::tools

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is compared, by name: "softnet-lo", "softnet-lo,SOFTDAT_CRC=on", "raw:tcp-poll". Pure.
+#ifndef SOFTDAT_TOOLS_BENCH_UNIT_SPEC_H_
+#define SOFTDAT_TOOLS_BENCH_UNIT_SPEC_H_
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tools/raw/job.h"
+
+namespace softdat::tools {
+
+struct UnitSpec {
+  std::string text;                      // as it was given
+  std::string ia;                        // "" for a floor
+  RawKind raw = RawKind::kTcpPoll;       // of a floor
+  std::vector<std::string> environment;  // "NAME=VALUE", for the processes of this unit
+
+  bool IsRaw() const { return ia.empty(); }
+};
+
+// Nothing, and why in *problem, for text that is no such name.
+std::optional<UnitSpec> ParseUnitSpec(std::string_view text, std::string* problem);
+
+}  // namespace softdat::tools
+
+#endif  // SOFTDAT_TOOLS_BENCH_UNIT_SPEC_H_

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tests of the names of what is compared.
+#include "tools/bench/unit_spec.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace softdat::tools {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+TEST(UnitSpec, AdaptersFloorsAndSettings) {
+  std::string problem;
+  const auto ia = ParseUnitSpec("softnet-lo", &problem);
+  ASSERT_TRUE(ia);
+  EXPECT_EQ(ia->ia, "softnet-lo");
+  EXPECT_FALSE(ia->IsRaw());
+  EXPECT_THAT(ia->environment, IsEmpty());
+
+  const auto floor = ParseUnitSpec("raw:udp-gso", &problem);
+  ASSERT_TRUE(floor);
+  EXPECT_TRUE(floor->IsRaw());
+  EXPECT_EQ(floor->raw, RawKind::kUdpGso);
+
+  const auto set = ParseUnitSpec("softnet-lo,SOFTDAT_CRC=on,A==b", &problem);
+  ASSERT_TRUE(set);
+  EXPECT_EQ(set->ia, "softnet-lo");
+  EXPECT_EQ(set->text, "softnet-lo,SOFTDAT_CRC=on,A==b");
+  EXPECT_THAT(set->environment, ElementsAre("SOFTDAT_CRC=on", "A==b"));
+}
+
+TEST(UnitSpec, WhatIsNoneIsSaid) {
+  std::string problem;
+  EXPECT_FALSE(ParseUnitSpec("", &problem));
+  EXPECT_FALSE(ParseUnitSpec("raw:rdma", &problem));
+  EXPECT_THAT(problem, HasSubstr("tcp-gather"));
+  EXPECT_FALSE(ParseUnitSpec("softnet-lo,CRC", &problem));
+  EXPECT_THAT(problem, HasSubstr("'CRC'"));
+  EXPECT_FALSE(ParseUnitSpec("softnet-lo,=1", &problem));
+}
+
+}  // namespace
+}  // namespace softdat::tools

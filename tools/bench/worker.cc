@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The child processes of a measurement.
+#include "tools/bench/worker.h"
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <functional>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "tools/bench/child.h"
+#include "tools/common/address.h"
+#include "tools/common/cpu.h"
+#include "tools/common/exit_codes.h"
+#include "tools/raw/link.h"
+#include "tools/traffic/link.h"
+#include "tools/traffic/session.h"
+
+namespace softdat::tools {
+namespace {
+
+using nlohmann::json;
+
+constexpr char kFlag[] = "--worker";
+constexpr uint32_t kConnectTimeoutUs = 10'000'000;
+
+void Say(const json& line) {
+  fmt::print("{}\n", line.dump(-1, ' ', false, json::error_handler_t::replace));
+  std::fflush(stdout);
+}
+
+// Enough for the credit of a stream of messages to come back while the window is full.
+LinkDepths Depths(const WorkerOrders& orders) {
+  LinkDepths depths;
+  depths.requests = static_cast<int>(std::clamp(orders.window, 32u, kMaxWindow));
+  depths.receives = std::max(64, 4 * static_cast<int>(orders.window));
+  return depths;
+}
+
+struct DatEnd {
+  Link link;
+  std::optional<Session> session;
+
+  Outcome Open(const WorkerOrders& orders, const UnitSpec& spec) {
+    SOFTDAT_TRY(link.Open(spec.ia, Depths(orders), orders.connections));
+    session.emplace(&link, static_cast<uint64_t>(link.depths().receives - 1));
+    return session->Prepare();
+  }
+};
+
+Outcome ServeRaw() {
+  RawLink link;
+  uint16_t port = 0;
+  SOFTDAT_TRY(link.Listen(&port));
+  Say({{"port", port}});
+  SOFTDAT_TRY(link.Accept());
+  return link.Serve();
+}
+
+Outcome ServeDat(const WorkerOrders& orders, const UnitSpec& spec) {
+  DatEnd end;
+  SOFTDAT_TRY(end.Open(orders, spec));
+  SOFTDAT_TRY(end.link.Listen(0));
+  Say({{"port", end.link.conn_qual()}});
+  SOFTDAT_TRY(end.link.Accept());
+  SOFTDAT_TRY(end.session->Serve({}));
+  return end.link.AwaitDisconnect();
+}
+
+// Jobs as they are told, until standard input ends.
+Outcome Drive(const std::function<Outcome(const Job&, JobResult*)>& run) {
+  Say({{"ready", true}});
+  std::string line;
+  while (std::getline(std::cin, line)) {
+    const auto job = ParseJobLine(line);
+    if (!job) return Outcome::Fail("not a job");
+    JobResult result;
+    SOFTDAT_TRY(run(*job, &result));
+    Say({{"seconds", result.seconds},
+         {"client_cpu", result.client_cpu},
+         {"server_cpu", result.server_cpu}});
+  }
+  return {};
+}
+
+Outcome DriveRaw(const WorkerOrders& orders, const UnitSpec& spec) {
+  RawLink link;
+  SOFTDAT_TRY(link.Connect(static_cast<uint16_t>(orders.port)));
+  return Drive([&](const Job& job, JobResult* result) -> Outcome {
+    const RawJob raw{spec.raw, job.operation, job.shape, job.size, job.window, job.iterations};
+    if (const std::string problem = RawJobProblem(raw); !problem.empty())
+      return Outcome::Fail(problem);
+    return link.Run(raw, result);
+  });
+}
+
+Outcome DriveDat(const WorkerOrders& orders, const UnitSpec& spec) {
+  DatEnd end;
+  SOFTDAT_TRY(end.Open(orders, spec));
+  sockaddr_storage address{};
+  // The server is on the same adapter.
+  const sockaddr* own = end.link.ia().attributes().ia_address_ptr;
+  SOFTDAT_TRY(ResolveHost(FormatAddress(own), AF_UNSPEC, &address));
+  SOFTDAT_TRY(
+      end.link.Connect(reinterpret_cast<sockaddr*>(&address), orders.port, kConnectTimeoutUs));
+  SOFTDAT_TRY(
+      Drive([&](const Job& job, JobResult* result) { return end.session->Run(job, result); }));
+  return end.link.Disconnect();
+}
+
+[[noreturn]] void Spin() {
+  Say({{"ready", true}});
+  while (true) {
+    // Nothing but processor time.
+    asm volatile("" : : : "memory");
+  }
+}
+
+Outcome Work(const WorkerOrders& orders) {
+  if (orders.cpu >= 0 && !PinProcess(orders.cpu))
+    return Outcome::Fail(fmt::format("cannot run on CPU {}", orders.cpu));
+  if (orders.role == WorkerRole::kSpin) Spin();
+  std::string problem;
+  const auto spec = ParseUnitSpec(orders.unit, &problem);
+  if (!spec) return Outcome::Fail(problem);
+  if (orders.role == WorkerRole::kServe)
+    return spec->IsRaw() ? ServeRaw() : ServeDat(orders, *spec);
+  return spec->IsRaw() ? DriveRaw(orders, *spec) : DriveDat(orders, *spec);
+}
+
+template <typename Number>
+bool Parse(const std::string& text, Number* value) {
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, *value);
+  return parsed.ec == std::errc() && parsed.ptr == end;
+}
+
+}  // namespace
+
+std::vector<std::string> WorkerArguments(const WorkerOrders& orders) {
+  return {kFlag,
+          std::to_string(static_cast<int>(orders.role)),
+          orders.unit,
+          std::to_string(orders.cpu),
+          std::to_string(orders.connections),
+          std::to_string(orders.window),
+          std::to_string(orders.port)};
+}
+
+std::optional<WorkerOrders> ParseWorkerArguments(const std::vector<std::string>& arguments) {
+  if (arguments.size() != 7 || arguments[0] != kFlag) return std::nullopt;
+  WorkerOrders orders;
+  int role = 0;
+  orders.unit = arguments[2];
+  const bool parsed = Parse(arguments[1], &role) && Parse(arguments[3], &orders.cpu) &&
+                      Parse(arguments[4], &orders.connections) &&
+                      Parse(arguments[5], &orders.window) && Parse(arguments[6], &orders.port);
+  if (!parsed || role < 0 || role > static_cast<int>(WorkerRole::kSpin)) return std::nullopt;
+  orders.role = static_cast<WorkerRole>(role);
+  return orders;
+}
+
+int RunWorker(const WorkerOrders& orders) {
+  EndWithParent();
+  const Outcome outcome = Work(orders);
+  if (!outcome.ok()) Say({{"error", outcome.message()}});
+  return outcome.exit_code();
+}
+
+// The message that the ends of a DAT connection exchange, in hexadecimal digits.
+std::string JobLine(const Job& job) {
+  std::string line;
+  for (const uint8_t byte : EncodeRequest({job, {}, 0})) line += fmt::format("{:02x}", byte);
+  return line;
+}
+
+std::optional<Job> ParseJobLine(const std::string& line) {
+  ControlMessage message{};
+  if (line.size() != 2 * message.size()) return std::nullopt;
+  for (size_t i = 0; i < message.size(); ++i) {
+    const char* at = line.data() + 2 * i;
+    if (std::from_chars(at, at + 2, message[i], 16).ptr != at + 2) return std::nullopt;
+  }
+  const auto request = DecodeRequest(message);
+  if (!request) return std::nullopt;
+  return request->job;
+}
+
+}  // namespace softdat::tools

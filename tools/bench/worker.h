@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the child processes of a measurement do: one serves, one drives, each over one adapter or
+// floor; one may keep a processor busy. Lines on standard output say how they fare, as JSON:
+//   {"port": 34567}                                      a server that listens
+//   {"ready": true}                                      a driver that is connected
+//   {"seconds": .., "client_cpu": .., "server_cpu": ..}  a job that is done
+//   {"error": "why not"}
+#ifndef SOFTDAT_TOOLS_BENCH_WORKER_H_
+#define SOFTDAT_TOOLS_BENCH_WORKER_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/bench/unit_spec.h"
+#include "tools/common/outcome.h"
+#include "tools/traffic/job.h"
+
+namespace softdat::tools {
+
+enum class WorkerRole : uint8_t { kServe, kDrive, kSpin };
+
+struct WorkerOrders {
+  WorkerRole role = WorkerRole::kServe;
+  std::string unit;  // UnitSpec::text
+  int cpu = -1;      // that it runs on; -1: on any
+  uint32_t connections = 1;
+  uint32_t window = 1;  // the largest of the jobs to come
+  uint64_t port = 0;    // of the server, for the driver
+};
+
+// For Child::Start().
+std::vector<std::string> WorkerArguments(const WorkerOrders& orders);
+// Nothing if `arguments` are not those of a worker.
+std::optional<WorkerOrders> ParseWorkerArguments(const std::vector<std::string>& arguments);
+
+// In the child. Returns the exit status.
+int RunWorker(const WorkerOrders& orders);
+
+// A job as a line for a driver, and back.
+std::string JobLine(const Job& job);
+std::optional<Job> ParseJobLine(const std::string& line);
+
+}  // namespace softdat::tools
+
+#endif  // SOFTDAT_TOOLS_BENCH_WORKER_H_

@@ -1,0 +1,87 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# dat_perf from outside: every test between two processes, columns, JSON, comparisons, and what is said of mistakes.
+# usage: dat_perf_test.sh LIB PROGRAM
+. "$1"
+program=$2
+declared_providers
+
+# serve NAME ARGS...: starts a server on any free qualifier, sets $port.
+serve() {
+  local line
+  rm -f "$work/ready"
+  mkfifo "$work/ready"
+  timeout 60 "$program" "$@" -p 0 >"$work/ready" 2>"$work/server.err" &
+  server_pid=$!
+  pids+=("$server_pid")
+  exec 7<"$work/ready"
+  read -r -t 60 line <&7 || { cat "$work/server.err"; return 1; }
+  port=${line##* }
+}
+served() {
+  cat <&7 >/dev/null
+  exec 7<&-
+  wait "$server_pid" && return 0
+  cat "$work/server.err"
+  return 1
+}
+# one TEST ARGS...: server and client of a short run; the client's output in $out.
+one() {
+  serve "$@" && run 0 "$program" "$@" -n 200 -p "$port" 127.0.0.1 && served
+}
+# The rows of the table have so many columns, and are so many.
+columns() { test "$(awk '$1 ~ /^[0-9]+$/ {print NF}' <<<"$out" | sort -u)" = "$1"; }
+rows() { test "$(awk '$1 ~ /^[0-9]+$/' <<<"$out" | wc -l)" = "$1"; }
+
+for test in send_lat write_lat read_lat write_imm_lat fetch_add_lat cmp_swap_lat; do
+  check "$test" one "$test"
+  check "$test has nine columns" columns 9
+done
+for test in send_bw write_bw read_bw write_imm_bw fetch_add_bw cmp_swap_bw; do
+  check "$test" one "$test"
+  check "$test has five columns" columns 5
+done
+for wait in poll wait cno fd memory; do check "write_lat, $wait" one write_lat --wait "$wait"; done
+for wait in poll wait cno fd; do check "send_bw, $wait" one send_bw -s 64 --wait "$wait" -q 3; done
+for test in send_bw write_bw read_bw write_imm_bw; do
+  check "$test both ways" one "$test" -b -s 1K -q 2
+  check "$test both ways, waiting" one "$test" -b -s 1K -e
+done
+# More messages than the server has receives: its grants must come back.
+check "send_bw, few receives" one send_bw -s 64 -r 8 -t 32
+check "send_bw, few receives, both ways" one send_bw -s 64 -r 8 -t 32 -b
+check "data checked" one write_bw -c -s 12345
+check "server of all sizes" serve write_bw
+check "all sizes" run 0 "$program" write_bw -a -n 4 -p "$port" 127.0.0.1
+check "they are 23" rows 23
+check "its server" served
+check "server of a duration" serve send_lat
+check "duration" run 0 "$program" send_lat -D 0.1 -p "$port" --out_json_file "$work/json" 127.0.0.1
+check "its columns" columns 4
+check "its server" served
+check "JSON has perftest's names" python3 -c '
+import json, sys
+result = json.load(open(sys.argv[1]))["results"]
+assert result["t_avg"] > 0 and result["tps_average"] > 0 and result["MsgSize"] == 2, result' "$work/json"
+
+compare() { run 0 "$program" compare --slices 2 --slice-ms 5 "$@"; }
+check "compare a latency" compare raw:tcp-epoll softnet-lo softnet-lo,SOFTDAT_CRC=on
+check "three lines" test "$(grep -cE '^(raw|softnet)' <<<"$out")" = 3
+check "compare a stream" compare --test write_bw -s 64 -t 64 raw:tcp-gather softnet-lo
+check "compare as JSON" compare --out_json --cpus any raw:tcp-block softnet-lo
+check "it is JSON" python3 -c 'import json, sys; assert len(json.loads(sys.argv[1])["units"]) == 2' "$out"
+check "a target" run 0 "$program" targets --slices 1 --slice-ms 5 --only "dat_evd_wait, one CPU"
+check "its verdict" has "$out" '(met|NOT met)$'
+
+# said STATUS TEXT ARGS...: ends with this status and says this.
+said() {
+  local wanted=$1 text=$2
+  shift 2
+  run "$wanted" "$program" "$@" && has "$err" "$text"
+}
+check "no server" said 1 "nobody listens" send_lat -p 9 127.0.0.1
+check "no such IA" said 1 "softnet-nowhere" compare raw:tcp-poll softnet-nowhere
+check "no such floor" said 2 "no floor" compare raw:pigeon softnet-lo
+check "a floor that cannot" said 1 "not for latency" compare raw:tcp-gather softnet-lo
+check "verbs without a device" said 1 "SOFTDAT_BENCH_VERBS_ADDRESS" compare raw:verbs softnet-lo
+finish

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Names and limits of the floors.
+#include "tools/raw/job.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+namespace softdat::tools {
+namespace {
+
+constexpr std::string_view kNames[] = {"tcp-poll", "tcp-epoll", "tcp-block", "tcp-gather", "udp",
+                                       "udp-gso",  "shm",       "memcpy",    "verbs"};
+
+}  // namespace
+
+std::string_view RawKindName(RawKind kind) { return kNames[static_cast<size_t>(kind)]; }
+
+std::optional<RawKind> FindRawKind(std::string_view name) {
+  const auto* at = std::find(std::begin(kNames), std::end(kNames), name);
+  if (at == std::end(kNames)) return std::nullopt;
+  return static_cast<RawKind>(at - std::begin(kNames));
+}
+
+std::string RawJobProblem(const RawJob& job) {
+  if (static_cast<size_t>(job.kind) >= std::size(kNames)) return "unknown kind of floor";
+  const std::string_view name = RawKindName(job.kind);
+  if (job.size == 0 || job.size > kMaxRawSize)
+    return fmt::format("a raw size must be 1 to {} bytes", kMaxRawSize);
+  if (job.window == 0 || job.window > kMaxRawWindow)
+    return fmt::format("a raw window must be 1 to {}", kMaxRawWindow);
+  if (job.iterations == 0) return "no iterations";
+  const bool datagrams = job.kind == RawKind::kUdp || job.kind == RawKind::kUdpGso;
+  if (datagrams && job.size > kMaxDatagram)
+    return fmt::format("raw:{} has messages of up to {} bytes, a datagram each", name,
+                       kMaxDatagram);
+  const bool streams_only = job.kind == RawKind::kTcpGather || job.kind == RawKind::kUdpGso;
+  if (streams_only && job.shape != Shape::kStream)
+    return fmt::format("raw:{} gathers messages: it is for bandwidth and rates, not for latency",
+                       name);
+  return "";
+}
+
+}  // namespace softdat::tools

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tests of the names of floors, and of what is no job for them.
+#include "tools/raw/job.h"
+
+#include <gtest/gtest.h>
+
+namespace softdat::tools {
+namespace {
+
+constexpr RawKind kLastKind = RawKind::kVerbs;
+
+RawJob Job(RawKind kind, Shape shape = Shape::kStream) {
+  RawJob job;
+  job.kind = kind;
+  job.shape = shape;
+  return job;
+}
+
+TEST(RawKindNames, EachNameIsFoundAgain) {
+  for (int i = 0; i <= static_cast<int>(kLastKind); ++i) {
+    const auto kind = static_cast<RawKind>(i);
+    EXPECT_EQ(FindRawKind(RawKindName(kind)), kind) << RawKindName(kind);
+  }
+  EXPECT_EQ(RawKindName(RawKind::kTcpPoll), "tcp-poll");
+  EXPECT_EQ(RawKindName(kLastKind), "verbs");
+}
+
+TEST(RawKindNames, NothingElseIsAName) {
+  for (const char* name : {"", "tcp", "TCP-POLL", "udp-gso ", "verbs-"})
+    EXPECT_EQ(FindRawKind(name), std::nullopt) << name;
+}
+
+TEST(RawJobProblem, EveryKindStreams) {
+  for (int i = 0; i <= static_cast<int>(kLastKind); ++i)
+    EXPECT_EQ(RawJobProblem(Job(static_cast<RawKind>(i))), "") << i;
+}
+
+TEST(RawJobProblem, WhatGathersHasNoLatency) {
+  for (int i = 0; i <= static_cast<int>(kLastKind); ++i) {
+    const auto kind = static_cast<RawKind>(i);
+    const std::string problem = RawJobProblem(Job(kind, Shape::kLatency));
+    const bool gathers = kind == RawKind::kTcpGather || kind == RawKind::kUdpGso;
+    EXPECT_EQ(problem.empty(), !gathers) << problem;
+    if (gathers) {
+      EXPECT_NE(problem.find(RawKindName(kind)), std::string::npos) << problem;
+    }
+  }
+}
+
+TEST(RawJobProblem, SizesAndWindowsHaveLimits) {
+  RawJob job;
+  for (const uint32_t size : {0u, kMaxRawSize + 1, UINT32_MAX}) {
+    job.size = size;
+    EXPECT_EQ(RawJobProblem(job), "a raw size must be 1 to 67108864 bytes") << size;
+  }
+  for (const uint32_t size : {1u, kMaxRawSize}) {
+    job.size = size;
+    EXPECT_EQ(RawJobProblem(job), "") << size;
+  }
+  for (const uint32_t window : {0u, kMaxRawWindow + 1, UINT32_MAX}) {
+    job.window = window;
+    EXPECT_EQ(RawJobProblem(job), "a raw window must be 1 to 1024") << window;
+  }
+  for (const uint32_t window : {1u, kMaxRawWindow}) {
+    job.window = window;
+    EXPECT_EQ(RawJobProblem(job), "") << window;
+  }
+  job.iterations = 0;
+  EXPECT_EQ(RawJobProblem(job), "no iterations");
+}
+
+TEST(RawJobProblem, AMessageIsNoLongerThanADatagram) {
+  for (const RawKind kind : {RawKind::kUdp, RawKind::kUdpGso}) {
+    RawJob job = Job(kind);
+    job.size = kMaxDatagram;
+    EXPECT_EQ(RawJobProblem(job), "");
+    ++job.size;
+    EXPECT_NE(RawJobProblem(job).find("60000 bytes, a datagram each"), std::string::npos);
+  }
+}
+
+TEST(RawJobProblem, AKindThatNobodyKnows) {
+  EXPECT_EQ(RawJobProblem(Job(static_cast<RawKind>(static_cast<int>(kLastKind) + 1))),
+            "unknown kind of floor");
+}
+
+}  // namespace
+}  // namespace softdat::tools

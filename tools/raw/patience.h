@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How one end of a job spins for the other.
+#ifndef SOFTDAT_TOOLS_RAW_PATIENCE_H_
+#define SOFTDAT_TOOLS_RAW_PATIENCE_H_
+
+#include <sched.h>
+
+#include <chrono>
+#include <cstdint>
+
+namespace softdat::tools {
+
+inline constexpr std::chrono::seconds kPatience(5);
+
+// Of one wait. As long as something comes soon it costs a counter.
+class Patience {
+ public:
+  // After so many looks in vain the CPU is left to whoever else wants it: it may be the other end.
+  explicit Patience(uint32_t looks) : looks_(looks) {}
+
+  // After a look in vain; true when the CPU was left to others meanwhile, and there is time to ask
+  // whether there is any sense in waiting.
+  bool Pause() {
+    if (++count_ % looks_ != 0) [[likely]]
+      return false;
+    sched_yield();
+    return true;
+  }
+  // Whether kPatience has passed since this was asked first.
+  bool IsOver() {
+    const auto now = std::chrono::steady_clock::now();
+    if (first_asked_ == std::chrono::steady_clock::time_point()) first_asked_ = now;
+    return now - first_asked_ > kPatience;
+  }
+
+ private:
+  const uint32_t looks_;
+  uint32_t count_ = 0;
+  std::chrono::steady_clock::time_point first_asked_;
+};
+
+}  // namespace softdat::tools
+
+#endif  // SOFTDAT_TOOLS_RAW_PATIENCE_H_

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Whole messages over a blocking TCP socket.
+#ifndef SOFTDAT_TOOLS_RAW_SOCKET_IO_H_
+#define SOFTDAT_TOOLS_RAW_SOCKET_IO_H_
+
+#include <netinet/in.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tools/common/outcome.h"
+
+namespace softdat::tools {
+
+// "raw: WHAT: " and what errno says.
+Outcome RawErrno(const char* what);
+// What is returned when the peer has closed in the middle of something.
+Outcome RawClosed();
+
+sockaddr_in Loopback(uint16_t port);
+
+Outcome SendAll(int fd, const void* data, size_t bytes);
+Outcome ReceiveAll(int fd, void* data, size_t bytes);
+
+}  // namespace softdat::tools
+
+#endif  // SOFTDAT_TOOLS_RAW_SOCKET_IO_H_

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One end of one job of one kind: what differs between the floors. link.h makes the two ends meet.
+#ifndef SOFTDAT_TOOLS_RAW_TRANSFER_H_
+#define SOFTDAT_TOOLS_RAW_TRANSFER_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "tools/common/outcome.h"
+#include "tools/raw/job.h"
+
+namespace softdat::tools {
+
+class RawTransfer {
+ public:
+  RawTransfer(const RawJob& job, bool is_server) : job_(job), is_server_(is_server) {}
+  RawTransfer(const RawTransfer&) = delete;
+  RawTransfer& operator=(const RawTransfer&) = delete;
+  virtual ~RawTransfer() = default;
+
+  // Before the ends know of each other: makes what is offered.
+  virtual Outcome Prepare(RawOffer* /*offer*/) { return {}; }
+  // The other end's offer; what must be there before the client begins. The server's comes first.
+  virtual Outcome Meet(const RawOffer& /*offer*/) { return {}; }
+  // The timed part: returns at the client when the server has all of it.
+  virtual Outcome Run() = 0;
+
+ protected:
+  const RawJob job_;
+  const bool is_server_;
+};
+
+// `fd`: the TCP connection that the job was agreed on, which stays with the caller. The makers of
+// single kinds are in the files named for them.
+std::unique_ptr<RawTransfer> MakeRawTransfer(const RawJob& job, bool is_server, int fd);
+
+std::unique_ptr<RawTransfer> MakeTcpTransfer(const RawJob& job, bool is_server, int fd);
+std::unique_ptr<RawTransfer> MakeUdpTransfer(const RawJob& job, bool is_server);
+std::unique_ptr<RawTransfer> MakeShmTransfer(const RawJob& job, bool is_server);
+std::unique_ptr<RawTransfer> MakeMemcpyTransfer(const RawJob& job, bool is_server);
+std::unique_ptr<RawTransfer> MakeVerbsTransfer(const RawJob& job, bool is_server);
+
+}  // namespace softdat::tools
+
+#endif  // SOFTDAT_TOOLS_RAW_TRANSFER_H_
