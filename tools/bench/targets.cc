@@ -68,7 +68,7 @@ std::vector<Row> Rows() {
   const Job pages = Stream(kWrite, kPage, kWindow, kPollMode);
   const Job large = Stream(kWrite, kLarge, kLargeWindow, WaitMode::kWait);
   const Job reads = Stream(kRead, kLarge, kLargeWindow, WaitMode::kWait);
-  constexpr char kCrc[] = ",SOFTDAT_CRC=on";
+  static constexpr char kCrc[] = ",SOFTDAT_CRC=on";  // the rows point to it
   return {
       {"64 B send, polling", kLatency, 1.08, "raw:tcp-poll", send},
       {"64 B write, memory and EVD", kLatency, 1.10, "raw:tcp-poll",
