@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Micro benchmark of what is not on the way of every message: start-up frames, markers, Terminates.
+#include <benchmark/benchmark.h>
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "wire/iwarp/markers.h"
+#include "wire/iwarp/mpa.h"
+#include "wire/iwarp/terminate.h"
+
+namespace softdat::iwarp {
+namespace {
+
+constexpr std::array<uint8_t, 64> kPrivateData = {1, 2, 3};
+
+MpaStart Start() {
+  MpaStart frame;
+  frame.crc = frame.enhanced = true;
+  frame.words.ird = frame.words.ord = 16;
+  frame.private_data = kPrivateData;
+  return frame;
+}
+
+void EncodeStart(benchmark::State& state) {
+  MpaStart frame = Start();
+  std::array<uint8_t, kMpaMaxFrameSize> out;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(frame);
+    benchmark::DoNotOptimize(EncodeMpaStart(frame, out));
+    benchmark::DoNotOptimize(out);
+  }
+}
+BENCHMARK(EncodeStart);
+
+void ParseStart(benchmark::State& state) {
+  std::array<uint8_t, kMpaMaxFrameSize> frame = {};
+  const size_t size = EncodeMpaStart(Start(), frame);
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(frame);
+    MpaStart out;
+    if (ParseMpaStart(ByteSpan(frame).first(size), &out).status != MpaParseStatus::kOk) {
+      state.SkipWithError("the frame was not taken");
+      break;
+    }
+    benchmark::DoNotOptimize(out);
+  }
+}
+BENCHMARK(ParseStart);
+
+// One write of `payload` octets, its CRC left out: the markers' functions compute it.
+std::vector<uint8_t> Fpdu(size_t payload) {
+  std::vector<uint8_t> out(FpduSize(kTaggedHeaderSize + payload));
+  EncodeTaggedFpduHeader(out.data(), Opcode::kWrite, true, 0x1234500, 0, payload);
+  return out;
+}
+
+void PutMarkers(benchmark::State& state, bool crc) {
+  const std::vector<uint8_t> fpdu = Fpdu(static_cast<size_t>(state.range(0)));
+  std::vector<uint8_t> out(MarkedSize(0, fpdu.size()));
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(InsertMarkers(0, fpdu, crc, out));
+    benchmark::ClobberMemory();
+  }
+  state.SetBytesProcessed(static_cast<int64_t>(state.iterations()) * state.range(0));
+}
+BENCHMARK_CAPTURE(PutMarkers, no_crc, false)->Arg(1400);
+BENCHMARK_CAPTURE(PutMarkers, crc, true)->Arg(1400);
+
+void TakeMarkers(benchmark::State& state, bool crc) {
+  const std::vector<uint8_t> fpdu = Fpdu(static_cast<size_t>(state.range(0)));
+  std::vector<uint8_t> marked(MarkedSize(0, fpdu.size())), out(fpdu.size());
+  InsertMarkers(0, fpdu, crc, marked);
+  for (auto _ : state) {
+    if (StripMarkers(0, marked, crc, out).status != StripStatus::kOk) {
+      state.SkipWithError("the FPDU was not taken");
+      break;
+    }
+    benchmark::ClobberMemory();
+  }
+  state.SetBytesProcessed(static_cast<int64_t>(state.iterations()) * state.range(0));
+}
+BENCHMARK_CAPTURE(TakeMarkers, no_crc, false)->Arg(1400);
+BENCHMARK_CAPTURE(TakeMarkers, crc, true)->Arg(1400);
+
+// A Read Request of which the peer says that its key is invalid: all three headers go along.
+Terminate RefusedRead(std::span<uint8_t, kReadRequestFpduHeadSize> fpdu) {
+  EncodeReadRequestFpduHead(fpdu.data(), kFirstMsn, {0x100, 0x1000, 4096, 0x200, 0x2000});
+  const ByteSpan ulpdu = fpdu.subspan(kFpduLengthSize);
+  return TerminateForSegment(kTermRemoteInvalidStag, ulpdu, ulpdu.size());
+}
+
+void EncodeTerminate(benchmark::State& state) {
+  std::array<uint8_t, kReadRequestFpduHeadSize> request;
+  Terminate term = RefusedRead(request);
+  std::array<uint8_t, kTerminateMaxFpdu> out;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(term);
+    benchmark::DoNotOptimize(EncodeTerminateFpdu(term, true, out.data()));
+    benchmark::DoNotOptimize(out);
+  }
+}
+BENCHMARK(EncodeTerminate);
+
+// `swapped`: the bit fields in the other order, as a little-endian Linux siw sends them.
+void ReadTerminate(benchmark::State& state, bool swapped) {
+  std::array<uint8_t, kReadRequestFpduHeadSize> request;
+  std::array<uint8_t, kTerminateMaxPayload> payload = {};
+  const size_t size = EncodeTerminatePayload(RefusedRead(request), payload.data());
+  if (swapped) {
+    payload[0] = static_cast<uint8_t>(payload[0] << 4 | payload[0] >> 4);
+    payload[2] = 0x07;  // all three headers
+  }
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(payload);
+    DecodedTerminate out;
+    if (!DecodeTerminate(ByteSpan(payload).first(size), &out) || out.swapped != swapped ||
+        out.term.code != kTermRemoteInvalidStag) {
+      state.SkipWithError("the Terminate was not understood");
+      break;
+    }
+    benchmark::DoNotOptimize(out);
+  }
+}
+BENCHMARK_CAPTURE(ReadTerminate, standard, false);
+BENCHMARK_CAPTURE(ReadTerminate, swapped, true);
+
+}  // namespace
+}  // namespace softdat::iwarp
+
+BENCHMARK_MAIN();
