@@ -359,8 +359,10 @@ EventLoop::BlockResult Driver::BlockOnce(Waiter* waiter, LoopClock::time_point d
   }
   const bool short_tick =
       short_until_ != LoopClock::time_point{} && LoopClock::now() < short_until_;
+  const bool left = waiter == nullptr && short_tick && left_to_callers_ > 0;
+  const std::chrono::microseconds tick = options_.flush_tick * (left ? 2 : 1);
   const LoopClock::time_point until =
-      short_tick ? std::min(deadline, LoopClock::now() + options_.flush_tick) : deadline;
+      short_tick ? std::min(deadline, LoopClock::now() + tick) : deadline;
   BlockResult result = BlockResult::kReady;
   {
     struct Unblock {
@@ -379,7 +381,8 @@ EventLoop::BlockResult Driver::BlockOnce(Waiter* waiter, LoopClock::time_point d
                                           : token_.WantedByAnybody() ||
                                                 evict_helper_.load(std::memory_order_seq_cst) ||
                                                 stop_.load(std::memory_order_seq_cst);
-    const bool pending = WorkPending() || have_tasks_.load(std::memory_order_seq_cst);
+    const bool pending = (!left && !deferred_.empty()) || !attention_.empty() ||
+                         have_tasks_.load(std::memory_order_seq_cst);
     if (!wanted && !pending) {
       result = loop_.Block(until, cancel);
       sleepless_rounds_ = 0;
@@ -392,8 +395,12 @@ EventLoop::BlockResult Driver::BlockOnce(Waiter* waiter, LoopClock::time_point d
   Dispatch();
   if (!deferred_.empty()) {
     short_until_ = LoopClock::now() + options_.helper_tick;
-    if (waiter == nullptr) counters_.helper_flushes.Add();
-    FlushDeferred();
+    if (waiter != nullptr) {
+      FlushDeferred();
+    } else if (!CallersFlush()) {
+      counters_.helper_flushes.Add();
+      FlushDeferred();
+    }
   }
   NoteProgress();
   worked_ = false;

@@ -68,6 +68,11 @@ class Driver final : private transport::Interruptible {
 
   // Any thread; QP locks may be held. `channel` has messages for a gathered write.
   void DeferSends(Channel* channel);
+  // Any thread; QP locks may be held. A post wrote what had gathered on its queue pair: the helper
+  // leaves callers that do so to themselves. A lost increment is no harm.
+  void NoteFlush() {
+    flushes_.store(flushes_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
   // Any thread; QP locks may be held. The token holder calls channel->Attend() soon.
   void RequestAttention(Channel* channel);
   // Any thread. `task` runs soon with the token, on some thread; unless the driver stops first,
@@ -126,6 +131,7 @@ class Driver final : private transport::Interruptible {
   void Dispatch();   // token held: handlers of what was seen, attention, trash
   void AttendAll();  // token held
   bool FlushDeferred();
+  bool CallersFlush();  // helper thread
   void NoteProgress() {
     if (posted_.load(std::memory_order_relaxed)) {
       posted_.store(false, std::memory_order_relaxed);
@@ -136,8 +142,6 @@ class Driver final : private transport::Interruptible {
     if (!activity_.load(std::memory_order_relaxed))
       activity_.store(true, std::memory_order_relaxed);
   }
-  bool WorkPending() const { return !deferred_.empty() || !attention_.empty(); }
-
   void RunHelper();
   void HelperDrive(const CancelOff& cancel);
   void WakeHelper();
@@ -178,8 +182,13 @@ class Driver final : private transport::Interruptible {
   // See epoch().
   std::atomic<bool> posted_{false};
   std::atomic<uint32_t> epoch_{1};
-  // Counts emptyings of deferred_, so that the helper can tell whether callers do it themselves.
+  // Counts emptyings of deferred_, and gathered sends that posts wrote, so that the helper can tell
+  // whether callers do it themselves.
   std::atomic<uint32_t> flushes_{0};
+  // Helper thread: flushes_ at its last look, and looks in a row after which it left deferred sends
+  // to the callers.
+  uint32_t seen_flushes_ = 0;
+  int left_to_callers_ = 0;
 
   // Guards tasks_ and closed_to_tasks_.
   std::mutex tasks_mutex_;

@@ -32,13 +32,25 @@ void Driver::WakeHelper() {
   helper_sleep_.Wake();
 }
 
+// Whether callers have written gathered sends since the last look: then what is deferred now is
+// young, and they will write it too. Not for ever: those who write and those who left something
+// need not be the same.
+bool Driver::CallersFlush() {
+  constexpr int kMostInARow = 4;
+  const uint32_t flushes = flushes_.load(std::memory_order_relaxed);
+  const bool they_do = flushes != seen_flushes_ && left_to_callers_ < kMostInARow;
+  // The flush that follows is no caller's.
+  seen_flushes_ = they_do ? flushes : flushes + 1;
+  left_to_callers_ = they_do ? left_to_callers_ + 1 : 0;
+  return they_do;
+}
+
 void Driver::RunHelper() {
   pthread_setname_np(pthread_self(), "softdat-helper");
   const CancelOff cancel;
   LoopClock::time_point last_activity = LoopClock::now();
   LoopClock::time_point flushing_until{};
   std::chrono::microseconds flush_tick = options_.flush_tick;
-  uint32_t seen_flushes = 0;
   uint32_t quiet_ticks = 0;
   while (!stop_.load(std::memory_order_seq_cst)) {
     LoopClock::time_point now = LoopClock::now();
@@ -47,7 +59,6 @@ void Driver::RunHelper() {
                                    : quiet_ticks >= kTicksBeforeDeepSleep
                                        ? HelperSleep::Kind::kDeep
                                        : HelperSleep::Kind::kTick;
-    seen_flushes = flushes_.load(std::memory_order_relaxed);
     helper_sleep_.Sleep(kind, flushing ? flush_tick : options_.helper_tick);
     if (stop_.load(std::memory_order_seq_cst)) return;
     now = LoopClock::now();
@@ -59,13 +70,13 @@ void Driver::RunHelper() {
             options_.flush_tick;  // just woken for the first of them: give the caller this long
         continue;
       }
-      if (flushes_.load(std::memory_order_relaxed) == seen_flushes) {
+      if (CallersFlush()) {
+        flush_tick = std::min(flush_tick * 2, options_.flush_tick * kSlowestFlush);
+      } else {
         counters_.helper_flushes.Add();
         FlushDeferred();
         NoteProgress();
         flush_tick = options_.flush_tick;
-      } else {
-        flush_tick = std::min(flush_tick * 2, options_.flush_tick * kSlowestFlush);
       }
     }
 

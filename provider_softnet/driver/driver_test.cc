@@ -285,6 +285,25 @@ TEST_F(DriverTest, DeferredSendsGetASleepingWaiterToFlushThem) {
   sleeping.join();
 }
 
+// Whose channel is deferred, and whose posts write what they gathered, need not be the same.
+TEST_F(DriverTest, DeferredSendsLeaveThoughOtherCallersFlushAllTheTime) {
+  std::atomic<bool> enough{false};
+  std::thread other([&] {
+    while (!enough) driver_->NoteFlush();
+  });
+  for (int i = 1; i <= 3; ++i) {
+    driver_->DeferSends(channel_.get());
+    EXPECT_TRUE(Until([&] { return channel_->flushes >= i; }));
+  }
+  ASSERT_TRUE(HelperDrives());  // from the loop, too
+  for (int i = 4; i <= 6; ++i) {
+    driver_->DeferSends(channel_.get());
+    EXPECT_TRUE(Until([&] { return channel_->flushes >= i; }));
+  }
+  enough = true;
+  other.join();
+}
+
 TEST_F(DriverTest, AttentionIsGivenWithTheToken) {
   ASSERT_TRUE(HelperDrives());
   driver_->RequestAttention(channel_.get());

@@ -49,8 +49,9 @@ Code Endpoint::PostSend(const transport::SendRequest& request) {
     gathered_bytes_ += BytesOf(request);
     if (gathered_messages_ >= adapter_->options.gather_messages ||
         gathered_bytes_ >= adapter_->options.gather_bytes ||
-        send_queue_->count() * 2 >= send_queue_->capacity()) {
+        send_queue_->count() >= send_queue_->capacity() - send_queue_->capacity() / 4) {
       Transmit();
+      driver_->NoteFlush();
     } else {
       counters_.deferred_sends.Add();
       // Once for each gathering: whoever takes it from the driver's stack finds what was added
