@@ -214,9 +214,10 @@ Result Driver::PollOnce() {
 Result Driver::Spin(LoopClock::time_point deadline, LoopClock::time_point* until) {
   if (!started() || options_.spin.count() == 0) return Result::kTimedOut;
   const bool first_try = *until == LoopClock::time_point{};
-  if (first_try && YieldFirst()) sched_yield();
+  const bool yielded = first_try && YieldFirst();
+  if (yielded) sched_yield();
   const bool worked = PollOnce() == Result::kWorked;
-  if (first_try) first_try_missed_.store(!worked, std::memory_order_relaxed);
+  if (first_try && !yielded) first_try_missed_.store(!worked, std::memory_order_relaxed);
   if (worked) return Result::kWorked;
   const LoopClock::time_point now = LoopClock::now();
   if (first_try) *until = std::min(now + options_.spin, deadline);
@@ -294,8 +295,8 @@ Result Driver::Drive(Waiter* waiter, LoopClock::time_point deadline, ParkedThrea
   LoopClock::time_point spin_until{};  // set when the first try found nothing
   uint32_t polls = 0;
   bool spinning = options_.spin.count() > 0 && !waiter->spun;
-  if (spinning && YieldFirst()) sched_yield();
-  bool first_try = true;
+  bool first_try = !spinning || !YieldFirst();  // and not after a yield
+  if (!first_try) sched_yield();
   int busy_rounds = 0;  // without a look at the clock
   while (true) {
     if (waiter->signalled()) return Result::kSignalled;
@@ -339,9 +340,9 @@ Result Driver::Drive(Waiter* waiter, LoopClock::time_point deadline, ParkedThrea
   }
 }
 
-// Where the last wait found nothing at first, the answer takes a while in this one too: the peer
-// gets the processor before the system call that would find nothing. Now and then the order is
-// tried anew.
+// Where a wait found nothing at first, the answer takes a while in the next ones too: the peer gets
+// the processor before the system call that would find nothing. Now and then the order is tried
+// anew; what is found after a yield says nothing about it.
 bool Driver::YieldFirst() {
   constexpr uint32_t kTriedAnew = 16;
   if (!first_try_missed_.load(std::memory_order_relaxed)) return false;

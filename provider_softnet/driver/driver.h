@@ -173,8 +173,8 @@ class Driver final : private transport::Interruptible {
   std::atomic<Blocked> blocked_{Blocked::kNo};
   // Callers made progress since the helper looked last.
   std::atomic<bool> activity_{false};
-  // How waits begin, see YieldFirst(): whether the first try of the last one found nothing, and how
-  // many there were. A lost update is no harm.
+  // How waits begin, see YieldFirst(): whether the last one that did not yield first found nothing
+  // at once, and how many waits there were. A lost update is no harm.
   std::atomic<bool> first_try_missed_{false};
   std::atomic<uint32_t> waits_{0};
   // Polls since the last look at all sockets.
