@@ -112,6 +112,11 @@ void StateTableTest::Reach(const std::string& state) {
     cr_ = NextRequest(*a_);
   } else if (state == "CO" || state == "DI") {
     Join(*a_, a_->ep, *b_, ep_);
+    // For the calls that send: where a message finds no receive, some transports end the connection
+    // before its state is looked at.
+    if (state == "CO") {
+      ASSERT_OK(PostRecv(a_->ep, {}, 1));
+    }
     if (state == "DI") {
       ASSERT_OK(dat_ep_disconnect(ep_, DAT_CLOSE_ABRUPT_FLAG));
       b_->ExpectConnection(ep_, DAT_CONNECTION_EVENT_DISCONNECTED);
