@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Slots of the CNO.
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -15,12 +16,18 @@
 namespace softdat::engine::slots {
 namespace {
 
-DAT_RETURN Create(Ia* ia, Cno::Kind kind, const DAT_OS_WAIT_PROXY_AGENT& agent, int fd,
-                  DAT_CNO_HANDLE* handle) {
-  // The CNO owns the descriptor from here on.
-  Cno* cno = new (std::nothrow) Cno(ia, kind, agent, fd);
+void Close(const Cno::Descriptors& descriptors) {
+  if (descriptors.consumers >= 0) close(descriptors.consumers);
+  if (descriptors.event >= 0 && descriptors.event != descriptors.consumers)
+    close(descriptors.event);
+}
+
+DAT_RETURN Create(Ia* ia, Cno::Kind kind, const DAT_OS_WAIT_PROXY_AGENT& agent,
+                  const Cno::Descriptors& descriptors, DAT_CNO_HANDLE* handle) {
+  // The CNO owns the descriptors from here on.
+  Cno* cno = new (std::nothrow) Cno(ia, kind, agent, descriptors);
   if (cno == nullptr) {
-    if (fd >= 0) close(fd);
+    Close(descriptors);
     return Error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY, "no memory for a CNO");
   }
   if (!cno->Publish()) {
@@ -31,6 +38,22 @@ DAT_RETURN Create(Ia* ia, Cno::Kind kind, const DAT_OS_WAIT_PROXY_AGENT& agent, 
   return DAT_SUCCESS;
 }
 
+// A program that sleeps in its own loop is to be woken by the data themselves, not by a thread that
+// has to be woken first. Without a descriptor to spare the eventfd does alone, by way of that
+// thread.
+int EpollSet(int event, int progress) {
+  const int set = epoll_create1(EPOLL_CLOEXEC);
+  if (set < 0) return event;
+  for (const int fd : {event, progress}) {
+    epoll_event wanted{};
+    wanted.events = EPOLLIN;
+    if (epoll_ctl(set, EPOLL_CTL_ADD, fd, &wanted) == 0) continue;
+    close(set);
+    return event;
+  }
+  return set;
+}
+
 }  // namespace
 
 DAT_RETURN DAT_API CnoCreate(DAT_IA_HANDLE ia_handle, DAT_OS_WAIT_PROXY_AGENT agent,
@@ -38,7 +61,7 @@ DAT_RETURN DAT_API CnoCreate(DAT_IA_HANDLE ia_handle, DAT_OS_WAIT_PROXY_AGENT ag
   const Pinned<Ia> ia(ia_handle);
   if (!ia) return BadHandle(DAT_INVALID_HANDLE_IA);
   if (cno_handle == nullptr) return BadArgument(3);
-  return Create(ia.get(), Cno::Kind::kAgent, agent, -1, cno_handle);
+  return Create(ia.get(), Cno::Kind::kAgent, agent, {}, cno_handle);
 }
 
 DAT_RETURN DAT_API CnoFdCreate(DAT_IA_HANDLE ia_handle, DAT_FD* fd, DAT_CNO_HANDLE* cno_handle) {
@@ -46,14 +69,17 @@ DAT_RETURN DAT_API CnoFdCreate(DAT_IA_HANDLE ia_handle, DAT_FD* fd, DAT_CNO_HAND
   if (!ia) return BadHandle(DAT_INVALID_HANDLE_IA);
   if (fd == nullptr) return BadArgument(2);
   if (cno_handle == nullptr) return BadArgument(3);
-  const int event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (event_fd < 0) {
+  Cno::Descriptors descriptors;
+  descriptors.event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (descriptors.event < 0) {
     return Error(DAT_INSUFFICIENT_RESOURCES, DAT_NO_SUBTYPE,
                  std::string("eventfd: ") + std::strerror(errno));
   }
+  const int progress = ia->adapter().ProgressDescriptor();
+  descriptors.consumers = progress >= 0 ? EpollSet(descriptors.event, progress) : descriptors.event;
   const DAT_RETURN ret =
-      Create(ia.get(), Cno::Kind::kFd, DAT_OS_WAIT_PROXY_AGENT_NULL, event_fd, cno_handle);
-  if (ret == DAT_SUCCESS) *fd = event_fd;
+      Create(ia.get(), Cno::Kind::kFd, DAT_OS_WAIT_PROXY_AGENT_NULL, descriptors, cno_handle);
+  if (ret == DAT_SUCCESS) *fd = descriptors.consumers;
   return ret;
 }
 

@@ -28,11 +28,15 @@ void CallAgent(const DAT_OS_WAIT_PROXY_AGENT& agent, DAT_EVD_HANDLE evd) {
 
 }  // namespace
 
-Cno::Cno(Ia* owner, Kind kind, const DAT_OS_WAIT_PROXY_AGENT& agent, int fd)
-    : Object(owner, kHandleType), kind_(kind), fd_(fd), agent_(agent) {}
+constinit thread_local const Cno* Cno::collecting_ = nullptr;
+
+Cno::Cno(Ia* owner, Kind kind, const DAT_OS_WAIT_PROXY_AGENT& agent, const Descriptors& descriptors)
+    : Object(owner, kHandleType), kind_(kind), descriptors_(descriptors), agent_(agent) {}
 
 Cno::~Cno() {
-  if (fd_ >= 0) close(fd_);
+  const auto [event, consumers] = descriptors_;
+  if (consumers >= 0) close(consumers);
+  if (event >= 0 && event != consumers) close(event);
 }
 
 DAT_RETURN Cno::Free() {
@@ -58,11 +62,12 @@ void Cno::SetTrigger(Evd* evd) {
   if (!triggered_) {
     triggered_ = true;
     hint_ = evd != nullptr ? evd->handle() : DAT_HANDLE_NULL;
-    if (fd_ >= 0) {
+    if (descriptors_.event >= 0 && collecting_ != this) {
       const uint64_t one = 1;
       const NoCancellation no_cancellation;
       // Cannot fail: the counter is 0 or 1.
-      [[maybe_unused]] const ssize_t n = write(fd_, &one, sizeof(one));
+      [[maybe_unused]] const ssize_t n = write(descriptors_.event, &one, sizeof(one));
+      told_ = true;
     }
   }
   // One waiter per trigger; one whose wake-up is already on its way does not need another.
@@ -119,10 +124,11 @@ bool Cno::TakeTrigger(DAT_EVD_HANDLE* evd) {
   if (!triggered_) return false;
   triggered_ = false;
   *evd = hint_;
-  if (fd_ >= 0) {
+  if (std::exchange(told_, false)) {
     uint64_t count = 0;
     const NoCancellation no_cancellation;
-    [[maybe_unused]] const ssize_t n = read(fd_, &count, sizeof(count));  // non-blocking
+    // Does not block.
+    [[maybe_unused]] const ssize_t n = read(descriptors_.event, &count, sizeof(count));
   }
   return true;
 }
@@ -148,7 +154,7 @@ DAT_RETURN Cno::Query(DAT_CNO_PARAM* param) {
   param->ia_handle = ia().consumer_handle();
   if (kind_ == Kind::kFd) {
     param->proxy_type = DAT_PROXY_TYPE_FD;
-    param->proxy.fd = fd_;
+    param->proxy.fd = descriptors_.consumers;
   } else {
     param->proxy_type = DAT_PROXY_TYPE_AGENT;
     param->proxy.agent = agent_;
@@ -281,8 +287,38 @@ DAT_RETURN Cno::Wait(DAT_TIMEOUT timeout_us, DAT_EVD_HANDLE* evd) {
   }
 }
 
+// While this thread collects a CNO. Scopes nest: an upcall may collect another one.
+class Cno::CollectScope {
+ public:
+  explicit CollectScope(const Cno* cno) : outer_(std::exchange(collecting_, cno)) {}
+  ~CollectScope() { collecting_ = outer_; }
+  CollectScope(const CollectScope&) = delete;
+  CollectScope& operator=(const CollectScope&) = delete;
+
+ private:
+  const Cno* const outer_;
+};
+
 DAT_RETURN Cno::Collect(DAT_EVD_HANDLE* evd) {
+  const DAT_RETURN result = CollectNow(evd);
+  // A trigger that another thread raised after its EVD was looked at is collected too. That EVD is
+  // armed now: nobody else would, while the consumer sleeps in a loop of its own.
+  RearmEvds(Announce::kArrivals);
+  return result;
+}
+
+DAT_RETURN Cno::CollectNow(DAT_EVD_HANDLE* evd) {
+  const CollectScope collecting(this);
   RearmEvds(Announce::kQueuedToWaiters);
+  if (descriptors_.consumers != descriptors_.event) {
+    {
+      std::lock_guard<std::mutex> lock(mu_);
+      if (TakeTrigger(evd)) return DAT_SUCCESS;
+    }
+    ia().adapter().LookAround();
+    // What it found has disarmed its EVD: other threads may find what comes next.
+    RearmEvds(Announce::kQueuedToWaiters);
+  }
   std::lock_guard<std::mutex> lock(mu_);
   if (TakeTrigger(evd)) return DAT_SUCCESS;
   *evd = DAT_HANDLE_NULL;

@@ -28,8 +28,13 @@ class Cno final : public Object {
   // How the consumer learns of a trigger besides dat_cno_wait.
   enum class Kind : uint8_t { kAgent, kFd };
 
-  // `fd` (>= 0) for kFd: an eventfd that the CNO owns.
-  Cno(Ia* ia, Kind kind, const DAT_OS_WAIT_PROXY_AGENT& agent, int fd);
+  // What a CNO of kFd owns: the eventfd that says "triggered", and the descriptor that the consumer
+  // has: the same, or an epoll set of it and the adapter's progress descriptor.
+  struct Descriptors {
+    int event = -1;
+    int consumers = -1;
+  };
+  Cno(Ia* ia, Kind kind, const DAT_OS_WAIT_PROXY_AGENT& agent, const Descriptors& descriptors);
 
   // An event arrived at `evd`. Any thread, no engine lock held: the agent is called from here.
   void Trigger(Evd* evd);
@@ -38,7 +43,8 @@ class Cno final : public Object {
 
   // dat_cno_wait. Timeout in microseconds, DAT_TIMEOUT_INFINITE for none.
   DAT_RETURN Wait(DAT_TIMEOUT timeout_us, DAT_EVD_HANDLE* evd);
-  // dat_cno_trigger: collects the trigger without waiting; QUEUE_EMPTY when there is none.
+  // dat_cno_trigger: collects the trigger without waiting; QUEUE_EMPTY when there is none. Where
+  // the consumer's descriptor tells of data, moves those first.
   DAT_RETURN Collect(DAT_EVD_HANDLE* evd);
   // dat_cno_modify_agent.
   void SetAgent(const DAT_OS_WAIT_PROXY_AGENT& agent);
@@ -56,7 +62,7 @@ class Cno final : public Object {
   // Wakes every waiter and the agent with a NULL EVD; later waits return at once (IA close).
   void Abort();
 
-  int fd() const { return fd_; }
+  int fd() const { return descriptors_.consumers; }
   Kind kind() const { return kind_; }
 
  private:
@@ -65,7 +71,10 @@ class Cno final : public Object {
     Sleeper* next = nullptr;
   };
 
+  DAT_RETURN CollectNow(DAT_EVD_HANDLE* evd);
+
   class SleepScope;
+  class CollectScope;
 
   ~Cno() override;
   void Teardown() override;
@@ -82,10 +91,13 @@ class Cno final : public Object {
   void RearmEvds(Announce announce);
 
   const Kind kind_;
-  const int fd_;
+  const Descriptors descriptors_;
+  // The CNO that this thread collects: a trigger that it raises itself it will see.
+  static constinit thread_local const Cno* collecting_;
 
   std::mutex mu_;  // protects everything below; never held across an agent
   bool triggered_ = false;
+  bool told_ = false;  // the trigger was written to the eventfd
   bool aborted_ = false;
   DAT_EVD_HANDLE hint_ = DAT_HANDLE_NULL;
   DAT_OS_WAIT_PROXY_AGENT agent_;

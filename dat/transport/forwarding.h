@@ -146,6 +146,8 @@ class ForwardingAdapter : public Adapter {
   ProgressResult Spin(Clock::time_point deadline, Clock::time_point* until) override {
     return inner_->Spin(deadline, until);
   }
+  int ProgressDescriptor() override { return inner_->ProgressDescriptor(); }
+  ProgressResult LookAround() override { return inner_->LookAround(); }
   void AbandonAfterFork() override { inner_->AbandonAfterFork(); }
 
  protected:

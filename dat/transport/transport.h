@@ -456,6 +456,15 @@ class Adapter {
     return ProgressResult::kTimedOut;
   }
 
+  // CONTROL. A descriptor for the poll() of a program that sleeps in a loop of its own: readable
+  // when LookAround() would find something to do, now and then when it would not. The adapter's,
+  // and as long-lived. -1: there is none; the back end's own threads find what arrives.
+  virtual int ProgressDescriptor() { return -1; }
+
+  // DATA. One turn that never blocks, as Progress() without a waiter, but after it nothing is left
+  // that makes ProgressDescriptor() readable, unless another thread is at it.
+  virtual ProgressResult LookAround() { return Progress(nullptr, {}); }
+
   // In a forked child: forget everything without touching the wire or the parent's descriptors.
   virtual void AbandonAfterFork() = 0;
 };

@@ -37,6 +37,8 @@ class SoftnetAdapter final : public transport::Adapter {
                                  transport::Clock::time_point* until) override {
     return core_->driver.Spin(deadline, until);
   }
+  int ProgressDescriptor() override { return core_->driver.ProgressDescriptor(); }
+  transport::ProgressResult LookAround() override { return core_->driver.LookAround(); }
   transport::ProgressResult Progress(transport::Waiter* waiter,
                                      transport::Clock::time_point deadline) override;
   void AbandonAfterFork() override;

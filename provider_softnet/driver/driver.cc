@@ -186,7 +186,11 @@ Result Driver::Progress(Waiter* waiter, LoopClock::time_point deadline) {
   return Result::kInterrupted;
 }
 
-Result Driver::PollOnce() {
+Result Driver::LookAround() { return started() ? PollOnce(Look::kEverywhere) : Result::kIdle; }
+
+int Driver::ProgressDescriptor() { return Start().ok() ? loop_.descriptor() : -1; }
+
+Result Driver::PollOnce(Look look) {
   NoteActivity();
   NoteProgress();
   bool worked = FlushDeferred();
@@ -195,7 +199,9 @@ Result Driver::PollOnce() {
   // harm.
   const uint32_t polls = polls_.load(std::memory_order_relaxed) + 1;
   polls_.store(polls, std::memory_order_relaxed);
-  const bool due = polls >= hot_.interval() || !attention_.empty() ||
+  // Where the hot streams had something, that is what made the descriptor readable.
+  const bool everywhere = look == Look::kEverywhere && !worked;
+  const bool due = everywhere || polls >= hot_.interval() || !attention_.empty() ||
                    have_tasks_.load(std::memory_order_relaxed);
   if (due && !token_.HeldByMe()) {  // inside an upcall: no upcall within an upcall
     polls_.store(0, std::memory_order_relaxed);

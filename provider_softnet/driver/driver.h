@@ -57,9 +57,11 @@ class Driver final : private transport::Interruptible {
   Status Start();
   bool started() const { return started_.load(std::memory_order_acquire); }
 
-  // transport::Adapter::Progress.
+  // transport::Adapter.
   transport::ProgressResult Spin(LoopClock::time_point deadline, LoopClock::time_point* until);
   transport::ProgressResult Progress(transport::Waiter* waiter, LoopClock::time_point deadline);
+  transport::ProgressResult LookAround();
+  int ProgressDescriptor();
 
   DriverToken& token() { return token_; }
   EventLoop& loop() { return loop_; }  // with the token
@@ -117,7 +119,9 @@ class Driver final : private transport::Interruptible {
   void Interrupt() override;  // of Waiter and DriverToken: get the blocked thread out
   void Kick();
 
-  Result PollOnce();
+  enum class Look : uint8_t { kHotStreams, kEverywhere };
+
+  Result PollOnce(Look look = Look::kHotStreams);
   Result Wait(transport::Waiter* waiter, LoopClock::time_point deadline);
   Result Drive(transport::Waiter* waiter, LoopClock::time_point deadline, ParkedThread* self,
                bool* holding, const CancelOff& cancel);

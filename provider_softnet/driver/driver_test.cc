@@ -3,6 +3,7 @@
 #include "provider_softnet/driver/driver.h"
 
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -302,6 +303,28 @@ TEST_F(DriverTest, DeferredSendsLeaveThoughOtherCallersFlushAllTheTime) {
   }
   enough = true;
   other.join();
+}
+
+// Readable while data wait, and not for ever after they were taken, whoever took them.
+TEST_F(DriverTest, TheProgressDescriptorTellsOfData) {
+  const int fd = driver_->ProgressDescriptor();
+  ASSERT_GE(fd, 0);
+  const auto readable = [fd] {
+    pollfd p = {fd, POLLIN, 0};
+    return poll(&p, 1, 0) == 1;
+  };
+  for (int i = 1; i <= 20; ++i) {
+    channel_->PeerSends();
+    EXPECT_TRUE(Until([&] { return readable() || channel_->received == i; }));
+    EXPECT_TRUE(Until([&] {
+      driver_->LookAround();
+      return channel_->received == i;
+    }));
+    EXPECT_TRUE(Until([&] {
+      driver_->LookAround();
+      return !readable();
+    }));
+  }
 }
 
 TEST_F(DriverTest, AttentionIsGivenWithTheToken) {

@@ -125,6 +125,9 @@ class EventLoop {
   // Creates the loop and its descriptors. kNoResources when there are none left.
   Status Open();
   bool open() const { return open_; }
+  // Readable while something that is watched is ready. Timers and changes that libuv has still to
+  // make do not show.
+  int descriptor() const { return epoll_fd_; }
 
   // Notes what is ready now; never blocks. Follow with Dispatch().
   void Look();

@@ -65,10 +65,13 @@ size_t FakeCompletionQueue::Poll(std::span<Completion> out) {
 
 bool FakeCompletionQueue::Arm(bool solicited_only) {
   ++arms_;
-  std::lock_guard<std::mutex> lock(mu_);
-  if (!queue_.empty()) return false;
-  armed_ = true;
-  solicited_only_ = solicited_only;
+  {
+    std::lock_guard<std::mutex> lock(mu_);
+    if (!queue_.empty()) return false;
+    armed_ = true;
+    solicited_only_ = solicited_only;
+  }
+  if (on_armed) on_armed();
   return true;
 }
 

@@ -56,6 +56,8 @@ class FakeCompletionQueue final : public transport::CompletionQueue {
   void Add(const transport::Completion& completion);
   transport::CompletionSink* sink() { return sink_; }
   int arms() const { return arms_; }
+  // Called when Arm() has succeeded, without a lock of the queue.
+  std::function<void()> on_armed;
 
   size_t Poll(std::span<transport::Completion> out) override;
   bool Arm(bool solicited_only) override;

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A CNO with a descriptor, whose consumer sleeps where the engine does not see it.
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include <utility>
+
+#include "dat/engine/testing/engine_test.h"
+
+namespace softdat::engine::testing {
+namespace {
+
+class FdCnoTest : public EngineTest {
+ protected:
+  void SetUp() override {
+    EngineTest::SetUp();
+    ep_ = MakeEp();
+    const transport::QueuePairAttributes& attributes = adapter().last_qp().attributes;
+    receives_ = static_cast<FakeCompletionQueue*>(attributes.recv_cq);
+    requests_ = static_cast<FakeCompletionQueue*>(attributes.send_cq);
+    ASSERT_EQ(slots::CnoFdCreate(ia_, &fd_, &cno_), DAT_SUCCESS);
+    for (DAT_EVD_HANDLE evd : {recv_evd_, request_evd_})
+      ASSERT_EQ(slots::EvdModifyCno(evd, cno_), DAT_SUCCESS);
+  }
+  void Arrive(FakeCompletionQueue* queue) {
+    transport::Completion completion;
+    completion.context = ep_;
+    completion.op = queue == receives_ ? transport::Op::kReceive : transport::Op::kSend;
+    queue->Add(completion);
+  }
+  bool Readable() const {
+    pollfd p = {fd_, POLLIN, 0};
+    return poll(&p, 1, 0) == 1;
+  }
+  DAT_RETURN Collect() { return slots::CnoTrigger(cno_, &hint_); }
+
+  DAT_EP_HANDLE ep_ = DAT_HANDLE_NULL;
+  FakeCompletionQueue* receives_ = nullptr;
+  FakeCompletionQueue* requests_ = nullptr;
+  DAT_CNO_HANDLE cno_ = DAT_HANDLE_NULL;
+  DAT_EVD_HANDLE hint_ = DAT_HANDLE_NULL;
+  DAT_FD fd_ = -1;
+  bool late_ = false;
+};
+
+TEST_F(FdCnoTest, EachArrivalAfterACollectionIsTold) {
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_FALSE(Readable());
+    Arrive(receives_);
+    EXPECT_TRUE(Readable());
+    EXPECT_EQ(Collect(), DAT_SUCCESS);
+    EXPECT_EQ(hint_, recv_evd_);
+    EXPECT_EQ(Take(recv_evd_).size(), 1u);
+  }
+  EXPECT_EQ(Collect(), Ret(DAT_QUEUE_EMPTY));
+}
+
+// While dat_cno_trigger looks at one EVD after the other, something arrives at one that it has
+// looked at. Its trigger goes with this collection, and the next arrival must be told all the same.
+TEST_F(FdCnoTest, AnArrivalInTheMiddleOfACollectionDoesNotSilenceItsEvd) {
+  Arrive(receives_);
+  Arrive(requests_);
+  ASSERT_TRUE(Readable());
+  // Receives are looked at first, they came first.
+  requests_->on_armed = [this] {
+    if (!std::exchange(late_, true)) Arrive(receives_);
+  };
+  EXPECT_EQ(Collect(), DAT_SUCCESS);
+  EXPECT_TRUE(late_);
+  EXPECT_EQ(Take(recv_evd_).size(), 2u);
+  EXPECT_EQ(Take(request_evd_).size(), 1u);
+  while (Readable()) Collect();
+  EXPECT_TRUE(Take(recv_evd_).empty());
+
+  Arrive(receives_);
+  EXPECT_TRUE(Readable());
+  EXPECT_EQ(Collect(), DAT_SUCCESS);
+  EXPECT_EQ(Take(recv_evd_).size(), 1u);
+}
+
+}  // namespace
+}  // namespace softdat::engine::testing
