@@ -11,6 +11,7 @@
 #include "provider_softnet/driver/driver.h"
 #include "provider_softnet/driver/unique_fd.h"
 #include "provider_softnet/iwarp/mpa_handshake.h"
+#include "provider_softnet/iwarp/stream.h"
 #include "provider_softnet/memory/memory_table.h"
 
 namespace softdat::softnet {
@@ -66,6 +67,7 @@ struct AdapterCore {
   const transport::AdapterAttributes attributes;
   uint32_t interface_index = 0;  // for link-local destinations without a scope
   MemoryTable memory;
+  StreamBlocks blocks;
   Driver driver;
   // With the token:
   std::list<std::unique_ptr<ClosingSocket>> closing;

@@ -39,6 +39,7 @@ bool Endpoint::StartStream(AgreedConnection* connection, bool initiator) {
   config.watermarks = srq_ ? &watermarks_ : nullptr;
   config.send_completions = send_cq_ ? &send_cq_->ring : nullptr;
   config.receive_completions = recv_cq_ ? &recv_cq_->ring : nullptr;
+  config.blocks = &adapter_->blocks;
   config.pd = pd_;
   config.qp = id_;
   config.initiator = initiator;

@@ -4,14 +4,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <new>
 
 namespace softdat::softnet {
 
 namespace {
-
-constexpr size_t kArena = 32 * 1024;
-constexpr size_t kArenaWithCrc =
-    96 * 1024;  // read responses are copied there, see stream_gather.cc
 
 constexpr char kUnreadDropped[] =
     "the peer disconnected; data for which no receive was posted are dropped";
@@ -20,23 +17,41 @@ uint32_t RingSize(uint16_t depth) { return std::bit_ceil(depth + 1u); }
 
 }  // namespace
 
+StreamBlocks::StreamBlocks() : receiving(kStaging), sending(Stream::kSendingBlock) {}
+
+void StreamBlocks::Join(const void* stream) {
+  if (!receiving.Join(stream)) throw std::bad_alloc();
+  if (sending.Join(stream)) return;
+  receiving.Leave();
+  throw std::bad_alloc();
+}
+
+void StreamBlocks::Leave() {
+  receiving.Leave();
+  sending.Leave();
+}
+
 Stream::Stream(const StreamConfig& config)
     : config_(config),
       mulpdu_(std::clamp(config.mulpdu, iwarp::kMinMulpdu, iwarp::kMaxUlpdu)),
-      staging_(
-          std::make_unique_for_overwrite<uint8_t[]>(std::max(config.staging_size, kMinStaging))),
-      arena_(
-          std::make_unique_for_overwrite<uint8_t[]>(config.agreement.crc ? kArenaWithCrc : kArena)),
-      arena_size_(config.agreement.crc ? kArenaWithCrc : kArena),
       rtr_due_(config.initiator && config.agreement.rtr != Rtr::kNone),
       send_next_(config.send_queue->back()),
       // One more each than agreed: an RTR read counts against nothing that the consumer asked for.
-      responses_(std::make_unique<Response[]>(RingSize(config.agreement.ird))),
       response_mask_(RingSize(config.agreement.ird) - 1),
-      pending_(std::make_unique<PendingRead[]>(RingSize(config.agreement.ord))),
-      pending_mask_(RingSize(config.agreement.ord) - 1) {}
+      pending_mask_(RingSize(config.agreement.ord) - 1) {
+  if (config.agreement.rtr == Rtr::kRead) {
+    // The ready-to-receive message is the first request.
+    responses_ = RawArray<Response>(response_mask_ + 1);
+    pending_ = RawArray<PendingRead>(pending_mask_ + 1);
+  }
+  config_.blocks->Join(this);  // the last that may fail
+}
 
-Stream::~Stream() = default;
+Stream::~Stream() {
+  GiveStagingBack();
+  GiveArenaBack();
+  config_.blocks->Leave();
+}
 
 uint32_t Stream::ReceiveDomain() const {
   return config_.shared_receives == nullptr ? config_.pd : config_.shared_receives->pd();

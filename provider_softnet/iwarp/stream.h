@@ -39,9 +39,11 @@
 #include <vector>
 
 #include "dat/transport/transport.h"
+#include "provider_softnet/iwarp/block_pool.h"
 #include "provider_softnet/iwarp/mpa_handshake.h"
 #include "provider_softnet/memory/memory_table.h"
 #include "provider_softnet/queue/completion_ring.h"
+#include "provider_softnet/queue/raw_array.h"
 #include "provider_softnet/queue/work_queue.h"
 #include "wire/iwarp/ddp.h"
 #include "wire/iwarp/frame_check.h"
@@ -51,6 +53,16 @@
 
 namespace softdat::softnet {
 
+// Memory of the streams of an adapter, while bytes are on their way through it.
+struct StreamBlocks {
+  StreamBlocks();
+  // A stream comes or goes. Join() throws bad_alloc where not even one can move anything.
+  void Join(const void* stream);
+  void Leave();
+  BlockPool receiving;
+  BlockPool sending;
+};
+
 struct StreamConfig {
   // The queue pair. All pointers are borrowed and outlive the stream.
   void* context = nullptr;  // goes into completions
@@ -58,6 +70,7 @@ struct StreamConfig {
   SendQueue* send_queue = nullptr;
   ReceiveQueue* receive_queue = nullptr;  // one of these two
   SharedReceiveQueue* shared_receives = nullptr;
+  StreamBlocks* blocks = nullptr;
   ReceiveWatermarks* watermarks = nullptr;     // of shared_receives; null: none
   CompletionRing* send_completions = nullptr;  // null: dropped
   CompletionRing* receive_completions = nullptr;
@@ -74,15 +87,16 @@ struct StreamConfig {
   bool short_reads = false;     // a read moves min(remote, local) instead of failing with kLength
   uint64_t rnr_timeout_us = 0;  // wait for a receive that long, then Terminate 1/2/2; 0: no limit
   uint64_t fin_grace_us = 1000000;  // the peer closed while data wait for a receive: wait that long
-  size_t staging_size = 80 * 1024;  // receive buffer; at least kMinStaging
+  // Payloads of that size are read to where they belong; shorter ones are copied there, which costs
+  // less than the system call that it takes to read them by themselves.
+  size_t direct_payload = 16 * 1024;
 };
 
 // The longest message or RDMA operation, in bytes: what the IA announces and the posts allow. DDP's
 // message offset has 32 bits (RFC 5041 §4.2).
 inline constexpr uint64_t kMaxMessage = uint64_t{1} << 31;
 inline constexpr size_t kInlinePayload = 512;
-inline constexpr size_t kDirectPayload = 4096;
-inline constexpr size_t kMinStaging = 72 * 1024;
+inline constexpr size_t kStaging = 80 * 1024;  // of received bytes; an FPDU at least
 
 // Bits of TakeActions().
 enum : uint32_t {
@@ -291,12 +305,16 @@ class Stream {
   static constexpr uint64_t kNoWork = ~uint64_t{0};
   static constexpr uint32_t kTxRing = 128;
   static constexpr size_t kTxPins = 64;
+  // Read responses under CRC are copied there, see stream_gather.cc.
+  static constexpr size_t kArena = 96 * 1024;
+  friend StreamBlocks;
+  static constexpr size_t kSendingBlock = kTxRing * sizeof(TxFpdu) + kTxPins * sizeof(Pin) + kArena;
   static constexpr size_t kRxPins = 16;
 
   // stream_post.cc
   bool GathersAtOnce(const SendWork& work) const;
-  Code FillWork(const transport::SendRequest& request, SendWork* work, Segment* segments) const;
-  Code FillTransfer(const transport::SendRequest& request, SendWork* work, Segment* segments) const;
+  Code FillWork(const transport::SendRequest& request, SendWork* work, Segment* segments);
+  Code FillTransfer(const transport::SendRequest& request, SendWork* work, Segment* segments);
   Code FillBind(const transport::SendRequest& request, SendWork* work) const;
 
   // stream_receive.cc
@@ -304,7 +322,8 @@ class Stream {
   bool ProcessHeader();
   bool ProcessPayload();
   bool NeedBytes(size_t total);
-  void MakeRoom(size_t wanted);
+  bool MakeRoom(size_t wanted);
+  void GiveStagingBack();
   void Stall();
 
   // stream_segment.cc
@@ -351,7 +370,7 @@ class Stream {
   void NextTxPiece(const TxFpdu& fpdu, TxCursor* cursor, size_t want, AccessRequest* request) const;
   Emitted AcquireTx(const AccessRequest& request, uint8_t** address, AccessError* error);
   void ReleaseTxPins() {
-    while (tx_pin_count_ > 0) tx_pins_[--tx_pin_count_].Release();
+    while (tx_pin_count_ > 0) tx_pins_[--tx_pin_count_].~Pin();
   }
   Emitted EmitPayload(const TxFpdu& fpdu, size_t skip, IovWriter* out, AccessError* error);
   Emitted Emit(const TxFpdu& fpdu, IovWriter* out, AccessError* error);
@@ -367,6 +386,8 @@ class Stream {
   void EndIfDrained();
 
   // stream_gather.cc
+  bool TakeArena();
+  void GiveArenaBack();
   TxFpdu* NewFpdu();
   void CommitFpdu(TxFpdu* fpdu, size_t ulpdu, uint32_t crc_state);
   void CommitCopied(TxFpdu* fpdu);
@@ -417,7 +438,7 @@ class Stream {
   StreamCounters counters_;
 
   // Receive side.
-  std::unique_ptr<uint8_t[]> staging_;
+  uint8_t* staging_ = nullptr;             // borrowed while bytes are in it
   size_t begin_ = 0, end_of_staging_ = 0;  // unparsed bytes in staging_
   size_t needed_ = 0;         // bytes that the frame at begin_ must have before it is looked at
   size_t read_ahead_ = 4096;  // how much to read into staging_, adapted to the traffic
@@ -442,11 +463,12 @@ class Stream {
   bool fin_read_ = false;      // FIN read: nothing comes behind what is staged
 
   // Transmit side.
-  std::unique_ptr<uint8_t[]> arena_;  // heads and trailers; starts anew when nothing is unsent
-  size_t arena_size_ = 0, arena_used_ = 0;
-  std::array<TxFpdu, kTxRing> tx_ring_;
+  // Borrowed while something is gathered, as one block. Heads and trailers are in the arena.
+  uint8_t* arena_ = nullptr;
+  TxFpdu* tx_ring_ = nullptr;
+  Pin* tx_pins_ = nullptr;
+  size_t arena_used_ = 0;
   uint32_t tx_front_ = 0, tx_back_ = 0;  // free-running
-  Pin tx_pins_[kTxPins];
   size_t tx_pin_count_ = 0;
   size_t tx_offered_ = 0;
   bool rtr_due_ = false;
@@ -459,10 +481,10 @@ class Stream {
   uint32_t send_msn_ = iwarp::kFirstMsn, read_msn_ = iwarp::kFirstMsn;
   uint32_t atomic_response_msn_ = iwarp::kFirstMsn;
   uint32_t next_request_id_ = 1;
-  std::unique_ptr<Response[]> responses_;  // at least ird + 1
-  uint32_t response_mask_ = 0;             // ring of a power of two
+  RawArray<Response> responses_;  // at least ird + 1; with the first request
+  uint32_t response_mask_ = 0;    // ring of a power of two
   uint32_t response_front_ = 0, response_gather_ = 0, response_back_ = 0;
-  std::unique_ptr<PendingRead[]> pending_;  // at least ord + 1
+  RawArray<PendingRead> pending_;  // at least ord + 1; with the first request
   uint32_t pending_mask_ = 0;
   uint32_t pending_front_ = 0, pending_back_ = 0;
   std::vector<uint8_t> last_words_;  // after the end: rest of an FPDU, Terminate

@@ -21,6 +21,7 @@ void* operator new(size_t size) {
   if (p == nullptr) std::abort();
   return p;
 }
+void* operator new(size_t size, const std::nothrow_t&) noexcept { return operator new(size); }
 void operator delete(void* p) noexcept { std::free(p); }
 void operator delete(void* p, size_t) noexcept { std::free(p); }
 
@@ -68,6 +69,42 @@ TEST(StreamCost, LargePayloadsAreNotCopied) {
     EXPECT_LT(c.bytes_copied_in, c.bytes_received / 50);
     EXPECT_GT(c.bytes_direct_in, c.bytes_received / 100 * 98);
   }
+}
+
+// The one block of a pool is there when the stream that used it is idle.
+TEST(StreamCost, AnIdleStreamHoldsNoBlocks) {
+  StreamPair pair(Whole(65535));
+  Side &a = pair.a(), &b = pair.b();
+  constexpr uint32_t kSize = 100000;
+  const size_t near = a.AddBuffer(kSize), far = b.AddBuffer(kSize);
+  const auto first_of = [](BlockPool& pool) {
+    uint8_t* const block = pool.Take(&pool);
+    pool.Give(&pool, block);
+    return block;
+  };
+  StreamBlocks* const all[] = {&a.blocks, &b.blocks};
+  uint8_t* before[2][2];
+  for (int i = 0; i < 2; ++i) {
+    before[i][0] = first_of(all[i]->sending);
+    before[i][1] = first_of(all[i]->receiving);
+  }
+  for (const uint32_t size : {0u, 1u, 64u, 4096u, kSize}) {
+    ASSERT_EQ(a.Write(1, {a.Local(near, 0, size)}, b.Remote(far, 0, size)), Code::kOk);
+    ASSERT_EQ(a.Read(2, {a.Local(near, 0, size)}, b.Remote(far, 0, size)), Code::kOk);
+    ASSERT_EQ(b.Receive(3, {b.Local(far, 0, size)}), Code::kOk);
+    ASSERT_EQ(a.Send(3, {a.Local(near, 0, size)}), Code::kOk);
+    ASSERT_TRUE(pair.Run());
+    for (int i = 0; i < 2; ++i) {
+      EXPECT_EQ(first_of(all[i]->sending), before[i][0]) << size;
+      EXPECT_EQ(first_of(all[i]->receiving), before[i][1]) << size;
+    }
+  }
+  EXPECT_EQ(a.Sends().size(), 15u);
+  // A post that is refused leaves nothing behind either.
+  Segment wrong = a.Local(near, 0, 8);
+  wrong.lmr_context ^= 0xffff00;
+  EXPECT_NE(a.Send(4, {wrong}), Code::kOk);
+  EXPECT_EQ(first_of(a.blocks.sending), before[0][0]);
 }
 
 TEST(StreamCost, TheEndOfAWriteIsStoredByUs) {

@@ -19,6 +19,7 @@ void Stream::Finish(transport::EndReason reason, std::string why, bool by_peer, 
   stalled_ = false;
   StopTimer();
   tx_front_ = tx_back_;
+  GiveArenaBack();
   rtr_due_ = false;
   end_.reason = reason;
   end_.why = std::move(why);

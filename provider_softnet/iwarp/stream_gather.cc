@@ -3,6 +3,7 @@
 // the own send queue take turns, message by message.
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 #include "provider_softnet/iwarp/stream.h"
 #include "wire/iwarp/fpdu.h"
@@ -40,21 +41,41 @@ size_t SegmentPayload(size_t mulpdu, size_t header, uint64_t left) {
 
 }  // namespace
 
+// False without memory. Nothing is gathered yet.
+bool Stream::TakeArena() {
+  uint8_t* const block = config_.blocks->sending.Take(this);
+  if (block == nullptr) return false;
+  // Elements begin their lives in NewFpdu() and AcquireTx().
+  tx_ring_ = reinterpret_cast<TxFpdu*>(block);
+  tx_pins_ = reinterpret_cast<Pin*>(tx_ring_ + kTxRing);
+  arena_ = reinterpret_cast<uint8_t*>(tx_pins_ + kTxPins);
+  arena_used_ = 0;
+  return true;
+}
+
+// Nothing is gathered any more.
+void Stream::GiveArenaBack() {
+  if (arena_ == nullptr) return;
+  ReleaseTxPins();
+  config_.blocks->sending.Give(this, reinterpret_cast<uint8_t*>(std::exchange(tx_ring_, nullptr)));
+  arena_ = nullptr;
+}
+
 // A free descriptor, or null while there is no room.
 Stream::TxFpdu* Stream::NewFpdu() {
-  if (tx_front_ == tx_back_) arena_used_ = 0;
+  if (arena_ == nullptr && !TakeArena()) return nullptr;
   if (tx_back_ - tx_front_ == kTxRing) return nullptr;
   const size_t room = kFpduRoom + (config_.agreement.crc ? kCopiedResponse : 0);
-  if (arena_size_ - arena_used_ < room) return nullptr;
+  if (kArena - arena_used_ < room) return nullptr;
   TxFpdu* fpdu = &tx_ring_[tx_back_ % kTxRing];
-  *fpdu = {};
+  new (fpdu) TxFpdu();
   fpdu->head = static_cast<uint32_t>(arena_used_);
   return fpdu;
 }
 
 // Adds the trailer and puts the FPDU in the ring. `crc_state` covers all but the pad.
 void Stream::CommitFpdu(TxFpdu* fpdu, size_t ulpdu, uint32_t crc_state) {
-  uint8_t* trailer = arena_.get() + fpdu->head + fpdu->head_size;
+  uint8_t* trailer = arena_ + fpdu->head + fpdu->head_size;
   const size_t size = config_.agreement.crc ? iwarp::StoreFpduTrailer(trailer, ulpdu, crc_state)
                                             : iwarp::StoreFpduTrailerWithoutCrc(trailer, ulpdu);
   fpdu->trailer_size = static_cast<uint32_t>(size);
@@ -66,7 +87,7 @@ void Stream::CommitFpdu(TxFpdu* fpdu, size_t ulpdu, uint32_t crc_state) {
 void Stream::CommitCopied(TxFpdu* fpdu) {
   uint32_t state = kCrc32cInit;
   if (config_.agreement.crc) {
-    state = Crc32cExtend(state, arena_.get() + fpdu->head, fpdu->head_size);
+    state = Crc32cExtend(state, arena_ + fpdu->head, fpdu->head_size);
   }
   CommitFpdu(fpdu, fpdu->head_size - iwarp::kFpduLengthSize, state);
 }
@@ -91,7 +112,7 @@ bool Stream::Gather(bool alone) {
 bool Stream::GatherRtr() {
   TxFpdu* fpdu = NewFpdu();
   if (fpdu == nullptr) return false;
-  uint8_t* head = arena_.get() + fpdu->head;
+  uint8_t* head = arena_ + fpdu->head;
   if (config_.agreement.rtr == Rtr::kRead && !peer_closing_) {
     PendingRead& read = pending_[pending_back_ & pending_mask_];
     read = {};
@@ -113,7 +134,7 @@ bool Stream::GatherResponse(bool alone) {
   TxFpdu* fpdu = NewFpdu();
   if (fpdu == nullptr) return false;
   Response& r = responses_[response_gather_ & response_mask_];
-  uint8_t* head = arena_.get() + fpdu->head;
+  uint8_t* head = arena_ + fpdu->head;
   if (r.atomic) {
     iwarp::EncodeUntaggedFpduHeader(head, Opcode::kAtomicResponse, /*last=*/true, 0,
                                     iwarp::kQnAtomicResponse, atomic_response_msn_++, 0,
@@ -201,7 +222,7 @@ void Stream::EndOfWork(TxFpdu* fpdu, bool completes) {
 // read now.
 bool Stream::FillData(TxFpdu* fpdu, size_t payload, bool alone, uint32_t* crc_state) {
   const bool copied = payload <= kInlinePayload;
-  uint8_t* head = arena_.get() + fpdu->head;
+  uint8_t* head = arena_ + fpdu->head;
   if (config_.agreement.crc) *crc_state = Crc32cExtend(kCrc32cInit, head, fpdu->head_size);
   if (copied || config_.agreement.crc) {
     TxCursor cursor{fpdu->segment, fpdu->segment_offset, 0};
@@ -241,7 +262,7 @@ bool Stream::GatherData(SendWork* work, bool alone) {
   const uint64_t left = work->length - send_offset_;
   const size_t payload = SegmentPayload(mulpdu_, header, left);
   const bool last = payload == left;
-  uint8_t* head = arena_.get() + fpdu->head;
+  uint8_t* head = arena_ + fpdu->head;
   if (write) {
     iwarp::EncodeTaggedFpduHeader(head, Opcode::kWrite, last, work->remote_key,
                                   work->remote_address + send_offset_, payload);
@@ -287,7 +308,7 @@ bool Stream::GatherImmediate(SendWork* work) {
   TxFpdu* fpdu = NewFpdu();
   if (fpdu == nullptr) return false;
   const bool solicited = (work->flags & transport::kSolicited) != 0;
-  uint8_t* head = arena_.get() + fpdu->head;
+  uint8_t* head = arena_ + fpdu->head;
   iwarp::EncodeUntaggedFpduHeader(
       head, solicited ? Opcode::kImmediateSolicited : Opcode::kImmediate,
       /*last=*/true, 0, iwarp::kQnSend, send_msn_++, 0, iwarp::kImmediateSize);
@@ -314,7 +335,7 @@ bool Stream::GatherRead(SendWork* work) {
     read.read.sink_to = s.virtual_address;
     read.read.size = static_cast<uint32_t>(std::min<uint64_t>(left, s.segment_length));
   }
-  iwarp::EncodeReadRequestFpduHead(arena_.get() + fpdu->head, read_msn_++, read.read);
+  iwarp::EncodeReadRequestFpduHead(arena_ + fpdu->head, read_msn_++, read.read);
   fpdu->head_size = iwarp::kReadRequestFpduHeadSize;
   CommitCopied(fpdu);
   ++pending_back_;
@@ -345,7 +366,7 @@ bool Stream::GatherAtomic(SendWork* work) {
   read.position = send_next_;
   read.atomic = true;
   read.request_id = request.request_id;
-  uint8_t* head = arena_.get() + fpdu->head;
+  uint8_t* head = arena_ + fpdu->head;
   iwarp::EncodeUntaggedFpduHeader(head, Opcode::kAtomicRequest, /*last=*/true, 0,
                                   iwarp::kQnReadRequest, read_msn_++, 0, iwarp::kAtomicRequestSize);
   iwarp::EncodeAtomicRequest(head + iwarp::kUntaggedFpduHeaderSize, request);

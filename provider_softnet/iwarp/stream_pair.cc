@@ -36,6 +36,8 @@ Side::Side(MemoryTable* table, bool initiator, const PairOptions& o)
   c.agreement.rtr = o.rtr;
   c.agreement.ird = c.agreement.ord = o.depth;
   c.mulpdu = o.mulpdu;
+  c.blocks = &blocks;
+  c.direct_payload = o.direct_payload;
   c.rnr_timeout_us = o.rnr_timeout_us;
   c.extensions = o.extensions;
   c.short_reads = o.short_reads;

@@ -52,6 +52,7 @@ struct PairOptions {
   uint64_t seed = 1;
   bool crc = false;
   size_t mulpdu = 1460;
+  size_t direct_payload = 16 * 1024;
   uint16_t depth = 4;  // ird and ord, both ways
   Rtr rtr = Rtr::kWrite;
   uint32_t queue = 64;  // work queue entries
@@ -110,6 +111,7 @@ class Side {
   };
 
   MemoryTable* memory;
+  StreamBlocks blocks;
   uint32_t pd, qp;
   SendQueue send_queue;
   ReceiveQueue receive_queue;

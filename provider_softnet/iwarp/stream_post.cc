@@ -93,8 +93,12 @@ Code Stream::FillBind(const transport::SendRequest& request, SendWork* work) con
 
 // Lengths and keys of everything that moves data.
 Code Stream::FillTransfer(const transport::SendRequest& request, SendWork* work,
-                          Segment* segments) const {
+                          Segment* segments) {
   if (NeedsReadCredit(request.op) && config_.agreement.ord == 0) return Code::kNoResources;
+  if (NeedsReadCredit(request.op) && !pending_.allocated() &&
+      !pending_.Allocate(pending_mask_ + 1)) {
+    return Code::kNoResources;
+  }
   const Code code = CopySegments(request.local, config_.send_queue->max_segments(), segments,
                                  &work->segment_count, &work->length);
   if (code != Code::kOk) return code;
@@ -134,8 +138,7 @@ bool Stream::GathersAtOnce(const SendWork& work) const {
          (work.op == Op::kSend || work.op == Op::kSendInvalidate || work.op == Op::kRdmaWrite);
 }
 
-Code Stream::FillWork(const transport::SendRequest& request, SendWork* work,
-                      Segment* segments) const {
+Code Stream::FillWork(const transport::SendRequest& request, SendWork* work, Segment* segments) {
   work->cookie = request.cookie;
   work->op = request.op;
   work->flags = request.flags;
@@ -167,13 +170,17 @@ Code Stream::PostSend(const transport::SendRequest& request) {
   SendWork& work = queue.Prepare();
   Code code = FillWork(request, &work, queue.PrepareSegments());
   if (code != Code::kOk) return code;
+  if (arena_ == nullptr && !TakeArena()) return Code::kNoResources;
   const bool at_once = GathersAtOnce(work);
   queue.Commit();
   if (at_once && !GatherData(&work, /*alone=*/false)) [[unlikely]] {
     // What cannot be read is refused as in any other post.
     code = CheckLocalSegments(*config_.memory, config_.pd, config_.qp, Access::kLocalRead,
                               queue.segments(send_next_));
-    if (code != Code::kOk) queue.Withdraw();
+    if (code != Code::kOk) {
+      queue.Withdraw();
+      GiveArenaBack();  // nothing was in front of it
+    }
   }
   return code;
 }

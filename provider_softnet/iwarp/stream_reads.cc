@@ -13,6 +13,10 @@ using transport::WorkStatus;
 // Whether the peer kept to the number of requests that was agreed on. The ready-to-receive read is
 // one more.
 bool Stream::RoomForResponse() {
+  if (!responses_.allocated() && !responses_.Allocate(response_mask_ + 1)) {
+    BreakSegment(iwarp::kTermStreamCatastrophic, Blame::Nobody(), "no memory for the peer's reads");
+    return false;
+  }
   const bool is_rtr = !first_fpdu_seen_ && config_.agreement.rtr == Rtr::kRead;
   const uint32_t limit = config_.agreement.ird + (is_rtr ? 1u : 0u);
   if (response_back_ - response_front_ < limit) return true;
@@ -34,7 +38,7 @@ void Stream::TakeReadRequest(ByteSpan payload) {
                                r.read.source_to, r.read.size});
     if (error != AccessError::kNone) {
       ++counters_.remote_accesses_refused;
-      const uint8_t* ulpdu = staging_.get() + begin_ + iwarp::kFpduLengthSize;
+      const uint8_t* ulpdu = staging_ + begin_ + iwarp::kFpduLengthSize;
       return Break(RequestTerminate(error), {ulpdu, rx_ulpdu_}, rx_ulpdu_, Blame::Nobody(),
                    std::string("the peer's RDMA read was refused: ") + AccessErrorText(error));
     }

@@ -20,23 +20,30 @@ constexpr size_t kWriteTail = 64;
 
 }  // namespace
 
-void Stream::MakeRoom(size_t wanted) {
-  const size_t size = std::max(config_.staging_size, kMinStaging);
+// False without memory.
+bool Stream::MakeRoom(size_t wanted) {
+  if (staging_ == nullptr) staging_ = config_.blocks->receiving.Take(this);
+  if (staging_ == nullptr) return false;
   if (begin_ == end_of_staging_) {
     begin_ = end_of_staging_ = 0;
-  } else if (begin_ > 0 && size - end_of_staging_ < wanted) {
-    std::memmove(staging_.get(), staging_.get() + begin_, end_of_staging_ - begin_);
+  } else if (begin_ > 0 && kStaging - end_of_staging_ < wanted) {
+    std::memmove(staging_, staging_ + begin_, end_of_staging_ - begin_);
     end_of_staging_ -= begin_;
     begin_ = 0;
   }
-  staging_offered_ = std::min(wanted, size - end_of_staging_);
+  staging_offered_ = std::min(wanted, kStaging - end_of_staging_);
+  return true;
+}
+
+void Stream::GiveStagingBack() {
+  if (staging_ != nullptr) config_.blocks->receiving.Give(this, std::exchange(staging_, nullptr));
 }
 
 size_t Stream::ReceiveVector(iovec* iov, size_t max) {
   if (phase_ == Phase::kEnded || stalled_) return 0;
   size_t count = 0;
   direct_offered_ = 0;
-  if (rx_phase_ == RxPhase::kPayload && rx_payload_size_ >= kDirectPayload &&
+  if (rx_phase_ == RxPhase::kPayload && rx_payload_size_ >= config_.direct_payload &&
       begin_ == end_of_staging_) {
     const bool write_end = rx_header_.last && rx_header_.opcode == iwarp::Opcode::kWrite;
     size_t want = rx_payload_left_ - (write_end ? std::min(rx_payload_left_, kWriteTail) : 0);
@@ -56,15 +63,20 @@ size_t Stream::ReceiveVector(iovec* iov, size_t max) {
     }
   }
   const size_t staged = end_of_staging_ - begin_;
-  MakeRoom(std::max(read_ahead_, needed_ > staged ? needed_ - staged : 0));
-  iov[count++] = {staging_.get() + end_of_staging_, staging_offered_};
+  staging_offered_ = 0;
+  if (MakeRoom(std::max(read_ahead_, needed_ > staged ? needed_ - staged : 0))) {
+    iov[count++] = {staging_ + end_of_staging_, staging_offered_};
+  }
   segment_was_large_ = false;
   return count;
 }
 
 void Stream::OnReceived(size_t size) {
   while (rx_pin_count_ > 0) rx_pins_[--rx_pin_count_].Release();
-  if (phase_ == Phase::kEnded || size == 0) return;
+  if (phase_ == Phase::kEnded || size == 0) {
+    if (begin_ == end_of_staging_) GiveStagingBack();
+    return;
+  }
   counters_.bytes_received += size;
   const size_t direct = std::min(size, direct_offered_);
   if (direct > 0) {
@@ -84,6 +96,7 @@ void Stream::OnReceived(size_t size) {
   } else if (filled) {
     read_ahead_ = std::min(read_ahead_ * 4, kMaxReadAhead);
   }
+  if (begin_ == end_of_staging_) GiveStagingBack();
 }
 
 // Works through what is staged until more bytes, a receive or the end are needed.
@@ -114,7 +127,7 @@ bool Stream::NeedBytes(size_t total) {
 
 bool Stream::ProcessHeader() {
   if (!NeedBytes(iwarp::kFpduLengthSize)) return false;
-  const uint8_t* fpdu = staging_.get() + begin_;
+  const uint8_t* fpdu = staging_ + begin_;
   const size_t ulpdu = LoadBe16(fpdu);
   const size_t total = iwarp::FpduSize(ulpdu);
   const bool crc = config_.agreement.crc;
@@ -148,7 +161,7 @@ bool Stream::ProcessHeader() {
   }
   ++counters_.fpdus_received;
   rx_payload_size_ = rx_payload_left_ = payload;
-  segment_was_large_ |= payload >= kDirectPayload;
+  segment_was_large_ |= payload >= config_.direct_payload;
   rx_trailer_left_ = iwarp::FpduTrailerSize(ulpdu);
   begin_ += iwarp::kFpduLengthSize + rx_header_.size;
   if (IsFixedForm(rx_header_)) {  // taken already
@@ -166,7 +179,7 @@ bool Stream::ProcessPayload() {
     now = std::min(now, rx_payload_left_ - std::min<size_t>(rx_payload_left_, sizeof(uint64_t)));
   }
   if (now > 0) {
-    if (!Place(staging_.get() + begin_, now)) return false;
+    if (!Place(staging_ + begin_, now)) return false;
     begin_ += now;
     rx_payload_left_ -= now;
     counters_.bytes_copied_in += now;

@@ -19,7 +19,7 @@ bool Stream::CheckFirstFpdu(size_t payload) const {
       return h.opcode == Opcode::kWrite && payload == 0 && h.last;
     case Rtr::kRead:
       return h.opcode == Opcode::kReadRequest &&
-             LoadBe32(staging_.get() + begin_ + iwarp::kUntaggedFpduHeaderSize + 12) == 0;
+             LoadBe32(staging_ + begin_ + iwarp::kUntaggedFpduHeaderSize + 12) == 0;
     case Rtr::kSend:
       return h.opcode == Opcode::kSend && payload == 0 && h.last;
   }
@@ -53,7 +53,7 @@ Stream::Verdict Stream::StartSegment(size_t payload) {
   } else if (iwarp::IsSend(h.opcode)) {
     verdict = StartSend(payload);
   } else {
-    verdict = TakeFixed({staging_.get() + begin_ + iwarp::kUntaggedFpduHeaderSize, payload});
+    verdict = TakeFixed({staging_ + begin_ + iwarp::kUntaggedFpduHeaderSize, payload});
   }
   if (verdict == Verdict::kGo && !first_fpdu_seen_) {
     first_fpdu_seen_ = true;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sending: offers gathered FPDUs to the driver and completes work as TCP takes them.
 #include <algorithm>
+#include <new>
 
 #include "provider_softnet/iwarp/access_terminate.h"
 #include "provider_softnet/iwarp/iov_writer.h"
@@ -61,10 +62,10 @@ Stream::Emitted Stream::AcquireTx(const AccessRequest& request, uint8_t** addres
     if (tx_pins_[tx_pin_count_ - i].Covers(request, address)) return Emitted::kAll;
   }
   if (tx_pin_count_ == kTxPins) return Emitted::kNoRoom;
-  Pin& pin = tx_pins_[tx_pin_count_];
-  *error = config_.memory->Acquire(request, &pin);
+  Pin* const pin = new (&tx_pins_[tx_pin_count_]) Pin();
+  *error = config_.memory->Acquire(request, pin);
   if (*error != AccessError::kNone) return Emitted::kLost;
-  *address = pin.address();
+  *address = pin->address();
   ++tx_pin_count_;
   return Emitted::kAll;
 }
@@ -92,13 +93,12 @@ Stream::Emitted Stream::EmitPayload(const TxFpdu& fpdu, size_t skip, IovWriter* 
 // Offers what is unsent of one FPDU.
 Stream::Emitted Stream::Emit(const TxFpdu& fpdu, IovWriter* out, AccessError* error) {
   if (fpdu.payload == 0) {  // head and trailer are neighbours
-    return out->Add(arena_.get() + fpdu.head + fpdu.sent, fpdu.size() - fpdu.sent)
-               ? Emitted::kAll
-               : Emitted::kNoRoom;
+    return out->Add(arena_ + fpdu.head + fpdu.sent, fpdu.size() - fpdu.sent) ? Emitted::kAll
+                                                                             : Emitted::kNoRoom;
   }
   size_t skip = fpdu.sent;
   if (skip < fpdu.head_size) {
-    if (!out->Add(arena_.get() + fpdu.head + skip, fpdu.head_size - skip)) return Emitted::kNoRoom;
+    if (!out->Add(arena_ + fpdu.head + skip, fpdu.head_size - skip)) return Emitted::kNoRoom;
     skip = fpdu.head_size;
   }
   skip -= fpdu.head_size;
@@ -108,7 +108,7 @@ Stream::Emitted Stream::Emit(const TxFpdu& fpdu, IovWriter* out, AccessError* er
     skip = fpdu.payload;
   }
   skip -= fpdu.payload;
-  uint8_t* trailer = arena_.get() + fpdu.head + fpdu.head_size;
+  uint8_t* trailer = arena_ + fpdu.head + fpdu.head_size;
   if (!out->Add(trailer + skip, fpdu.trailer_size - skip)) return Emitted::kNoRoom;
   return Emitted::kAll;
 }
@@ -126,6 +126,7 @@ Stream::Batch Stream::TransmitVector(iovec* iov, size_t max_iov, size_t max_byte
   }
   // The end may have come while gathering.
   ReleaseTxPins();
+  if (tx_front_ == tx_back_) GiveArenaBack();  // a bind has nothing to send
   if (last_words_sent_ == last_words_.size()) return {};
   tx_offered_ = last_words_.size() - last_words_sent_;
   iov[0] = {last_words_.data() + last_words_sent_, tx_offered_};
@@ -206,6 +207,10 @@ void Stream::OnTransmitted(size_t size) {
       work_done = true;
     }
     ++tx_front_;
+  }
+  if (tx_front_ == tx_back_) {
+    GiveArenaBack();
+    tx_front_ = tx_back_ = 0;  // the front of a block is warm
   }
   if (work_done) {
     CompleteSends();

@@ -24,6 +24,7 @@ class StreamWatermarkTest : public ::testing::Test {
     c.watermarks = &marks_;
     c.send_completions = &b().send_ring;
     c.receive_completions = &b().receive_ring;
+    c.blocks = &b().blocks;
     c.pd = b().pd;
     c.qp = b().qp;
     c.agreement.rtr = Rtr::kNone;

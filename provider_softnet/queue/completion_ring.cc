@@ -16,14 +16,10 @@ constexpr uint8_t kDueOverflow = 2;
 
 using Guard = std::lock_guard<SpinLock>;
 
-std::unique_ptr<transport::Completion[]> NewCells(uint32_t cells) {
-  return std::make_unique_for_overwrite<transport::Completion[]>(cells);
-}
-
 }  // namespace
 
 CompletionRing::CompletionRing(uint32_t capacity, transport::CompletionSink* sink)
-    : cells_(NewCells(std::bit_ceil(capacity))),
+    : cells_(std::bit_ceil(capacity)),
       mask_(std::bit_ceil(capacity) - 1),
       capacity_(capacity),
       sink_(sink) {}
@@ -85,7 +81,7 @@ bool CompletionRing::Arm(bool solicited_only) {
 Status CompletionRing::Resize(uint32_t capacity) {
   if (capacity == 0) return Status(Code::kInvalidArgument, "a completion queue of no entries");
   const uint32_t cells = std::bit_ceil(capacity);
-  auto fresh = NewCells(cells);  // outside the lock: pushes wait for the copy only
+  RawArray<transport::Completion> fresh(cells);  // outside the lock: pushes wait for the copy only
   const Guard guard(lock_);
   const uint32_t head = head_.load(std::memory_order_relaxed);
   const uint32_t queued = tail_.load(std::memory_order_relaxed) - head;
@@ -96,7 +92,7 @@ Status CompletionRing::Resize(uint32_t capacity) {
   }
   for (uint32_t i = 0; i < queued; ++i)
     fresh[(head + i) & (cells - 1)] = cells_[(head + i) & mask_];
-  cells_.swap(fresh);
+  std::swap(cells_, fresh);
   mask_ = cells - 1;
   capacity_ = capacity;
   return Status::Ok();

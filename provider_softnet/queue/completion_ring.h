@@ -19,6 +19,7 @@
 #include <span>
 
 #include "dat/transport/transport.h"
+#include "provider_softnet/queue/raw_array.h"
 #include "provider_softnet/queue/spin_lock.h"
 
 namespace softdat::softnet {
@@ -51,7 +52,7 @@ class CompletionRing final : public transport::CompletionQueue {
   enum class Armed : uint8_t { kNo, kAny, kSolicited };
 
   SpinLock lock_;  // guards everything below
-  std::unique_ptr<transport::Completion[]> cells_;
+  RawArray<transport::Completion> cells_;
   uint32_t mask_;  // cells - 1, a power of two minus one
   uint32_t capacity_;
   Armed armed_ = Armed::kNo;

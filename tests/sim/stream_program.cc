@@ -25,6 +25,7 @@ constexpr uint32_t kQueue = 16;
 PairOptions StreamProgram::Options(uint64_t seed) {
   std::mt19937_64 r(seed * 0x9e3779b97f4a7c15);
   const size_t mulpdus[] = {128, 200, 1442, 8192, 65535};
+  const size_t direct[] = {64, 600, 4096, 16384};
   const size_t pipes[] = {1, 100, 3000, 70000, 1 << 20};
   PairOptions o;
   o.seed = seed;
@@ -42,6 +43,7 @@ PairOptions StreamProgram::Options(uint64_t seed) {
   if (r() % 2 == 0) o.loss_one_in = 40;
   // Receives are posted within a few arrivals: a timer that goes off all the same is a defect.
   if (r() % 3 == 0) o.rnr_timeout_us = 3600'000'000;
+  o.direct_payload = direct[r() % 4];
   return o;
 }
 
