@@ -72,6 +72,14 @@ check "compare as JSON" compare --out_json --cpus any raw:tcp-block softnet-lo
 check "it is JSON" python3 -c 'import json, sys; assert len(json.loads(sys.argv[1])["units"]) == 2' "$out"
 check "a target" run 0 "$program" targets --slices 1 --slice-ms 5 --only "dat_evd_wait, one CPU"
 check "its verdict" has "$out" '(met|NOT met)$'
+check "many end points" compare softnet-lo softnet-lo@50
+check "connections" run 0 "$program" targets --slices 1 --slice-ms 5 --only "connections"
+check "its verdict" has "$out" '(met|NOT met)$'
+check "scale" run 0 "$program" scale -q 20 -n 20 --out_json
+check "it is JSON" python3 -c '
+import json, sys
+rows = json.loads(sys.argv[1])["rows"]
+assert len(rows) == 3 and rows[0]["value"] > 0, rows' "$out"
 # One with settings of its own; where there is one CPU it says so.
 check "a target with CRC" run 0 "$program" targets --slices 1 --slice-ms 5 --only "polling, CRC"
 check "its name" has "$out" 'softnet-lo,SOFTDAT_CRC=on '

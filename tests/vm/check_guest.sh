@@ -62,6 +62,11 @@ contract() {
   CONTRACT_DEVICE=verbs-dum0 gtest "contract on $1" "$(excluded "$1" contract)" "$bin/provider_verbs/contract_check"
 }
 
+raw_verbs() {
+  wanted "raw:verbs on $1" || return 0
+  SOFTDAT_BENCH_VERBS_ADDRESS=10.7.0.1 gtest "raw:verbs on $1" "" "$bin/tools/raw/verbs_device_check"
+}
+
 conformance() {
   wanted "conformance on $1" || return 0
   CONFORMANCE_PEER=$bin/tests/conformance/peer SOFTDAT_PROVIDER_PATH=$bin/provider_verbs gtest "conformance on $1" "$(excluded "$1" conformance)" \
@@ -159,6 +164,7 @@ if soft_dummy "$device"; then
   names "$device"
   profile "$device"
   contract "$device"
+  raw_verbs "$device"
   conformance "$device"
   peers "$device" "dapl2-utils on $device" --ia verbs-dum0 --address 10.7.0.1
   peers "$device" "libdaplofa to verbs on $device" --server-ia verbs-dum0 --client-ia ofa-v2-dum0 \

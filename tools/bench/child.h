@@ -27,6 +27,7 @@ class Child {
   // Without newlines. Tell() of a child that has gone is a failure, so is Hear().
   Outcome Tell(const std::string& line);
   Outcome Hear(std::string* line);
+  pid_t pid() const { return pid_; }
 
  private:
   pid_t pid_ = -1;

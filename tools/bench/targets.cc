@@ -35,10 +35,11 @@ struct Row {
   const char* what;
   Measure measure;
   double target;
-  const char* floor;
+  const char* floor;  // "": the IA without settings
   Job job;
   Where where = Where::kTwoCpus;
-  const char* settings = "";
+  const char* settings = "";  // after the name of the IA
+  WorkerTask task = WorkerTask::kTransfers;
 };
 
 Job Latency(Operation operation, uint32_t size, WaitMode wait) {
@@ -94,6 +95,15 @@ std::vector<Row> Rows() {
       {"64 B send, dat_evd_wait, unpinned", kLatency, 0.8, "raw:tcp-block", wait, Where::kAnywhere},
       {"64 B send, dat_evd_wait, a CPU busy", kLatency, 1.3, "raw:tcp-block", wait,
        Where::kAnywhereOneBusy},
+      {"64 B send, one of 1000 end points", kLatency, 1.2, "", send, Where::kTwoCpus, "@1000"},
+      {"connections, one by one",
+       kRate,
+       0.5,
+       "raw:tcp-block",
+       {},
+       Where::kTwoCpus,
+       "",
+       WorkerTask::kConnections},
   };
 }
 
@@ -112,7 +122,7 @@ Outcome StartUnit(const std::string& text, const Row& row, const Placement& plac
   std::string problem;
   const auto spec = ParseUnitSpec(text, &problem);
   if (!spec) return Outcome::Fail(problem);
-  return unit->Start(*spec, row.job, 1, placement);
+  return unit->Start(*spec, row.job, 1, placement, row.task);
 }
 
 Outcome MeasureRow(const TargetPlan& plan, const Row& row, const std::vector<int>& cpus,
@@ -121,7 +131,7 @@ Outcome MeasureRow(const TargetPlan& plan, const Row& row, const std::vector<int
   result->measure = row.measure;
   result->target = row.target;
   result->bytes_per_iteration = BytesPerIteration(row.job);
-  result->floor_name = row.floor;
+  result->floor_name = *row.floor == 0 ? plan.ia : row.floor;
   result->name = plan.ia + row.settings;
   if (cpus.size() < 2 && row.where != Where::kOneCpu) {
     result->impossible = "it needs two CPUs";

@@ -4,8 +4,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tools/bench/worker.h"
-
 namespace softdat::tools {
 namespace {
 
@@ -26,13 +24,14 @@ Outcome Answer(Child* child, const std::string& name, json* answer) {
 }  // namespace
 
 Outcome Unit::Start(const UnitSpec& spec, const Job& work, uint32_t connections,
-                    const Placement& placement) {
+                    const Placement& placement, WorkerTask task) {
   name_ = spec.text;
   work_ = work;
   work_.server_decides_wait = false;
   WorkerOrders orders;
   orders.unit = spec.text;
-  orders.connections = connections;
+  orders.task = task;
+  orders.connections = spec.connections.value_or(connections);
   orders.window = work.window;
   json answer;
   orders.role = WorkerRole::kServe;
@@ -56,6 +55,15 @@ Outcome Unit::Run(uint64_t iterations, JobResult* result) {
   result->client_cpu = answer.value("client_cpu", 0.0);
   result->server_cpu = answer.value("server_cpu", 0.0);
   result->bytes = BytesPerIteration(job) * iterations;
+  return {};
+}
+
+Outcome Unit::Measure(Footprint* footprint) const {
+  Footprint server;
+  SOFTDAT_TRY(ReadFootprint(driver_.pid(), footprint));
+  SOFTDAT_TRY(ReadFootprint(server_.pid(), &server));
+  footprint->memory_kib += server.memory_kib;
+  footprint->descriptors += server.descriptors;
   return {};
 }
 

@@ -8,7 +8,9 @@
 #include <string>
 
 #include "tools/bench/child.h"
+#include "tools/bench/footprint.h"
 #include "tools/bench/unit_spec.h"
+#include "tools/bench/worker.h"
 #include "tools/common/outcome.h"
 #include "tools/traffic/job.h"
 
@@ -23,9 +25,12 @@ struct Placement {
 class Unit {
  public:
   // `work` without its iterations. Its `wait` is that of both ends; floors wait in their own way.
+  // `connections` unless the name says otherwise.
   Outcome Start(const UnitSpec& spec, const Job& work, uint32_t connections,
-                const Placement& placement);
+                const Placement& placement, WorkerTask task = WorkerTask::kTransfers);
   Outcome Run(uint64_t iterations, JobResult* result);
+  // What the two processes take, together.
+  Outcome Measure(Footprint* footprint) const;
   const std::string& name() const { return name_; }
 
  private:

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+
 namespace softdat::tools {
 namespace {
 
@@ -15,6 +17,19 @@ std::string_view NextPart(std::string_view* text) {
   const std::string_view part = text->substr(0, comma);
   *text = comma == std::string_view::npos ? std::string_view() : text->substr(comma + 1);
   return part;
+}
+
+// "NAME" or "NAME@CONNECTIONS".
+bool ParseAdapter(std::string_view name, UnitSpec* spec) {
+  const size_t at = name.find('@');
+  spec->ia = name.substr(0, at);
+  if (at == std::string_view::npos) return !spec->ia.empty();
+  uint32_t count = 0;
+  const char* end = name.data() + name.size();
+  const auto parsed = std::from_chars(name.data() + at + 1, end, count);
+  spec->connections = count;
+  return !spec->ia.empty() && parsed.ec == std::errc() && parsed.ptr == end && count >= 1 &&
+         count <= kMaxConnections;
 }
 
 }  // namespace
@@ -36,8 +51,10 @@ std::optional<UnitSpec> ParseUnitSpec(std::string_view text, std::string* proble
   } else if (name.empty()) {
     *problem = "the name of an IA or a floor is missing";
     return std::nullopt;
-  } else {
-    spec.ia = name;
+  } else if (!ParseAdapter(name, &spec)) {
+    *problem = fmt::format("'{}' is not NAME of an IA or NAME@END_POINTS, of which 1 to {}", name,
+                           kMaxConnections);
+    return std::nullopt;
   }
   while (!text.empty()) {
     const std::string_view setting = NextPart(&text);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is compared, by name: "softnet-lo", "softnet-lo,SOFTDAT_CRC=on", "raw:tcp-poll". Pure.
+// What is compared, by name: "softnet-lo", "softnet-lo@1000" (so many end points),
+// "softnet-lo,SOFTDAT_CRC=on", "raw:tcp-poll". Pure.
 #ifndef SOFTDAT_TOOLS_BENCH_UNIT_SPEC_H_
 #define SOFTDAT_TOOLS_BENCH_UNIT_SPEC_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,10 +14,13 @@
 
 namespace softdat::tools {
 
+inline constexpr uint32_t kMaxConnections = 4096;
+
 struct UnitSpec {
   std::string text;                      // as it was given
   std::string ia;                        // "" for a floor
   RawKind raw = RawKind::kTcpPoll;       // of a floor
+  std::optional<uint32_t> connections;   // of an IA, where the name says how many
   std::vector<std::string> environment;  // "NAME=VALUE", for the processes of this unit
 
   bool IsRaw() const { return ia.empty(); }

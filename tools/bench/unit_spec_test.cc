@@ -20,6 +20,13 @@ TEST(UnitSpec, AdaptersFloorsAndSettings) {
   EXPECT_FALSE(ia->IsRaw());
   EXPECT_THAT(ia->environment, IsEmpty());
 
+  const auto many = ParseUnitSpec("softnet-lo@1000,A=b@2", &problem);
+  ASSERT_TRUE(many);
+  EXPECT_EQ(many->ia, "softnet-lo");
+  EXPECT_EQ(many->connections, 1000u);
+  EXPECT_THAT(many->environment, ElementsAre("A=b@2"));
+  EXPECT_FALSE(ia->connections);
+
   const auto floor = ParseUnitSpec("raw:udp-gso", &problem);
   ASSERT_TRUE(floor);
   EXPECT_TRUE(floor->IsRaw());
@@ -37,6 +44,11 @@ TEST(UnitSpec, WhatIsNoneIsSaid) {
   EXPECT_FALSE(ParseUnitSpec("", &problem));
   EXPECT_FALSE(ParseUnitSpec("raw:rdma", &problem));
   EXPECT_THAT(problem, HasSubstr("tcp-gather"));
+  for (const char* text : {"@1", "softnet-lo@", "softnet-lo@0", "softnet-lo@1x", "softnet-lo@-1",
+                           "softnet-lo@4097", "softnet-lo@99999999999"}) {
+    EXPECT_FALSE(ParseUnitSpec(text, &problem)) << text;
+    EXPECT_THAT(problem, HasSubstr("END_POINTS"));
+  }
   EXPECT_FALSE(ParseUnitSpec("softnet-lo,CRC", &problem));
   EXPECT_THAT(problem, HasSubstr("'CRC'"));
   EXPECT_FALSE(ParseUnitSpec("softnet-lo,=1", &problem));

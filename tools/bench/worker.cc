@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/bench/child.h"
+#include "tools/bench/connections.h"
 #include "tools/common/address.h"
 #include "tools/common/cpu.h"
 #include "tools/common/exit_codes.h"
@@ -36,6 +37,7 @@ void Say(const json& line) {
 // Enough for the credit of a stream of messages to come back while the window is full.
 LinkDepths Depths(const WorkerOrders& orders) {
   LinkDepths depths;
+  if (orders.task == WorkerTask::kShortQueues) return {.receives = 8, .requests = 8};
   depths.requests = static_cast<int>(std::clamp(orders.window, 32u, kMaxWindow));
   depths.receives = std::max(64, 4 * static_cast<int>(orders.window));
   return depths;
@@ -112,6 +114,20 @@ Outcome DriveDat(const WorkerOrders& orders, const UnitSpec& spec) {
   return end.link.Disconnect();
 }
 
+Outcome Connections(const WorkerOrders& orders, const UnitSpec& spec) {
+  const auto work = spec.IsRaw() ? MakeRawConnections() : MakeDatConnections(spec.ia);
+  if (orders.role == WorkerRole::kDrive) {
+    SOFTDAT_TRY(work->PrepareToConnect(orders.port));
+    return Drive([&](const Job& job, JobResult* result) {
+      return TimeConnections(work.get(), job.iterations, result);
+    });
+  }
+  uint64_t port = 0;
+  SOFTDAT_TRY(work->Listen(&port));
+  Say({{"port", port}});
+  while (true) SOFTDAT_TRY(work->AcceptOne());
+}
+
 [[noreturn]] void Spin() {
   Say({{"ready", true}});
   while (true) {
@@ -127,6 +143,7 @@ Outcome Work(const WorkerOrders& orders) {
   std::string problem;
   const auto spec = ParseUnitSpec(orders.unit, &problem);
   if (!spec) return Outcome::Fail(problem);
+  if (orders.task == WorkerTask::kConnections) return Connections(orders, *spec);
   if (orders.role == WorkerRole::kServe)
     return spec->IsRaw() ? ServeRaw() : ServeDat(orders, *spec);
   return spec->IsRaw() ? DriveRaw(orders, *spec) : DriveDat(orders, *spec);
@@ -144,6 +161,7 @@ bool Parse(const std::string& text, Number* value) {
 std::vector<std::string> WorkerArguments(const WorkerOrders& orders) {
   return {kFlag,
           std::to_string(static_cast<int>(orders.role)),
+          std::to_string(static_cast<int>(orders.task)),
           orders.unit,
           std::to_string(orders.cpu),
           std::to_string(orders.connections),
@@ -152,15 +170,21 @@ std::vector<std::string> WorkerArguments(const WorkerOrders& orders) {
 }
 
 std::optional<WorkerOrders> ParseWorkerArguments(const std::vector<std::string>& arguments) {
-  if (arguments.size() != 7 || arguments[0] != kFlag) return std::nullopt;
+  if (arguments.size() != 8 || arguments[0] != kFlag) return std::nullopt;
   WorkerOrders orders;
   int role = 0;
-  orders.unit = arguments[2];
-  const bool parsed = Parse(arguments[1], &role) && Parse(arguments[3], &orders.cpu) &&
-                      Parse(arguments[4], &orders.connections) &&
-                      Parse(arguments[5], &orders.window) && Parse(arguments[6], &orders.port);
-  if (!parsed || role < 0 || role > static_cast<int>(WorkerRole::kSpin)) return std::nullopt;
+  int task = 0;
+  orders.unit = arguments[3];
+  const bool parsed = Parse(arguments[1], &role) && Parse(arguments[2], &task) &&
+                      Parse(arguments[4], &orders.cpu) &&
+                      Parse(arguments[5], &orders.connections) &&
+                      Parse(arguments[6], &orders.window) && Parse(arguments[7], &orders.port);
+  if (!parsed || role < 0 || role > static_cast<int>(WorkerRole::kSpin) || task < 0 ||
+      task > static_cast<int>(WorkerTask::kConnections)) {
+    return std::nullopt;
+  }
   orders.role = static_cast<WorkerRole>(role);
+  orders.task = static_cast<WorkerTask>(task);
   return orders;
 }
 

@@ -21,8 +21,15 @@ namespace softdat::tools {
 
 enum class WorkerRole : uint8_t { kServe, kDrive, kSpin };
 
+enum class WorkerTask : uint8_t {
+  kTransfers,    // jobs over connections that stay
+  kShortQueues,  // the same, with queues as short as can be
+  kConnections,  // an iteration of a job is a connection, made and ended
+};
+
 struct WorkerOrders {
   WorkerRole role = WorkerRole::kServe;
+  WorkerTask task = WorkerTask::kTransfers;
   std::string unit;  // UnitSpec::text
   int cpu = -1;      // that it runs on; -1: on any
   uint32_t connections = 1;

@@ -10,6 +10,7 @@ namespace {
 TEST(WorkerOrders, ComeBackFromTheCommandLine) {
   WorkerOrders orders;
   orders.role = WorkerRole::kDrive;
+  orders.task = WorkerTask::kConnections;
   orders.unit = "softnet-lo,A=b c";
   orders.cpu = -1;
   orders.connections = 1000;
@@ -18,6 +19,7 @@ TEST(WorkerOrders, ComeBackFromTheCommandLine) {
   const auto parsed = ParseWorkerArguments(WorkerArguments(orders));
   ASSERT_TRUE(parsed);
   EXPECT_EQ(parsed->role, orders.role);
+  EXPECT_EQ(parsed->task, orders.task);
   EXPECT_EQ(parsed->unit, orders.unit);
   EXPECT_EQ(parsed->cpu, -1);
   EXPECT_EQ(parsed->connections, 1000u);
@@ -27,9 +29,12 @@ TEST(WorkerOrders, ComeBackFromTheCommandLine) {
 
 TEST(WorkerOrders, OtherCommandLinesAreNone) {
   EXPECT_FALSE(ParseWorkerArguments({}));
-  EXPECT_FALSE(ParseWorkerArguments({"compare", "a", "b", "c", "d", "e", "f"}));
+  EXPECT_FALSE(ParseWorkerArguments({"compare", "a", "b", "c", "d", "e", "f", "g"}));
   auto arguments = WorkerArguments({});
   arguments[1] = "9";
+  EXPECT_FALSE(ParseWorkerArguments(arguments));
+  arguments = WorkerArguments({});
+  arguments[2] = "3";
   EXPECT_FALSE(ParseWorkerArguments(arguments));
 }
 

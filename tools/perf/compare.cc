@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// dat_perf compare, and dat_perf targets.
+// dat_perf compare, dat_perf targets, and dat_perf scale.
 #include "tools/perf/compare.h"
 
 #include <fmt/format.h>
@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "tools/bench/comparison.h"
+#include "tools/bench/scale.h"
 #include "tools/bench/targets.h"
 #include "tools/bench/unit.h"
 #include "tools/common/cpu.h"
@@ -159,6 +160,20 @@ Outcome RunTargets(const PerfOptions& options) {
 #endif
                              {"rows", ComparisonsJson(rows)}};
   return PutOut(options, json, RenderComparisons(rows));
+}
+
+Outcome RunScale(const PerfOptions& options) {
+  Progress progress;
+  ScalePlan plan;
+  plan.ia = options.ia;
+  plan.end_points = options.connections;
+  if (options.iterations) plan.cycles = *options.iterations;
+  plan.progress = [&](const std::string& what) { progress.Show("measuring: " + what); };
+  std::vector<Amount> amounts;
+  SOFTDAT_TRY(MeasureScale(plan, &amounts));
+  progress.Clear();
+  return PutOut(options, {{"ia", options.ia}, {"rows", AmountsJson(amounts)}},
+                RenderAmounts(amounts));
 }
 
 }  // namespace softdat::tools

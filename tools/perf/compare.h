@@ -10,6 +10,7 @@ namespace softdat::tools {
 
 Outcome RunCompare(const PerfOptions& options);
 Outcome RunTargets(const PerfOptions& options);
+Outcome RunScale(const PerfOptions& options);
 
 }  // namespace softdat::tools
 

@@ -22,6 +22,8 @@ Outcome Run(const PerfOptions& options) {
       return RunCompare(options);
     case PerfCommand::kTargets:
       return RunTargets(options);
+    case PerfCommand::kScale:
+      return RunScale(options);
     case PerfCommand::kTest:
       break;
   }

@@ -8,9 +8,8 @@
 #include <algorithm>
 #include <sstream>
 
-#include "dat/base/setting_values.h"
-#include "tools/common/address.h"
 #include "tools/common/exit_codes.h"
+#include "tools/common/option_values.h"
 
 namespace softdat::tools {
 namespace {
@@ -63,31 +62,7 @@ Examples:
   dat_perf compare --test write_bw -s 4096 -t 64 raw:tcp-gather softnet-lo
   dat_perf compare -e softnet-lo verbs-eth0)";
 
-CLI::Validator Size() {
-  return CLI::Validator(
-      [](std::string& text) -> std::string {
-        const auto bytes = ParseSize(text);
-        if (!bytes || *bytes > int64_t{kMaxJobSize})
-          return fmt::format("'{}' is no size of 0 to {} bytes (64, 4K, 1M)", Printable(text),
-                             kMaxJobSize);
-        text = std::to_string(*bytes);
-        return "";
-      },
-      "BYTES");
-}
-
-CLI::Validator ConnQual() {
-  return CLI::Validator(
-      [](std::string& text) -> std::string {
-        uint64_t value = 0;
-        if (!ParseConnQual(text, &value))
-          return fmt::format("'{}' is no connection qualifier (64 bits, decimal or 0x...)",
-                             Printable(text));
-        text = std::to_string(value);
-        return "";
-      },
-      "QUAL");
-}
+constexpr uint32_t kScaleEndPoints = 1000;
 
 // Letters of perftest without a meaning for DAT.
 struct Refused {
@@ -139,7 +114,7 @@ struct Texts {
 
 void AddWork(CLI::App* app, PerfOptions* options, Texts* texts) {
   app->add_option("-s,--size", options->size, "bytes of a transfer (2; bandwidth: 65536)")
-      ->transform(Size());
+      ->transform(SizeValue(kMaxJobSize));
   app->add_option("-t,--tx-depth", options->tx_depth, "transfers outstanding, of bandwidth tests")
       ->check(CLI::Range(1u, kMaxWindow))
       ->capture_default_str();
@@ -147,8 +122,9 @@ void AddWork(CLI::App* app, PerfOptions* options, Texts* texts) {
                   "a completion for every so many transfers, of bandwidth tests")
       ->check(CLI::Range(1u, kMaxWindow))
       ->capture_default_str();
-  app->add_option("-q,--qp", options->connections, "end points, of bandwidth tests")
-      ->check(CLI::Range(1u, 4096u))
+  app->add_option("-q,--qp", options->connections,
+                  "end points; a latency test uses one of them, the others are idle")
+      ->check(CLI::Range(1u, kMaxConnections))
       ->capture_default_str();
   app->add_flag("-b,--bidirectional", options->both_ways, "both ways at once, of bandwidth tests");
   app->add_flag("-e,--events", texts->events, "sleep in dat_evd_wait: --wait wait");
@@ -165,7 +141,7 @@ void AddTest(CLI::App* app, PerfOptions* options, Texts* texts) {
   app->add_option("-d,--ib-dev,--ia", options->ia, "interface adapter; dat_info lists them")
       ->capture_default_str();
   app->add_option("-p,--port", options->conn_qual, "connection qualifier; server: 0 takes any")
-      ->transform(ConnQual())
+      ->transform(ConnQualValue())
       ->capture_default_str();
   app->add_option("-n,--iters", options->iterations, "iterations (1000; bandwidth: 5000)");
   app->add_flag("-a,--all", options->all_sizes, "sizes from 2 to 2^23");
@@ -206,6 +182,16 @@ void AddCompare(CLI::App* app, PerfOptions* options, Texts* texts) {
   AddSlices(app, options, texts);
 }
 
+void AddScale(CLI::App* app, PerfOptions* options) {
+  app->add_option("-d,--ia", options->ia, "interface adapter on this host")->capture_default_str();
+  app->add_option("-q,--qp", options->connections, "idle end points (1000)")
+      ->check(CLI::Range(1u, kMaxConnections - 1));
+  app->add_option("-n,--iters", options->iterations, "connections one after the other (10000)")
+      ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 32));
+  app->add_flag("--out_json", options->json, "results as JSON, on standard output");
+  app->add_option("--out_json_file", options->json_file, "results as JSON, into this file");
+}
+
 void AddTargets(CLI::App* app, PerfOptions* options, Texts* texts) {
   app->add_option("-d,--ia", options->ia, "interface adapter on this host")->capture_default_str();
   app->add_option("--only", options->only, "the rows with TEXT in their names");
@@ -216,12 +202,10 @@ void AddTargets(CLI::App* app, PerfOptions* options, Texts* texts) {
 
 // What the parser of the command line cannot say by itself.
 std::string Inconsistent(const PerfOptions& options) {
-  if (options.command == PerfCommand::kTargets) return "";
+  if (options.command == PerfCommand::kTargets || options.command == PerfCommand::kScale) return "";
   if (options.all_sizes && (options.size || IsAtomic(options.test.operation)))
     return "-a chooses the sizes itself";
   if (options.duration_s > 0 && options.iterations) return "-D and -n exclude each other";
-  if (options.test.IsLatency() && options.connections > 1)
-    return "latency tests use one end point; -q is for bandwidth tests";
   if (options.command == PerfCommand::kTest) {
     if (!options.IsServer() && options.conn_qual == 0)
       return "-p 0 (any free connection qualifier) is for a server";
@@ -296,6 +280,8 @@ std::optional<PerfOptions> ParsePerfOptions(const std::vector<std::string>& argu
   AddCompare(app.add_subcommand("compare", "the same work over several adapters and floors"),
              &options, &texts);
   AddTargets(app.add_subcommand("targets", "the table of targets"), &options, &texts);
+  AddScale(app.add_subcommand("scale", "memory of idle end points, and what connections leave"),
+           &options);
   // All tests have the same options: one stands for them in the help.
   for (const auto& name : PerfTestNames()) {
     CLI::App* test = app.add_subcommand(name, std::string(FindPerfTest(name)->title));
@@ -310,6 +296,9 @@ std::optional<PerfOptions> ParsePerfOptions(const std::vector<std::string>& argu
       options.command = PerfCommand::kCompare;
     } else if (chosen == "targets") {
       options.command = PerfCommand::kTargets;
+    } else if (chosen == "scale") {
+      options.command = PerfCommand::kScale;
+      if (app.get_subcommand("scale")->count("-q") == 0) options.connections = kScaleEndPoints;
     } else {
       options.test = *FindPerfTest(chosen);
     }

@@ -19,6 +19,7 @@ enum class PerfCommand : uint8_t {
   kTest,     // client or server of one test
   kCompare,  // several adapters and floors in turn
   kTargets,  // the table of targets
+  kScale,    // what many end points take
 };
 
 struct PerfOptions {

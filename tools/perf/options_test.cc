@@ -123,7 +123,8 @@ TEST(PerfOptions, WhatMakesNoSenseIsSaid) {
   ExpectRefused({"compare", "raw:rdma"}, "no floor");
   ExpectRefused({"send_lat", "-s", "64", "-a", "h"}, "-a chooses");
   ExpectRefused({"send_lat", "-n", "5", "-D", "2", "h"}, "exclude each other");
-  ExpectRefused({"send_lat", "-q", "2", "h"}, "-q is for bandwidth");
+  ExpectRefused({"send_lat", "-q", "5000", "h"}, "4096");
+  ExpectRefused({"scale", "-q", "4096"}, "4095");
   ExpectRefused({"send_lat", "-b", "h"}, "only streams");
   ExpectRefused({"fetch_add_lat", "-s", "16", "h"}, "atomics have 8 bytes");
   ExpectRefused({"send_lat", "--wait", "memory", "h"}, "look at memory");

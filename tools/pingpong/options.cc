@@ -9,8 +9,8 @@
 #include <sstream>
 
 #include "dat/base/setting_values.h"
-#include "tools/common/address.h"
 #include "tools/common/exit_codes.h"
+#include "tools/common/option_values.h"
 
 namespace softdat::tools {
 namespace {
@@ -55,32 +55,6 @@ constexpr Refused kRefused[] = {
     {"-j,--dm", false, "DAT has no device memory"},
     {"-N,--new_send", false, "DAT has one way to post"},
 };
-
-CLI::Validator Size() {
-  return CLI::Validator(
-      [](std::string& text) -> std::string {
-        const auto bytes = ParseSize(text);
-        if (!bytes || *bytes > int64_t{kMaxJobSize})
-          return fmt::format("'{}' is no size of 0 to {} bytes (64, 4K, 1M)", Printable(text),
-                             kMaxJobSize);
-        text = std::to_string(*bytes);
-        return "";
-      },
-      "BYTES");
-}
-
-CLI::Validator ConnQual() {
-  return CLI::Validator(
-      [](std::string& text) -> std::string {
-        uint64_t value = 0;
-        if (!ParseConnQual(text, &value))
-          return fmt::format("'{}' is no connection qualifier (64 bits, decimal or 0x...)",
-                             Printable(text));
-        text = std::to_string(value);
-        return "";
-      },
-      "QUAL");
-}
 
 CLI::Validator Refuse(const char* why) {
   return CLI::Validator([why](std::string&) { return std::string("not supported: ") + why; }, "");
@@ -140,11 +114,12 @@ std::optional<PingpongOptions> ParsePingpongOptions(const std::vector<std::strin
   app.add_option(
          "-p,--port", options.conn_qual,
          "connection qualifier to listen on or connect to; server: 0 takes any that is free")
-      ->transform(ConnQual())
+      ->transform(ConnQualValue())
       ->capture_default_str();
   app.add_option("-d,--ia,--ib-dev", options.ia, "interface adapter; dat_info lists them")
       ->capture_default_str();
-  app.add_option("-s,--size", options.size, "bytes of a transfer (4096)")->transform(Size());
+  app.add_option("-s,--size", options.size, "bytes of a transfer (4096)")
+      ->transform(SizeValue(kMaxJobSize));
   app.add_option("-n,--iters", options.iterations, "iterations (1000)");
   app.add_option("-r,--rx-depth", options.receive_depth, "receives to keep posted")
       ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 20))

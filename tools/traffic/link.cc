@@ -49,10 +49,10 @@ Outcome Link::Open(const std::string& ia_name, const LinkDepths& depths, uint32_
   SOFTDAT_TRY(create("dat_evd_create(connection)",
                      static_cast<DAT_COUNT>(kConnectQueue + 2 * connections),
                      DAT_EVD_CONNECTION_FLAG, &connect_evd_));
-  SOFTDAT_TRY(
-      create("dat_evd_create(request)", depths_.requests * share, DAT_EVD_DTO_FLAG, &request_evd_));
+  SOFTDAT_TRY(create("dat_evd_create(request)", depths_.requests * share, DAT_EVD_DTO_FLAG,
+                     &requests_.evd));
   return create("dat_evd_create(receive)", depths_.receives * share, DAT_EVD_DTO_FLAG,
-                &receive_evd_);
+                &receives_.evd);
 }
 
 Outcome Link::MakeEndPoint(Ep* ep) {
@@ -71,7 +71,7 @@ Outcome Link::MakeEndPoint(Ep* ep) {
   attr.max_rdma_read_iov = 1;
   attr.max_rdma_write_iov = 1;
   return Check("dat_ep_create",
-               dat_ep_create(ia_.get(), pz_.get(), receive_evd_.get(), request_evd_.get(),
+               dat_ep_create(ia_.get(), pz_.get(), receives_.evd.get(), requests_.evd.get(),
                              connect_evd_.get(), &attr, ep->out()));
 }
 
@@ -164,9 +164,9 @@ Outcome Link::AwaitDisconnect() {
   while (ended_ < connections_) SOFTDAT_TRY(AwaitEnd());
   for (uint32_t i = 0; i < connections_; ++i) eps_[i].Reset();
   // Flushed completions belong to the connections that are gone.
-  for (const Evd* evd : {&receive_evd_, &request_evd_}) {
+  for (Completions* completions : {&receives_, &requests_}) {
     DAT_EVENT flushed{};
-    while (dat_evd_dequeue(evd->get(), &flushed) == DAT_SUCCESS) {
+    while (Take(completions, &flushed) == DAT_SUCCESS) {
     }
   }
   if (end_ == DAT_CONNECTION_EVENT_DISCONNECTED) return {};

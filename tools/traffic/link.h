@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tools/common/objects.h"
 #include "tools/common/outcome.h"
@@ -93,8 +94,19 @@ class Link {
   Outcome MakeEndPoint(Ep* ep);
   Outcome AwaitEstablished(const char* what);
   Outcome AwaitEnd();
-  // The next event of `evd`; a failure is returned as DAT has it.
-  DAT_RETURN NextEvent(DAT_EVD_HANDLE evd, WaitMode mode, DAT_EVENT* event);
+  // Completions of one kind: those of an EVD, and in front of them those that were taken off it
+  // while others were awaited. A CNO wakes for every EVD that has something.
+  struct Completions {
+    Evd evd;
+    std::vector<DAT_EVENT> held;
+    size_t next = 0;  // in `held`
+  };
+  // As dat_evd_dequeue.
+  static DAT_RETURN Take(Completions* completions, DAT_EVENT* event);
+  // Takes everything off the EVD of those that are not awaited just now.
+  static void Hold(Completions* completions);
+  // The next event of `wanted`; a failure is returned as DAT has it.
+  DAT_RETURN NextEvent(Completions* wanted, WaitMode mode, DAT_EVENT* event);
   // Sleeps as the mode does; kPoll does not.
   DAT_RETURN Sleep(WaitMode mode);
   // `event`, the outcome of a call, must be a completion that succeeded.
@@ -110,8 +122,8 @@ class Link {
   UniqueFd epoll_;
   DAT_CNO_HANDLE attached_ = DAT_HANDLE_NULL;
   Evd connect_evd_;
-  Evd request_evd_;
-  Evd receive_evd_;
+  Completions requests_;
+  Completions receives_;
   Evd cr_evd_;
   Psp psp_;
   std::unique_ptr<Ep[]> eps_;

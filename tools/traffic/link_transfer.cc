@@ -73,8 +73,9 @@ Outcome Link::PrepareWait(WaitMode mode) {
   if (mode == WaitMode::kCno) wanted = cno_.get();
   if (mode == WaitMode::kFd) wanted = fd_cno_.get();
   if (wanted == attached_) return {};
-  for (const Evd* evd : {&receive_evd_, &request_evd_})
-    SOFTDAT_TRY(Check("dat_evd_modify_cno", dat_evd_modify_cno(evd->get(), wanted)));
+  for (const Completions* completions : {&receives_, &requests_}) {
+    SOFTDAT_TRY(Check("dat_evd_modify_cno", dat_evd_modify_cno(completions->evd.get(), wanted)));
+  }
   attached_ = wanted;
   return {};
 }
@@ -94,11 +95,30 @@ DAT_RETURN Link::Sleep(WaitMode mode) {
   return again ? DAT_RETURN{DAT_SUCCESS} : result;
 }
 
-DAT_RETURN Link::NextEvent(DAT_EVD_HANDLE evd, WaitMode mode, DAT_EVENT* event) {
-  if (mode == WaitMode::kWait) return WaitForEvent(evd, event);
+DAT_RETURN Link::Take(Completions* completions, DAT_EVENT* event) {
+  if (completions->next == completions->held.size()) [[likely]]
+    return dat_evd_dequeue(completions->evd.get(), event);
+  *event = completions->held[completions->next++];
+  if (completions->next == completions->held.size()) {
+    completions->held.clear();
+    completions->next = 0;
+  }
+  return DAT_SUCCESS;
+}
+
+void Link::Hold(Completions* completions) {
+  DAT_EVENT event;
+  while (dat_evd_dequeue(completions->evd.get(), &event) == DAT_SUCCESS)
+    completions->held.push_back(event);
+}
+
+DAT_RETURN Link::NextEvent(Completions* wanted, WaitMode mode, DAT_EVENT* event) {
+  if (mode == WaitMode::kWait && wanted->held.empty())
+    return WaitForEvent(wanted->evd.get(), event);
   while (true) {
-    const DAT_RETURN result = dat_evd_dequeue(evd, event);
+    const DAT_RETURN result = Take(wanted, event);
     if (DAT_GET_TYPE(result) != DAT_QUEUE_EMPTY) return result;
+    if (mode != WaitMode::kPoll) Hold(wanted == &receives_ ? &requests_ : &receives_);
     if (const DAT_RETURN slept = Sleep(mode); slept != DAT_SUCCESS) return slept;
   }
 }
@@ -189,23 +209,23 @@ Outcome Link::Examine(const DAT_EVENT& event, const char* what) {
 
 Outcome Link::NextReceive(WaitMode mode, Completion* completion) {
   DAT_EVENT event;
-  const DAT_RETURN result = NextEvent(receive_evd_.get(), mode, &event);
+  const DAT_RETURN result = NextEvent(&receives_, mode, &event);
   return Interpret(result, mode, event, false, completion);
 }
 
 Outcome Link::NextRequest(WaitMode mode, Completion* completion) {
   DAT_EVENT event;
-  const DAT_RETURN result = NextEvent(request_evd_.get(), mode, &event);
+  const DAT_RETURN result = NextEvent(&requests_, mode, &event);
   return Interpret(result, mode, event, true, completion);
 }
 
 Outcome Link::NextEither(WaitMode mode, Completion* completion) {
   DAT_EVENT event;
   while (true) {
-    for (const Evd* evd : {&request_evd_, &receive_evd_}) {
-      const DAT_RETURN result = dat_evd_dequeue(evd->get(), &event);
+    for (Completions* completions : {&requests_, &receives_}) {
+      const DAT_RETURN result = Take(completions, &event);
       if (DAT_GET_TYPE(result) != DAT_QUEUE_EMPTY)
-        return Interpret(result, mode, event, evd == &request_evd_, completion);
+        return Interpret(result, mode, event, completions == &requests_, completion);
     }
     SOFTDAT_TRY(Check("dat_cno_wait", Sleep(mode)));
   }
@@ -213,7 +233,7 @@ Outcome Link::NextEither(WaitMode mode, Completion* completion) {
 
 Outcome Link::TryReceive(std::optional<Completion>* completion) {
   DAT_EVENT event;
-  const DAT_RETURN result = dat_evd_dequeue(receive_evd_.get(), &event);
+  const DAT_RETURN result = Take(&receives_, &event);
   if (DAT_GET_TYPE(result) == DAT_QUEUE_EMPTY) {
     completion->reset();
     return {};
@@ -223,7 +243,7 @@ Outcome Link::TryReceive(std::optional<Completion>* completion) {
 
 Outcome Link::PollForTrouble() {
   DAT_EVENT event;
-  const DAT_RETURN result = dat_evd_dequeue(receive_evd_.get(), &event);
+  const DAT_RETURN result = Take(&receives_, &event);
   if (DAT_GET_TYPE(result) == DAT_QUEUE_EMPTY) return {};
   SOFTDAT_TRY(Check("dat_evd_dequeue", result));
   SOFTDAT_TRY(Examine(event, "a receive"));
