@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Measures everything that BENCHMARKS.md shows, and keeps it as one JSON document.
+
+Each part is a function that returns what becomes a member of the document; a part that cannot be
+measured on this machine is {"not_measured": "why"}.
+"""
+
+import json
+import os
+import platform
+import re
+import subprocess
+
+# Bytes of a transfer in the figures; the paper's go to 128 KiB, and to 1 MiB for bandwidths.
+SIZES = [64, 1024, 4096, 16384, 32768, 65536, 131072, 262144, 524288, 1048576]
+WINDOW = 16
+VM_SIZES = [64, 4096, 32768, 131072]
+SLICES = ["--slices", "5", "--slice-ms", "40"]
+
+
+class Measurer:
+    """Runs dat_perf of one build."""
+
+    def __init__(self, program, say):
+        self.program = program
+        self.say = say
+
+    def json(self, *arguments):
+        """dat_perf's JSON, or why there is none."""
+        command = [self.program, *arguments, "--out_json"]
+        run = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                             check=False)
+        if run.returncode != 0:
+            return {"not_measured": run.stderr.strip() or "dat_perf ended with %d" % run.returncode}
+        return json.loads(run.stdout)
+
+    def targets(self):
+        self.say("the table of targets")
+        return self.json("targets")
+
+    def scale(self):
+        self.say("many end points, many connections")
+        return self.json("scale")
+
+    def series(self, unit, operation, waiting, sizes=None):
+        """One curve of the figures: rates, bandwidths, processor time and latencies by size."""
+        points = []
+        for size in sizes or SIZES:
+            self.say("%s, %s, %s, %d bytes" % (unit, operation, waiting, size))
+            common = [*SLICES, "-s", str(size), "--wait", waiting]
+            stream = self.json("compare", "--test", operation + "_bw", "-t", str(WINDOW), "-Q", "1",
+                               *common, unit)
+            latency = self.json("compare", "--test", operation + "_lat", *common, unit)
+            point = {"size": size}
+            for source, names in ((stream, (("M/s", "rate"), ("MB/s", "bandwidth"),
+                                            ("CPU us per iteration", "cpu"))),
+                                  (latency, (("us per iteration", "latency"),))):
+                if "not_measured" in source:
+                    point["not_measured"] = source["not_measured"]
+                    continue
+                for theirs, ours in names:
+                    point[ours] = source["units"][0][theirs]["median"]
+            # There and back; a read is one way.
+            if "latency" in point and operation != "read":
+                point["latency"] /= 2
+            points.append(point)
+        return points
+
+    def curves(self, ia, sizes=None):
+        """The four curves of the paper's figures."""
+        return {
+            "%s RDMA %s" % (name, operation): self.series(ia, operation, waiting, sizes)
+            for operation in ("read", "write")
+            for name, waiting in (("Blocking", "wait"), ("Polling", "poll"))
+        }
+
+    def floors(self):
+        """The same for plain loops; they send, which is all that they can."""
+        return {unit: self.series(unit, "send", "poll")
+                for unit in ("raw:tcp-poll", "raw:tcp-block", "raw:shm")}
+
+
+def machine(root):
+    """What it was measured on."""
+    model = ""
+    with open("/proc/cpuinfo", encoding="utf-8") as cpuinfo:
+        found = re.search(r"^model name\s*:\s*(.*)$", cpuinfo.read(), re.MULTILINE)
+        model = found.group(1) if found else ""
+    commit = subprocess.run(["git", "-C", root, "rev-parse", "--short=12", "HEAD"],
+                            stdout=subprocess.PIPE, text=True, check=False).stdout.strip()
+    return {
+        "cpu": model,
+        "cpus": len(os.sched_getaffinity(0)),
+        "kernel": platform.release(),
+        "architecture": platform.machine(),
+        "commit": commit,
+    }
+
+
+def micro(root, say):
+    """The micro benchmarks."""
+    say("micro benchmarks")
+    run = subprocess.run([os.path.join(root, "build_defs", "micro_benchmarks")],
+                         stdout=subprocess.PIPE, text=True, check=False)
+    if run.returncode != 0:
+        return {"not_measured": "build_defs/micro_benchmarks ended with %d" % run.returncode}
+    return json.loads(run.stdout)

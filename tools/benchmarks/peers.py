@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The same work over other libraries on TCP: Debian's ucx_perftest and fi_pingpong.
+
+They cannot be told to run in slices, so that everything takes turns in rounds instead; a figure is
+the median of the rounds.
+"""
+
+import itertools
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import time
+
+ROUNDS = 5
+FIRST_PORT = 13400
+LIMIT_S = 60
+
+# Work, unit, whether little is good, and how each is asked; None: it has no such test.
+# ucx_perftest's columns from the end: messages/s overall and average, MB/s overall and average,
+# latency overall. fi_pingpong's: Mxfers/sec, usec/xfer, MB/sec.
+WORKS = [
+    ("64 B message, one way", "us", True,
+     {"dat": ("send_lat", "-s", "64"), "ucx": ("tag_lat", 64, 20000, -5), "fi": (64, 20000, -2)}),
+    ("4 KiB message, one way", "us", True,
+     {"dat": ("send_lat", "-s", "4096"), "ucx": ("tag_lat", 4096, 20000, -5),
+      "fi": (4096, 20000, -2)}),
+    ("64 B messages, many outstanding", "M/s", False,
+     {"dat": ("send_bw", "-s", "64", "-t", "64"), "ucx": ("tag_bw", 64, 100000, -1), "fi": None}),
+    ("1 MiB writes, many outstanding", "MB/s", False,
+     {"dat": ("write_bw", "-s", "1M", "-t", "8"), "ucx": ("ucp_put_bw", 1 << 20, 1000, -3),
+      "fi": None}),
+]
+# raw:tcp-poll has no window, raw:tcp-gather no latency.
+FLOORS = {"send_lat": "raw:tcp-poll", "send_bw": "raw:tcp-gather", "write_bw": "raw:tcp-block"}
+MEASURES = {"us": "us per iteration", "M/s": "M/s", "MB/s": "MB/s"}
+
+
+def pair(server, client):
+    """Starts a server, runs its client; what the client prints."""
+    environment = {**os.environ, "UCX_TLS": "tcp,self", "UCX_NET_DEVICES": "lo"}
+    quiet = {"stdin": subprocess.DEVNULL, "env": environment}
+    with subprocess.Popen(["taskset", "-c", "0", *server], stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL, **quiet) as process:
+        try:
+            time.sleep(0.7)  # it does not say when it listens
+            run = subprocess.run(["taskset", "-c", "1", *client], stdout=subprocess.PIPE,
+                                 stderr=subprocess.STDOUT, text=True, check=False, timeout=LIMIT_S,
+                                 **quiet)
+        finally:
+            process.kill()
+    if run.returncode != 0:
+        raise RuntimeError("%s: %s" % (client[0], run.stdout.strip()[-200:]))
+    return run.stdout
+
+
+def last_numbers(text):
+    """The numbers of the last line that ends with some."""
+    for line in reversed(text.splitlines()):
+        numbers = re.findall(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])", line)
+        if len(numbers) >= 3:
+            return [float(number) for number in numbers]
+    raise RuntimeError("no figures in: " + text.strip()[-200:])
+
+
+def ucx(ports, test, size, iterations, column):
+    port = str(next(ports))
+    text = pair(["ucx_perftest", "-p", port],
+                ["ucx_perftest", "127.0.0.1", "-p", port, "-t", test, "-s", str(size), "-n",
+                 str(iterations), "-w", "500", "-f"])
+    value = last_numbers(text)[column]
+    return value / 1e6 if column == -1 else value * 1.048576 if column == -3 else value
+
+
+def libfabric(ports, size, iterations, column):
+    port = str(next(ports))
+    common = ["-p", "tcp", "-e", "msg", "-S", str(size), "-I", str(iterations)]
+    text = pair(["fi_pingpong", *common, "-B", port],
+                ["fi_pingpong", *common, "-P", port, "127.0.0.1"])
+    return last_numbers(text)[column]
+
+
+def ours(measurer, unit, test, *options):
+    """softnet and its floor: two figures."""
+    result = measurer.json("compare", "--slices", "3", "--slice-ms", "50", "-Q", "1", "--test", test,
+                           *options, FLOORS[test], "softnet-lo")
+    if "not_measured" in result:
+        raise RuntimeError(result["not_measured"])
+    half = 0.5 if test.endswith("_lat") else 1
+    floor, softnet = (one[MEASURES[unit]]["median"] * half for one in result["units"])
+    return softnet, floor
+
+
+def measure(measurer, say):
+    missing = [tool for tool in ("ucx_perftest", "fi_pingpong") if shutil.which(tool) is None]
+    if missing:
+        return {"not_measured": "%s: not installed (apt-get install ucx-utils libfabric-bin)"
+                                % " and ".join(missing)}
+    ports = itertools.count(FIRST_PORT)
+    rows = []
+    for work, unit, small_is_good, asked in WORKS:
+        figures = {"softnet-lo": [], FLOORS[asked["dat"][0]]: [], "UCX": [], "libfabric": []}
+        for turn in range(ROUNDS):
+            say("peers: %s, round %d" % (work, turn + 1))
+            try:
+                softnet, floor = ours(measurer, unit, *asked["dat"])
+                figures["softnet-lo"].append(softnet)
+                figures[FLOORS[asked["dat"][0]]].append(floor)
+                figures["UCX"].append(ucx(ports, *asked["ucx"]))
+                if asked["fi"]:
+                    figures["libfabric"].append(libfabric(ports, *asked["fi"]))
+            except (RuntimeError, subprocess.TimeoutExpired) as problem:
+                return {"not_measured": str(problem)}
+        rows.append({"work": work, "unit": unit, "small_is_good": small_is_good,
+                     "values": {name: statistics.median(values)
+                                for name, values in figures.items() if values}})
+    return rows

@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Writes BENCHMARKS.md and its plots from what measure.py has kept. No figure is written by hand."""
+
+import os
+
+import matplotlib
+
+matplotlib.use("svg")
+matplotlib.rcParams["svg.hashsalt"] = "softdat"  # the same plot gives the same file
+import matplotlib.pyplot as plt  # noqa: E402  (the back end is chosen before)
+
+from reasons import REASONS  # noqa: E402
+
+FIGURES = [
+    ("cpu", "Processor time of both ends, us per operation", "figure-3-cpu", "log"),
+    ("rate", "Million operations per second", "figure-4-operations", "linear"),
+    ("bandwidth", "MB/s", "figure-5-bandwidth", "linear"),
+    ("latency", "Latency, us", "figure-6-latency", "log"),
+]
+
+
+def size_name(size):
+    for unit, bytes_of in (("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if size >= bytes_of and size % bytes_of == 0:
+            return "%d %s" % (size // bytes_of, unit)
+    return "%d B" % size
+
+
+def spread(value):
+    digits = 0 if value["median"] >= 1000 else 2 if value["median"] >= 0.1 else 4
+    return "%.*f (%.*f to %.*f)" % (digits, value["median"], digits, value["low"], digits,
+                                    value["high"])
+
+
+def table(heads, rows):
+    lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
+    lines += ["| " + " | ".join(row) + " |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def plot(curves, member, label, scale, path):
+    figure, axes = plt.subplots(figsize=(7, 4.2))
+    for name, points in curves.items():
+        at = [(p["size"], p[member]) for p in points if member in p]
+        if at:
+            axes.plot([x for x, _ in at], [y for _, y in at], marker="o", markersize=3, label=name)
+    axes.set_xscale("log", base=2)
+    axes.set_yscale(scale)
+    ticks = sorted({p["size"] for points in curves.values() for p in points})
+    axes.set_xticks(ticks, [size_name(t) for t in ticks], rotation=45, fontsize=7)
+    axes.set_xlabel("Operation size")
+    axes.set_ylabel(label)
+    axes.grid(True, which="both", linewidth=0.3)
+    axes.legend(fontsize=7)
+    figure.tight_layout()
+    figure.savefig(path, metadata={"Date": None})
+    plt.close(figure)
+
+
+def figures(title, curves, prefix, folder, root):
+    """Plots of one back end, and the Markdown that shows them."""
+    if "not_measured" in curves:
+        return "Not measured: %s\n" % curves["not_measured"]
+    text = "".join("Not measured: %s\n\n" % problem for problem in sorted(
+        {p["not_measured"] for points in curves.values() for p in points if "not_measured" in p}))
+    for member, label, name, scale in FIGURES:
+        path = os.path.join(folder, prefix + "-" + name + ".svg")
+        plot(curves, member, label, scale, path)
+        text += "![%s: %s](%s)\n\n" % (title, label, os.path.relpath(path, root))
+    return text
+
+
+def verdict(row, name, missing):
+    """"met", or not and why; notes a reason that nobody has given."""
+    if row["met"]:
+        return "met"
+    if name not in REASONS:
+        missing.append(name)
+        return "**not met**"
+    return "**not met**: " + REASONS[name]
+
+
+def targets(part, missing):
+    if "not_measured" in part:
+        return "Not measured: %s\n" % part["not_measured"]
+    rows = []
+    for row in part["rows"]:
+        target = "%s %.2f" % (row["bound"], row["target"])
+        if "not_measured" in row:
+            rows.append([row["work"], "`%s`" % row["floor"], "", "`%s`" % row["dat"], "", "", "",
+                         target, "not measured: " + row["not_measured"]])
+            continue
+        rows.append([row["work"], "`%s`" % row["floor"], spread(row["floor_value"]),
+                     "`%s`" % row["dat"], spread(row["dat_value"]), row["unit"],
+                     spread(row["ratio"]), target, verdict(row, row["work"], missing)])
+    return table(["work", "floor", "", "DAT", "", "", "ratio", "target", ""], rows)
+
+
+def scale(part, missing):
+    if "not_measured" in part:
+        return "Not measured: %s\n" % part["not_measured"]
+    return table(["what", "", "", "target", ""],
+                 [[row["what"], "%.1f" % row["value"], row["unit"],
+                   "%s %g" % (row["bound"], row["target"]),
+                   verdict(row, row["what"] + ", " + row["unit"], missing)] for row in part["rows"]])
+
+
+def peers(part):
+    if "not_measured" in part:
+        return "Not measured: %s\n" % part["not_measured"]
+    heads = ["softnet-lo", "UCX", "libfabric"]
+    rows = []
+    for row in part:
+        values = dict(row["values"])
+        cells = [row["work"], row["unit"]]
+        for head in heads:
+            cells.append("%.2f" % values.pop(head) if head in values else "")
+        cells += ["%.2f" % value for value in values.values()]
+        cells += ["`%s`" % name for name in values]
+        rows.append(cells)
+    return table(["work", "", "softnet-lo", "UCX", "libfabric", "plain TCP", ""], rows)
+
+
+def instructions(part):
+    if "not_measured" in part:
+        return "Not measured: %s\n" % part["not_measured"]
+    rows = []
+    for row in part:
+        if "not_measured" in row:
+            rows.append([row["work"], "`%s`" % row["floor"], "", "", "",
+                         "not measured: " + row["not_measured"]])
+            continue
+        floor, dat = row["floor_instructions"], row["dat_instructions"]
+        rows.append([row["work"], "`%s`" % row["floor"], "{:,}".format(floor), "{:,}".format(dat),
+                     "%.2f" % (dat / floor), "`%s`" % row["test"]])
+    return table(["work", "floor", "instructions", "softnet-lo", "ratio", ""], rows)
+
+
+def micro(part):
+    if "not_measured" in part:
+        return "Not measured: %s\n" % part["not_measured"]
+    rows = []
+    for one in part:
+        rate = ""
+        if "bytes_per_second" in one:
+            rate = "%.2f GB/s" % (one["bytes_per_second"] / 1e9)
+        elif "items_per_second" in one:
+            rate = "%.1f M/s" % (one["items_per_second"] / 1e6)
+        rows.append(["`%s`" % one["name"], "%.1f" % one["cpu_time_ns"], rate])
+    return table(["benchmark", "CPU ns", ""], rows)
+
+
+PAGE = """# Benchmarks
+
+Written by `tools/benchmarks/run`, which says with `--help` what it needs; every figure is in
+[docs/benchmarks/results.json](docs/benchmarks/results.json). Machine: %(cpu)s, %(cpus)d processors,
+Linux %(kernel)s (%(architecture)s); commit %(commit)s; optimised build; loopback; CRC off unless
+said. Medians; in brackets the middle half of the slices.
+
+## Targets
+
+Each row ran in turn with its floor, the same loop without our stack, in short slices: ratios mean
+something where times do not. One row:
+`bazel run --config=opt //tools:dat_perf -- targets --only TEXT`.
+
+%(targets)s
+## Scale
+
+`bazel run --config=opt //tools:dat_perf -- scale`
+
+%(scale)s
+## Instructions
+
+Of both ends and the kernel together, for an iteration: counted in an emulated machine with one
+processor whose clock goes on by a nanosecond with each instruction (`SOFTDAT_VM_ICOUNT=1 tests/vm/run`,
+`dat_perf compare --cpus any`; what takes a microsecond there are 1,000 instructions). Loops that spin
+cannot be counted so: the count would be that of the spins.
+
+%(instructions)s
+## Other libraries over TCP
+
+Debian's `ucx_perftest` (`tag_lat`, `tag_bw`, `ucp_put_bw`; `UCX_TLS=tcp`) and `fi_pingpong`
+(`-p tcp -e msg`), in turn with `dat_perf compare`, polling; medians of five rounds
+(`tools/benchmarks/run --only peers`).
+
+%(peers)s
+## softnet on loopback
+
+The four measurements of the uDAPL reference implementation's paper (its figures 3 to 6): 16
+outstanding for rates and bandwidths, one for latencies; blocking is `dat_evd_wait`, polling
+`dat_evd_dequeue`. One point:
+`dat_perf compare --test write_bw -t 16 -Q 1 -s SIZE --wait poll softnet-lo`.
+
+%(softnet)s
+## Plain loops
+
+The same without our stack: what the kernel's TCP and a ring in shared memory do on this machine.
+One point: `dat_perf compare --test send_bw -t 16 -s SIZE raw:tcp-poll`.
+
+%(floors)s
+## verbs on soft-RoCE, emulated
+
+In a QEMU guest without KVM, where every instruction is translated: the shape says something, the
+numbers do not. `tests/vm/run 'soft_dummy rxe; tools/benchmarks/run --program DAT_PERF --curves verbs-dum0'`.
+
+%(rxe)s
+## Micro benchmarks
+
+`build_defs/micro_benchmarks`; the least of the repetitions.
+
+%(micro)s"""
+
+
+def write(results, root, folder):
+    """Writes the page; what is wrong with it, or nothing."""
+    os.makedirs(folder, exist_ok=True)
+    missing = []
+    page = PAGE % {
+        **results["machine"],
+        "targets": targets(results["targets"], missing),
+        "scale": scale(results["scale"], missing),
+        "instructions": instructions(results["instructions"]),
+        "peers": peers(results["peers"]),
+        "softnet": figures("softnet-lo", results["softnet"], "softnet", folder, root),
+        "floors": figures("plain loops", results["floors"], "floors", folder, root),
+        "rxe": figures("soft-RoCE", results["rxe"], "rxe", folder, root),
+        "micro": micro(results["micro"]),
+    }
+    with open(os.path.join(root, "BENCHMARKS.md"), "w", encoding="utf-8") as out:
+        out.write(page)
+    if missing:
+        return "tools/benchmarks/reasons.py does not say why: " + "; ".join(missing)
+    return ""
