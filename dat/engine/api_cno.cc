@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Slots of the CNO.
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstring>
 #include <new>
+#include <string>
+#include <utility>
 
 #include "dat/engine/cno.h"
 #include "dat/engine/dat_error.h"
@@ -16,42 +14,18 @@
 namespace softdat::engine::slots {
 namespace {
 
-void Close(const Cno::Descriptors& descriptors) {
-  if (descriptors.consumers >= 0) close(descriptors.consumers);
-  if (descriptors.event >= 0 && descriptors.event != descriptors.consumers)
-    close(descriptors.event);
-}
-
+// `descriptor` is the CNO's from here on.
 DAT_RETURN Create(Ia* ia, Cno::Kind kind, const DAT_OS_WAIT_PROXY_AGENT& agent,
-                  const Cno::Descriptors& descriptors, DAT_CNO_HANDLE* handle) {
-  // The CNO owns the descriptors from here on.
-  Cno* cno = new (std::nothrow) Cno(ia, kind, agent, descriptors);
-  if (cno == nullptr) {
-    Close(descriptors);
+                  CnoDescriptor descriptor, DAT_CNO_HANDLE* handle) {
+  Cno* cno = new (std::nothrow) Cno(ia, kind, agent, std::move(descriptor));
+  if (cno == nullptr)
     return Error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY, "no memory for a CNO");
-  }
   if (!cno->Publish()) {
-    cno->DropRef();
+    cno->Discard();
     return Error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY, "no free handle");
   }
   *handle = cno->handle();
   return DAT_SUCCESS;
-}
-
-// A program that sleeps in its own loop is to be woken by the data themselves, not by a thread that
-// has to be woken first. Without a descriptor to spare the eventfd does alone, by way of that
-// thread.
-int EpollSet(int event, int progress) {
-  const int set = epoll_create1(EPOLL_CLOEXEC);
-  if (set < 0) return event;
-  for (const int fd : {event, progress}) {
-    epoll_event wanted{};
-    wanted.events = EPOLLIN;
-    if (epoll_ctl(set, EPOLL_CTL_ADD, fd, &wanted) == 0) continue;
-    close(set);
-    return event;
-  }
-  return set;
 }
 
 }  // namespace
@@ -69,17 +43,25 @@ DAT_RETURN DAT_API CnoFdCreate(DAT_IA_HANDLE ia_handle, DAT_FD* fd, DAT_CNO_HAND
   if (!ia) return BadHandle(DAT_INVALID_HANDLE_IA);
   if (fd == nullptr) return BadArgument(2);
   if (cno_handle == nullptr) return BadArgument(3);
-  Cno::Descriptors descriptors;
-  descriptors.event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (descriptors.event < 0) {
+  CnoDescriptor descriptor;
+  if (!descriptor.Open()) {
     return Error(DAT_INSUFFICIENT_RESOURCES, DAT_NO_SUBTYPE,
                  std::string("eventfd: ") + std::strerror(errno));
   }
-  const int progress = ia->adapter().ProgressDescriptor();
-  descriptors.consumers = progress >= 0 ? EpollSet(descriptors.event, progress) : descriptors.event;
-  const DAT_RETURN ret =
-      Create(ia.get(), Cno::Kind::kFd, DAT_OS_WAIT_PROXY_AGENT_NULL, descriptors, cno_handle);
-  if (ret == DAT_SUCCESS) *fd = descriptors.consumers;
+  // Without it the eventfd does alone, by way of the back end's threads.
+  if (const int progress = ia->ClaimProgressDescriptor();
+      progress >= 0 && !descriptor.Include(progress)) {
+    ia->ReleaseProgressDescriptor();
+  }
+  const int consumers = descriptor.consumers();
+  const bool included = descriptor.includes_progress();
+  const DAT_RETURN ret = Create(ia.get(), Cno::Kind::kFd, DAT_OS_WAIT_PROXY_AGENT_NULL,
+                                std::move(descriptor), cno_handle);
+  if (ret == DAT_SUCCESS) {
+    *fd = consumers;
+  } else if (included) {
+    ia->ReleaseProgressDescriptor();
+  }
   return ret;
 }
 

@@ -2,9 +2,6 @@
 // Consumer notification object (semantics 6).
 #include "dat/engine/cno.h"
 
-#include <sys/eventfd.h>
-#include <unistd.h>
-
 #include <utility>
 
 #include "dat/engine/consumer_call.h"
@@ -30,14 +27,10 @@ void CallAgent(const DAT_OS_WAIT_PROXY_AGENT& agent, DAT_EVD_HANDLE evd) {
 
 constinit thread_local const Cno* Cno::collecting_ = nullptr;
 
-Cno::Cno(Ia* owner, Kind kind, const DAT_OS_WAIT_PROXY_AGENT& agent, const Descriptors& descriptors)
-    : Object(owner, kHandleType), kind_(kind), descriptors_(descriptors), agent_(agent) {}
+Cno::Cno(Ia* owner, Kind kind, const DAT_OS_WAIT_PROXY_AGENT& agent, CnoDescriptor descriptor)
+    : Object(owner, kHandleType), kind_(kind), descriptor_(std::move(descriptor)), agent_(agent) {}
 
-Cno::~Cno() {
-  const auto [event, consumers] = descriptors_;
-  if (consumers >= 0) close(consumers);
-  if (event >= 0 && event != consumers) close(event);
-}
+Cno::~Cno() = default;
 
 DAT_RETURN Cno::Free() {
   {
@@ -54,6 +47,7 @@ DAT_RETURN Cno::Free() {
 }
 
 void Cno::Teardown() {
+  if (descriptor_.includes_progress()) ia().ReleaseProgressDescriptor();
   std::lock_guard<std::mutex> lock(mu_);
   rearm_.clear();
 }
@@ -62,11 +56,9 @@ void Cno::SetTrigger(Evd* evd) {
   if (!triggered_) {
     triggered_ = true;
     hint_ = evd != nullptr ? evd->handle() : DAT_HANDLE_NULL;
-    if (descriptors_.event >= 0 && collecting_ != this) {
-      const uint64_t one = 1;
+    if (descriptor_.open() && collecting_ != this) {
       const NoCancellation no_cancellation;
-      // Cannot fail: the counter is 0 or 1.
-      [[maybe_unused]] const ssize_t n = write(descriptors_.event, &one, sizeof(one));
+      descriptor_.Set();
       told_ = true;
     }
   }
@@ -125,10 +117,8 @@ bool Cno::TakeTrigger(DAT_EVD_HANDLE* evd) {
   triggered_ = false;
   *evd = hint_;
   if (std::exchange(told_, false)) {
-    uint64_t count = 0;
     const NoCancellation no_cancellation;
-    // Does not block.
-    [[maybe_unused]] const ssize_t n = read(descriptors_.event, &count, sizeof(count));
+    descriptor_.Clear();
   }
   return true;
 }
@@ -154,7 +144,7 @@ DAT_RETURN Cno::Query(DAT_CNO_PARAM* param) {
   param->ia_handle = ia().consumer_handle();
   if (kind_ == Kind::kFd) {
     param->proxy_type = DAT_PROXY_TYPE_FD;
-    param->proxy.fd = descriptors_.consumers;
+    param->proxy.fd = descriptor_.consumers();
   } else {
     param->proxy_type = DAT_PROXY_TYPE_AGENT;
     param->proxy.agent = agent_;
@@ -310,7 +300,7 @@ DAT_RETURN Cno::Collect(DAT_EVD_HANDLE* evd) {
 DAT_RETURN Cno::CollectNow(DAT_EVD_HANDLE* evd) {
   const CollectScope collecting(this);
   RearmEvds(Announce::kQueuedToWaiters);
-  if (descriptors_.consumers != descriptors_.event) {
+  if (descriptor_.includes_progress()) {
     {
       std::lock_guard<std::mutex> lock(mu_);
       if (TakeTrigger(evd)) return DAT_SUCCESS;

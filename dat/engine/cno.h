@@ -6,6 +6,7 @@
 #include <mutex>
 #include <vector>
 
+#include "dat/engine/cno_descriptor.h"
 #include "dat/engine/object.h"
 #include "dat/transport/waiter.h"
 
@@ -28,13 +29,8 @@ class Cno final : public Object {
   // How the consumer learns of a trigger besides dat_cno_wait.
   enum class Kind : uint8_t { kAgent, kFd };
 
-  // What a CNO of kFd owns: the eventfd that says "triggered", and the descriptor that the consumer
-  // has: the same, or an epoll set of it and the adapter's progress descriptor.
-  struct Descriptors {
-    int event = -1;
-    int consumers = -1;
-  };
-  Cno(Ia* ia, Kind kind, const DAT_OS_WAIT_PROXY_AGENT& agent, const Descriptors& descriptors);
+  // `descriptor` is open for kFd; one that includes the IA's progress is released with the CNO.
+  Cno(Ia* ia, Kind kind, const DAT_OS_WAIT_PROXY_AGENT& agent, CnoDescriptor descriptor);
 
   // An event arrived at `evd`. Any thread, no engine lock held: the agent is called from here.
   void Trigger(Evd* evd);
@@ -62,7 +58,7 @@ class Cno final : public Object {
   // Wakes every waiter and the agent with a NULL EVD; later waits return at once (IA close).
   void Abort();
 
-  int fd() const { return descriptors_.consumers; }
+  int fd() const { return descriptor_.consumers(); }
   Kind kind() const { return kind_; }
 
  private:
@@ -91,7 +87,7 @@ class Cno final : public Object {
   void RearmEvds(Announce announce);
 
   const Kind kind_;
-  const Descriptors descriptors_;
+  const CnoDescriptor descriptor_;
   // The CNO that this thread collects: a trigger that it raises itself it will see.
   static constinit thread_local const Cno* collecting_;
 

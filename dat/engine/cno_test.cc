@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "dat/engine/cno_descriptor.h"
 #include "dat/engine/testing/engine_test.h"
 
 namespace softdat::engine::testing {
@@ -76,6 +77,77 @@ TEST_F(FdCnoTest, AnArrivalInTheMiddleOfACollectionDoesNotSilenceItsEvd) {
   EXPECT_TRUE(Readable());
   EXPECT_EQ(Collect(), DAT_SUCCESS);
   EXPECT_EQ(Take(recv_evd_).size(), 1u);
+}
+
+// A back end that lets data wake the program: an eventfd is its socket.
+class ProgressCnoTest : public EngineTest {
+ protected:
+  void SetUp() override {
+    EngineTest::SetUp();
+    ASSERT_TRUE(socket_.Open());
+    adapter().progress_descriptor = socket_.consumers();
+    adapter().look_around = [this] {
+      ++looks_;
+      socket_.Clear();
+      if (!std::exchange(arriving_, false)) return transport::ProgressResult::kIdle;
+      receives_->Add(transport::Completion{.context = ep_});
+      return transport::ProgressResult::kWorked;
+    };
+    ep_ = MakeEp();
+    receives_ = static_cast<FakeCompletionQueue*>(adapter().last_qp().attributes.recv_cq);
+  }
+  static bool Readable(DAT_FD fd) {
+    pollfd p = {fd, POLLIN, 0};
+    return poll(&p, 1, 0) == 1;
+  }
+
+  CnoDescriptor socket_;
+  bool arriving_ = false;
+  int looks_ = 0;
+  DAT_EP_HANDLE ep_ = DAT_HANDLE_NULL;
+  FakeCompletionQueue* receives_ = nullptr;
+};
+
+TEST_F(ProgressCnoTest, DataWakeTheProgramAndTheCallMovesThem) {
+  DAT_FD fd = -1;
+  DAT_CNO_HANDLE cno = DAT_HANDLE_NULL;
+  ASSERT_EQ(slots::CnoFdCreate(ia_, &fd, &cno), DAT_SUCCESS);
+  ASSERT_EQ(slots::EvdModifyCno(recv_evd_, cno), DAT_SUCCESS);
+  for (int i = 1; i <= 3; ++i) {
+    EXPECT_FALSE(Readable(fd));
+    socket_.Set();
+    arriving_ = true;
+    EXPECT_TRUE(Readable(fd));
+    DAT_EVD_HANDLE hint = DAT_HANDLE_NULL;
+    EXPECT_EQ(slots::CnoTrigger(cno, &hint), DAT_SUCCESS);
+    EXPECT_EQ(hint, recv_evd_);
+    EXPECT_EQ(looks_, i);
+    EXPECT_EQ(Take(recv_evd_).size(), 1u);
+  }
+  // What is there already needs no look.
+  receives_->Add(transport::Completion{.context = ep_});
+  EXPECT_TRUE(Readable(fd));
+  DAT_EVD_HANDLE hint = DAT_HANDLE_NULL;
+  EXPECT_EQ(slots::CnoTrigger(cno, &hint), DAT_SUCCESS);
+  EXPECT_EQ(looks_, 3);
+  EXPECT_EQ(Take(recv_evd_).size(), 1u);
+}
+
+// Data wake every program that sleeps on them, whoever they are for: one CNO at a time has them.
+TEST_F(ProgressCnoTest, OneCnoAtATime) {
+  DAT_FD first = -1, second = -1;
+  DAT_CNO_HANDLE cno = DAT_HANDLE_NULL, other = DAT_HANDLE_NULL;
+  ASSERT_EQ(slots::CnoFdCreate(ia_, &first, &cno), DAT_SUCCESS);
+  ASSERT_EQ(slots::CnoFdCreate(ia_, &second, &other), DAT_SUCCESS);
+  socket_.Set();
+  EXPECT_TRUE(Readable(first));
+  EXPECT_FALSE(Readable(second));
+  DAT_EVD_HANDLE hint = DAT_HANDLE_NULL;
+  EXPECT_EQ(slots::CnoTrigger(other, &hint), Ret(DAT_QUEUE_EMPTY));
+  EXPECT_EQ(looks_, 0);
+  ASSERT_EQ(slots::CnoFree(cno), DAT_SUCCESS);
+  ASSERT_EQ(slots::CnoFdCreate(ia_, &first, &cno), DAT_SUCCESS);
+  EXPECT_TRUE(Readable(first));
 }
 
 }  // namespace

@@ -9,12 +9,10 @@
 // upcall can always make its own transition. What two threads do at once is then decided by who
 // transitions first:
 //  * A Disconnect between Connect's (Accept's) transition and its call of the back end finds an
-//  idle queue
-//    pair. The state is DISCONNECT_PENDING then, and Connect repeats the disconnect after its own
-//    call.
+//    idle queue pair. The state is DISCONNECT_PENDING then, and Connect repeats the disconnect
+//    after its own call.
 //  * An upcall acts only in the states that it can end, so each connection has one final event
-//  whatever
-//    else is called meanwhile.
+//    whatever else is called meanwhile.
 //  * Free retires the handle under mu_; a service point that would reserve the EP afterwards fails.
 #ifndef SOFTDAT_DAT_ENGINE_EP_H_
 #define SOFTDAT_DAT_ENGINE_EP_H_

@@ -99,6 +99,12 @@ DAT_EVD_HANDLE Ia::async_evd_handle() const {
 
 DAT_IA_ADDRESS_PTR Ia::address() { return reinterpret_cast<DAT_IA_ADDRESS_PTR>(&address_); }
 
+int Ia::ClaimProgressDescriptor() {
+  const int descriptor = adapter_->ProgressDescriptor();
+  if (descriptor < 0 || progress_claimed_.exchange(true, std::memory_order_acq_rel)) return -1;
+  return descriptor;
+}
+
 DAT_IA_HANDLE Ia::consumer_handle() {
   DAT_IA_HANDLE name = DAT_HANDLE_NULL;
   // An IA that its registry does not know (any more) is named by its own handle.

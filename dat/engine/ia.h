@@ -64,6 +64,12 @@ class Ia final : public Object, private transport::AdapterSink {
   // All objects of one type that exist now; some may be in the middle of being freed.
   std::vector<Ref<Object>> ObjectsOf(DAT_HANDLE_TYPE type);
 
+  // The adapter's progress descriptor for one more CNO to wake its program by; -1 when there is
+  // none. One CNO at a time has it: data wake every program that does, whoever they are for, and
+  // the kernel lets only some hundred sets hold one descriptor. May throw bad_alloc.
+  int ClaimProgressDescriptor();
+  void ReleaseProgressDescriptor() { progress_claimed_.store(false, std::memory_order_release); }
+
   // Object lists, used by Object only.
   void Link(Object* object);
   void Unlink(Object* object);
@@ -103,7 +109,8 @@ class Ia final : public Object, private transport::AdapterSink {
 
   AdapterCounters counters_;
 
-  std::atomic<bool> closing_{false};  // the one Close that succeeds has set it
+  std::atomic<bool> progress_claimed_{false};  // by a CNO that lives
+  std::atomic<bool> closing_{false};           // the one Close that succeeds has set it
 
   std::mutex objects_mutex_;  // protects the list links of all objects of this IA; a leaf lock
   Object* objects_ = nullptr;

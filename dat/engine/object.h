@@ -2,13 +2,11 @@
 // Base of every DAT object: its handle, its life, and how objects keep each other alive.
 //
 // Three counts, each with one meaning:
-//   pins (in the cell)  DAT calls and upcalls that use the object at this moment; it is torn down
-//   when
-//                       they have left
-//   uses_               objects that depend on this one, in the sense of the in-use rules
-//   (semantics
-//                       3.1); negative once the object is being freed
-//   refs_               who keeps the memory: the handle, and Ref<> members of other objects
+//   pins   (in the cell) DAT calls and upcalls that use the object at this moment; it is torn down
+//          when they have left
+//   uses_  objects that depend on this one, in the sense of the in-use rules (semantics 3.1);
+//          negative once the object is being freed
+//   refs_  who keeps the memory: the handle, and Ref<> members of other objects
 //
 // Who tears a freed object down. Normally the call that frees it, after it waited for the others to
 // leave: its caller may then count on the object being gone. Inside a consumer's agent nobody may

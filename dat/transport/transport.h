@@ -8,8 +8,9 @@
 //
 // Rules that hold everywhere
 //  * DATA operations (Post*, Poll, Arm) may be called from any thread at any time, never block,
-//    never allocate, and return a plain Code. Calls on one CompletionQueue's Poll are serialised by
-//    the engine.
+//    allocate nothing in the steady state (memory for the first request of a kind, or for one of
+//    many connections that are busy at once, may come with it: kNoMemory), and return a plain Code.
+//    Calls on one CompletionQueue's Poll are serialised by the engine.
 //  * CONTROL operations (everything else) may be called from any thread, also from inside an
 //    upcall. The engine holds no lock of its own that an upcall needs while it makes one.
 //  * UPCALLS (the Sink classes) are made with no back-end lock held. Connection, listener and
@@ -461,8 +462,9 @@ class Adapter {
   // and as long-lived. -1: there is none; the back end's own threads find what arrives.
   virtual int ProgressDescriptor() { return -1; }
 
-  // DATA. One turn that never blocks, as Progress() without a waiter, but after it nothing is left
-  // that makes ProgressDescriptor() readable, unless another thread is at it.
+  // DATA. One turn that never blocks, as Progress() without a waiter, which takes some of what
+  // makes ProgressDescriptor() readable, or all of it. What is left keeps it so: the descriptor is
+  // level-triggered.
   virtual ProgressResult LookAround() { return Progress(nullptr, {}); }
 
   // In a forked child: forget everything without touching the wire or the parent's descriptors.

@@ -193,14 +193,16 @@ int Driver::ProgressDescriptor() { return Start().ok() ? loop_.descriptor() : -1
 Result Driver::PollOnce(Look look) {
   NoteActivity();
   NoteProgress();
-  bool worked = FlushDeferred();
-  worked |= hot_.Poll();
+  const bool flushed = FlushDeferred();
+  const bool received = hot_.Poll();
+  bool worked = flushed || received;
   // Per driver, not per thread: a thread may poll several adapters in turn. A lost increment is no
   // harm.
   const uint32_t polls = polls_.load(std::memory_order_relaxed) + 1;
   polls_.store(polls, std::memory_order_relaxed);
-  // Where the hot streams had something, that is what made the descriptor readable.
-  const bool everywhere = look == Look::kEverywhere && !worked;
+  // Where the hot streams had something, that is what made the descriptor readable; if not, it
+  // still is.
+  const bool everywhere = look == Look::kEverywhere && !received;
   const bool due = everywhere || polls >= hot_.interval() || !attention_.empty() ||
                    have_tasks_.load(std::memory_order_relaxed);
   if (due && !token_.HeldByMe()) {  // inside an upcall: no upcall within an upcall

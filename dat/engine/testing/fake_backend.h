@@ -197,6 +197,9 @@ class FakeAdapter final : public transport::Adapter {
       progress;
   // What Spin does for each call; without it, nobody waits actively.
   std::function<transport::ProgressResult()> spin;
+  // What LookAround does, for a back end with a progress descriptor.
+  std::function<transport::ProgressResult()> look_around;
+  int progress_descriptor = -1;
   // Virtual time, once it is set.
   std::optional<transport::Clock::time_point> now;
 
@@ -230,6 +233,10 @@ class FakeAdapter final : public transport::Adapter {
     return spin ? spin() : transport::ProgressResult::kTimedOut;
   }
   transport::Clock::time_point Now() const override { return now ? *now : transport::Clock::now(); }
+  int ProgressDescriptor() override { return progress_descriptor; }
+  transport::ProgressResult LookAround() override {
+    return look_around ? look_around() : transport::ProgressResult::kIdle;
+  }
   void AbandonAfterFork() override {}
 
  private:

@@ -71,9 +71,11 @@ DAT_EXPORT DAT_RETURN DAT_API dat_cno_create(DAT_IA_HANDLE ia_handle, DAT_OS_WAI
                                              DAT_CNO_HANDLE* cno_handle);
 
 /* Makes a CNO whose trigger can be seen by poll(2): the descriptor is readable while it is
- * triggered. dat_cno_trigger() takes the trigger.
+ * triggered, and it may be at other times, when the provider wants to move data on the caller's
+ * thread. dat_cno_trigger() does that and takes the trigger.
  *
- * @param file_descriptor [out] for poll, select or epoll only; belongs to the CNO.
+ * @param file_descriptor [out] for poll, select or level-triggered epoll only; belongs to
+ *     the CNO.
  * @param cno_handle [out] the CNO.
  * @return DAT_SUCCESS
  *     DAT_INVALID_PARAMETER (ARG2, ARG3: NULL)
@@ -123,8 +125,8 @@ DAT_EXPORT DAT_RETURN DAT_API dat_cno_query(DAT_CNO_HANDLE cno_handle,
 DAT_EXPORT DAT_RETURN DAT_API dat_cno_wait(DAT_CNO_HANDLE cno_handle, DAT_TIMEOUT timeout_us,
                                            DAT_EVD_HANDLE* evd_handle);
 
-/* Takes the trigger of a CNO that was made with a file descriptor: it is not triggered
- * afterwards and the descriptor is not readable.
+/* Takes the trigger of a CNO that was made with a file descriptor. What arrives afterwards
+ * triggers it anew. May move data first, and then call the agents of other CNOs.
  *
  * @param evd_handle [out] an EVD that triggered it, as from dat_cno_wait().
  * @return DAT_SUCCESS; DAT_QUEUE_EMPTY (it is not triggered); DAT_INVALID_PARAMETER (ARG2:
