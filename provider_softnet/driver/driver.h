@@ -4,11 +4,9 @@
 //  * A thread in a wait takes the driver token and runs the loop itself: a short spin of recv() and
 //    sched_yield(), then one sleep in the loop's epoll descriptor. Others park behind it.
 //  * A polling thread does recv() on the hot streams, without the token, and looks at all sockets
-//  now and
-//    then, if the token is free.
+//    now and then, if the token is free.
 //  * The helper thread looks after the sockets while no caller does. It ticks once a millisecond as
-//  long as
-//    callers are active, sleeps in the loop when they are not, and never spins.
+//    long as callers are active, sleeps in the loop when they are not, and never spins.
 //
 // Deferred sends. A channel that left messages to a gathered write is in `deferred_`; whoever polls
 // or waits next flushes it, else the helper after some tens of microseconds.
@@ -39,10 +37,12 @@
 namespace softdat::softnet {
 
 struct DriverOptions {
-  std::chrono::microseconds spin{20};  // of a wait, before it sleeps
-  std::chrono::microseconds helper_tick{
-      1000};  // silence of the callers after which the helper takes over
-  std::chrono::microseconds flush_tick{50};  // how long deferred sends may wait for a caller
+  // Of a wait, before it sleeps.
+  std::chrono::microseconds spin{20};
+  // Silence of the callers after which the helper takes over.
+  std::chrono::microseconds helper_tick{1000};
+  // How long deferred sends may wait for a caller.
+  std::chrono::microseconds flush_tick{50};
 };
 
 class Driver final : private transport::Interruptible {

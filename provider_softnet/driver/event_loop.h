@@ -4,13 +4,11 @@
 //
 // Two deviations from a plain uv_run() make it fast and re-entrant:
 //  * readiness is taken from the loop's own epoll descriptor with one system call, which also lets
-//  the
-//    caller see signals (libuv restarts after EINTR) and deadlines finer than a millisecond;
+//    the caller see signals (libuv restarts after EINTR) and deadlines finer than a millisecond;
 //    uv_run(NOWAIT) runs when libuv has something to do itself: a changed watch, a timer, a closing
 //    handle;
 //  * libuv's callbacks only note what happened; handlers run afterwards from Dispatch(), outside
-//  uv_run(),
-//    so that an upcall may create, close and even wait.
+//    uv_run(), so that an upcall may create, close and even wait.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_DRIVER_EVENT_LOOP_H_
 #define SOFTDAT_PROVIDER_SOFTNET_DRIVER_EVENT_LOOP_H_
 
@@ -153,8 +151,8 @@ class EventLoop {
 
   DriverCounters* const counters_;
   bool open_ = false;
-  bool needs_uv_run_ =
-      false;  // a watch changed or a handle closes: libuv acts only inside uv_run()
+  // A watch changed or a handle closes: libuv acts only inside uv_run().
+  bool needs_uv_run_ = false;
   int running_timers_ = 0;
   int epoll_fd_ = -1;  // the loop's, for waiting only
   uv_loop_t loop_{};

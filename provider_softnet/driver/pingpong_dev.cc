@@ -2,8 +2,8 @@
 // Developer's benchmark: the driver against raw TCP loops in the same pair of processes,
 // interleaved, in short runs. Prints the ratios that the design promises; not a test.
 //
-//   pingpong_dev [same|window]   "same": both ends on one processor; "window": only the message
-//   rate
+//   pingpong_dev [same|window]   "same": both ends on one processor
+//                                "window": only the message rate
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fmt/format.h>

@@ -5,15 +5,16 @@
 //
 // The caller holds the queue pair's lock around every call. A driver's turn looks like this:
 //
-//   lock; code = s.PostSend(request);                                     // or PostReceive,
-//   Disconnect for (;;) { b = s.TransmitVector(iov, 64, 1 << 20); if (b.count == 0) break;
+//   lock
+//   code = s.PostSend(request)  or PostReceive, Disconnect
+//   for (;;) { b = s.TransmitVector(iov, 64, 1 << 20); if (b.count == 0) break;
 //              n = sendmsg(iov, b.count); s.OnTransmitted(max(n, 0)); if (n < b.bytes) break; }
 //   a = s.TakeActions(); unlock; act on a
 //
-//   lock; c = s.ReceiveVector(iov, 16); if (c > 0) { n = recvmsg(iov, c); s.OnReceived(max(n, 0));
-//   }
-//         n == 0: s.OnPeerFin(); error: s.OnPeerReset(text); then transmit as above (responses),
-//         actions
+//   lock
+//   c = s.ReceiveVector(iov, 16); if (c > 0) { n = recvmsg(iov, c); s.OnReceived(max(n, 0)); }
+//   n == 0: s.OnPeerFin(); error: s.OnPeerReset(text)
+//   then transmit as above (responses), actions
 //
 // Between ReceiveVector and OnReceived, and between TransmitVector and OnTransmitted, memory
 // regions are pinned: nothing but the one non-blocking system call belongs there, and no thread
@@ -39,8 +40,8 @@
 #include <vector>
 
 #include "dat/transport/transport.h"
-#include "provider_softnet/iwarp/block_pool.h"
 #include "provider_softnet/iwarp/mpa_handshake.h"
+#include "provider_softnet/iwarp/stream_blocks.h"
 #include "provider_softnet/memory/memory_table.h"
 #include "provider_softnet/queue/completion_ring.h"
 #include "provider_softnet/queue/raw_array.h"
@@ -52,16 +53,6 @@
 #include "wire/iwarp/terminate_code.h"
 
 namespace softdat::softnet {
-
-// Memory of the streams of an adapter, while bytes are on their way through it.
-struct StreamBlocks {
-  StreamBlocks();
-  // A stream comes or goes. Join() throws bad_alloc where not even one can move anything.
-  void Join(const void* stream);
-  void Leave();
-  BlockPool receiving;
-  BlockPool sending;
-};
 
 struct StreamConfig {
   // The queue pair. All pointers are borrowed and outlive the stream.
@@ -157,8 +148,8 @@ class Stream {
   // kQueueFull; kInvalidArgument (too many segments); kProtection, kPrivileges, kOutOfBounds for
   // local segments and binds; kLength (semantics 10.1); kNoResources for reads when none may be
   // outstanding; kNotSupported for RFC 7306 operations that are switched off; kInvalidState while
-  // draining. After the end it succeeds without any check and completes as flushed. A failed post
-  // leaves nothing behind.
+  // draining; kNoMemory. After the end it succeeds without any check and completes as flushed. A
+  // failed post leaves nothing behind.
   Code PostSend(const transport::SendRequest& request);
   // Into receive_queue. Resumes a stalled stream; after the end it is flushed at once.
   Code PostReceive(const transport::ReceiveRequest& request);
@@ -175,7 +166,7 @@ class Stream {
 
   // Where the next bytes go: fills up to `max` (at least 4) entries and returns how many; 0 while
   // nothing is to be read (stalled, ended). It may end the connection: a destination can have been
-  // deregistered.
+  // deregistered, or memory be short.
   size_t ReceiveVector(iovec* iov, size_t max);
   // `size` bytes are there. Places them, pushes completions, queues responses.
   void OnReceived(size_t size);

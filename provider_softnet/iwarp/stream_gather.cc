@@ -63,7 +63,6 @@ void Stream::GiveArenaBack() {
 
 // A free descriptor, or null while there is no room.
 Stream::TxFpdu* Stream::NewFpdu() {
-  if (arena_ == nullptr && !TakeArena()) return nullptr;
   if (tx_back_ - tx_front_ == kTxRing) return nullptr;
   const size_t room = kFpduRoom + (config_.agreement.crc ? kCopiedResponse : 0);
   if (kArena - arena_used_ < room) return nullptr;

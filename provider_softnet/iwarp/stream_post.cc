@@ -97,7 +97,7 @@ Code Stream::FillTransfer(const transport::SendRequest& request, SendWork* work,
   if (NeedsReadCredit(request.op) && config_.agreement.ord == 0) return Code::kNoResources;
   if (NeedsReadCredit(request.op) && !pending_.allocated() &&
       !pending_.Allocate(pending_mask_ + 1)) {
-    return Code::kNoResources;
+    return Code::kNoMemory;
   }
   const Code code = CopySegments(request.local, config_.send_queue->max_segments(), segments,
                                  &work->segment_count, &work->length);
@@ -170,7 +170,7 @@ Code Stream::PostSend(const transport::SendRequest& request) {
   SendWork& work = queue.Prepare();
   Code code = FillWork(request, &work, queue.PrepareSegments());
   if (code != Code::kOk) return code;
-  if (arena_ == nullptr && !TakeArena()) return Code::kNoResources;
+  if (arena_ == nullptr && !TakeArena()) return Code::kNoMemory;
   const bool at_once = GathersAtOnce(work);
   queue.Commit();
   if (at_once && !GatherData(&work, /*alone=*/false)) [[unlikely]] {

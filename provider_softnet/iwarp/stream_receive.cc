@@ -66,6 +66,8 @@ size_t Stream::ReceiveVector(iovec* iov, size_t max) {
   staging_offered_ = 0;
   if (MakeRoom(std::max(read_ahead_, needed_ > staged ? needed_ - staged : 0))) {
     iov[count++] = {staging_ + end_of_staging_, staging_offered_};
+  } else if (count == 0) {
+    Abort("no memory for what arrives", Blame::Nobody());
   }
   segment_was_large_ = false;
   return count;

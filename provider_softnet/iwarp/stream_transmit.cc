@@ -116,6 +116,8 @@ Stream::Emitted Stream::Emit(const TxFpdu& fpdu, IovWriter* out, AccessError* er
 Stream::Batch Stream::TransmitVector(iovec* iov, size_t max_iov, size_t max_bytes) {
   ReleaseTxPins();
   tx_offered_ = 0;
+  if (arena_ == nullptr && phase_ != Phase::kEnded && CanGather() && !TakeArena())
+    Abort("no memory for what is to be sent", Blame::Nobody());
   if (phase_ != Phase::kEnded) {
     IovWriter out(iov, max_iov);
     GatherAndEmit(&out, max_bytes);

@@ -6,8 +6,7 @@
 //                               with the private data that it came with, sends one message back as
 //                               it came, and says "served"
 //   handoff_target pass QUAL    for each line: takes the next request, hands it on to QUAL, and
-//   says
-//                               "passed"
+//                               says "passed"
 //
 // QLEN is the length of the queue for requests. Ends at the end of its input, with 0 when
 // everything went as it should.
