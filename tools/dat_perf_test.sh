@@ -79,7 +79,7 @@ check "scale" run 0 "$program" scale -q 20 -n 20 --out_json
 check "it is JSON" python3 -c '
 import json, sys
 rows = json.loads(sys.argv[1])["rows"]
-assert len(rows) == 3 and rows[0]["value"] > 0, rows' "$out"
+assert len(rows) == 3 and rows[0]["value"] > 0 and rows[1]["value"] <= 0, rows' "$out"
 # One with settings of its own; where there is one CPU it says so.
 check "a target with CRC" run 0 "$program" targets --slices 1 --slice-ms 5 --only "polling, CRC"
 check "its name" has "$out" 'softnet-lo,SOFTDAT_CRC=on '

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <thread>
 
 #include "tools/bench/unit.h"
 #include "tools/common/text.h"
@@ -50,6 +51,20 @@ Outcome MeasureIdle(const ScalePlan& plan, std::vector<Amount>* amounts) {
   return {};
 }
 
+// Once two readings in turn agree: the last connection may be closing still.
+Outcome MeasureSettled(Unit* unit, Footprint* footprint) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+  Footprint before;
+  SOFTDAT_TRY(unit->Measure(footprint));
+  do {
+    before = *footprint;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    SOFTDAT_TRY(unit->Measure(footprint));
+  } while (footprint->descriptors != before.descriptors &&
+           std::chrono::steady_clock::now() < deadline);
+  return {};
+}
+
 Outcome MeasureCycles(const ScalePlan& plan, std::vector<Amount>* amounts) {
   Unit unit;
   JobResult ignored;
@@ -57,13 +72,9 @@ Outcome MeasureCycles(const ScalePlan& plan, std::vector<Amount>* amounts) {
   Footprint after;
   SOFTDAT_TRY(StartUnit(plan.ia, WorkerTask::kConnections, &unit));
   SOFTDAT_TRY(unit.Run(plan.cycles_before, &ignored));
-  SOFTDAT_TRY(unit.Measure(&before));
+  SOFTDAT_TRY(MeasureSettled(&unit, &before));
   SOFTDAT_TRY(unit.Run(plan.cycles, &ignored));
-  // The last connection may be closing still.
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
-  do {
-    SOFTDAT_TRY(unit.Measure(&after));
-  } while (after.descriptors > before.descriptors && std::chrono::steady_clock::now() < deadline);
+  SOFTDAT_TRY(MeasureSettled(&unit, &after));
   const std::string what = fmt::format("left of {} connections, both ends", plan.cycles);
   amounts->push_back({what, "descriptors",
                       static_cast<double>(after.descriptors - before.descriptors),

@@ -86,15 +86,18 @@ def machine(root):
     with open("/proc/cpuinfo", encoding="utf-8") as cpuinfo:
         found = re.search(r"^model name\s*:\s*(.*)$", cpuinfo.read(), re.MULTILINE)
         model = found.group(1) if found else ""
-    commit = subprocess.run(["git", "-C", root, "rev-parse", "--short=12", "HEAD"],
-                            stdout=subprocess.PIPE, text=True, check=False).stdout.strip()
     return {
         "cpu": model,
         "cpus": len(os.sched_getaffinity(0)),
-        "kernel": platform.release(),
+        "kernel": ".".join(platform.release().split(".")[:2]),
         "architecture": platform.machine(),
-        "commit": commit,
     }
+
+
+def commit(root):
+    """What is measured; with a mark where the tree has changes that are in no commit."""
+    return subprocess.run(["git", "-C", root, "describe", "--always", "--abbrev=12", "--exclude=*",
+                           "--dirty"], stdout=subprocess.PIPE, text=True, check=False).stdout.strip()
 
 
 def micro(root, say):

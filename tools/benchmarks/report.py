@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes BENCHMARKS.md and its plots from what measure.py has kept. No figure is written by hand."""
+"""Writes BENCHMARKS.md and its plots from what measure.py has kept. No measured figure is written by
+hand, in the reasons neither."""
 
 import os
 
@@ -9,7 +10,7 @@ matplotlib.use("svg")
 matplotlib.rcParams["svg.hashsalt"] = "softdat"  # the same plot gives the same file
 import matplotlib.pyplot as plt  # noqa: E402  (the back end is chosen before)
 
-from reasons import REASONS  # noqa: E402
+from reasons import reasons  # noqa: E402
 
 FIGURES = [
     ("cpu", "Processor time of both ends, us per operation", "figure-3-cpu", "log"),
@@ -26,8 +27,9 @@ def size_name(size):
     return "%d B" % size
 
 
-def spread(value):
-    digits = 0 if value["median"] >= 1000 else 2 if value["median"] >= 0.1 else 4
+def spread(value, digits=None):
+    if digits is None:
+        digits = 0 if value["median"] >= 1000 else 2 if value["median"] >= 0.1 else 4
     return "%.*f (%.*f to %.*f)" % (digits, value["median"], digits, value["low"], digits,
                                     value["high"])
 
@@ -70,17 +72,17 @@ def figures(title, curves, prefix, folder, root):
     return text
 
 
-def verdict(row, name, missing):
+def verdict(row, name, why, missing):
     """"met", or not and why; notes a reason that nobody has given."""
     if row["met"]:
         return "met"
-    if name not in REASONS:
+    if name not in why:
         missing.append(name)
         return "**not met**"
-    return "**not met**: " + REASONS[name]
+    return "**not met**: " + why[name]
 
 
-def targets(part, missing):
+def targets(part, why, missing):
     if "not_measured" in part:
         return "Not measured: %s\n" % part["not_measured"]
     rows = []
@@ -92,17 +94,18 @@ def targets(part, missing):
             continue
         rows.append([row["work"], "`%s`" % row["floor"], spread(row["floor_value"]),
                      "`%s`" % row["dat"], spread(row["dat_value"]), row["unit"],
-                     spread(row["ratio"]), target, verdict(row, row["work"], missing)])
+                     spread(row["ratio"], 3), target, verdict(row, row["work"], why, missing)])
     return table(["work", "floor", "", "DAT", "", "", "ratio", "target", ""], rows)
 
 
-def scale(part, missing):
+def scale(part, why, missing):
     if "not_measured" in part:
         return "Not measured: %s\n" % part["not_measured"]
     return table(["what", "", "", "target", ""],
                  [[row["what"], "%.1f" % row["value"], row["unit"],
                    "%s %g" % (row["bound"], row["target"]),
-                   verdict(row, row["what"] + ", " + row["unit"], missing)] for row in part["rows"]])
+                   verdict(row, row["what"] + ", " + row["unit"], why, missing)]
+                  for row in part["rows"]])
 
 
 def peers(part):
@@ -119,6 +122,17 @@ def peers(part):
         cells += ["`%s`" % name for name in values]
         rows.append(cells)
     return table(["work", "", "softnet-lo", "UCX", "libfabric", "plain TCP", ""], rows)
+
+
+def commits(of_parts):
+    """"commit X", or which parts are of which."""
+    by_commit = {}
+    for part, one in of_parts.items():
+        by_commit.setdefault(one, []).append(part)
+    if len(by_commit) == 1:
+        return "commit " + next(iter(by_commit))
+    return "; ".join("%s of commit %s" % (", ".join(parts), one)
+                     for one, parts in by_commit.items())
 
 
 def instructions(part):
@@ -154,13 +168,13 @@ PAGE = """# Benchmarks
 
 Written by `tools/benchmarks/run`, which says with `--help` what it needs; every figure is in
 [docs/benchmarks/results.json](docs/benchmarks/results.json). Machine: %(cpu)s, %(cpus)d processors,
-Linux %(kernel)s (%(architecture)s); commit %(commit)s; optimised build; loopback; CRC off unless
+Linux %(kernel)s (%(architecture)s); %(commits)s; optimised build; loopback; CRC off unless
 said. Medians; in brackets the middle half of the slices.
 
 ## Targets
 
-Each row ran in turn with its floor, the same loop without our stack, in short slices: ratios mean
-something where times do not. One row:
+Each row ran in turn with its floor, in short slices: ratios mean something where times do not. A
+floor `raw:...` is the same loop without our stack. One row:
 `bazel run --config=opt //tools:dat_perf -- targets --only TEXT`.
 
 %(targets)s
@@ -179,7 +193,7 @@ cannot be counted so: the count would be that of the spins.
 %(instructions)s
 ## Other libraries over TCP
 
-Debian's `ucx_perftest` (`tag_lat`, `tag_bw`, `ucp_put_bw`; `UCX_TLS=tcp`) and `fi_pingpong`
+Debian's `ucx_perftest` (`tag_lat`, `tag_bw`, `ucp_put_bw`; `UCX_TLS=tcp,self`, other settings its own) and `fi_pingpong`
 (`-p tcp -e msg`), in turn with `dat_perf compare`, polling; medians of five rounds
 (`tools/benchmarks/run --only peers`).
 
@@ -215,10 +229,12 @@ def write(results, root, folder):
     """Writes the page; what is wrong with it, or nothing."""
     os.makedirs(folder, exist_ok=True)
     missing = []
+    why = reasons(results)
     page = PAGE % {
         **results["machine"],
-        "targets": targets(results["targets"], missing),
-        "scale": scale(results["scale"], missing),
+        "commits": commits(results["commits"]),
+        "targets": targets(results["targets"], why, missing),
+        "scale": scale(results["scale"], why, missing),
         "instructions": instructions(results["instructions"]),
         "peers": peers(results["peers"]),
         "softnet": figures("softnet-lo", results["softnet"], "softnet", folder, root),

@@ -19,7 +19,8 @@ constexpr char kSummary[] = R"(Latency, bandwidth, rates and processor time of t
   dat_perf TEST [options]              the server of a test
   dat_perf TEST [options] HOST         its client, which prints the results
   dat_perf compare [options] A B ...   the same work over several adapters and floors, in turn
-  dat_perf targets [options]           the table of targets: softnet beside plain TCP)";
+  dat_perf targets [options]           the table of targets: softnet beside plain TCP
+  dat_perf scale [options]             memory of idle end points, and what connections leave)";
 
 constexpr char kFooter[] = R"(
 TEST is one of
@@ -43,6 +44,7 @@ compare runs every A, B, ... on this host with processes of its own, in short sl
 and prints the ratios to the first. Each is
   softnet-lo, verbs-eth0, ...          an adapter
   softnet-lo,SOFTDAT_CRC=on            the same with a setting
+  softnet-lo@1000                      the same with that many end points, of which one works
   raw:tcp-poll   spinning recv         raw:udp      datagrams, spinning
   raw:tcp-epoll  epoll_wait, recv      raw:udp-gso  datagrams cut by the kernel
   raw:tcp-block  sleeping recv         raw:shm      a ring in shared memory, spinning
