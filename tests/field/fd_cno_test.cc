@@ -231,7 +231,8 @@ TEST_F(FdCnoTest, ManyInOneEpollSet) {
     ASSERT_DAT_OK(PostNumber(evds[i], i));
     epoll_event ready{};
     ASSERT_EQ(epoll_wait(set, &ready, 1, kPatienceMs), 1);
-    EXPECT_EQ(ready.data.u64, i);
+    const uint64_t which = ready.data.u64;  // a member of a packed structure has no address
+    EXPECT_EQ(which, i);
     DAT_EVD_HANDLE hint = DAT_HANDLE_NULL;
     ASSERT_DAT_OK(dat_cno_trigger(cnos[i], &hint));
     EXPECT_EQ(hint, evds[i]);
