@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads udapl2_abi.csv, the table of the uDAPL 2.0 binary interface.
+"""Reads the table of a binary interface: udapl2_abi.csv of uDAPL 2.0, udapl12_abi.csv of 1.2.
 
 A row is kind,name,member,value; what the three mean depends on the kind (see gen_abi_test.py)."""
 
@@ -13,6 +13,8 @@ HEADER_KINDS = ('const', 'sizeof', 'field', 'fieldtype', 'slot', 'proto', 'typed
 NOEXT_KINDS = ('noext',)
 # Rows about shared libraries; checked by symbols_test.py.
 LIBRARY_KINDS = ('symbol', 'symbol_version', 'not_exported', 'not_declared', 'provider_symbol')
+# Rows that say how another implementation differs; nothing here depends on them.
+FOREIGN_KINDS = ('illumos_diff', 'symbol_illumos')
 
 
 class Row:
@@ -20,7 +22,7 @@ class Row:
 
     def __init__(self, line, cells):
         if len(cells) != 4:
-            raise SystemExit(f'udapl2_abi.csv:{line}: {len(cells)} cells, not 4')
+            raise SystemExit(f'line {line} of the table: {len(cells)} cells, not 4')
         self.line = line
         self.kind, self.name, self.member, self.value = cells
 
@@ -30,7 +32,7 @@ class Row:
 
 def read(path):
     """All rows; a kind that no test handles is an error."""
-    known = HEADER_KINDS + NOEXT_KINDS + LIBRARY_KINDS
+    known = HEADER_KINDS + NOEXT_KINDS + LIBRARY_KINDS + FOREIGN_KINDS
     rows = []
     with open(path, newline='', encoding='ascii') as table:
         for line, cells in enumerate(csv.reader(table), 1):

@@ -31,7 +31,6 @@ STUBS = '''
 static DAT_PROVIDER abi_provider;
 /* A provider object: its first word points to the table. */
 static struct { DAT_PROVIDER *provider; } abi_object;
-static void (*abi_read_operation)(va_list *);
 
 /* In every slot that must not be called: the row is reported, the program goes on. */
 static DAT_RETURN abi_wrong_slot(void) { return 0; }
@@ -60,7 +59,8 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE 
   abi_record(&safe, sizeof safe);
   return 4711;
 }
-
+@
+static void (*abi_read_operation)(va_list *);
 DAT_RETURN dat_extension_op(DAT_HANDLE handle, DAT_EXTENDED_OP operation, ...) {
   va_list ap;
   va_start(ap, operation);
@@ -70,6 +70,7 @@ DAT_RETURN dat_extension_op(DAT_HANDLE handle, DAT_EXTENDED_OP operation, ...) {
   va_end(ap);
   return 4711;
 }
+@
 #ifdef __cplusplus
 }
 #endif
@@ -78,9 +79,10 @@ DAT_RETURN dat_extension_op(DAT_HANDLE handle, DAT_EXTENDED_OP operation, ...) {
 
 def prepare(p):
     """What all calls need."""
-    p.scope.append(STUBS)
-    p.body.append('  abi_object.provider = &abi_provider;')
     p.protos = {r.name: abi_table.split_types(r.value) for r in p.rows if r.kind == 'proto'}
+    before, extension, after = STUBS.split('@\n')
+    p.scope.append(before + (extension if 'dat_extension_op' in p.protos else '') + after)
+    p.body.append('  abi_object.provider = &abi_provider;')
     p.slots = {r.name: r.value.split('@')[0] for r in p.rows if r.kind == 'slot'}
     p.enums = {}  # name -> greatest enumerator
     for row in p.rows:

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Writes a test program from the table of the binary interface: one check per row on headers.
 
-  gen_abi_test.py --table udapl2_abi.csv --out abi_test.c          all rows, headers with extensions
-  gen_abi_test.py --table udapl2_abi.csv --out noext_test.c --noext   rows of kind noext
+  gen_abi_test.py --table T --header H... --out abi_test.c          all rows on headers
+  gen_abi_test.py --table T --header H... --out noext_test.c --noext   rows of kind noext
 
 The text is the same for C and C++ (abi_test_support.h hides the difference). What can be known at
 compile time is a static assertion; expansions of macros, calls through macros and pointer constants
@@ -163,24 +163,23 @@ def write(p, out, kinds, headers, source):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('--table', required=True)
+    parser.add_argument('--header', action='append', required=True, help='to include')
     parser.add_argument('--out', required=True)
     parser.add_argument('--noext', action='store_true', help='rows of headers without extensions')
     args = parser.parse_args()
 
     rows = abi_table.read(args.table)
     p = Program(rows)
-    headers = ['dat2/udat.h', 'dat2/dat_registry.h']
     if args.noext:
         kinds, checks = abi_table.NOEXT_KINDS, {'noext': check_noext}
     else:
         kinds, checks = abi_table.HEADER_KINDS, CHECKS
-        headers.append('dat2/dat_ib_extensions.h')
         gen_abi_calls.prepare(p)
     for row in rows:
         if row.kind in kinds:
             p.table_rows[row.kind] += 1
             checks[row.kind](p, row)
-    write(p, args.out, kinds, headers, re.sub(r'.*/', '', args.table))
+    write(p, args.out, kinds, args.header, re.sub(r'.*/', '', args.table))
 
 
 if __name__ == '__main__':

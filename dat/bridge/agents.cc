@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Agents of CNOs.
+#include "dat/bridge/agents.h"
+
+#include <utility>
+
+#include "dat/bridge/handles.h"
+
+namespace softdat::bridge {
+namespace {
+
+extern "C" void CallAgentOf12(::DAT_PVOID record, ::DAT_EVD_HANDLE evd) {
+  const auto* agent = static_cast<const Agents::Of12*>(record);
+  agent->proxy_agent_func(agent->instance_data, To12(evd));
+}
+
+Agents::Of2 Ours(Agents::Of12* record) { return {record, &CallAgentOf12}; }
+
+bool IsSame(const Agents::Of12& a, const Agents::Of12& b) {
+  return a.instance_data == b.instance_data && a.proxy_agent_func == b.proxy_agent_func;
+}
+
+}  // namespace
+
+Agents::Made Agents::Make(const Of12& agent) {
+  if (agent.proxy_agent_func == nullptr) return {{agent.instance_data, nullptr}, nullptr};
+  auto record = std::make_unique<Of12>(agent);
+  return {Ours(record.get()), std::move(record)};
+}
+
+void Agents::Keep(void* ia, void* cno, std::unique_ptr<Of12> record) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  Kept& kept = by_cno_[cno];
+  kept = {ia, {}};
+  if (record != nullptr) kept.records.push_back(std::move(record));
+}
+
+bool Agents::MakeFor(void* cno, const Of12& agent, Of2* ours) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = by_cno_.find(cno);
+  if (found == by_cno_.end()) return false;
+  *ours = {agent.instance_data, nullptr};
+  if (agent.proxy_agent_func == nullptr) return true;
+  Records& records = found->second.records;
+  for (const auto& record : records) {
+    if (!IsSame(*record, agent)) continue;
+    *ours = Ours(record.get());
+    return true;
+  }
+  records.push_back(std::make_unique<Of12>(agent));
+  *ours = Ours(records.back().get());
+  return true;
+}
+
+Agents::Kept Agents::Take(void* cno) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  auto node = by_cno_.extract(cno);
+  return node.empty() ? Kept{} : std::move(node.mapped());
+}
+
+void Agents::PutBack(void* cno, Kept kept) {
+  if (kept.ia == nullptr) return;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  by_cno_[cno] = std::move(kept);
+}
+
+void Agents::ForgetIa(void* ia) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::erase_if(by_cno_, [ia](const auto& entry) { return entry.second.ia == ia; });
+}
+
+Agents::Of12 Agents::Original(const Of2& agent) {
+  if (agent.proxy_agent_func == &CallAgentOf12) return *static_cast<Of12*>(agent.instance_data);
+  return {agent.instance_data, nullptr};
+}
+
+// Never destroyed: providers may call agents while the process exits.
+Agents& TheAgents() {
+  static Agents* const agents = new Agents;
+  return *agents;
+}
+
+}  // namespace softdat::bridge

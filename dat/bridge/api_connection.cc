@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// dat_psp_*, dat_rsp_*, dat_cr_*: the accepting side.
+#include "dat/bridge/handles.h"
+#include "dat/bridge/one.h"
+#include "dat/bridge/params.h"
+#include "dat/bridge/query.h"
+#include "dat/bridge/return_words.h"
+#include "dat/bridge/two.h"
+
+using namespace softdat::bridge;  // NOLINT: this file is the C API of libdat.so.1
+namespace dat12 = softdat::dat12;
+
+dat12::DAT_RETURN one_psp_create(dat12::DAT_IA_HANDLE ia, dat12::DAT_CONN_QUAL qualifier,
+                                 dat12::DAT_EVD_HANDLE evd, dat12::DAT_PSP_FLAGS flags,
+                                 dat12::DAT_PSP_HANDLE* psp) {
+  ::DAT_PSP_HANDLE psp_2 = nullptr;
+  const ::DAT_RETURN result =
+      two_psp_create(IaTo2(ia), qualifier, To2(evd), static_cast<::DAT_PSP_FLAGS>(flags),
+                     psp != nullptr ? &psp_2 : nullptr);
+  if (result == ::DAT_SUCCESS) *psp = To12(psp_2);
+  return ReturnTo12(result);
+}
+
+dat12::DAT_RETURN one_psp_create_any(dat12::DAT_IA_HANDLE ia, dat12::DAT_CONN_QUAL* qualifier,
+                                     dat12::DAT_EVD_HANDLE evd, dat12::DAT_PSP_FLAGS flags,
+                                     dat12::DAT_PSP_HANDLE* psp) {
+  ::DAT_PSP_HANDLE psp_2 = nullptr;
+  const ::DAT_RETURN result =
+      two_psp_create_any(IaTo2(ia), qualifier, To2(evd), static_cast<::DAT_PSP_FLAGS>(flags),
+                         psp != nullptr ? &psp_2 : nullptr);
+  if (result == ::DAT_SUCCESS) *psp = To12(psp_2);
+  return ReturnTo12(result);
+}
+
+dat12::DAT_RETURN one_psp_query(dat12::DAT_PSP_HANDLE psp, dat12::DAT_PSP_PARAM_MASK mask,
+                                dat12::DAT_PSP_PARAM* param) {
+  return QueryAsItIs(&two_psp_query, psp, mask, param);
+}
+
+dat12::DAT_RETURN one_psp_free(dat12::DAT_PSP_HANDLE psp) {
+  return ReturnTo12(two_psp_free(To2(psp)));
+}
+
+dat12::DAT_RETURN one_rsp_create(dat12::DAT_IA_HANDLE ia, dat12::DAT_CONN_QUAL qualifier,
+                                 dat12::DAT_EP_HANDLE ep, dat12::DAT_EVD_HANDLE evd,
+                                 dat12::DAT_RSP_HANDLE* rsp) {
+  ::DAT_RSP_HANDLE rsp_2 = nullptr;
+  const ::DAT_RETURN result =
+      two_rsp_create(IaTo2(ia), qualifier, To2(ep), To2(evd), rsp != nullptr ? &rsp_2 : nullptr);
+  if (result == ::DAT_SUCCESS) *rsp = To12(rsp_2);
+  return ReturnTo12(result);
+}
+
+dat12::DAT_RETURN one_rsp_query(dat12::DAT_RSP_HANDLE rsp, dat12::DAT_RSP_PARAM_MASK mask,
+                                dat12::DAT_RSP_PARAM* param) {
+  return QueryAsItIs(&two_rsp_query, rsp, mask, param);
+}
+
+dat12::DAT_RETURN one_rsp_free(dat12::DAT_RSP_HANDLE rsp) {
+  return ReturnTo12(two_rsp_free(To2(rsp)));
+}
+
+dat12::DAT_RETURN one_cr_query(dat12::DAT_CR_HANDLE cr, dat12::DAT_CR_PARAM_MASK mask,
+                               dat12::DAT_CR_PARAM* param) {
+  return QueryAsItIs(&two_cr_query, cr, mask, param);
+}
+
+dat12::DAT_RETURN one_cr_accept(dat12::DAT_CR_HANDLE cr, dat12::DAT_EP_HANDLE ep,
+                                dat12::DAT_COUNT size, const dat12::DAT_PVOID data) {
+  return ReturnTo12(two_cr_accept(To2(cr), To2(ep), size, data));
+}
+
+dat12::DAT_RETURN one_cr_reject(dat12::DAT_CR_HANDLE cr) {
+  return ReturnTo12(two_cr_reject(To2(cr), 0, nullptr));
+}
+
+dat12::DAT_RETURN one_cr_handoff(dat12::DAT_CR_HANDLE cr, dat12::DAT_CONN_QUAL qualifier) {
+  return ReturnTo12(two_cr_handoff(To2(cr), qualifier));
+}

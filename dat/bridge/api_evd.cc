@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// dat_evd_*, dat_cno_*: events.
+#include <utility>
+
+#include "dat/bridge/agents.h"
+#include "dat/bridge/handles.h"
+#include "dat/bridge/masks.h"
+#include "dat/bridge/one.h"
+#include "dat/bridge/params.h"
+#include "dat/bridge/query.h"
+#include "dat/bridge/return_words.h"
+#include "dat/bridge/two.h"
+
+using namespace softdat::bridge;  // NOLINT: this file is the C API of libdat.so.1
+namespace dat12 = softdat::dat12;
+
+dat12::DAT_RETURN one_evd_create(dat12::DAT_IA_HANDLE ia, dat12::DAT_COUNT qlen,
+                                 dat12::DAT_CNO_HANDLE cno, dat12::DAT_EVD_FLAGS flags,
+                                 dat12::DAT_EVD_HANDLE* evd) {
+  ::DAT_EVD_HANDLE evd_2 = nullptr;
+  const ::DAT_RETURN result =
+      two_evd_create(IaTo2(ia), qlen, To2(cno), static_cast<::DAT_EVD_FLAGS>(flags),
+                     evd != nullptr ? &evd_2 : nullptr);
+  if (result == ::DAT_SUCCESS) *evd = To12(evd_2);
+  return ReturnTo12(result);
+}
+
+dat12::DAT_RETURN one_evd_query(dat12::DAT_EVD_HANDLE evd, dat12::DAT_EVD_PARAM_MASK mask,
+                                dat12::DAT_EVD_PARAM* param) {
+  return QueryAsItIs(&two_evd_query, evd, mask, param);
+}
+
+dat12::DAT_RETURN one_evd_modify_cno(dat12::DAT_EVD_HANDLE evd, dat12::DAT_CNO_HANDLE cno) {
+  return ReturnTo12(two_evd_modify_cno(To2(evd), To2(cno)));
+}
+
+dat12::DAT_RETURN one_evd_resize(dat12::DAT_EVD_HANDLE evd, dat12::DAT_COUNT qlen) {
+  return ReturnTo12(two_evd_resize(To2(evd), qlen));
+}
+
+dat12::DAT_RETURN one_evd_wait(dat12::DAT_EVD_HANDLE evd, dat12::DAT_TIMEOUT timeout,
+                               dat12::DAT_COUNT threshold, dat12::DAT_EVENT* event,
+                               dat12::DAT_COUNT* nmore) {
+  ::DAT_EVENT event_2;
+  const ::DAT_RETURN result =
+      two_evd_wait(To2(evd), timeout, threshold, event != nullptr ? &event_2 : nullptr, nmore);
+  if (result == ::DAT_SUCCESS) To12(event_2, event);
+  return ReturnTo12(result);
+}
+
+dat12::DAT_RETURN one_evd_dequeue(dat12::DAT_EVD_HANDLE evd, dat12::DAT_EVENT* event) {
+  ::DAT_EVENT event_2;
+  const ::DAT_RETURN result = two_evd_dequeue(To2(evd), event != nullptr ? &event_2 : nullptr);
+  if (result == ::DAT_SUCCESS) To12(event_2, event);
+  return ReturnTo12(result);
+}
+
+// Software events alone can be posted, and of those the pointer alone counts.
+dat12::DAT_RETURN one_evd_post_se(dat12::DAT_EVD_HANDLE evd, const dat12::DAT_EVENT* event) {
+  ::DAT_EVENT event_2{};
+  if (event != nullptr) {
+    event_2.event_number = static_cast<::DAT_EVENT_NUMBER>(event->event_number);
+    event_2.event_data.software_event_data.pointer = event->event_data.software_event_data.pointer;
+  }
+  return ReturnTo12(two_evd_post_se(To2(evd), event != nullptr ? &event_2 : nullptr));
+}
+
+dat12::DAT_RETURN one_evd_enable(dat12::DAT_EVD_HANDLE evd) {
+  return ReturnTo12(two_evd_enable(To2(evd)));
+}
+
+dat12::DAT_RETURN one_evd_disable(dat12::DAT_EVD_HANDLE evd) {
+  return ReturnTo12(two_evd_disable(To2(evd)));
+}
+
+dat12::DAT_RETURN one_evd_set_unwaitable(dat12::DAT_EVD_HANDLE evd) {
+  return ReturnTo12(two_evd_set_unwaitable(To2(evd)));
+}
+
+dat12::DAT_RETURN one_evd_clear_unwaitable(dat12::DAT_EVD_HANDLE evd) {
+  return ReturnTo12(two_evd_clear_unwaitable(To2(evd)));
+}
+
+dat12::DAT_RETURN one_evd_free(dat12::DAT_EVD_HANDLE evd) {
+  return ReturnTo12(two_evd_free(To2(evd)));
+}
+
+dat12::DAT_RETURN one_cno_create(dat12::DAT_IA_HANDLE ia, dat12::DAT_OS_WAIT_PROXY_AGENT agent,
+                                 dat12::DAT_CNO_HANDLE* cno) {
+  Agents::Made made = Agents::Make(agent);
+  ::DAT_CNO_HANDLE cno_2 = nullptr;
+  const ::DAT_RETURN result =
+      two_cno_create(IaTo2(ia), made.agent, cno != nullptr ? &cno_2 : nullptr);
+  if (result == ::DAT_SUCCESS) {
+    TheAgents().Keep(IaTo2(ia), cno_2, std::move(made.record));
+    *cno = To12(cno_2);
+  }
+  return ReturnTo12(result);
+}
+
+dat12::DAT_RETURN one_cno_modify_agent(dat12::DAT_CNO_HANDLE cno,
+                                       dat12::DAT_OS_WAIT_PROXY_AGENT agent) {
+  ::DAT_OS_WAIT_PROXY_AGENT ours{};
+  // What was not made here, 2.0 refuses.
+  const bool known = TheAgents().MakeFor(To2(cno), agent, &ours);
+  return ReturnTo12(two_cno_modify_agent(known ? To2(cno) : nullptr, ours));
+}
+
+dat12::DAT_RETURN one_cno_query(dat12::DAT_CNO_HANDLE cno, dat12::DAT_CNO_PARAM_MASK mask,
+                                dat12::DAT_CNO_PARAM* param) {
+  ::DAT_CNO_PARAM param_2{};
+  const ::DAT_RETURN result =
+      two_cno_query(To2(cno), CnoMaskTo2(mask), param != nullptr ? &param_2 : nullptr);
+  if (result == ::DAT_SUCCESS) {
+    param->ia_handle = IaTo12(param_2.ia_handle);
+    param->agent = {};
+    if (param_2.proxy_type == ::DAT_PROXY_TYPE_AGENT)
+      param->agent = Agents::Original(param_2.proxy.agent);
+  }
+  return ReturnTo12(result);
+}
+
+dat12::DAT_RETURN one_cno_wait(dat12::DAT_CNO_HANDLE cno, dat12::DAT_TIMEOUT timeout,
+                               dat12::DAT_EVD_HANDLE* evd) {
+  ::DAT_EVD_HANDLE evd_2 = nullptr;
+  const ::DAT_RETURN result = two_cno_wait(To2(cno), timeout, evd != nullptr ? &evd_2 : nullptr);
+  if (evd != nullptr) *evd = To12(evd_2);
+  return ReturnTo12(result);
+}
+
+dat12::DAT_RETURN one_cno_free(dat12::DAT_CNO_HANDLE cno) {
+  Agents::Kept kept = TheAgents().Take(To2(cno));
+  const ::DAT_RETURN result = two_cno_free(To2(cno));
+  if (result != ::DAT_SUCCESS) TheAgents().PutBack(To2(cno), std::move(kept));
+  return ReturnTo12(result);
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// dat_ia_*, what any object carries, the list of providers, error texts.
+#include "dat/bridge/agents.h"
+#include "dat/bridge/attributes.h"
+#include "dat/bridge/handles.h"
+#include "dat/bridge/masks.h"
+#include "dat/bridge/one.h"
+#include "dat/bridge/params.h"
+#include "dat/bridge/regions.h"
+#include "dat/bridge/return_words.h"
+#include "dat/bridge/two.h"
+
+using namespace softdat::bridge;  // NOLINT: this file is the C API of libdat.so.1
+namespace dat12 = softdat::dat12;
+
+namespace {
+
+constexpr dat12::DAT_UINT32 kMajor = dat12::kDAT_VERSION_MAJOR;
+constexpr dat12::DAT_UINT32 kMinor = dat12::kDAT_VERSION_MINOR;
+
+dat12::DAT_RETURN NotFound(uint32_t subtype) {
+  return DAT_CLASS_ERROR | uint32_t{dat12::DAT_PROVIDER_NOT_FOUND} | subtype;
+}
+
+// DAT_EVD_ASYNC_EXISTS and DAT_EVD_OUT_OF_SCOPE are no objects.
+::DAT_EVD_HANDLE AsyncEvdTo2(dat12::DAT_EVD_HANDLE evd) {
+  const bool is_word = evd == DAT_EVD_ASYNC_EXISTS || evd == DAT_EVD_OUT_OF_SCOPE;
+  return is_word ? evd : To2(evd);
+}
+
+}  // namespace
+
+dat12::DAT_RETURN one_ia_openv(const dat12::DAT_NAME_PTR name, dat12::DAT_COUNT async_qlen,
+                               dat12::DAT_EVD_HANDLE* async_evd, dat12::DAT_IA_HANDLE* ia,
+                               dat12::DAT_UINT32 major, dat12::DAT_UINT32 minor,
+                               dat12::DAT_BOOLEAN thread_safety) {
+  if (major != kMajor) return NotFound(dat12::DAT_MAJOR_NOT_FOUND);
+  if (minor > kMinor) return NotFound(dat12::DAT_MINOR_NOT_FOUND);
+  ::DAT_EVD_HANDLE evd_2 = async_evd != nullptr ? AsyncEvdTo2(*async_evd) : nullptr;
+  ::DAT_IA_HANDLE ia_2 = nullptr;
+  const ::DAT_RETURN result = two_ia_openv(
+      name, async_qlen, async_evd != nullptr ? &evd_2 : nullptr, ia != nullptr ? &ia_2 : nullptr,
+      DAT_VERSION_MAJOR, DAT_VERSION_MINOR, static_cast<::DAT_BOOLEAN>(thread_safety));
+  if (result == ::DAT_SUCCESS) {
+    *async_evd = To12(evd_2);
+    *ia = IaTo12(ia_2);
+  }
+  return ReturnTo12(result);
+}
+
+dat12::DAT_RETURN one_ia_query(dat12::DAT_IA_HANDLE ia, dat12::DAT_EVD_HANDLE* async_evd,
+                               dat12::DAT_IA_ATTR_MASK ia_mask, dat12::DAT_IA_ATTR* ia_attr,
+                               dat12::DAT_PROVIDER_ATTR_MASK provider_mask,
+                               dat12::DAT_PROVIDER_ATTR* provider_attr) {
+  ::DAT_EVD_HANDLE evd_2 = nullptr;
+  ::DAT_IA_ATTR ia_attr_2{};
+  ::DAT_PROVIDER_ATTR provider_attr_2{};
+  const ::DAT_RETURN result =
+      two_ia_query(IaTo2(ia), async_evd != nullptr ? &evd_2 : nullptr, IaMaskTo2(ia_mask),
+                   ia_attr != nullptr ? &ia_attr_2 : nullptr, ProviderMaskTo2(provider_mask),
+                   provider_attr != nullptr ? &provider_attr_2 : nullptr);
+  if (result != ::DAT_SUCCESS) return ReturnTo12(result);
+  if (async_evd != nullptr) *async_evd = To12(evd_2);
+  if (ia_attr != nullptr && ia_mask != 0) To12(ia_attr_2, ia_attr);
+  if (provider_attr != nullptr && provider_mask != 0) {
+    To12(provider_attr_2, provider_attr);
+    provider_attr->dapl_version_major = kMajor;
+    provider_attr->dapl_version_minor = kMinor;
+  }
+  return dat12::DAT_SUCCESS;
+}
+
+dat12::DAT_RETURN one_ia_close(dat12::DAT_IA_HANDLE ia, dat12::DAT_CLOSE_FLAGS flags) {
+  const ::DAT_RETURN result = two_ia_close(IaTo2(ia), static_cast<::DAT_CLOSE_FLAGS>(flags));
+  if (result == ::DAT_SUCCESS) {
+    TheAgents().ForgetIa(IaTo2(ia));
+    TheRegions().ForgetIa(IaTo2(ia));
+  }
+  return ReturnTo12(result);
+}
+
+dat12::DAT_RETURN one_set_consumer_context(dat12::DAT_HANDLE handle, dat12::DAT_CONTEXT context) {
+  ::DAT_CONTEXT context_2;
+  context_2.as_64 = context.as_64;
+  return ReturnTo12(two_set_consumer_context(AnyTo2(handle), context_2));
+}
+
+dat12::DAT_RETURN one_get_consumer_context(dat12::DAT_HANDLE handle, dat12::DAT_CONTEXT* context) {
+  ::DAT_CONTEXT context_2{};
+  const ::DAT_RETURN result =
+      two_get_consumer_context(AnyTo2(handle), context != nullptr ? &context_2 : nullptr);
+  if (result == ::DAT_SUCCESS) context->as_64 = context_2.as_64;
+  return ReturnTo12(result);
+}
+
+dat12::DAT_RETURN one_get_handle_type(dat12::DAT_HANDLE handle, dat12::DAT_HANDLE_TYPE* type) {
+  ::DAT_HANDLE_TYPE type_2{};
+  const ::DAT_RETURN result =
+      two_get_handle_type(AnyTo2(handle), type != nullptr ? &type_2 : nullptr);
+  if (result == ::DAT_SUCCESS) *type = static_cast<dat12::DAT_HANDLE_TYPE>(type_2);
+  return ReturnTo12(result);
+}
+
+// The layout is the same in both; what is bridged is a provider of 1.2.
+dat12::DAT_RETURN one_registry_list_providers(dat12::DAT_COUNT most, dat12::DAT_COUNT* count,
+                                              dat12::DAT_PROVIDER_INFO** list) {
+  static_assert(sizeof(dat12::DAT_PROVIDER_INFO) == sizeof(::DAT_PROVIDER_INFO));
+  const ::DAT_RETURN result =
+      two_registry_list_providers(most, count, reinterpret_cast<::DAT_PROVIDER_INFO**>(list));
+  if (result == ::DAT_SUCCESS && list != nullptr) {
+    for (dat12::DAT_COUNT i = 0; i < *count && i < most; ++i) {
+      list[i]->dapl_version_major = kMajor;
+      list[i]->dapl_version_minor = kMinor;
+    }
+  }
+  return ReturnTo12(result);
+}
+
+dat12::DAT_RETURN one_strerror(dat12::DAT_RETURN word, const char** major, const char** minor) {
+  return ReturnTo12(two_strerror(ReturnTo2(word), major, minor));
+}

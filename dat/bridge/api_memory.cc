@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// dat_pz_*, dat_lmr_*, dat_rmr_*: memory.
+#include <algorithm>
+
+#include "dat/bridge/attributes.h"
+#include "dat/bridge/handles.h"
+#include "dat/bridge/masks.h"
+#include "dat/bridge/one.h"
+#include "dat/bridge/params.h"
+#include "dat/bridge/query.h"
+#include "dat/bridge/regions.h"
+#include "dat/bridge/return_words.h"
+#include "dat/bridge/segments.h"
+#include "dat/bridge/two.h"
+
+using namespace softdat::bridge;  // NOLINT: this file is the C API of libdat.so.1
+namespace dat12 = softdat::dat12;
+
+namespace {
+
+constexpr uint32_t kFirstArgument = ::DAT_INVALID_ARG1;
+constexpr uint32_t kLastArgument = ::DAT_INVALID_ARG10;
+
+// A word about the n-th argument of a 2.0 call, where 1.2 has it at `position(n)`.
+template <typename Position>
+dat12::DAT_RETURN MovedArgument(::DAT_RETURN word, const Position& position) {
+  const uint32_t subtype = DAT_GET_SUBTYPE(word);
+  if (DAT_GET_TYPE(word) != ::DAT_INVALID_PARAMETER || subtype < kFirstArgument ||
+      subtype > kLastArgument) {
+    return ReturnTo12(word);
+  }
+  const uint32_t argument = position(subtype - kFirstArgument + 1);
+  return ReturnTo12(word - subtype + kFirstArgument + argument - 1);
+}
+
+::DAT_REGION_DESCRIPTION RegionTo2(dat12::DAT_MEM_TYPE type,
+                                   const dat12::DAT_REGION_DESCRIPTION& region) {
+  ::DAT_REGION_DESCRIPTION region_2{};
+  if (type == dat12::DAT_MEM_TYPE_LMR) {
+    region_2.for_lmr_handle = To2(region.for_lmr_handle);
+  } else if (type == dat12::DAT_MEM_TYPE_SHARED_VIRTUAL) {
+    region_2.for_shared_memory.virtual_address = region.for_shared_memory.virtual_address;
+    region_2.for_shared_memory.shared_memory_id = region.for_shared_memory.shared_memory_id;
+  } else {
+    region_2.for_va = region.for_va;
+  }
+  return region_2;
+}
+
+// Another implementation's 1.2 has a flag that switches relaxed ordering off. There is none to
+// switch off.
+constexpr uint32_t kNoRelaxedOrdering = 0x100;
+
+::DAT_MEM_PRIV_FLAGS PrivilegesTo2(dat12::DAT_MEM_PRIV_FLAGS privileges) {
+  return static_cast<::DAT_MEM_PRIV_FLAGS>(static_cast<uint32_t>(privileges) & ~kNoRelaxedOrdering);
+}
+
+// In pieces: there is no limit to their number.
+template <typename Sync>
+dat12::DAT_RETURN SyncPieces(const Sync& sync, dat12::DAT_IA_HANDLE ia,
+                             const dat12::DAT_LMR_TRIPLET* segments, dat12::DAT_VLEN count) {
+  if (segments == nullptr || count == 0) return ReturnTo12(sync(IaTo2(ia), nullptr, count));
+  constexpr dat12::DAT_VLEN kPiece = 16;
+  for (dat12::DAT_VLEN done = 0; done < count;) {
+    const dat12::DAT_VLEN now = std::min(kPiece, count - done);
+    ::DAT_LMR_TRIPLET piece[kPiece];
+    for (dat12::DAT_VLEN i = 0; i < now; ++i) {
+      if (!To2(segments[done + i], &piece[i])) return kTooLong;
+    }
+    if (const ::DAT_RETURN result = sync(IaTo2(ia), piece, now); result != ::DAT_SUCCESS)
+      return ReturnTo12(result);
+    done += now;
+  }
+  return dat12::DAT_SUCCESS;
+}
+
+}  // namespace
+
+dat12::DAT_RETURN one_pz_create(dat12::DAT_IA_HANDLE ia, dat12::DAT_PZ_HANDLE* pz) {
+  ::DAT_PZ_HANDLE pz_2 = nullptr;
+  const ::DAT_RETURN result = two_pz_create(IaTo2(ia), pz != nullptr ? &pz_2 : nullptr);
+  if (result == ::DAT_SUCCESS) *pz = To12(pz_2);
+  return ReturnTo12(result);
+}
+
+dat12::DAT_RETURN one_pz_query(dat12::DAT_PZ_HANDLE pz, dat12::DAT_PZ_PARAM_MASK mask,
+                               dat12::DAT_PZ_PARAM* param) {
+  return QueryAsItIs(&two_pz_query, pz, mask, param);
+}
+
+dat12::DAT_RETURN one_pz_free(dat12::DAT_PZ_HANDLE pz) { return ReturnTo12(two_pz_free(To2(pz))); }
+
+dat12::DAT_RETURN one_lmr_create(dat12::DAT_IA_HANDLE ia, dat12::DAT_MEM_TYPE type,
+                                 dat12::DAT_REGION_DESCRIPTION region, dat12::DAT_VLEN length,
+                                 dat12::DAT_PZ_HANDLE pz, dat12::DAT_MEM_PRIV_FLAGS privileges,
+                                 dat12::DAT_LMR_HANDLE* lmr, dat12::DAT_LMR_CONTEXT* lmr_context,
+                                 dat12::DAT_RMR_CONTEXT* rmr_context,
+                                 dat12::DAT_VLEN* registered_size,
+                                 dat12::DAT_VADDR* registered_address) {
+  ::DAT_LMR_HANDLE lmr_2 = nullptr;
+  const ::DAT_RETURN result = two_lmr_create(
+      IaTo2(ia), static_cast<::DAT_MEM_TYPE>(type), RegionTo2(type, region), length, To2(pz),
+      PrivilegesTo2(privileges), ::DAT_VA_TYPE_VA, lmr != nullptr ? &lmr_2 : nullptr, lmr_context,
+      rmr_context, registered_size, registered_address);
+  if (result == ::DAT_SUCCESS) {
+    *lmr = To12(lmr_2);
+    if (lmr_context != nullptr) TheRegions().Add(*lmr_context, IaTo2(ia), lmr_2);
+  }
+  // The type of addresses is the seventh argument in 2.0.
+  return MovedArgument(result, [](uint32_t n) { return n > 7 ? n - 1 : n; });
+}
+
+dat12::DAT_RETURN one_lmr_query(dat12::DAT_LMR_HANDLE lmr, dat12::DAT_LMR_PARAM_MASK mask,
+                                dat12::DAT_LMR_PARAM* param) {
+  return Query(&two_lmr_query, lmr, LmrMaskTo2(mask), param);
+}
+
+dat12::DAT_RETURN one_lmr_free(dat12::DAT_LMR_HANDLE lmr) {
+  const Regions::Known known = TheRegions().Take(To2(lmr));
+  const ::DAT_RETURN result = two_lmr_free(To2(lmr));
+  if (result != ::DAT_SUCCESS) TheRegions().PutBack(To2(lmr), known);
+  return ReturnTo12(result);
+}
+
+dat12::DAT_RETURN one_lmr_sync_rdma_read(dat12::DAT_IA_HANDLE ia,
+                                         const dat12::DAT_LMR_TRIPLET* segments,
+                                         dat12::DAT_VLEN count) {
+  return SyncPieces(two_lmr_sync_rdma_read, ia, segments, count);
+}
+
+dat12::DAT_RETURN one_lmr_sync_rdma_write(dat12::DAT_IA_HANDLE ia,
+                                          const dat12::DAT_LMR_TRIPLET* segments,
+                                          dat12::DAT_VLEN count) {
+  return SyncPieces(two_lmr_sync_rdma_write, ia, segments, count);
+}
+
+dat12::DAT_RETURN one_rmr_create(dat12::DAT_PZ_HANDLE pz, dat12::DAT_RMR_HANDLE* rmr) {
+  ::DAT_RMR_HANDLE rmr_2 = nullptr;
+  const ::DAT_RETURN result = two_rmr_create(To2(pz), rmr != nullptr ? &rmr_2 : nullptr);
+  if (result == ::DAT_SUCCESS) *rmr = To12(rmr_2);
+  return ReturnTo12(result);
+}
+
+dat12::DAT_RETURN one_rmr_query(dat12::DAT_RMR_HANDLE rmr, dat12::DAT_RMR_PARAM_MASK mask,
+                                dat12::DAT_RMR_PARAM* param) {
+  return Query(&two_rmr_query, rmr, RmrMaskTo2(mask), param);
+}
+
+dat12::DAT_RETURN one_rmr_bind(dat12::DAT_RMR_HANDLE rmr, const dat12::DAT_LMR_TRIPLET* segment,
+                               dat12::DAT_MEM_PRIV_FLAGS privileges, dat12::DAT_EP_HANDLE ep,
+                               dat12::DAT_RMR_COOKIE cookie, dat12::DAT_COMPLETION_FLAGS flags,
+                               dat12::DAT_RMR_CONTEXT* context) {
+  ::DAT_LMR_TRIPLET segment_2{};
+  ::DAT_LMR_HANDLE lmr = nullptr;
+  if (segment != nullptr) {
+    if (!To2(*segment, &segment_2)) return kTooLong;
+    lmr = TheRegions().Find(segment_2.lmr_context, [rmr] {
+      ::DAT_RMR_PARAM param{};
+      two_rmr_query(To2(rmr), ::DAT_RMR_FIELD_IA_HANDLE, &param);
+      return param.ia_handle;
+    });
+    // A length of zero takes the window back; it needs no region.
+    if (lmr == nullptr && segment_2.segment_length > 0)
+      return DAT_CLASS_ERROR | uint32_t{dat12::DAT_PROTECTION_VIOLATION};
+  }
+  ::DAT_RMR_COOKIE cookie_2;
+  cookie_2.as_64 = cookie.as_64;
+  const ::DAT_RETURN result =
+      two_rmr_bind(To2(rmr), lmr, segment != nullptr ? &segment_2 : nullptr,
+                   static_cast<::DAT_MEM_PRIV_FLAGS>(privileges), ::DAT_VA_TYPE_VA, To2(ep),
+                   cookie_2, static_cast<::DAT_COMPLETION_FLAGS>(flags), context);
+  // The second argument of 2.0 is the region, the fifth the type of addresses.
+  return MovedArgument(result, [](uint32_t n) { return n > 5 ? n - 2 : n > 2 ? n - 1 : n; });
+}
+
+dat12::DAT_RETURN one_rmr_free(dat12::DAT_RMR_HANDLE rmr) {
+  return ReturnTo12(two_rmr_free(To2(rmr)));
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Events from uDAPL 2.0 to 1.2.
+#include "dat/bridge/attributes.h"
+#include "dat/bridge/handles.h"
+#include "dat/bridge/params.h"
+
+namespace softdat::bridge {
+namespace {
+
+dat12::DAT_DTO_COMPLETION_STATUS StatusTo12(::DAT_DTO_COMPLETION_STATUS status) {
+  const bool known = status <= ::DAT_RMR_OPERATION_FAILED;
+  return known ? static_cast<dat12::DAT_DTO_COMPLETION_STATUS>(status)
+               : dat12::DAT_DTO_ERR_LOCAL_PROTECTION;
+}
+
+void DtoTo12(const ::DAT_DTO_COMPLETION_EVENT_DATA& from,
+             dat12::DAT_DTO_COMPLETION_EVENT_DATA* to) {
+  to->ep_handle = To12(from.ep_handle);
+  to->user_cookie.as_64 = from.user_cookie.as_64;
+  to->status = StatusTo12(from.status);
+  to->transfered_length = from.transfered_length;
+}
+
+void BindTo12(const ::DAT_RMR_BIND_COMPLETION_EVENT_DATA& from,
+              dat12::DAT_RMR_BIND_COMPLETION_EVENT_DATA* to) {
+  to->rmr_handle = To12(from.rmr_handle);
+  to->user_cookie.as_64 = from.user_cookie.as_64;
+  to->status = StatusTo12(from.status);
+}
+
+void RequestTo12(const ::DAT_CR_ARRIVAL_EVENT_DATA& from, dat12::DAT_CR_ARRIVAL_EVENT_DATA* to) {
+  to->sp_handle.psp_handle = To12(from.sp_handle.psp_handle);
+  to->local_ia_address_ptr = from.local_ia_address_ptr;
+  to->conn_qual = from.conn_qual;
+  to->cr_handle = To12(from.cr_handle);
+}
+
+void ConnectionTo12(const ::DAT_CONNECTION_EVENT_DATA& from, dat12::DAT_CONNECTION_EVENT_DATA* to) {
+  to->ep_handle = To12(from.ep_handle);
+  to->private_data_size = from.private_data_size;
+  to->private_data = from.private_data;
+}
+
+bool IsConnectionEvent(::DAT_EVENT_NUMBER number) {
+  return number >= ::DAT_CONNECTION_EVENT_ESTABLISHED &&
+         number <= ::DAT_CONNECTION_EVENT_UNREACHABLE;
+}
+
+bool IsAsynchronousError(::DAT_EVENT_NUMBER number) {
+  return number >= ::DAT_ASYNC_ERROR_EVD_OVERFLOW &&
+         number <= ::DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR;
+}
+
+}  // namespace
+
+void To12(const ::DAT_EVENT& from, dat12::DAT_EVENT* to) {
+  to->event_number = static_cast<dat12::DAT_EVENT_NUMBER>(from.event_number);
+  to->evd_handle = To12(from.evd_handle);
+  const ::DAT_EVENT_DATA& data = from.event_data;
+  if (from.event_number == ::DAT_DTO_COMPLETION_EVENT) [[likely]] {
+    DtoTo12(data.dto_completion_event_data, &to->event_data.dto_completion_event_data);
+  } else if (from.event_number == ::DAT_RMR_BIND_COMPLETION_EVENT) {
+    BindTo12(data.rmr_completion_event_data, &to->event_data.rmr_completion_event_data);
+  } else if (from.event_number == ::DAT_CONNECTION_REQUEST_EVENT) {
+    RequestTo12(data.cr_arrival_event_data, &to->event_data.cr_arrival_event_data);
+  } else if (IsConnectionEvent(from.event_number)) {
+    ConnectionTo12(data.connect_event_data, &to->event_data.connect_event_data);
+  } else if (IsAsynchronousError(from.event_number)) {
+    to->event_data.asynch_error_event_data.dat_handle =
+        IaTo12(data.asynch_error_event_data.dat_handle);
+    to->event_data.asynch_error_event_data.reason = data.asynch_error_event_data.reason;
+  } else if (from.event_number == ::DAT_SOFTWARE_EVENT) {
+    to->event_data.software_event_data.pointer = data.software_event_data.pointer;
+  } else {
+    to->event_data = {};
+  }
+}
+
+}  // namespace softdat::bridge

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Handles of uDAPL 1.2 for objects of 2.0 providers: the 2.0 handle with a mark. Nothing is looked
+// up and nothing is kept; the object stays what it is, with the consumer's context in it. Each
+// version refuses the other's handles: 1.2 finds no mark, 2.0 an address that no object can have.
+//
+//   object of a provider   an address, aligned to 8   the same + 4
+//   IA                     1 to 4095                  the same + 4096
+//   DAT_HANDLE_NULL, DAT_EVD_ASYNC_EXISTS, DAT_EVD_OUT_OF_SCOPE are the same in both
+#ifndef SOFTDAT_DAT_BRIDGE_HANDLES_H_
+#define SOFTDAT_DAT_BRIDGE_HANDLES_H_
+
+#include <cstdint>
+
+namespace softdat::bridge {
+
+using Handle = void*;  // DAT_HANDLE in both
+
+inline constexpr uintptr_t kObjectMark = 4;
+inline constexpr uintptr_t kObjectMarkBits = 7;
+inline constexpr uintptr_t kIaMark = 4096;  // and the number of IA handles of 2.0
+
+// What every 2.0 library refuses: it is neither NULL nor aligned, nor an IA of which there are
+// many.
+inline constexpr uintptr_t kNoHandle = kIaMark - 1;
+
+// The object of 2.0 behind a handle of 1.2; for anything else a handle that 2.0 refuses, NULL for
+// NULL.
+[[gnu::always_inline]] inline Handle To2(Handle of_12) {
+  const auto value = reinterpret_cast<uintptr_t>(of_12);
+  if ((value & kObjectMarkBits) == kObjectMark && value >= 2 * kIaMark) [[likely]]
+    return reinterpret_cast<Handle>(value - kObjectMark);
+  return of_12 == nullptr ? nullptr : reinterpret_cast<Handle>(kNoHandle);
+}
+
+// The same for an IA.
+inline Handle IaTo2(Handle of_12) {
+  const auto value = reinterpret_cast<uintptr_t>(of_12);
+  const bool is_ia = value > kIaMark && value < 2 * kIaMark;
+  return is_ia ? reinterpret_cast<Handle>(value - kIaMark) : nullptr;
+}
+
+// The same for any kind of object.
+inline Handle AnyTo2(Handle of_12) {
+  const Handle ia = IaTo2(of_12);
+  return ia != nullptr ? ia : To2(of_12);
+}
+
+// The other way; IAs too. Small values that are no IAs go through.
+inline Handle To12(Handle of_2) {
+  const auto value = reinterpret_cast<uintptr_t>(of_2);
+  if (value >= kIaMark) return reinterpret_cast<Handle>(value + kObjectMark);
+  return of_2;
+}
+
+inline Handle IaTo12(Handle of_2) {
+  const auto value = reinterpret_cast<uintptr_t>(of_2);
+  return value > 0 && value < kIaMark ? reinterpret_cast<Handle>(value + kIaMark) : To12(of_2);
+}
+
+}  // namespace softdat::bridge
+
+#endif  // SOFTDAT_DAT_BRIDGE_HANDLES_H_

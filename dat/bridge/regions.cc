@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which region a context names.
+#include "dat/bridge/regions.h"
+
+#include <iterator>
+#include <mutex>
+
+namespace softdat::bridge {
+
+void Regions::Add(DAT_LMR_CONTEXT context, DAT_IA_HANDLE ia, DAT_LMR_HANDLE lmr) {
+  const std::lock_guard<std::shared_mutex> lock(mutex_);
+  by_context_.emplace(context, Region{ia, lmr});
+  contexts_[lmr] = context;
+}
+
+Regions::Known Regions::Take(DAT_LMR_HANDLE lmr) {
+  const std::lock_guard<std::shared_mutex> lock(mutex_);
+  const auto context = contexts_.find(lmr);
+  if (context == contexts_.end()) return {};
+  Known known{nullptr, context->second};
+  contexts_.erase(context);
+  const auto [first, last] = by_context_.equal_range(known.context);
+  for (auto it = first; it != last; ++it) {
+    if (it->second.lmr != lmr) continue;
+    known.ia = it->second.ia;
+    by_context_.erase(it);
+    break;
+  }
+  return known;
+}
+
+void Regions::PutBack(DAT_LMR_HANDLE lmr, const Known& known) {
+  if (known.ia != nullptr) Add(known.context, known.ia, lmr);
+}
+
+void Regions::ForgetIa(DAT_IA_HANDLE ia) {
+  const std::lock_guard<std::shared_mutex> lock(mutex_);
+  for (auto it = by_context_.begin(); it != by_context_.end();) {
+    if (it->second.ia != ia) {
+      ++it;
+      continue;
+    }
+    contexts_.erase(it->second.lmr);
+    it = by_context_.erase(it);
+  }
+}
+
+DAT_LMR_HANDLE Regions::Find(DAT_LMR_CONTEXT context,
+                             const std::function<DAT_IA_HANDLE()>& ia_of_window) const {
+  const std::shared_lock<std::shared_mutex> lock(mutex_);
+  const auto [first, last] = by_context_.equal_range(context);
+  if (first == last) return nullptr;
+  if (std::next(first) == last) return first->second.lmr;
+  const DAT_IA_HANDLE ia = ia_of_window();
+  for (auto it = first; it != last; ++it) {
+    if (it->second.ia == ia) return it->second.lmr;
+  }
+  return nullptr;
+}
+
+// Never destroyed: calls may be under way while the process exits.
+Regions& TheRegions() {
+  static Regions* const regions = new Regions;
+  return *regions;
+}
+
+}  // namespace softdat::bridge

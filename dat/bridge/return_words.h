@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Return words between uDAPL 1.2 and 2.0: the same types, subtypes with other numbers.
+#ifndef SOFTDAT_DAT_BRIDGE_RETURN_WORDS_H_
+#define SOFTDAT_DAT_BRIDGE_RETURN_WORDS_H_
+
+#include "dat/bridge/dat12.h"
+// Behind the types of 1.2.
+#include <dat2/udat.h>
+
+namespace softdat::bridge {
+
+// What a 2.0 call returned, as 1.2 says it. Types that 1.2 does not have become the nearest that it
+// has: PORT_IN_USE becomes CONN_QUAL_IN_USE, COMM_NOT_SUPPORTED becomes MODEL_NOT_SUPPORTED, types
+// of extensions become INTERNAL_ERROR; a subtype that it does not have is left out.
+dat12::DAT_RETURN FailureTo12(::DAT_RETURN word);
+[[gnu::always_inline]] inline dat12::DAT_RETURN ReturnTo12(::DAT_RETURN word) {
+  return word == ::DAT_SUCCESS ? dat12::DAT_RETURN{dat12::DAT_SUCCESS} : FailureTo12(word);
+}
+
+// A word of 1.2 in 2.0, for its texts. A subtype that 1.2 does not know is left out.
+::DAT_RETURN ReturnTo2(dat12::DAT_RETURN word);
+
+}  // namespace softdat::bridge
+
+#endif  // SOFTDAT_DAT_BRIDGE_RETURN_WORDS_H_

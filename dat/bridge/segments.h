@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The segments of a post, on the stack of the caller.
+#ifndef SOFTDAT_DAT_BRIDGE_SEGMENTS_H_
+#define SOFTDAT_DAT_BRIDGE_SEGMENTS_H_
+
+#include "dat/bridge/attributes.h"
+#include "dat/bridge/return_words.h"
+
+namespace softdat::bridge {
+
+// More segments than any provider takes. What is more is refused with the word that providers have
+// for it.
+inline constexpr dat12::DAT_COUNT kMostSegments = 256;
+inline constexpr dat12::DAT_RETURN kTooManySegments =
+    DAT_CLASS_ERROR | uint32_t{dat12::DAT_INVALID_PARAMETER} | uint32_t{dat12::DAT_INVALID_ARG2};
+inline constexpr dat12::DAT_RETURN kTooLong = DAT_CLASS_ERROR | uint32_t{dat12::DAT_LENGTH_ERROR};
+
+// Calls `post` with the segments as 2.0 has them. A count or an array that cannot be goes through
+// untouched, for the provider to refuse in its turn.
+template <typename Post>
+[[gnu::always_inline]] inline dat12::DAT_RETURN WithSegments(const dat12::DAT_LMR_TRIPLET* segments,
+                                                             dat12::DAT_COUNT count,
+                                                             const Post& post) {
+  if (count == 1 && segments != nullptr) [[likely]] {
+    ::DAT_LMR_TRIPLET segment;
+    if (!To2(*segments, &segment)) [[unlikely]]
+      return kTooLong;
+    return ReturnTo12(post(&segment));
+  }
+  if (count <= 0 || segments == nullptr) return ReturnTo12(post(nullptr));
+  if (count > kMostSegments) return kTooManySegments;
+  ::DAT_LMR_TRIPLET translated[kMostSegments];
+  for (dat12::DAT_COUNT i = 0; i < count; ++i) {
+    if (!To2(segments[i], &translated[i])) return kTooLong;
+  }
+  return ReturnTo12(post(translated));
+}
+
+}  // namespace softdat::bridge
+
+#endif  // SOFTDAT_DAT_BRIDGE_SEGMENTS_H_
