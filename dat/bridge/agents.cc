@@ -30,9 +30,9 @@ Agents::Made Agents::Make(const Of12& agent) {
 
 void Agents::Keep(void* ia, void* cno, std::unique_ptr<Of12> record) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  Kept& kept = by_cno_[cno];
-  kept = {ia, {}};
+  Kept kept{ia, next_number_++, {}};
   if (record != nullptr) kept.records.push_back(std::move(record));
+  by_cno_[cno] = std::move(kept);
 }
 
 bool Agents::MakeFor(void* cno, const Of12& agent, Of2* ours) {
@@ -41,7 +41,7 @@ bool Agents::MakeFor(void* cno, const Of12& agent, Of2* ours) {
   if (found == by_cno_.end()) return false;
   *ours = {agent.instance_data, nullptr};
   if (agent.proxy_agent_func == nullptr) return true;
-  Records& records = found->second.records;
+  auto& records = found->second.records;
   for (const auto& record : records) {
     if (!IsSame(*record, agent)) continue;
     *ours = Ours(record.get());
@@ -52,21 +52,22 @@ bool Agents::MakeFor(void* cno, const Of12& agent, Of2* ours) {
   return true;
 }
 
-Agents::Kept Agents::Take(void* cno) {
+uint64_t Agents::Now() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  auto node = by_cno_.extract(cno);
-  return node.empty() ? Kept{} : std::move(node.mapped());
+  return next_number_;
 }
 
-void Agents::PutBack(void* cno, Kept kept) {
-  if (kept.ia == nullptr) return;
+void Agents::Forget(void* cno, uint64_t before) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  by_cno_[cno] = std::move(kept);
+  const auto found = by_cno_.find(cno);
+  if (found != by_cno_.end() && found->second.number < before) by_cno_.erase(found);
 }
 
-void Agents::ForgetIa(void* ia) {
+void Agents::ForgetIa(void* ia, uint64_t before) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  std::erase_if(by_cno_, [ia](const auto& entry) { return entry.second.ia == ia; });
+  std::erase_if(by_cno_, [ia, before](const auto& entry) {
+    return entry.second.ia == ia && entry.second.number < before;
+  });
 }
 
 Agents::Of12 Agents::Original(const Of2& agent) {

@@ -4,6 +4,7 @@
 #ifndef SOFTDAT_DAT_BRIDGE_AGENTS_H_
 #define SOFTDAT_DAT_BRIDGE_AGENTS_H_
 
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -28,29 +29,32 @@ class Agents {
     std::unique_ptr<Of12> record;
   };
   static Made Make(const Of12& agent);
-  // What a CNO and its agents are known by; handles are those of 2.0.
-  using Records = std::vector<std::unique_ptr<Of12>>;
-  struct Kept {
-    void* ia = nullptr;
-    Records records;
-  };
-  // A CNO was made, with this agent.
+  // A CNO was made, with this agent. Handles are those of 2.0.
   void Keep(void* ia, void* cno, std::unique_ptr<Of12> record);
   // Ours for `agent` of `cno`: the one that it had before, if it had it. False when the CNO is not
   // one that was kept.
   bool MakeFor(void* cno, const Of12& agent, Of2* ours);
-  // Before the CNO is freed, since its handle may be another's as soon as it is; and when it was
-  // not freed after all.
-  Kept Take(void* cno);
-  void PutBack(void* cno, Kept kept);
-  // The IA is closed.
-  void ForgetIa(void* ia);
+  // What was kept before Now() was asked, before a CNO was freed or an IA closed: by now another
+  // may have its handle.
+  uint64_t Now();
+  void Forget(void* cno, uint64_t before);
+  void ForgetIa(void* ia, uint64_t before);
   // The consumer's behind ours.
   static Of12 Original(const Of2& agent);
 
+  // Around fork(): the child must not inherit a mutex that some other thread holds.
+  void LockForFork() { mutex_.lock(); }
+  void UnlockAfterFork() { mutex_.unlock(); }
+
  private:
-  std::mutex mutex_;  // protects by_cno_; never held across an agent
-  std::unordered_map<void*, Kept> by_cno_;
+  struct Kept {
+    void* ia;
+    uint64_t number;
+    std::vector<std::unique_ptr<Of12>> records;
+  };
+  std::mutex mutex_;                        // protects what follows; never held across an agent
+  std::unordered_map<void*, Kept> by_cno_;  // handles are those of 2.0
+  uint64_t next_number_ = 0;
 };
 
 Agents& TheAgents();

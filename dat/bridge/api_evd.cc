@@ -2,9 +2,11 @@
 // dat_evd_*, dat_cno_*: events.
 #include <utility>
 
+#include "dat/base/no_memory.h"
 #include "dat/bridge/agents.h"
 #include "dat/bridge/handles.h"
 #include "dat/bridge/masks.h"
+#include "dat/bridge/native.h"
 #include "dat/bridge/one.h"
 #include "dat/bridge/params.h"
 #include "dat/bridge/query.h"
@@ -17,6 +19,8 @@ namespace dat12 = softdat::dat12;
 dat12::DAT_RETURN one_evd_create(dat12::DAT_IA_HANDLE ia, dat12::DAT_COUNT qlen,
                                  dat12::DAT_CNO_HANDLE cno, dat12::DAT_EVD_FLAGS flags,
                                  dat12::DAT_EVD_HANDLE* evd) {
+  if (const NativeIa to{ia}) [[unlikely]]
+    return to.Call<&Table::evd_create_func>(qlen, cno, flags, evd);
   ::DAT_EVD_HANDLE evd_2 = nullptr;
   const ::DAT_RETURN result =
       two_evd_create(IaTo2(ia), qlen, To2(cno), static_cast<::DAT_EVD_FLAGS>(flags),
@@ -27,20 +31,28 @@ dat12::DAT_RETURN one_evd_create(dat12::DAT_IA_HANDLE ia, dat12::DAT_COUNT qlen,
 
 dat12::DAT_RETURN one_evd_query(dat12::DAT_EVD_HANDLE evd, dat12::DAT_EVD_PARAM_MASK mask,
                                 dat12::DAT_EVD_PARAM* param) {
+  if (const Native to{evd}) [[unlikely]]
+    return to.Call<&Table::evd_query_func>(mask, param);
   return QueryAsItIs(&two_evd_query, evd, mask, param);
 }
 
 dat12::DAT_RETURN one_evd_modify_cno(dat12::DAT_EVD_HANDLE evd, dat12::DAT_CNO_HANDLE cno) {
+  if (const Native to{evd}) [[unlikely]]
+    return to.Call<&Table::evd_modify_cno_func>(cno);
   return ReturnTo12(two_evd_modify_cno(To2(evd), To2(cno)));
 }
 
 dat12::DAT_RETURN one_evd_resize(dat12::DAT_EVD_HANDLE evd, dat12::DAT_COUNT qlen) {
+  if (const Native to{evd}) [[unlikely]]
+    return to.Call<&Table::evd_resize_func>(qlen);
   return ReturnTo12(two_evd_resize(To2(evd), qlen));
 }
 
 dat12::DAT_RETURN one_evd_wait(dat12::DAT_EVD_HANDLE evd, dat12::DAT_TIMEOUT timeout,
                                dat12::DAT_COUNT threshold, dat12::DAT_EVENT* event,
                                dat12::DAT_COUNT* nmore) {
+  if (const Native to{evd}) [[unlikely]]
+    return to.Call<&Table::evd_wait_func>(timeout, threshold, event, nmore);
   ::DAT_EVENT event_2;
   const ::DAT_RETURN result =
       two_evd_wait(To2(evd), timeout, threshold, event != nullptr ? &event_2 : nullptr, nmore);
@@ -49,6 +61,8 @@ dat12::DAT_RETURN one_evd_wait(dat12::DAT_EVD_HANDLE evd, dat12::DAT_TIMEOUT tim
 }
 
 dat12::DAT_RETURN one_evd_dequeue(dat12::DAT_EVD_HANDLE evd, dat12::DAT_EVENT* event) {
+  if (const Native to{evd}) [[unlikely]]
+    return to.Call<&Table::evd_dequeue_func>(event);
   ::DAT_EVENT event_2;
   const ::DAT_RETURN result = two_evd_dequeue(To2(evd), event != nullptr ? &event_2 : nullptr);
   if (result == ::DAT_SUCCESS) To12(event_2, event);
@@ -57,6 +71,8 @@ dat12::DAT_RETURN one_evd_dequeue(dat12::DAT_EVD_HANDLE evd, dat12::DAT_EVENT* e
 
 // Software events alone can be posted, and of those the pointer alone counts.
 dat12::DAT_RETURN one_evd_post_se(dat12::DAT_EVD_HANDLE evd, const dat12::DAT_EVENT* event) {
+  if (const Native to{evd}) [[unlikely]]
+    return to.Call<&Table::evd_post_se_func>(event);
   ::DAT_EVENT event_2{};
   if (event != nullptr) {
     event_2.event_number = static_cast<::DAT_EVENT_NUMBER>(event->event_number);
@@ -66,48 +82,79 @@ dat12::DAT_RETURN one_evd_post_se(dat12::DAT_EVD_HANDLE evd, const dat12::DAT_EV
 }
 
 dat12::DAT_RETURN one_evd_enable(dat12::DAT_EVD_HANDLE evd) {
+  if (const Native to{evd}) [[unlikely]]
+    return to.Call<&Table::evd_enable_func>();
   return ReturnTo12(two_evd_enable(To2(evd)));
 }
 
 dat12::DAT_RETURN one_evd_disable(dat12::DAT_EVD_HANDLE evd) {
+  if (const Native to{evd}) [[unlikely]]
+    return to.Call<&Table::evd_disable_func>();
   return ReturnTo12(two_evd_disable(To2(evd)));
 }
 
 dat12::DAT_RETURN one_evd_set_unwaitable(dat12::DAT_EVD_HANDLE evd) {
+  if (const Native to{evd}) [[unlikely]]
+    return to.Call<&Table::evd_set_unwaitable_func>();
   return ReturnTo12(two_evd_set_unwaitable(To2(evd)));
 }
 
 dat12::DAT_RETURN one_evd_clear_unwaitable(dat12::DAT_EVD_HANDLE evd) {
+  if (const Native to{evd}) [[unlikely]]
+    return to.Call<&Table::evd_clear_unwaitable_func>();
   return ReturnTo12(two_evd_clear_unwaitable(To2(evd)));
 }
 
 dat12::DAT_RETURN one_evd_free(dat12::DAT_EVD_HANDLE evd) {
+  if (const Native to{evd}) [[unlikely]]
+    return to.CallLast<&Table::evd_free_func>();
   return ReturnTo12(two_evd_free(To2(evd)));
 }
 
 dat12::DAT_RETURN one_cno_create(dat12::DAT_IA_HANDLE ia, dat12::DAT_OS_WAIT_PROXY_AGENT agent,
                                  dat12::DAT_CNO_HANDLE* cno) {
-  Agents::Made made = Agents::Make(agent);
-  ::DAT_CNO_HANDLE cno_2 = nullptr;
-  const ::DAT_RETURN result =
-      two_cno_create(IaTo2(ia), made.agent, cno != nullptr ? &cno_2 : nullptr);
-  if (result == ::DAT_SUCCESS) {
-    TheAgents().Keep(IaTo2(ia), cno_2, std::move(made.record));
-    *cno = To12(cno_2);
-  }
-  return ReturnTo12(result);
+  if (const NativeIa to{ia}) [[unlikely]]
+    return to.Call<&Table::cno_create_func>(agent, cno);
+  return softdat::OrNoMemory(
+      [&] {
+        Agents::Made made = Agents::Make(agent);
+        ::DAT_CNO_HANDLE cno_2 = nullptr;
+        const ::DAT_RETURN result =
+            two_cno_create(IaTo2(ia), made.agent, cno != nullptr ? &cno_2 : nullptr);
+        if (result != ::DAT_SUCCESS) return ReturnTo12(result);
+        if (!softdat::OrNoMemory(
+                [&] {
+                  TheAgents().Keep(IaTo2(ia), cno_2, std::move(made.record));
+                  return true;
+                },
+                false)) {
+          two_cno_free(cno_2);
+          return kNoMemory;
+        }
+        *cno = To12(cno_2);
+        return dat12::DAT_RETURN{dat12::DAT_SUCCESS};
+      },
+      kNoMemory);
 }
 
 dat12::DAT_RETURN one_cno_modify_agent(dat12::DAT_CNO_HANDLE cno,
                                        dat12::DAT_OS_WAIT_PROXY_AGENT agent) {
-  ::DAT_OS_WAIT_PROXY_AGENT ours{};
-  // What was not made here, 2.0 refuses.
-  const bool known = TheAgents().MakeFor(To2(cno), agent, &ours);
-  return ReturnTo12(two_cno_modify_agent(known ? To2(cno) : nullptr, ours));
+  if (const Native to{cno}) [[unlikely]]
+    return to.Call<&Table::cno_modify_agent_func>(agent);
+  return softdat::OrNoMemory(
+      [&] {
+        ::DAT_OS_WAIT_PROXY_AGENT ours{};
+        // What was not made here, 2.0 refuses.
+        const bool known = TheAgents().MakeFor(To2(cno), agent, &ours);
+        return ReturnTo12(two_cno_modify_agent(known ? To2(cno) : nullptr, ours));
+      },
+      kNoMemory);
 }
 
 dat12::DAT_RETURN one_cno_query(dat12::DAT_CNO_HANDLE cno, dat12::DAT_CNO_PARAM_MASK mask,
                                 dat12::DAT_CNO_PARAM* param) {
+  if (const Native to{cno}) [[unlikely]]
+    return to.Call<&Table::cno_query_func>(mask, param);
   ::DAT_CNO_PARAM param_2{};
   const ::DAT_RETURN result =
       two_cno_query(To2(cno), CnoMaskTo2(mask), param != nullptr ? &param_2 : nullptr);
@@ -122,6 +169,8 @@ dat12::DAT_RETURN one_cno_query(dat12::DAT_CNO_HANDLE cno, dat12::DAT_CNO_PARAM_
 
 dat12::DAT_RETURN one_cno_wait(dat12::DAT_CNO_HANDLE cno, dat12::DAT_TIMEOUT timeout,
                                dat12::DAT_EVD_HANDLE* evd) {
+  if (const Native to{cno}) [[unlikely]]
+    return to.Call<&Table::cno_wait_func>(timeout, evd);
   ::DAT_EVD_HANDLE evd_2 = nullptr;
   const ::DAT_RETURN result = two_cno_wait(To2(cno), timeout, evd != nullptr ? &evd_2 : nullptr);
   if (evd != nullptr) *evd = To12(evd_2);
@@ -129,8 +178,10 @@ dat12::DAT_RETURN one_cno_wait(dat12::DAT_CNO_HANDLE cno, dat12::DAT_TIMEOUT tim
 }
 
 dat12::DAT_RETURN one_cno_free(dat12::DAT_CNO_HANDLE cno) {
-  Agents::Kept kept = TheAgents().Take(To2(cno));
+  if (const Native to{cno}) [[unlikely]]
+    return to.CallLast<&Table::cno_free_func>();
+  const uint64_t now = TheAgents().Now();
   const ::DAT_RETURN result = two_cno_free(To2(cno));
-  if (result != ::DAT_SUCCESS) TheAgents().PutBack(To2(cno), std::move(kept));
+  if (result == ::DAT_SUCCESS) TheAgents().Forget(To2(cno), now);
   return ReturnTo12(result);
 }

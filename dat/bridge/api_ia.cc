@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// dat_ia_*, what any object carries, the list of providers, error texts.
+// dat_ia_*, what any object carries, error texts.
+#include "dat/base/no_memory.h"
 #include "dat/bridge/agents.h"
 #include "dat/bridge/attributes.h"
 #include "dat/bridge/handles.h"
 #include "dat/bridge/masks.h"
+#include "dat/bridge/native.h"
 #include "dat/bridge/one.h"
 #include "dat/bridge/params.h"
 #include "dat/bridge/regions.h"
@@ -18,8 +20,12 @@ namespace {
 constexpr dat12::DAT_UINT32 kMajor = dat12::kDAT_VERSION_MAJOR;
 constexpr dat12::DAT_UINT32 kMinor = dat12::kDAT_VERSION_MINOR;
 
-dat12::DAT_RETURN NotFound(uint32_t subtype) {
-  return DAT_CLASS_ERROR | uint32_t{dat12::DAT_PROVIDER_NOT_FOUND} | subtype;
+constexpr dat12::DAT_RETURN Invalid(uint32_t type, uint32_t subtype) {
+  return DAT_CLASS_ERROR | type | subtype;
+}
+
+constexpr dat12::DAT_RETURN NotFound(uint32_t subtype) {
+  return Invalid(dat12::DAT_PROVIDER_NOT_FOUND, subtype);
 }
 
 // DAT_EVD_ASYNC_EXISTS and DAT_EVD_OUT_OF_SCOPE are no objects.
@@ -36,6 +42,12 @@ dat12::DAT_RETURN one_ia_openv(const dat12::DAT_NAME_PTR name, dat12::DAT_COUNT 
                                dat12::DAT_BOOLEAN thread_safety) {
   if (major != kMajor) return NotFound(dat12::DAT_MAJOR_NOT_FOUND);
   if (minor > kMinor) return NotFound(dat12::DAT_MINOR_NOT_FOUND);
+  const bool is_native = softdat::OrNoMemory([&] { return IsNativeName(name); }, false);
+  if (is_native) {
+    return softdat::OrNoMemory(
+        [&] { return OpenNative(name, async_qlen, async_evd, ia, major, minor, thread_safety); },
+        kNoMemory);
+  }
   ::DAT_EVD_HANDLE evd_2 = async_evd != nullptr ? AsyncEvdTo2(*async_evd) : nullptr;
   ::DAT_IA_HANDLE ia_2 = nullptr;
   const ::DAT_RETURN result = two_ia_openv(
@@ -52,6 +64,9 @@ dat12::DAT_RETURN one_ia_query(dat12::DAT_IA_HANDLE ia, dat12::DAT_EVD_HANDLE* a
                                dat12::DAT_IA_ATTR_MASK ia_mask, dat12::DAT_IA_ATTR* ia_attr,
                                dat12::DAT_PROVIDER_ATTR_MASK provider_mask,
                                dat12::DAT_PROVIDER_ATTR* provider_attr) {
+  if (const NativeIa to{ia}) [[unlikely]]
+    return to.Call<&Table::ia_query_func>(async_evd, ia_mask, ia_attr, provider_mask,
+                                          provider_attr);
   ::DAT_EVD_HANDLE evd_2 = nullptr;
   ::DAT_IA_ATTR ia_attr_2{};
   ::DAT_PROVIDER_ATTR provider_attr_2{};
@@ -71,21 +86,30 @@ dat12::DAT_RETURN one_ia_query(dat12::DAT_IA_HANDLE ia, dat12::DAT_EVD_HANDLE* a
 }
 
 dat12::DAT_RETURN one_ia_close(dat12::DAT_IA_HANDLE ia, dat12::DAT_CLOSE_FLAGS flags) {
-  const ::DAT_RETURN result = two_ia_close(IaTo2(ia), static_cast<::DAT_CLOSE_FLAGS>(flags));
+  if (IsNativeIaNumber(ia))
+    return softdat::OrNoMemory([&] { return CloseNative(ia, flags); }, kNoMemory);
+  const ::DAT_IA_HANDLE ia_2 = IaTo2(ia);
+  const uint64_t agents = TheAgents().Now();
+  const uint64_t regions = TheRegions().Now();
+  const ::DAT_RETURN result = two_ia_close(ia_2, static_cast<::DAT_CLOSE_FLAGS>(flags));
   if (result == ::DAT_SUCCESS) {
-    TheAgents().ForgetIa(IaTo2(ia));
-    TheRegions().ForgetIa(IaTo2(ia));
+    TheAgents().ForgetIa(ia_2, agents);
+    TheRegions().ForgetIa(ia_2, regions);
   }
   return ReturnTo12(result);
 }
 
 dat12::DAT_RETURN one_set_consumer_context(dat12::DAT_HANDLE handle, dat12::DAT_CONTEXT context) {
+  if (const NativeAny to{handle}) [[unlikely]]
+    return to.Call<&Table::set_consumer_context_func>(context);
   ::DAT_CONTEXT context_2;
   context_2.as_64 = context.as_64;
   return ReturnTo12(two_set_consumer_context(AnyTo2(handle), context_2));
 }
 
 dat12::DAT_RETURN one_get_consumer_context(dat12::DAT_HANDLE handle, dat12::DAT_CONTEXT* context) {
+  if (const NativeAny to{handle}) [[unlikely]]
+    return to.Call<&Table::get_consumer_context_func>(context);
   ::DAT_CONTEXT context_2{};
   const ::DAT_RETURN result =
       two_get_consumer_context(AnyTo2(handle), context != nullptr ? &context_2 : nullptr);
@@ -94,6 +118,8 @@ dat12::DAT_RETURN one_get_consumer_context(dat12::DAT_HANDLE handle, dat12::DAT_
 }
 
 dat12::DAT_RETURN one_get_handle_type(dat12::DAT_HANDLE handle, dat12::DAT_HANDLE_TYPE* type) {
+  if (const NativeAny to{handle}) [[unlikely]]
+    return to.Call<&Table::get_handle_type_func>(type);
   ::DAT_HANDLE_TYPE type_2{};
   const ::DAT_RETURN result =
       two_get_handle_type(AnyTo2(handle), type != nullptr ? &type_2 : nullptr);
@@ -101,21 +127,18 @@ dat12::DAT_RETURN one_get_handle_type(dat12::DAT_HANDLE handle, dat12::DAT_HANDL
   return ReturnTo12(result);
 }
 
-// The layout is the same in both; what is bridged is a provider of 1.2.
-dat12::DAT_RETURN one_registry_list_providers(dat12::DAT_COUNT most, dat12::DAT_COUNT* count,
-                                              dat12::DAT_PROVIDER_INFO** list) {
-  static_assert(sizeof(dat12::DAT_PROVIDER_INFO) == sizeof(::DAT_PROVIDER_INFO));
-  const ::DAT_RETURN result =
-      two_registry_list_providers(most, count, reinterpret_cast<::DAT_PROVIDER_INFO**>(list));
-  if (result == ::DAT_SUCCESS && list != nullptr) {
-    for (dat12::DAT_COUNT i = 0; i < *count && i < most; ++i) {
-      list[i]->dapl_version_major = kMajor;
-      list[i]->dapl_version_minor = kMinor;
-    }
-  }
-  return ReturnTo12(result);
-}
-
 dat12::DAT_RETURN one_strerror(dat12::DAT_RETURN word, const char** major, const char** minor) {
   return ReturnTo12(two_strerror(ReturnTo2(word), major, minor));
+}
+
+dat12::DAT_RETURN one_dats_get_ia_handle(dat12::DAT_IA_HANDLE handle, dat12::DAT_IA_HANDLE* other) {
+  if (other == nullptr) return Invalid(dat12::DAT_INVALID_PARAMETER, dat12::DAT_INVALID_ARG2);
+  if (const Handle native = FindOtherNativeIa(handle)) {
+    *other = native;
+    return dat12::DAT_SUCCESS;
+  }
+  ::DAT_IA_HANDLE other_2 = nullptr;
+  const ::DAT_RETURN result = two_dats_get_ia_handle(AnyTo2(handle), &other_2);
+  if (result == ::DAT_SUCCESS) *other = IaTo12(other_2);
+  return ReturnTo12(result);
 }

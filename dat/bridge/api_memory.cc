@@ -2,9 +2,11 @@
 // dat_pz_*, dat_lmr_*, dat_rmr_*: memory.
 #include <algorithm>
 
+#include "dat/base/no_memory.h"
 #include "dat/bridge/attributes.h"
 #include "dat/bridge/handles.h"
 #include "dat/bridge/masks.h"
+#include "dat/bridge/native.h"
 #include "dat/bridge/one.h"
 #include "dat/bridge/params.h"
 #include "dat/bridge/query.h"
@@ -77,6 +79,8 @@ dat12::DAT_RETURN SyncPieces(const Sync& sync, dat12::DAT_IA_HANDLE ia,
 }  // namespace
 
 dat12::DAT_RETURN one_pz_create(dat12::DAT_IA_HANDLE ia, dat12::DAT_PZ_HANDLE* pz) {
+  if (const NativeIa to{ia}) [[unlikely]]
+    return to.Call<&Table::pz_create_func>(pz);
   ::DAT_PZ_HANDLE pz_2 = nullptr;
   const ::DAT_RETURN result = two_pz_create(IaTo2(ia), pz != nullptr ? &pz_2 : nullptr);
   if (result == ::DAT_SUCCESS) *pz = To12(pz_2);
@@ -85,10 +89,16 @@ dat12::DAT_RETURN one_pz_create(dat12::DAT_IA_HANDLE ia, dat12::DAT_PZ_HANDLE* p
 
 dat12::DAT_RETURN one_pz_query(dat12::DAT_PZ_HANDLE pz, dat12::DAT_PZ_PARAM_MASK mask,
                                dat12::DAT_PZ_PARAM* param) {
+  if (const Native to{pz}) [[unlikely]]
+    return to.Call<&Table::pz_query_func>(mask, param);
   return QueryAsItIs(&two_pz_query, pz, mask, param);
 }
 
-dat12::DAT_RETURN one_pz_free(dat12::DAT_PZ_HANDLE pz) { return ReturnTo12(two_pz_free(To2(pz))); }
+dat12::DAT_RETURN one_pz_free(dat12::DAT_PZ_HANDLE pz) {
+  if (const Native to{pz}) [[unlikely]]
+    return to.CallLast<&Table::pz_free_func>();
+  return ReturnTo12(two_pz_free(To2(pz)));
+}
 
 dat12::DAT_RETURN one_lmr_create(dat12::DAT_IA_HANDLE ia, dat12::DAT_MEM_TYPE type,
                                  dat12::DAT_REGION_DESCRIPTION region, dat12::DAT_VLEN length,
@@ -97,14 +107,26 @@ dat12::DAT_RETURN one_lmr_create(dat12::DAT_IA_HANDLE ia, dat12::DAT_MEM_TYPE ty
                                  dat12::DAT_RMR_CONTEXT* rmr_context,
                                  dat12::DAT_VLEN* registered_size,
                                  dat12::DAT_VADDR* registered_address) {
+  if (const NativeIa to{ia}) [[unlikely]]
+    return to.Call<&Table::lmr_create_func>(type, region, length, pz, privileges, lmr, lmr_context,
+                                            rmr_context, registered_size, registered_address);
   ::DAT_LMR_HANDLE lmr_2 = nullptr;
   const ::DAT_RETURN result = two_lmr_create(
       IaTo2(ia), static_cast<::DAT_MEM_TYPE>(type), RegionTo2(type, region), length, To2(pz),
       PrivilegesTo2(privileges), ::DAT_VA_TYPE_VA, lmr != nullptr ? &lmr_2 : nullptr, lmr_context,
       rmr_context, registered_size, registered_address);
   if (result == ::DAT_SUCCESS) {
+    const bool added = softdat::OrNoMemory(
+        [&] {
+          if (lmr_context != nullptr) TheRegions().Add(*lmr_context, IaTo2(ia), lmr_2);
+          return true;
+        },
+        false);
+    if (!added) {
+      two_lmr_free(lmr_2);
+      return kNoMemory;
+    }
     *lmr = To12(lmr_2);
-    if (lmr_context != nullptr) TheRegions().Add(*lmr_context, IaTo2(ia), lmr_2);
   }
   // The type of addresses is the seventh argument in 2.0.
   return MovedArgument(result, [](uint32_t n) { return n > 7 ? n - 1 : n; });
@@ -112,29 +134,39 @@ dat12::DAT_RETURN one_lmr_create(dat12::DAT_IA_HANDLE ia, dat12::DAT_MEM_TYPE ty
 
 dat12::DAT_RETURN one_lmr_query(dat12::DAT_LMR_HANDLE lmr, dat12::DAT_LMR_PARAM_MASK mask,
                                 dat12::DAT_LMR_PARAM* param) {
+  if (const Native to{lmr}) [[unlikely]]
+    return to.Call<&Table::lmr_query_func>(mask, param);
   return Query(&two_lmr_query, lmr, LmrMaskTo2(mask), param);
 }
 
 dat12::DAT_RETURN one_lmr_free(dat12::DAT_LMR_HANDLE lmr) {
-  const Regions::Known known = TheRegions().Take(To2(lmr));
+  if (const Native to{lmr}) [[unlikely]]
+    return to.CallLast<&Table::lmr_free_func>();
+  const uint64_t now = TheRegions().Now();
   const ::DAT_RETURN result = two_lmr_free(To2(lmr));
-  if (result != ::DAT_SUCCESS) TheRegions().PutBack(To2(lmr), known);
+  if (result == ::DAT_SUCCESS) TheRegions().Forget(To2(lmr), now);
   return ReturnTo12(result);
 }
 
 dat12::DAT_RETURN one_lmr_sync_rdma_read(dat12::DAT_IA_HANDLE ia,
                                          const dat12::DAT_LMR_TRIPLET* segments,
                                          dat12::DAT_VLEN count) {
+  if (const NativeIa to{ia}) [[unlikely]]
+    return to.Call<&Table::lmr_sync_rdma_read_func>(segments, count);
   return SyncPieces(two_lmr_sync_rdma_read, ia, segments, count);
 }
 
 dat12::DAT_RETURN one_lmr_sync_rdma_write(dat12::DAT_IA_HANDLE ia,
                                           const dat12::DAT_LMR_TRIPLET* segments,
                                           dat12::DAT_VLEN count) {
+  if (const NativeIa to{ia}) [[unlikely]]
+    return to.Call<&Table::lmr_sync_rdma_write_func>(segments, count);
   return SyncPieces(two_lmr_sync_rdma_write, ia, segments, count);
 }
 
 dat12::DAT_RETURN one_rmr_create(dat12::DAT_PZ_HANDLE pz, dat12::DAT_RMR_HANDLE* rmr) {
+  if (const Native to{pz}) [[unlikely]]
+    return to.Call<&Table::rmr_create_func>(rmr);
   ::DAT_RMR_HANDLE rmr_2 = nullptr;
   const ::DAT_RETURN result = two_rmr_create(To2(pz), rmr != nullptr ? &rmr_2 : nullptr);
   if (result == ::DAT_SUCCESS) *rmr = To12(rmr_2);
@@ -143,6 +175,8 @@ dat12::DAT_RETURN one_rmr_create(dat12::DAT_PZ_HANDLE pz, dat12::DAT_RMR_HANDLE*
 
 dat12::DAT_RETURN one_rmr_query(dat12::DAT_RMR_HANDLE rmr, dat12::DAT_RMR_PARAM_MASK mask,
                                 dat12::DAT_RMR_PARAM* param) {
+  if (const Native to{rmr}) [[unlikely]]
+    return to.Call<&Table::rmr_query_func>(mask, param);
   return Query(&two_rmr_query, rmr, RmrMaskTo2(mask), param);
 }
 
@@ -150,6 +184,8 @@ dat12::DAT_RETURN one_rmr_bind(dat12::DAT_RMR_HANDLE rmr, const dat12::DAT_LMR_T
                                dat12::DAT_MEM_PRIV_FLAGS privileges, dat12::DAT_EP_HANDLE ep,
                                dat12::DAT_RMR_COOKIE cookie, dat12::DAT_COMPLETION_FLAGS flags,
                                dat12::DAT_RMR_CONTEXT* context) {
+  if (const Native to{rmr}) [[unlikely]]
+    return to.Call<&Table::rmr_bind_func>(segment, privileges, ep, cookie, flags, context);
   ::DAT_LMR_TRIPLET segment_2{};
   ::DAT_LMR_HANDLE lmr = nullptr;
   if (segment != nullptr) {
@@ -174,5 +210,7 @@ dat12::DAT_RETURN one_rmr_bind(dat12::DAT_RMR_HANDLE rmr, const dat12::DAT_LMR_T
 }
 
 dat12::DAT_RETURN one_rmr_free(dat12::DAT_RMR_HANDLE rmr) {
+  if (const Native to{rmr}) [[unlikely]]
+    return to.CallLast<&Table::rmr_free_func>();
   return ReturnTo12(two_rmr_free(To2(rmr)));
 }

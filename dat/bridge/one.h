@@ -18,6 +18,8 @@ ONE(ia_close);
 ONE(set_consumer_context);
 ONE(get_consumer_context);
 ONE(get_handle_type);
+ONE(registry_add_provider);
+ONE(registry_remove_provider);
 ONE(registry_list_providers);
 ONE(strerror);
 ONE(evd_create);
@@ -84,5 +86,14 @@ ONE(cr_reject);
 ONE(cr_handoff);
 
 #undef ONE
+
+// No header of 1.2 declares it: the provider's own handle behind an IA's number, or the number of
+// such a handle.
+extern "C" [[gnu::visibility("default")]] softdat::dat12::DAT_RETURN one_dats_get_ia_handle(
+    softdat::dat12::DAT_IA_HANDLE handle,
+    softdat::dat12::DAT_IA_HANDLE* other) __asm__("dats_get_ia_handle");
+
+extern "C" [[gnu::visibility("default")]] decltype(softdat::dat12::softdat_bridge_provider)
+    one_softdat_bridge_provider __asm__("softdat_bridge_provider");
 
 #endif  // SOFTDAT_DAT_BRIDGE_ONE_H_

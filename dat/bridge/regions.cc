@@ -9,34 +9,43 @@ namespace softdat::bridge {
 
 void Regions::Add(DAT_LMR_CONTEXT context, DAT_IA_HANDLE ia, DAT_LMR_HANDLE lmr) {
   const std::lock_guard<std::shared_mutex> lock(mutex_);
-  by_context_.emplace(context, Region{ia, lmr});
-  contexts_[lmr] = context;
+  ForgetLocked(lmr, next_number_);  // one that was freed with its IA
+  const auto known = contexts_.emplace(lmr, context).first;
+  try {
+    by_context_.emplace(context, Region{ia, lmr, next_number_++});
+  } catch (...) {
+    contexts_.erase(known);
+    throw;
+  }
 }
 
-Regions::Known Regions::Take(DAT_LMR_HANDLE lmr) {
+void Regions::Forget(DAT_LMR_HANDLE lmr, uint64_t before) {
   const std::lock_guard<std::shared_mutex> lock(mutex_);
+  ForgetLocked(lmr, before);
+}
+
+void Regions::ForgetLocked(DAT_LMR_HANDLE lmr, uint64_t before) {
   const auto context = contexts_.find(lmr);
-  if (context == contexts_.end()) return {};
-  Known known{nullptr, context->second};
-  contexts_.erase(context);
-  const auto [first, last] = by_context_.equal_range(known.context);
+  if (context == contexts_.end()) return;
+  const auto [first, last] = by_context_.equal_range(context->second);
   for (auto it = first; it != last; ++it) {
     if (it->second.lmr != lmr) continue;
-    known.ia = it->second.ia;
+    if (it->second.number >= before) return;
     by_context_.erase(it);
-    break;
+    contexts_.erase(context);
+    return;
   }
-  return known;
 }
 
-void Regions::PutBack(DAT_LMR_HANDLE lmr, const Known& known) {
-  if (known.ia != nullptr) Add(known.context, known.ia, lmr);
+uint64_t Regions::Now() const {
+  const std::shared_lock<std::shared_mutex> lock(mutex_);
+  return next_number_;
 }
 
-void Regions::ForgetIa(DAT_IA_HANDLE ia) {
+void Regions::ForgetIa(DAT_IA_HANDLE ia, uint64_t before) {
   const std::lock_guard<std::shared_mutex> lock(mutex_);
   for (auto it = by_context_.begin(); it != by_context_.end();) {
-    if (it->second.ia != ia) {
+    if (it->second.ia != ia || it->second.number >= before) {
       ++it;
       continue;
     }

@@ -6,6 +6,7 @@
 
 #include <dat2/udat.h>
 
+#include <cstdint>
 #include <functional>
 #include <shared_mutex>
 #include <unordered_map>
@@ -17,28 +18,31 @@ namespace softdat::bridge {
 class Regions {
  public:
   void Add(DAT_LMR_CONTEXT context, DAT_IA_HANDLE ia, DAT_LMR_HANDLE lmr);
-  // Before the region is freed, since its handle may be another's as soon as it is; and when it was
-  // not freed after all.
-  struct Known {
-    DAT_IA_HANDLE ia = nullptr;
-    DAT_LMR_CONTEXT context = 0;
-  };
-  Known Take(DAT_LMR_HANDLE lmr);
-  void PutBack(DAT_LMR_HANDLE lmr, const Known& known);
-  // The IA is closed.
-  void ForgetIa(DAT_IA_HANDLE ia);
+  // What was added before Now() was asked, before a region was freed or an IA closed: by now
+  // another may have its handle.
+  uint64_t Now() const;
+  void Forget(DAT_LMR_HANDLE lmr, uint64_t before);
+  void ForgetIa(DAT_IA_HANDLE ia, uint64_t before);
   // NULL when there is none. `ia_of_window` is asked only if there are several.
   DAT_LMR_HANDLE Find(DAT_LMR_CONTEXT context,
                       const std::function<DAT_IA_HANDLE()>& ia_of_window) const;
+
+  // Around fork(): the child must not inherit a mutex that some other thread holds.
+  void LockForFork() { mutex_.lock(); }
+  void UnlockAfterFork() { mutex_.unlock(); }
 
  private:
   struct Region {
     DAT_IA_HANDLE ia;
     DAT_LMR_HANDLE lmr;
+    uint64_t number;
   };
+  void ForgetLocked(DAT_LMR_HANDLE lmr, uint64_t before);
+
   mutable std::shared_mutex mutex_;  // protects what follows
   std::unordered_multimap<DAT_LMR_CONTEXT, Region> by_context_;
   std::unordered_map<DAT_LMR_HANDLE, DAT_LMR_CONTEXT> contexts_;
+  uint64_t next_number_ = 0;
 };
 
 Regions& TheRegions();

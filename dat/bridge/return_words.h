@@ -3,6 +3,8 @@
 #ifndef SOFTDAT_DAT_BRIDGE_RETURN_WORDS_H_
 #define SOFTDAT_DAT_BRIDGE_RETURN_WORDS_H_
 
+#include <cstdint>
+
 #include "dat/bridge/dat12.h"
 // Behind the types of 1.2.
 #include <dat2/udat.h>
@@ -16,6 +18,11 @@ dat12::DAT_RETURN FailureTo12(::DAT_RETURN word);
 [[gnu::always_inline]] inline dat12::DAT_RETURN ReturnTo12(::DAT_RETURN word) {
   return word == ::DAT_SUCCESS ? dat12::DAT_RETURN{dat12::DAT_SUCCESS} : FailureTo12(word);
 }
+
+// What a call answers when an allocation in it fails.
+inline constexpr dat12::DAT_RETURN kNoMemory = dat12::kDAT_CLASS_ERROR |
+                                               uint32_t{dat12::DAT_INSUFFICIENT_RESOURCES} |
+                                               uint32_t{dat12::DAT_RESOURCE_MEMORY};
 
 // A word of 1.2 in 2.0, for its texts. A subtype that 1.2 does not know is left out.
 ::DAT_RETURN ReturnTo2(dat12::DAT_RETURN word);

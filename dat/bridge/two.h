@@ -8,6 +8,7 @@
 #include "dat/bridge/dat12.h"
 // Behind the types of 1.2.
 #include <dat2/dat_registry.h>
+#include <dat2/softdat.h>
 #include <dat2/udat.h>
 
 #define TWO(name)                               \
@@ -86,5 +87,9 @@ TWO(cr_reject);
 TWO(cr_handoff);
 
 #undef TWO
+
+// Every libdat2.so.2 exports it, and only our headers declare it.
+extern "C" decltype(::dats_get_ia_handle) two_dats_get_ia_handle;
+__asm__(".symver two_dats_get_ia_handle,dats_get_ia_handle@DAT_2.0");
 
 #endif  // SOFTDAT_DAT_BRIDGE_TWO_H_

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The registry of this process: made from the settings at the first call, told about fork and
-// unload.
+// The registry of this library in this process: made at the first call, told about fork and unload.
 #include <pthread.h>
 
 #include <atomic>
 #include <cstddef>
 #include <new>
-#include <utility>
 
 #include "dat/base/fork_safe_once.h"
 #include "dat/base/log.h"
 #include "dat/base/settings.h"
-#include "dat/registry/discovery.h"
 #include "dat/registry/handle_tables.h"
 #include "dat/registry/ia_handles.h"
 #include "dat/registry/registry.h"
@@ -20,21 +17,6 @@ namespace softdat::registry {
 namespace {
 
 constinit std::atomic<Registry*> g_registry{nullptr};
-
-RegistryConfig ConfigFromSettings() {
-  const ParsedSettings& parsed = GetParsedSettings();
-  RegistryConfig config;
-  config.conf.override_path = parsed.values.dat_override;
-  for (const auto& row : parsed.rows) {
-    if (row.name == "DAT_OVERRIDE") config.conf.has_override = row.from_environment;
-  }
-  // What the user names goes before what was installed.
-  config.provider_folders = SplitPath(parsed.values.provider_path);
-  for (auto& folder : FoldersBeside(&g_registry)) {
-    config.provider_folders.push_back(std::move(folder));
-  }
-  return config;
-}
 
 void BeforeFork() {
   if (Registry* registry = g_registry.load()) registry->LockForFork();
@@ -54,7 +36,7 @@ constinit ForkSafeOnce g_once;
 void MakeRegistry() {
   StartLog();
   alignas(Registry) static std::byte storage[sizeof(Registry)];
-  g_registry.store(new (storage) Registry(ConfigFromSettings()));
+  g_registry.store(new (storage) Registry(LibraryConfig()));
 }
 
 // Runs when the library is loaded: a fork may come with the first call.
@@ -69,6 +51,16 @@ __attribute__((destructor)) void OnUnload() {
 }
 
 }  // namespace
+
+ConfSource ConfSourceFromSettings() {
+  const ParsedSettings& parsed = GetParsedSettings();
+  ConfSource source;
+  source.override_path = parsed.values.dat_override;
+  for (const auto& row : parsed.rows) {
+    if (row.name == "DAT_OVERRIDE") source.has_override = row.from_environment;
+  }
+  return source;
+}
 
 Registry& TheRegistry() {
   g_once.Call(MakeRegistry);

@@ -103,6 +103,7 @@ void Registry::LoadConfLocked() {
   conf_problem_ = std::move(loaded.problem);
   for (auto& line : loaded.parsed.entries) {
     if (!line.IsRegistered()) continue;
+    if (config_.only_major != 0 && line.major != config_.only_major) continue;
     const ProviderKey key{line.ia_name, line.major, line.minor, line.thread_safe};
     Entry* entry = FindLocked(key);
     if (entry == nullptr) {

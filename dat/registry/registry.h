@@ -32,6 +32,7 @@ namespace softdat::registry {
 
 struct RegistryConfig {
   ConfSource conf;
+  uint32_t only_major = 0;                    // of dat.conf: lines of this API alone; 0: all
   std::vector<std::string> provider_folders;  // where to look for IAs that nothing else names
 };
 
@@ -138,9 +139,15 @@ class Registry {
   std::vector<std::unique_ptr<Entry>> entries_;  // keys are unique
 };
 
-// The registry of this process, made from the settings at the first call; never destroyed, because
+// The registry of this library in this process, made at the first call; never destroyed, because
 // another thread may be in a call when the process exits.
 Registry& TheRegistry();
+
+// What it is made from. Each library that has a registry defines it.
+RegistryConfig LibraryConfig();
+
+// The dat.conf of the environment.
+ConfSource ConfSourceFromSettings();
 
 }  // namespace softdat::registry
 

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Compares the dynamic symbols of a shared library with the table of the binary interface.
 
-  symbols_test.py registry TABLE LIBRARY INCLUDE   libdat2.so.2: rows symbol, symbol_version,
-                                                   not_exported, not_declared; and every function
-                                                   that INCLUDE/dat2/udat.h declares
+  symbols_test.py registry TABLE LIBRARY INCLUDE   libdat2.so.2, libdat.so.1: rows symbol,
+                                                   symbol_version, not_exported, not_declared; and
+                                                   every function that INCLUDE/dat2/udat.h (with the
+                                                   table of 1.2: dat/udat.h) declares
   symbols_test.py provider TABLE LIBRARY           a provider library: rows provider_symbol
 
 The registry must export every call of the table at the table's version node, also the calls that
@@ -21,8 +22,8 @@ import abi_table
 
 # Static inline functions of the headers: no library has them.
 INLINE = {'dat_strerror_extension', 'dat_strerror_ext_status'}
-# Exported by the registry besides the table; see dat2/softdat.h.
-OWN = {'softdat_last_reason', 'softdat_version'}
+# Exported besides the table, by the folder of the headers that say what they are.
+OWN = {'dat2': {'softdat_last_reason', 'softdat_version'}, 'dat': {'softdat_bridge_provider'}}
 
 
 def exported(library):
@@ -40,30 +41,33 @@ def exported(library):
     return symbols
 
 
-def declared(include):
-    """Names of the functions that dat2/udat.h declares, as the C compiler sees them."""
+def declared(include, folder):
+    """Names of the functions that FOLDER/udat.h declares, as the C compiler sees them."""
     with tempfile.TemporaryDirectory() as work:
         source, listing = os.path.join(work, 'all.c'), os.path.join(work, 'all.list')
         with open(source, 'w', encoding='ascii') as file:
-            file.write('#include <dat2/udat.h>\n')
+            file.write(f'#include <{folder}/udat.h>\n')
         subprocess.run(['gcc', '-fsyntax-only', '-I', include, '-aux-info', listing, source],
                        check=True)
         with open(listing, encoding='ascii') as file:
             # /* FILE:LINE:NC */ extern TYPE NAME (PARAMETERS); system headers are in it too.
-            found = re.findall(r'^/\* \S*dat2/\S* \*/ extern [^(]*?(\w+) \(', file.read(), re.MULTILINE)
+            found = re.findall(rf'^/\* {include}/{folder}/\S* \*/ extern [^(]*?(\w+) \(',
+                               file.read(), re.MULTILINE)
     return set(found)
 
 
 def check_registry(rows, symbols, include):
     faults, counts = [], {}
-    nodes = [r.name for r in rows if r.kind == 'symbol_version']
+    nodes = [r.value for r in rows if r.kind == 'symbol']
+    folder = 'dat' if nodes[0] == 'DAT_1.2' else 'dat2'
     wanted = {}
     for row in rows:
         if row.kind not in ('symbol', 'symbol_version', 'not_exported', 'not_declared'):
             continue
         counts[row.kind] = counts.get(row.kind, 0) + 1
         if row.kind == 'symbol':
-            wanted[row.name] = (row.member.split(':')[1], row.value)
+            _, _, letter = row.member.partition(':')
+            wanted[row.name] = (letter or 'T', row.value)
         elif row.kind == 'symbol_version':
             if not any(version == row.name for _, version in symbols.values()):
                 faults.append(f'no symbol has this version: {row}')
@@ -78,14 +82,14 @@ def check_registry(rows, symbols, include):
     for name, form in sorted(wanted.items()):
         if symbols.get(name) != form:
             faults.append(f'{name}: found {symbols.get(name, "nothing")}, not {form}')
-    functions = declared(include)
+    functions = declared(include, folder)
     counts['declared'] = len(functions)
     if not functions:
-        faults.append('dat2/udat.h declares no function')
+        faults.append(f'{folder}/udat.h declares no function')
     for name in sorted(functions - set(symbols)):
         faults.append(f'{name}: declared in the headers, not exported')
-    for name in sorted(OWN - set(symbols)):
-        faults.append(f'{name}: not exported (dat2/softdat.h)')
+    for name in sorted(OWN[folder] - set(symbols)):
+        faults.append(f'{name}: not exported')
     for name in sorted(set(symbols) - set(wanted)):
         if not name.startswith('softdat_'):
             faults.append(f'{name}: exported, and not in the table')

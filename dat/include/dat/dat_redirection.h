@@ -9,11 +9,20 @@
 
 SOFTDAT_BEGIN_DECLS
 
-/* The first word of every provider object points to the provider's table. Not for the integer IA
- * handles that a program holds: the registry translates those. */
+/* The table behind a handle. The first word of every object of a 1.2 provider points to its table;
+ * handles of a 2.0 provider's objects, behind the bridge, and the integers that stand for its IAs
+ * are no addresses of objects, and their table is the bridge's. Not for the integer handles of
+ * a 1.2 provider's IAs: the registry translates those. */
 #ifndef DAT_HANDLE_TO_PROVIDER
-#define DAT_HANDLE_TO_PROVIDER(handle) (*(DAT_PROVIDER**)(handle))
+#define DAT_HANDLE_TO_PROVIDER(handle)                                  \
+  (((DAT_UVERYLONG)(handle)&7) != 0 || (DAT_UVERYLONG)(handle) < 0x2000 \
+       ? softdat_bridge_provider()                                      \
+       : *(DAT_PROVIDER**)(handle))
 #endif
+
+/* The table of the bridge: what calls every 2.0 provider. It never changes and is not to be
+ * written. */
+DAT_EXPORT DAT_PROVIDER* DAT_API softdat_bridge_provider(void);
 
 /* ---- calls through the table: each evaluates its first argument twice ---- */
 
