@@ -33,6 +33,7 @@ transport::AdapterAttributes MakeAttributes(uint32_t device) {
   a.mtu = 4096;
   a.receive_watermarks = true;
   a.windows = a.zero_based = a.immediate = a.atomics = a.invalidate = a.srq = true;
+  a.confirms_writes = true;  // a write completes when it is done
   return a;
 }
 

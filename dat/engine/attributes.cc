@@ -8,6 +8,7 @@
 
 #include "dat/engine/ep.h"
 #include "dat2/dat_ib_extensions.h"
+#include "dat2/softdat.h"
 
 namespace softdat::engine {
 namespace {
@@ -47,6 +48,7 @@ void SpecificAttributes::Fill(const std::string& ia_name, const transport::Adapt
   Add(DAT_IB_ATTR_FETCH_AND_ADD, TrueOrFalse(a.atomics));
   Add(DAT_IB_ATTR_CMP_AND_SWAP, TrueOrFalse(a.atomics));
   Add(DAT_IB_ATTR_IMMED_DATA, TrueOrFalse(a.immediate));
+  Add(SOFTDAT_ATTR_CONFIRMED_WRITES, TrueOrFalse(a.confirms_writes));
   Add(DAT_IB_ATTR_UD, TrueOrFalse(false));
   Add(DAT_IB_ATTR_COUNTERS, TrueOrFalse(true));
   Add("DAT_IB_RDMA_READ", TrueOrFalse(a.max_read_in > 0));

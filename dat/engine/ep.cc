@@ -10,6 +10,7 @@
 #include "dat/engine/ep_attributes.h"
 #include "dat/engine/ia.h"
 #include "dat/engine/srq.h"
+#include "dat2/softdat.h"
 
 namespace softdat::engine {
 
@@ -125,7 +126,8 @@ void Ep::PublishLimits() {
   };
   set(PostKind::kSend, attr.max_request_iov, request | DAT_COMPLETION_SOLICITED_WAIT_FLAG);
   set(PostKind::kRead, attr.max_rdma_read_iov, request);
-  set(PostKind::kWrite, attr.max_rdma_write_iov, request);
+  const uint32_t confirm = ia().attributes().confirms_writes ? SOFTDAT_COMPLETION_CONFIRM_FLAG : 0;
+  set(PostKind::kWrite, attr.max_rdma_write_iov, request | confirm);
   set(PostKind::kReceive, attr.max_recv_iov,
       attr.recv_completion_flags & DAT_COMPLETION_UNSIGNALLED_FLAG);
   current_pz_.store(configuration_.pz.get(), std::memory_order_release);

@@ -53,6 +53,7 @@ transport::AdapterAttributes AttributesOf(const Interface& interface,
   a.invalidate = true;
   a.srq = true;
   a.receive_watermarks = true;
+  a.confirms_writes = true;
   return a;
 }
 

@@ -279,6 +279,8 @@ class Stream {
   enum class Verdict : uint8_t { kGo, kWait, kStop };
   enum class Emitted : uint8_t { kAll, kNoRoom, kLost };
   enum class Turn : uint8_t { kNone, kSend, kResponse };
+  // What of an RDMA write is gathered next.
+  enum class WriteStage : uint8_t { kData, kImmediate, kConfirmation };
 
   // Which work a failure belongs to.
   struct Blame {
@@ -387,9 +389,11 @@ class Stream {
   bool GatherResponse(bool alone);
   bool GatherSend(bool alone);
   void EndOfWork(TxFpdu* fpdu, bool completes);
+  void NextStage(const SendWork& work, TxFpdu* fpdu);
   bool FillData(TxFpdu* fpdu, size_t payload, bool alone, uint32_t* crc_state);
   bool GatherData(SendWork* work, bool alone);
   bool GatherImmediate(SendWork* work);
+  bool GatherConfirmation(SendWork* work);
   bool GatherRead(SendWork* work);
   bool GatherAtomic(SendWork* work);
 
@@ -468,7 +472,7 @@ class Stream {
   uint64_t send_next_ = 0;      // work being gathered, or the next to be
   uint64_t send_offset_ = 0;    // its bytes gathered so far
   uint32_t send_segment_ = 0, send_segment_offset_ = 0;
-  bool send_data_done_ = false;  // write with immediate: the data part is gathered
+  WriteStage send_stage_ = WriteStage::kData;
   uint32_t send_msn_ = iwarp::kFirstMsn, read_msn_ = iwarp::kFirstMsn;
   uint32_t atomic_response_msn_ = iwarp::kFirstMsn;
   uint32_t next_request_id_ = 1;

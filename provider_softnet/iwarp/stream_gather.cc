@@ -6,6 +6,7 @@
 #include <new>
 
 #include "provider_softnet/iwarp/stream.h"
+#include "provider_softnet/iwarp/work_kinds.h"
 #include "wire/iwarp/fpdu.h"
 
 namespace softdat::softnet {
@@ -30,8 +31,6 @@ Opcode SendOpcode(const SendWork& work) {
   }
   return solicited ? Opcode::kSendSolicited : Opcode::kSend;
 }
-
-bool IsWrite(Op op) { return op == Op::kRdmaWrite || op == Op::kRdmaWriteImmediate; }
 
 // Payload of the next segment of a message of which `left` bytes are not gathered.
 size_t SegmentPayload(size_t mulpdu, size_t header, uint64_t left) {
@@ -197,7 +196,9 @@ bool Stream::GatherSend(bool alone) {
     case Op::kRdmaWriteImmediate:
       // The immediate data are a message of their own. An empty write goes before it all the same:
       // the receiver takes the length it reports from the write directly in front.
-      if (send_data_done_) return GatherImmediate(&work);
+    case Op::kRdmaWrite:
+      if (send_stage_ == WriteStage::kImmediate) return GatherImmediate(&work);
+      if (send_stage_ == WriteStage::kConfirmation) return GatherConfirmation(&work);
       return GatherData(&work, alone);
     default:
       return GatherData(&work, alone);
@@ -213,8 +214,20 @@ void Stream::EndOfWork(TxFpdu* fpdu, bool completes) {
   ++send_next_;
   send_offset_ = 0;
   send_segment_ = send_segment_offset_ = 0;
-  send_data_done_ = false;
+  send_stage_ = WriteStage::kData;
   turn_ = Turn::kNone;
+}
+
+// The data or the immediate data of the write at send_next_ are gathered, the latter in `fpdu`.
+void Stream::NextStage(const SendWork& work, TxFpdu* fpdu) {
+  if (send_stage_ == WriteStage::kData && work.op == Op::kRdmaWriteImmediate) {
+    send_stage_ = WriteStage::kImmediate;
+  } else if (IsConfirmed(work)) {
+    send_stage_ = WriteStage::kConfirmation;
+  } else {
+    return EndOfWork(fpdu, /*completes=*/true);
+  }
+  turn_ = Turn::kSend;  // nothing may come between: the immediate speaks of this write
 }
 
 // Brings the payload of a send or write into `fpdu`: small ones by copy. False when it cannot be
@@ -280,9 +293,8 @@ bool Stream::GatherData(SendWork* work, bool alone) {
   CommitFpdu(fpdu, header + payload, crc_state);
   if (last) {
     if (!write) ++send_msn_;
-    if (work->op == Op::kRdmaWriteImmediate) {
-      send_data_done_ = true;
-      turn_ = Turn::kSend;  // nothing may come between: the immediate speaks of this write
+    if (write) {
+      NextStage(*work, fpdu);
     } else {
       EndOfWork(fpdu, /*completes=*/true);
     }
@@ -314,7 +326,25 @@ bool Stream::GatherImmediate(SendWork* work) {
   iwarp::EncodeImmediate(head + iwarp::kUntaggedFpduHeaderSize, work->key);
   fpdu->head_size = iwarp::kUntaggedFpduHeaderSize + iwarp::kImmediateSize;
   CommitCopied(fpdu);
-  EndOfWork(fpdu, /*completes=*/true);
+  NextStage(*work, fpdu);
+  return true;
+}
+
+// The read of nothing behind a write. Its keys name nothing: a size of 0 is not judged.
+bool Stream::GatherConfirmation(SendWork* work) {
+  TxFpdu* fpdu = NewFpdu();
+  if (fpdu == nullptr) return false;
+  PendingRead& read = pending_[pending_back_ & pending_mask_];
+  read = {};
+  read.position = send_next_;
+  read.read.source_stag = 1;
+  iwarp::EncodeReadRequestFpduHead(arena_ + fpdu->head, read_msn_++, read.read);
+  fpdu->head_size = iwarp::kReadRequestFpduHeadSize;
+  CommitCopied(fpdu);
+  ++pending_back_;
+  work->reads_pending = 1;
+  work->all_sent = true;
+  EndOfWork(fpdu, /*completes=*/false);
   return true;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "provider_softnet/iwarp/stream.h"
+#include "provider_softnet/iwarp/work_kinds.h"
 
 namespace softdat::softnet {
 
@@ -39,10 +40,6 @@ Access LocalAccess(const transport::SendRequest& request) {
     default:
       return Access::kLocalRead;
   }
-}
-
-bool NeedsReadCredit(Op op) {
-  return op == Op::kRdmaRead || op == Op::kFetchAdd || op == Op::kCompareSwap;
 }
 
 bool IsExtension(Op op) {
@@ -94,10 +91,9 @@ Code Stream::FillBind(const transport::SendRequest& request, SendWork* work) con
 // Lengths and keys of everything that moves data.
 Code Stream::FillTransfer(const transport::SendRequest& request, SendWork* work,
                           Segment* segments) {
-  if (NeedsReadCredit(request.op) && config_.agreement.ord == 0) return Code::kNoResources;
-  if (NeedsReadCredit(request.op) && !pending_.allocated() &&
-      !pending_.Allocate(pending_mask_ + 1)) {
-    return Code::kNoMemory;
+  if (TakesReadCredit(*work)) {
+    if (config_.agreement.ord == 0) return Code::kNoResources;
+    if (!pending_.allocated() && !pending_.Allocate(pending_mask_ + 1)) return Code::kNoMemory;
   }
   const Code code = CopySegments(request.local, config_.send_queue->max_segments(), segments,
                                  &work->segment_count, &work->length);
@@ -134,7 +130,7 @@ bool Stream::GathersAtOnce(const SendWork& work) const {
   return work.length <= kInlinePayload && phase_ == Phase::kOpen && tx_front_ == tx_back_ &&
          send_next_ == config_.send_queue->back() && response_gather_ == response_back_ &&
          turn_ == Turn::kNone && !rtr_due_ && (config_.initiator || first_fpdu_seen_) &&
-         (work.flags & transport::kFence) == 0 &&
+         (work.flags & (transport::kFence | transport::kConfirm)) == 0 &&
          (work.op == Op::kSend || work.op == Op::kSendInvalidate || work.op == Op::kRdmaWrite);
 }
 

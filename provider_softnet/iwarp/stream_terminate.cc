@@ -2,6 +2,7 @@
 // A Terminate of the peer: which own work it speaks about, as far as can be known. Sends and writes
 // are usually complete by then; reads and atomics are matched exactly.
 #include "provider_softnet/iwarp/stream.h"
+#include "provider_softnet/iwarp/work_kinds.h"
 
 namespace softdat::softnet {
 
@@ -24,7 +25,6 @@ WorkStatus StatusFor(iwarp::TerminateCode code) {
 }
 
 bool IsSendOp(Op op) { return op == Op::kSend || op == Op::kSendInvalidate; }
-bool IsWriteOp(Op op) { return op == Op::kRdmaWrite || op == Op::kRdmaWriteImmediate; }
 
 }  // namespace
 
@@ -51,10 +51,10 @@ Stream::Blame Stream::BlameFor(const iwarp::Terminate& terminate) const {
     // Not begun: cannot be meant.
     if (p > send_next_ || (p == send_next_ && send_offset_ == 0)) break;
     if (!has_header) return Blame::Send(p, status);
-    if (h.opcode == iwarp::Opcode::kWrite && IsWriteOp(work.op) && work.remote_key == h.stag) {
+    if (h.opcode == iwarp::Opcode::kWrite && IsWrite(work.op) && work.remote_key == h.stag) {
       return Blame::Send(p, status);
     }
-    if (!h.tagged && h.qn == iwarp::kQnSend && (IsSendOp(work.op) || IsWriteOp(work.op))) {
+    if (!h.tagged && h.qn == iwarp::kQnSend && (IsSendOp(work.op) || IsWrite(work.op))) {
       return Blame::Send(p, status);
     }
   }

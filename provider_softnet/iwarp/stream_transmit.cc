@@ -6,6 +6,7 @@
 #include "provider_softnet/iwarp/access_terminate.h"
 #include "provider_softnet/iwarp/iov_writer.h"
 #include "provider_softnet/iwarp/stream.h"
+#include "provider_softnet/iwarp/work_kinds.h"
 
 namespace softdat::softnet {
 
@@ -14,10 +15,7 @@ using transport::WorkStatus;
 bool Stream::WaitsForReads() const {
   const SendWork& work = config_.send_queue->at(send_next_);
   if ((work.flags & transport::kFence) != 0 && work.reads_pending == 0) return true;
-  const bool takes_credit = work.op == transport::Op::kRdmaRead ||
-                            work.op == transport::Op::kFetchAdd ||
-                            work.op == transport::Op::kCompareSwap;
-  return takes_credit && pending_back_ - pending_front_ >= config_.agreement.ord;
+  return TakesReadCredit(work) && pending_back_ - pending_front_ >= config_.agreement.ord;
 }
 
 bool Stream::MayGather() const {

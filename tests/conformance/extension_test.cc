@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "dat2/dat_ib_extensions.h"
+#include "dat2/softdat.h"
 #include "tests/conformance/fixture.h"
 
 namespace softdat::conformance {
@@ -80,6 +81,19 @@ TEST_P(ExtensionTest, ASuppressedWriteWithImmediateIsToldToThePeerAlone) {
                                          DAT_COMPLETION_SUPPRESS_FLAG));
   ExpectExtension(*b_, b_->recv_evd, 11, DAT_IB_RDMA_WRITE_IMMED_DATA, 0x7777);
   a_->ExpectSilence(a_->request_evd);
+}
+
+// Nothing but the initiator's own completion tells that the data are there.
+TEST_P(ExtensionTest, AConfirmedWriteIsInThePeersMemory) {
+  const auto confirm = static_cast<DAT_COMPLETION_FLAGS>(SOFTDAT_COMPLETION_CONFIRM_FLAG);
+  const DAT_LMR_TRIPLET local = source_->local();
+  const DAT_RMR_TRIPLET remote = target_->remote();
+  for (uint8_t round = 0; round < 20; ++round) {
+    source_->FillPattern(round);
+    ASSERT_OK(PostWrite(a_->ep, {local}, remote, round, confirm));
+    a_->ExpectDto(a_->request_evd, a_->ep, round);
+    EXPECT_EQ(std::memcmp(source_->data(), target_->data(), 64), 0) << int{round};
+  }
 }
 
 TEST_P(ExtensionTest, FetchAndAddReturnsTheOldValue) {

@@ -33,6 +33,16 @@ DAT_EXPORT size_t DAT_API softdat_last_reason(char* buf, size_t len);
  * @return a static string, never NULL. Any thread, any time; never blocks. */
 DAT_EXPORT const char* DAT_API softdat_version(void);
 
+/* One more flag of dat_ep_post_rdma_write() and dat_ib_post_rdma_write_immed(), with SoftDAT's
+ * providers whose named attribute SOFTDAT_ATTR_CONFIRMED_WRITES is "TRUE": the request completes
+ * when the data are in the peer's memory. Without it a write over TCP may complete before. It takes
+ * one of the EP's outstanding reads (max_rdma_read_out). Where the attribute is "FALSE" or missing,
+ * the flag is DAT_INVALID_PARAMETER; other makes of provider may ignore it. */
+typedef enum softdat_completion_flags {
+  SOFTDAT_COMPLETION_CONFIRM_FLAG = 0x80
+} SOFTDAT_COMPLETION_FLAGS;
+#define SOFTDAT_ATTR_CONFIRMED_WRITES "SOFTDAT_CONFIRMED_WRITES"
+
 /* ---- for providers: exported by libdat2.so.2, also by other implementations, in no header of
  * theirs ---- */
 

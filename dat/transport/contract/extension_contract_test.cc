@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Contract: write with immediate, and atomics. For back ends with immediate and atomics.
+// Contract: write with immediate, confirmed writes, and atomics. For back ends with all of these.
 #include <cstring>
 #include <thread>
 
@@ -121,6 +121,21 @@ TEST_F(ExtensionTester, AtomicsNeedTheirRightAndAlignment) {
     EXPECT_NE(Next(*a_->send_queue).status, WorkStatus::kSuccess);
   }
   EXPECT_TRUE(atomic->untouched());
+}
+
+TEST_F(ContractPairTest, AConfirmedWriteIsThereWhenItCompletes) {
+  const auto from = MakeMemory(*pd_, 100'000), to = MakeMemory(*pd_, 100'000);
+  for (const size_t size : {size_t{8}, size_t{100'000}}) {
+    from->FillPattern(static_cast<uint8_t>(size));
+    ASSERT_EQ(
+        PostRdma(*a_, Op::kRdmaWrite, {from->local(0, size)}, to->remote(0, size), size, kConfirm),
+        Code::kOk);
+    const Completion done = Next(*a_->send_queue);
+    EXPECT_EQ(done.op, Op::kRdmaWrite);
+    EXPECT_EQ(done.status, WorkStatus::kSuccess);
+    EXPECT_EQ(done.length, size);
+    EXPECT_EQ(std::memcmp(from->data(), to->data(), size), 0);
+  }
 }
 
 }  // namespace
