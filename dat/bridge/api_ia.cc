@@ -3,6 +3,7 @@
 #include "dat/base/no_memory.h"
 #include "dat/bridge/agents.h"
 #include "dat/bridge/attributes.h"
+#include "dat/bridge/extensions.h"
 #include "dat/bridge/handles.h"
 #include "dat/bridge/masks.h"
 #include "dat/bridge/native.h"
@@ -53,11 +54,20 @@ dat12::DAT_RETURN one_ia_openv(const dat12::DAT_NAME_PTR name, dat12::DAT_COUNT 
   const ::DAT_RETURN result = two_ia_openv(
       name, async_qlen, async_evd != nullptr ? &evd_2 : nullptr, ia != nullptr ? &ia_2 : nullptr,
       DAT_VERSION_MAJOR, DAT_VERSION_MINOR, static_cast<::DAT_BOOLEAN>(thread_safety));
-  if (result == ::DAT_SUCCESS) {
-    *async_evd = To12(evd_2);
-    *ia = IaTo12(ia_2);
+  if (result != ::DAT_SUCCESS) return ReturnTo12(result);
+  const bool asked = softdat::OrNoMemory(
+      [&] {
+        AskServices(ia_2);
+        return true;
+      },
+      false);
+  if (!asked) {
+    two_ia_close(ia_2, ::DAT_CLOSE_ABRUPT_FLAG);
+    return kNoMemory;
   }
-  return ReturnTo12(result);
+  *async_evd = To12(evd_2);
+  *ia = IaTo12(ia_2);
+  return dat12::DAT_SUCCESS;
 }
 
 dat12::DAT_RETURN one_ia_query(dat12::DAT_IA_HANDLE ia, dat12::DAT_EVD_HANDLE* async_evd,
@@ -81,6 +91,7 @@ dat12::DAT_RETURN one_ia_query(dat12::DAT_IA_HANDLE ia, dat12::DAT_EVD_HANDLE* a
     To12(provider_attr_2, provider_attr);
     provider_attr->dapl_version_major = kMajor;
     provider_attr->dapl_version_minor = kMinor;
+    NameServices(IaTo2(ia), provider_attr);
   }
   return dat12::DAT_SUCCESS;
 }

@@ -4,6 +4,7 @@
 
 #include "dat/base/no_memory.h"
 #include "dat/bridge/attributes.h"
+#include "dat/bridge/extensions.h"
 #include "dat/bridge/handles.h"
 #include "dat/bridge/masks.h"
 #include "dat/bridge/native.h"
@@ -14,26 +15,13 @@
 #include "dat/bridge/return_words.h"
 #include "dat/bridge/segments.h"
 #include "dat/bridge/two.h"
+// Behind the types of 1.2.
+#include <dat2/dat_ib_extensions.h>
 
 using namespace softdat::bridge;  // NOLINT: this file is the C API of libdat.so.1
 namespace dat12 = softdat::dat12;
 
 namespace {
-
-constexpr uint32_t kFirstArgument = ::DAT_INVALID_ARG1;
-constexpr uint32_t kLastArgument = ::DAT_INVALID_ARG10;
-
-// A word about the n-th argument of a 2.0 call, where 1.2 has it at `position(n)`.
-template <typename Position>
-dat12::DAT_RETURN MovedArgument(::DAT_RETURN word, const Position& position) {
-  const uint32_t subtype = DAT_GET_SUBTYPE(word);
-  if (DAT_GET_TYPE(word) != ::DAT_INVALID_PARAMETER || subtype < kFirstArgument ||
-      subtype > kLastArgument) {
-    return ReturnTo12(word);
-  }
-  const uint32_t argument = position(subtype - kFirstArgument + 1);
-  return ReturnTo12(word - subtype + kFirstArgument + argument - 1);
-}
 
 ::DAT_REGION_DESCRIPTION RegionTo2(dat12::DAT_MEM_TYPE type,
                                    const dat12::DAT_REGION_DESCRIPTION& region) {
@@ -55,6 +43,18 @@ constexpr uint32_t kNoRelaxedOrdering = 0x100;
 
 ::DAT_MEM_PRIV_FLAGS PrivilegesTo2(dat12::DAT_MEM_PRIV_FLAGS privileges) {
   return static_cast<::DAT_MEM_PRIV_FLAGS>(static_cast<uint32_t>(privileges) & ~kNoRelaxedOrdering);
+}
+
+// 1.2 has no privilege of its own for atomics, 2.0 has: memory that the peer may read and write is
+// for its atomics too, where the provider has them.
+bool IsForAtomics(dat12::DAT_MEM_PRIV_FLAGS privileges) {
+  constexpr uint32_t kBoth = uint32_t{dat12::DAT_MEM_PRIV_REMOTE_READ_FLAG} |
+                             uint32_t{dat12::DAT_MEM_PRIV_REMOTE_WRITE_FLAG};
+  return (static_cast<uint32_t>(privileges) & kBoth) == kBoth;
+}
+::DAT_MEM_PRIV_FLAGS WithAtomics(::DAT_MEM_PRIV_FLAGS privileges) {
+  return static_cast<::DAT_MEM_PRIV_FLAGS>(static_cast<uint32_t>(privileges) |
+                                           uint32_t{::DAT_IB_MEM_PRIV_REMOTE_ATOMIC});
 }
 
 // In pieces: there is no limit to their number.
@@ -111,10 +111,17 @@ dat12::DAT_RETURN one_lmr_create(dat12::DAT_IA_HANDLE ia, dat12::DAT_MEM_TYPE ty
     return to.Call<&Table::lmr_create_func>(type, region, length, pz, privileges, lmr, lmr_context,
                                             rmr_context, registered_size, registered_address);
   ::DAT_LMR_HANDLE lmr_2 = nullptr;
-  const ::DAT_RETURN result = two_lmr_create(
-      IaTo2(ia), static_cast<::DAT_MEM_TYPE>(type), RegionTo2(type, region), length, To2(pz),
-      PrivilegesTo2(privileges), ::DAT_VA_TYPE_VA, lmr != nullptr ? &lmr_2 : nullptr, lmr_context,
-      rmr_context, registered_size, registered_address);
+  const auto create = [&](::DAT_MEM_PRIV_FLAGS privileges_2) {
+    return two_lmr_create(IaTo2(ia), static_cast<::DAT_MEM_TYPE>(type), RegionTo2(type, region),
+                          length, To2(pz), privileges_2, ::DAT_VA_TYPE_VA,
+                          lmr != nullptr ? &lmr_2 : nullptr, lmr_context, rmr_context,
+                          registered_size, registered_address);
+  };
+  const ::DAT_MEM_PRIV_FLAGS plain = PrivilegesTo2(privileges);
+  ::DAT_RETURN result = DAT_CLASS_ERROR;
+  if (IsForAtomics(privileges) && ServicesOf(IaTo2(ia)).fetch_and_add)
+    result = create(WithAtomics(plain));
+  if (result != ::DAT_SUCCESS) result = create(plain);
   if (result == ::DAT_SUCCESS) {
     const bool added = softdat::OrNoMemory(
         [&] {

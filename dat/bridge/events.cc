@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Events from uDAPL 2.0 to 1.2.
+
+#include <cstring>
+
 #include "dat/bridge/attributes.h"
 #include "dat/bridge/handles.h"
 #include "dat/bridge/params.h"
+// Behind the types of 1.2.
+#include <dat2/dat_ib_extensions.h>
 
 namespace softdat::bridge {
 namespace {
@@ -41,6 +46,51 @@ void ConnectionTo12(const ::DAT_CONNECTION_EVENT_DATA& from, dat12::DAT_CONNECTI
   to->private_data = from.private_data;
 }
 
+dat12::DAT_EXT_EVENT_TYPE TypeOf(int operation) {
+  switch (operation) {
+    case ::DAT_IB_DTO_FETCH_ADD:
+      return dat12::DAT_EXT_FETCH_AND_ADD_STATUS;
+    case ::DAT_IB_DTO_CMP_SWAP:
+      return dat12::DAT_EXT_CMP_AND_SWAP_STATUS;
+    case ::DAT_IB_DTO_RECV_IMMED:
+    case ::DAT_IB_DTO_RECV_MSG_IMMED:
+      return dat12::DAT_EXT_RECV_IMMED_DATA_EVENT;
+    default:
+      return dat12::DAT_EXT_RDMA_WRITE_IMMED_STATUS;
+  }
+}
+
+dat12::DAT_EXT_EVENT_TYPE TypeOf(const ::DAT_IB_EXTENSION_EVENT_DATA& extension) {
+  switch (extension.type) {
+    case ::DAT_IB_FETCH_AND_ADD:
+      return dat12::DAT_EXT_FETCH_AND_ADD_STATUS;
+    case ::DAT_IB_CMP_AND_SWAP:
+      return dat12::DAT_EXT_CMP_AND_SWAP_STATUS;
+    case ::DAT_IB_RDMA_WRITE_IMMED_DATA:
+    case ::DAT_IB_RECV_IMMED_DATA:
+      return dat12::DAT_EXT_RECV_IMMED_DATA_EVENT;
+    default:
+      return dat12::DAT_EXT_RDMA_WRITE_IMMED_STATUS;
+  }
+}
+
+// Of a completion that failed, providers may leave the extension data unwritten.
+void ExtensionTo12(const ::DAT_EVENT& from, dat12::DAT_EXTENSION_DATA* to) {
+  const ::DAT_DTO_COMPLETION_EVENT_DATA& dto = from.event_data.dto_completion_event_data;
+  *to = {};
+  to->ep_handle = To12(dto.ep_handle);
+  to->user_cookie.as_64 = dto.user_cookie.as_64;
+  to->status = StatusTo12(dto.status);
+  to->type = TypeOf(dto.operation);
+  if (dto.status != ::DAT_DTO_SUCCESS) return;
+  ::DAT_IB_EXTENSION_EVENT_DATA extension;
+  std::memcpy(&extension, from.event_extension_data, sizeof(extension));
+  to->type = TypeOf(extension);
+  to->transfered_length = dto.transfered_length;
+  if (to->type == dat12::DAT_EXT_RECV_IMMED_DATA_EVENT)
+    to->val.immed.data = extension.val.immed.data;
+}
+
 bool IsConnectionEvent(::DAT_EVENT_NUMBER number) {
   return number >= ::DAT_CONNECTION_EVENT_ESTABLISHED &&
          number <= ::DAT_CONNECTION_EVENT_UNREACHABLE;
@@ -71,6 +121,9 @@ void To12(const ::DAT_EVENT& from, dat12::DAT_EVENT* to) {
     to->event_data.asynch_error_event_data.reason = data.asynch_error_event_data.reason;
   } else if (from.event_number == ::DAT_SOFTWARE_EVENT) {
     to->event_data.software_event_data.pointer = data.software_event_data.pointer;
+  } else if (int{from.event_number} == int{::DAT_IB_DTO_EVENT}) {
+    to->event_number = dat12::DAT_EXTENSION_EVENT;
+    ExtensionTo12(from, &to->event_data.extension_data);
   } else {
     to->event_data = {};
   }

@@ -15,7 +15,7 @@ KEPT = ('UINT64_C', 'IN', 'OUT', 'INOUT')
 # Macros of the value of a constant.
 CONSTANT = re.compile(r'#define (DAT_(?:(?:IA|EP|PROVIDER)_(?:FIELD_\w+|ALL)|TIMEOUT_INFINITE'
                       r'|NAME_MAX_LENGTH|VERSION_M\w+|CLASS_\w+|(?:SUB)?TYPE_MASK|LMR_COOKIE_SIZE'
-                      r'|WATERMARK_INFINITE|SRQ_LW_DEFAULT|VALUE_UNKNOWN))\b')
+                      r'|EXT_ATTR\w*|WATERMARK_INFINITE|SRQ_LW_DEFAULT|VALUE_UNKNOWN))\b')
 
 
 def main():
@@ -37,15 +37,17 @@ def main():
              '#ifndef SOFTDAT_DAT_BRIDGE_DAT12_H_', '#define SOFTDAT_DAT_BRIDGE_DAT12_H_', '',
              '#ifdef _DAT_PLATFORM_SPECIFIC_H_',
              '#error "dat12.h comes before the headers of uDAPL 2.0"', '#endif', '',
-             '#include <netinet/in.h>', '#include <stddef.h>', '#include <stdint.h>',
+             '#include <netinet/in.h>', '#include <stdarg.h>', '#include <stddef.h>', '#include <stdint.h>',
              '#include <sys/socket.h>', '#include <sys/types.h>', '',
              '// Types alone: the functions of 1.2 and 2.0 have one name and different parameters.',
-             '#define SOFTDAT_BEGIN_DECLS', '#define SOFTDAT_END_DECLS', '',
+             '#define SOFTDAT_BEGIN_DECLS', '#define SOFTDAT_END_DECLS',
+             '#define DAT_EXTENSIONS  // the table with its last entry', '',
              'namespace softdat::dat12 {', '',
-             '#include <dat/dat_registry.h>', '#include <dat/udat.h>', '']
+             '#include <dat/dat_extensions.h>',
+             '#include <dat/dat_registry.h>', '']
     lines += [f'inline constexpr auto k{name} = {name};' for name in constants]
     lines += ['', '}  // namespace softdat::dat12', '']
-    lines += [f'#undef {name}' for name in macros]
+    lines += [f'#undef {name}' for name in macros + ['DAT_EXTENSIONS']]
     lines += ['', '#endif  // SOFTDAT_DAT_BRIDGE_DAT12_H_', '']
     with open(args.out, 'w', encoding='ascii') as out:
         out.write('\n'.join(lines))

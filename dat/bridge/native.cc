@@ -65,6 +65,8 @@ dat12::DAT_RETURN Open(registry::Entry* entry, const dat12::DAT_NAME_PTR name,
 
 const Table* FindNativeTable(Handle object) { return AsTable(g_handle_tables.Find(object).table); }
 
+bool HasNativeExtensions(Handle object) { return g_handle_tables.Find(object).has_extensions; }
+
 Handle FindNativeIa(Handle ia) { return g_ia_handles.Find(Number(ia)); }
 
 Handle FindOtherNativeIa(Handle handle) {

@@ -20,6 +20,8 @@ inline constexpr uintptr_t kNativeIaMark = 2 * kIaMark;
 
 // The table of a native provider's object; NULL for everything else, junk included.
 const Table* FindNativeTable(Handle object);
+// Does that table have the entry of extensions?
+bool HasNativeExtensions(Handle object);
 // The object behind a native IA's number; NULL when there is none.
 Handle FindNativeIa(Handle ia);
 // The number of a native provider's IA, or the IA of a number; NULL for all else.
@@ -49,6 +51,8 @@ class Native {
     if (result == dat12::DAT_SUCCESS) ForgetNative(object_);
     return result;
   }
+
+  Handle object() const { return object_; }
 
  protected:
   Native(Handle object, const Table* table) : object_(object), table_(table) {}

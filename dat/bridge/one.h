@@ -84,6 +84,7 @@ ONE(cr_query);
 ONE(cr_accept);
 ONE(cr_reject);
 ONE(cr_handoff);
+ONE(extension);
 
 #undef ONE
 

@@ -4,6 +4,8 @@
 
 #include "dat/bridge/attributes.h"
 #include "dat/bridge/handles.h"
+// Behind the types of 1.2.
+#include <dat2/dat_ib_extensions.h>
 
 namespace softdat::bridge {
 namespace {
@@ -12,6 +14,12 @@ namespace {
 template <typename To, typename From>
 void Copy(From from, To* to) {
   *to = static_cast<To>(from);
+}
+
+// The privilege for atomics is not one of 1.2; see api_memory.cc.
+dat12::DAT_MEM_PRIV_FLAGS PrivilegesTo12(::DAT_MEM_PRIV_FLAGS privileges) {
+  return static_cast<dat12::DAT_MEM_PRIV_FLAGS>(static_cast<uint32_t>(privileges) &
+                                                ~uint32_t{::DAT_IB_MEM_PRIV_REMOTE_ATOMIC});
 }
 
 }  // namespace
@@ -44,7 +52,7 @@ void To12(const ::DAT_LMR_PARAM& from, dat12::DAT_LMR_PARAM* to) {
   }
   to->length = from.length;
   to->pz_handle = To12(from.pz_handle);
-  Copy(from.mem_priv, &to->mem_priv);
+  to->mem_priv = PrivilegesTo12(from.mem_priv);
   to->lmr_context = from.lmr_context;
   to->rmr_context = from.rmr_context;
   to->registered_size = from.registered_size;
@@ -55,7 +63,7 @@ void To12(const ::DAT_RMR_PARAM& from, dat12::DAT_RMR_PARAM* to) {
   to->ia_handle = IaTo12(from.ia_handle);
   to->pz_handle = To12(from.pz_handle);
   To12(from.lmr_triplet, &to->lmr_triplet);
-  Copy(from.mem_priv, &to->mem_priv);
+  to->mem_priv = PrivilegesTo12(from.mem_priv);
   to->rmr_context = from.rmr_context;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The bridge as a provider of uDAPL 1.2: its table, for programs that call through the macros of
 // dat/udat_redirection.h.
+#include "dat/bridge/extensions.h"
 #include "dat/bridge/native.h"
 #include "dat/bridge/one.h"
 
@@ -86,6 +87,7 @@ constexpr Table kTable = {
     .srq_query_func = one_srq_query,
     .srq_resize_func = one_srq_resize,
     .srq_set_lw_func = one_srq_set_lw,
+    .extension_func = softdat::bridge::ExtensionOverTwo,
 };
 
 }  // namespace

@@ -24,6 +24,18 @@ inline constexpr dat12::DAT_RETURN kNoMemory = dat12::kDAT_CLASS_ERROR |
                                                uint32_t{dat12::DAT_INSUFFICIENT_RESOURCES} |
                                                uint32_t{dat12::DAT_RESOURCE_MEMORY};
 
+// A word about the n-th argument of a 2.0 call, where 1.2 has it at `position(n)`.
+template <typename Position>
+dat12::DAT_RETURN MovedArgument(::DAT_RETURN word, const Position& position) {
+  constexpr uint32_t kFirst = ::DAT_INVALID_ARG1;
+  constexpr uint32_t kLast = ::DAT_INVALID_ARG10;
+  const uint32_t subtype = DAT_GET_SUBTYPE(word);
+  if (DAT_GET_TYPE(word) != ::DAT_INVALID_PARAMETER || subtype < kFirst || subtype > kLast)
+    return ReturnTo12(word);
+  const uint32_t argument = position(subtype - kFirst + 1);
+  return ReturnTo12(word - subtype + kFirst + argument - 1);
+}
+
 // A word of 1.2 in 2.0, for its texts. A subtype that 1.2 does not know is left out.
 ::DAT_RETURN ReturnTo2(dat12::DAT_RETURN word);
 

@@ -85,6 +85,7 @@ TWO(cr_query);
 TWO(cr_accept);
 TWO(cr_reject);
 TWO(cr_handoff);
+TWO(extension_op);
 
 #undef TWO
 

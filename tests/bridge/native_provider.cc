@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A provider of uDAPL 1.2 with few entry points: libnative.so.1, for a dat.conf with u1.2. An event
-// tells what the last post was told.
+// A provider of uDAPL 1.2 with few entry points: libnative.so.1, for a dat.conf with u1.2; with
+// DAT_EXTENSIONS, libextended.so.1. An event tells what the last post was told.
 #include <dat/dat_registry.h>
 #include <dat/udat.h>
 #include <stdlib.h>
@@ -65,6 +65,14 @@ DAT_RETURN Dequeue(DAT_EVD_HANDLE evd, DAT_EVENT* event) {
   return DAT_SUCCESS;
 }
 
+#ifdef DAT_EXTENSIONS
+DAT_RETURN Extension(DAT_HANDLE handle, DAT_EXT_OP op, va_list args) {
+  if (op != DAT_EXT_FETCH_AND_ADD) return DAT_NOT_IMPLEMENTED;
+  g_last_post = {handle, {}, DAT_DTO_SUCCESS, va_arg(args, DAT_UINT64)};
+  return DAT_SUCCESS;
+}
+#endif
+
 DAT_PROVIDER MakeTable() {
   DAT_PROVIDER table = {};
   table.device_name = "native-0";
@@ -77,6 +85,9 @@ DAT_PROVIDER MakeTable() {
   table.ep_post_send_func = PostSend;
   table.ep_free_func = Free;
   table.evd_dequeue_func = Dequeue;
+#ifdef DAT_EXTENSIONS
+  table.extension_func = Extension;
+#endif
   return table;
 }
 
@@ -91,6 +102,11 @@ DAT_RETURN Make(DAT_HANDLE_TYPE type, DAT_HANDLE* handle) {
 }
 
 }  // namespace
+
+#ifdef DAT_EXTENSIONS
+// That it is there says that the table has the last entry.
+extern "C" [[gnu::visibility("default")]] void dapl_extensions() {}
+#endif
 
 extern "C" [[gnu::visibility("default")]] void dat_provider_init(const DAT_PROVIDER_INFO* info,
                                                                  const char*) {

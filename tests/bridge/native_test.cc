@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Providers of uDAPL 1.2 itself, beside bridged ones, in one program.
+#include <dat/dat_extensions.h>
 #include <dat/udat.h>
 #include <dat/udat_redirection.h>
 #include <gtest/gtest.h>
@@ -29,6 +30,8 @@ class Conf : public testing::Environment {
     std::ofstream conf(path);
     conf << "native-0 u1.2 nonthreadsafe default tests/bridge/libnative.so.1 native.1.2 \"\" \"\"\n"
          << "old-0 u1.1 nonthreadsafe default tests/bridge/libnative.so.1 native.1.1 \"\" \"\"\n"
+         << "extended-0 u1.2 nonthreadsafe default tests/bridge/libextended.so.1 native.1.2 \"\" "
+            "\"\"\n"
          << "absent-0 u1.2 nonthreadsafe default libnosuch.so.1 native.1.2 \"\" \"\"\n"
          << "toy-0 u2.0 nonthreadsafe default provider_toy/libdapltoy.so.2 toy.1.0 \"\" \"\"\n";
     ASSERT_EQ(setenv("DAT_OVERRIDE", path.c_str(), 1), 0);
@@ -152,8 +155,8 @@ TEST(NativeTest, TheListHasBoth) {
     names.push_back(std::string(info.ia_name) + " " + std::to_string(info.dapl_version_major) +
                     "." + std::to_string(info.dapl_version_minor));
   }
-  EXPECT_EQ(names,
-            (std::vector<std::string>{"native-0 1.2", "old-0 1.1", "absent-0 1.2", "toy-0 1.2"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"native-0 1.2", "old-0 1.1", "extended-0 1.2",
+                                             "absent-0 1.2", "toy-0 1.2"}));
   DAT_COUNT all = 0;
   EXPECT_EQ(dat_registry_list_providers(2, &all, list.data()),
             Failure(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1));
@@ -163,6 +166,26 @@ TEST(NativeTest, TheListHasBoth) {
   list[0] = nullptr;
   EXPECT_EQ(dat_registry_list_providers(16, &all, list.data()),
             Failure(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3));
+}
+
+// The entry behind the table is called only where there is one.
+TEST(NativeTest, ExtensionsOfAProviderOf12) {
+  for (const char* name : {"native-0", "extended-0"}) {
+    const Opened opened = Open(name);
+    ASSERT_EQ(opened.result, kSuccess);
+    DAT_DTO_COOKIE cookie{};
+    const bool extended = std::string(name) == "extended-0";
+    EXPECT_EQ(dat_ep_post_fetch_and_add(opened.evd, 77, nullptr, cookie, nullptr,
+                                        DAT_COMPLETION_DEFAULT_FLAG),
+              extended ? kSuccess : DAT_RETURN{DAT_NOT_IMPLEMENTED});
+    DAT_EVENT event;
+    EXPECT_EQ(dat_evd_dequeue(opened.evd, &event), kSuccess);
+    if (extended) {
+      EXPECT_EQ(event.event_data.dto_completion_event_data.transfered_length, 77u);
+    }
+    EXPECT_EQ(dat_extension(opened.ia, DAT_EXT_RECV_IMMED), DAT_RETURN{DAT_NOT_IMPLEMENTED});
+    EXPECT_EQ(dat_ia_close(opened.ia, DAT_CLOSE_ABRUPT_FLAG), kSuccess);
+  }
 }
 
 // Objects of nobody: an address that shows no table, and one that cannot be read.

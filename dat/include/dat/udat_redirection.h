@@ -6,6 +6,7 @@
 
 #include <dat/dat_redirection.h>
 #include <dat/udat.h>
+#include <stdarg.h>
 
 SOFTDAT_BEGIN_DECLS
 
@@ -66,6 +67,10 @@ typedef DAT_RETURN (*DAT_EVD_WAIT_FUNC)(DAT_EVD_HANDLE, DAT_TIMEOUT, DAT_COUNT, 
 typedef DAT_RETURN (*DAT_EVD_DISABLE_FUNC)(DAT_EVD_HANDLE);
 typedef DAT_RETURN (*DAT_EVD_SET_UNWAITABLE_FUNC)(DAT_EVD_HANDLE);
 typedef DAT_RETURN (*DAT_EVD_CLEAR_UNWAITABLE_FUNC)(DAT_EVD_HANDLE);
+
+/* The entry of extended operations: which one, and the arguments behind it (dat/dat_extensions.h).
+ */
+typedef DAT_RETURN (*DAT_EXTENSION_FUNC)(DAT_HANDLE, DAT_EXT_OP, va_list);
 
 /* ---- the table ---- */
 
@@ -143,6 +148,11 @@ struct dat_provider {
   DAT_SRQ_QUERY_FUNC srq_query_func;
   DAT_SRQ_RESIZE_FUNC srq_resize_func;
   DAT_SRQ_SET_LW_FUNC srq_set_lw_func;
+#ifdef DAT_EXTENSIONS
+  /* Of providers with extensions, which define this macro and export the symbol dapl_extensions:
+   * the registry looks for that and calls the entry only of those. */
+  DAT_EXTENSION_FUNC extension_func;
+#endif
 };
 
 SOFTDAT_END_DECLS

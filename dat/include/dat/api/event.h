@@ -4,6 +4,7 @@
 #ifndef SOFTDAT_DAT_API_EVENT_H_
 #define SOFTDAT_DAT_API_EVENT_H_
 
+#include <dat/api/extension.h>
 #include <dat/api/types.h>
 
 SOFTDAT_BEGIN_DECLS
@@ -28,7 +29,8 @@ typedef enum dat_event_number {
   DAT_ASYNC_ERROR_EP_BROKEN = 0x8003, /* also: all receives of an EP with an SRQ are done */
   DAT_ASYNC_ERROR_TIMED_OUT = 0x8004,
   DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR = 0x8005,
-  DAT_SOFTWARE_EVENT = 0x10001
+  DAT_SOFTWARE_EVENT = 0x10001,
+  DAT_EXTENSION_EVENT = 0x20001 /* dat/dat_extensions.h */
 } DAT_EVENT_NUMBER;
 
 /* How a posted operation ended. Anything but success and flush breaks the connection. */
@@ -124,6 +126,21 @@ typedef struct dat_software_event_data {
   DAT_PVOID pointer;
 } DAT_SOFTWARE_EVENT_DATA;
 
+/* DAT_EXTENSION_EVENT (dat/dat_extensions.h; reconstructed). The first three members lie where
+ * those of a DTO completion do, and the whole is not longer, so that DAT_EVENT is no larger than
+ * without extensions. EP, cookie and status are always valid; the rest only if status is success.
+ */
+typedef struct dat_extension_data {
+  DAT_EP_HANDLE ep_handle;
+  DAT_DTO_COOKIE user_cookie;
+  DAT_DTO_COMPLETION_STATUS status;
+  DAT_EXT_EVENT_TYPE type;
+  DAT_UINT32 transfered_length; /* bytes written, or 8 of an atomic */
+  union {
+    DAT_IMMEDIATE_DATA immed; /* DAT_EXT_RECV_IMMED_DATA_EVENT */
+  } val;
+} DAT_EXTENSION_DATA;
+
 typedef union dat_event_data {
   DAT_DTO_COMPLETION_EVENT_DATA dto_completion_event_data;
   DAT_RMR_BIND_COMPLETION_EVENT_DATA rmr_completion_event_data;
@@ -131,6 +148,7 @@ typedef union dat_event_data {
   DAT_CONNECTION_EVENT_DATA connect_event_data;
   DAT_ASYNCH_ERROR_EVENT_DATA asynch_error_event_data;
   DAT_SOFTWARE_EVENT_DATA software_event_data;
+  DAT_EXTENSION_DATA extension_data;
 } DAT_EVENT_DATA;
 
 typedef struct dat_event {

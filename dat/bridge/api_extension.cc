@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// dat_extension: the operations of 2005 on those of 2.0. Arguments are numbered as in the macros of
+// dat/dat_extensions.h.
+#include <cstdarg>
+
+#include "dat/bridge/extensions.h"
+#include "dat/bridge/handles.h"
+#include "dat/bridge/native.h"
+#include "dat/bridge/one.h"
+#include "dat/bridge/return_words.h"
+#include "dat/bridge/segments.h"
+#include "dat/bridge/two.h"
+// Behind the types of 1.2.
+#include <dat2/dat_ib_extensions.h>
+#include <dat2/softdat.h>
+
+namespace softdat::bridge {
+namespace {
+
+constexpr dat12::DAT_RETURN kNotImplemented = dat12::DAT_NOT_IMPLEMENTED;
+constexpr int kExtensionFlags =
+    int{dat12::DAT_EXT_WRITE_IMMED_FLAG} | int{dat12::DAT_EXT_WRITE_CONFIRM_FLAG};
+
+constexpr dat12::DAT_RETURN Invalid(uint32_t argument) {
+  return dat12::kDAT_CLASS_ERROR | uint32_t{dat12::DAT_INVALID_PARAMETER} | argument;
+}
+
+constexpr dat12::DAT_RETURN kNoEp = dat12::kDAT_CLASS_ERROR | uint32_t{dat12::DAT_INVALID_HANDLE} |
+                                    uint32_t{dat12::DAT_INVALID_HANDLE_EP};
+
+bool IsEp(::DAT_HANDLE handle) {
+  ::DAT_HANDLE_TYPE type{};
+  return two_get_handle_type(handle, &type) == ::DAT_SUCCESS && type == ::DAT_HANDLE_TYPE_EP;
+}
+
+// Of the IA that an EP belongs to.
+Services ServicesOfEp(::DAT_EP_HANDLE ep) {
+  ::DAT_EP_PARAM param{};
+  if (two_ep_query(ep, DAT_EP_FIELD_IA_HANDLE, &param) != ::DAT_SUCCESS) return {};
+  ::DAT_IA_HANDLE ia = param.ia_handle;
+  // Other providers may answer with their own pointer.
+  const bool is_number = reinterpret_cast<uintptr_t>(ia) < kIaMark;
+  if (!is_number && two_dats_get_ia_handle(ia, &ia) != ::DAT_SUCCESS) return {};
+  return ServicesOf(ia);
+}
+
+::DAT_DTO_COOKIE NextCookie(va_list args) {
+  ::DAT_DTO_COOKIE cookie;
+  cookie.as_64 = va_arg(args, dat12::DAT_DTO_COOKIE).as_64;
+  return cookie;
+}
+
+::DAT_COMPLETION_FLAGS NextFlags(va_list args) {
+  return static_cast<::DAT_COMPLETION_FLAGS>(va_arg(args, int));
+}
+
+// The remote segment; false when it is too long for 2.0.
+struct Remote {
+  ::DAT_RMR_TRIPLET segment{};
+  ::DAT_RMR_TRIPLET* pointer = nullptr;
+};
+bool NextRemote(va_list args, Remote* remote) {
+  const auto* of_12 = va_arg(args, const dat12::DAT_RMR_TRIPLET*);
+  if (of_12 == nullptr) return true;
+  remote->pointer = &remote->segment;
+  return To2(*of_12, &remote->segment);
+}
+
+// dat_ep_post_write_immed(ep, num_segments, local_iov, user_cookie, remote_iov, immediate,
+// ext_flags, completion_flags)
+dat12::DAT_RETURN WriteImmediate(::DAT_EP_HANDLE ep, va_list args) {
+  const auto count = va_arg(args, dat12::DAT_COUNT);
+  const auto* local = va_arg(args, const dat12::DAT_LMR_TRIPLET*);
+  const ::DAT_DTO_COOKIE cookie = NextCookie(args);
+  Remote remote;
+  if (!NextRemote(args, &remote)) return kTooLong;
+  const auto immediate = va_arg(args, dat12::DAT_UINT32);
+  const int extension_flags = va_arg(args, int);
+  const ::DAT_COMPLETION_FLAGS flags = NextFlags(args);
+
+  if ((extension_flags & ~kExtensionFlags) != 0) return Invalid(dat12::DAT_INVALID_ARG7);
+  const bool with_immediate = (extension_flags & dat12::DAT_EXT_WRITE_IMMED_FLAG) != 0;
+  auto flags_2 = flags;
+  if ((extension_flags & dat12::DAT_EXT_WRITE_CONFIRM_FLAG) != 0) {
+    if (!IsEp(ep)) return kNoEp;
+    const Services services = ServicesOfEp(ep);
+    // What other providers reach by InfiniBand's rules, a write is acknowledged when it completes.
+    if (!services.confirm && !(services.foreign && services.immediate)) return kNotImplemented;
+    if (services.confirm) {
+      flags_2 =
+          static_cast<::DAT_COMPLETION_FLAGS>(int{flags} | int{::SOFTDAT_COMPLETION_CONFIRM_FLAG});
+    }
+  }
+  constexpr uint32_t kFlagsOfWrite = 6, kFlagsOfImmediate = 7, kFlagsHere = 8;
+  ::DAT_RETURN result = ::DAT_SUCCESS;
+  const dat12::DAT_RETURN posted = WithSegments(local, count, [&](::DAT_LMR_TRIPLET* local_2) {
+    result = with_immediate
+                 ? two_extension_op(ep, ::DAT_IB_RDMA_WRITE_IMMED_OP, count, local_2, cookie,
+                                    remote.pointer, immediate, flags_2)
+                 : two_ep_post_rdma_write(ep, count, local_2, cookie, remote.pointer, flags_2);
+    return result;
+  });
+  if (result == ::DAT_SUCCESS) return posted;
+  return MovedArgument(result, [&](uint32_t n) {
+    return n == (with_immediate ? kFlagsOfImmediate : kFlagsOfWrite) ? kFlagsHere : n;
+  });
+}
+
+// dat_ep_post_recv_immed(ep, num_segments, local_iov, user_cookie, completion_flags)
+dat12::DAT_RETURN ReceiveImmediate(::DAT_EP_HANDLE ep, va_list args) {
+  const auto count = va_arg(args, dat12::DAT_COUNT);
+  const auto* local = va_arg(args, const dat12::DAT_LMR_TRIPLET*);
+  const ::DAT_DTO_COOKIE cookie = NextCookie(args);
+  const ::DAT_COMPLETION_FLAGS flags = NextFlags(args);
+  if (!IsEp(ep)) return kNoEp;
+  if (!ServicesOfEp(ep).immediate) return kNotImplemented;
+  return WithSegments(local, count, [&](::DAT_LMR_TRIPLET* local_2) {
+    return two_ep_post_recv(ep, count, local_2, cookie, flags);
+  });
+}
+
+// dat_ep_post_fetch_and_add(ep, add_value, local_iov, user_cookie, remote_iov, completion_flags)
+// dat_ep_post_cmp_and_swap(ep, cmp_value, swap_value, local_iov, ...)
+dat12::DAT_RETURN Atomic(::DAT_EP_HANDLE ep, bool swap, va_list args) {
+  const auto first = va_arg(args, dat12::DAT_UINT64);
+  const auto second = swap ? va_arg(args, dat12::DAT_UINT64) : 0;
+  const auto* local = va_arg(args, const dat12::DAT_LMR_TRIPLET*);
+  const ::DAT_DTO_COOKIE cookie = NextCookie(args);
+  Remote remote;
+  if (!NextRemote(args, &remote)) return kTooLong;
+  const ::DAT_COMPLETION_FLAGS flags = NextFlags(args);
+  return WithSegments(local, 1, [&](::DAT_LMR_TRIPLET* local_2) {
+    return swap ? two_extension_op(ep, ::DAT_IB_CMP_AND_SWAP_OP, first, second, local_2, cookie,
+                                   remote.pointer, flags)
+                : two_extension_op(ep, ::DAT_IB_FETCH_AND_ADD_OP, first, local_2, cookie,
+                                   remote.pointer, flags);
+  });
+}
+
+dat12::DAT_RETURN Extension(::DAT_EP_HANDLE ep, dat12::DAT_EXT_OP op, va_list args) {
+  switch (op) {
+    case dat12::DAT_EXT_RDMA_WRITE_IMMED:
+      return WriteImmediate(ep, args);
+    case dat12::DAT_EXT_RECV_IMMED:
+      return ReceiveImmediate(ep, args);
+    case dat12::DAT_EXT_FETCH_AND_ADD:
+    case dat12::DAT_EXT_CMP_AND_SWAP:
+      return Atomic(ep, op == dat12::DAT_EXT_CMP_AND_SWAP, args);
+  }
+  return kNotImplemented;
+}
+
+}  // namespace
+
+dat12::DAT_RETURN ExtensionOverTwo(dat12::DAT_HANDLE handle, dat12::DAT_EXT_OP op, va_list args) {
+  const dat12::DAT_RETURN result = Extension(To2(handle), op, args);
+  // 2.0 takes extended operations on every kind of object.
+  const bool no_handle = DAT_GET_TYPE(result) == uint32_t{dat12::DAT_INVALID_HANDLE};
+  return no_handle ? kNoEp : result;
+}
+
+}  // namespace softdat::bridge
+
+using namespace softdat::bridge;  // NOLINT: what follows is the C API of libdat.so.1
+namespace dat12 = softdat::dat12;
+
+dat12::DAT_RETURN one_extension(dat12::DAT_HANDLE handle, int number, ...) {
+  va_list args;
+  va_start(args, number);
+  const auto op = static_cast<dat12::DAT_EXT_OP>(number);
+  const NativeAny to{handle};
+  dat12::DAT_RETURN result = dat12::DAT_NOT_IMPLEMENTED;
+  if (!to) {
+    result = ExtensionOverTwo(handle, op, args);
+  } else if (HasNativeExtensions(to.object())) {
+    result = to.Call<&Table::extension_func>(op, args);
+  }
+  va_end(args);
+  return result;
+}

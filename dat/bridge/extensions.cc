@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which services of the 2005 extension interface an IA has.
+#include "dat/bridge/extensions.h"
+
+#include <array>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "dat/bridge/handles.h"
+#include "dat/bridge/two.h"
+// Behind the types of 1.2.
+#include <dat2/dat_ib_extensions.h>
+#include <dat2/softdat.h>
+
+namespace softdat::bridge {
+namespace {
+
+static_assert(sizeof(dat12::DAT_NAMED_ATTR) == sizeof(::DAT_NAMED_ATTR));
+
+// Of the IA that has had a number last.
+struct Asked {
+  Services services;
+  std::vector<dat12::DAT_NAMED_ATTR> attributes;  // the strings are the provider's, or constants
+};
+
+struct Table {
+  std::mutex mutex;  // protects by_number
+  std::array<std::unique_ptr<const Asked>, kIaMark> by_number;
+};
+
+// Never destroyed: calls may be under way while the process exits.
+Table& TheTable() {
+  static Table* const table = new Table;
+  return *table;
+}
+
+// The value of an attribute; NULL where there is none.
+const char* ValueOf(const ::DAT_PROVIDER_ATTR& attr, const char* name) {
+  for (::DAT_COUNT i = 0; i < attr.num_provider_specific_attr; ++i) {
+    const ::DAT_NAMED_ATTR& named = attr.provider_specific_attr[i];
+    if (std::strcmp(named.name, name) == 0) return named.value;
+  }
+  return nullptr;
+}
+
+bool IsTrue(const ::DAT_PROVIDER_ATTR& attr, const char* name) {
+  const char* value = ValueOf(attr, name);
+  return value != nullptr && std::strcmp(value, dat12::kDAT_EXT_ATTR_TRUE) == 0;
+}
+
+Services ServicesIn(const ::DAT_PROVIDER_ATTR& attr) {
+  Services services;
+  services.immediate = IsTrue(attr, DAT_IB_ATTR_IMMED_DATA);
+  services.fetch_and_add = IsTrue(attr, DAT_IB_ATTR_FETCH_AND_ADD);
+  services.compare_and_swap = IsTrue(attr, DAT_IB_ATTR_CMP_AND_SWAP);
+  services.confirm = IsTrue(attr, SOFTDAT_ATTR_CONFIRMED_WRITES);
+  services.foreign = ValueOf(attr, SOFTDAT_ATTR_CONFIRMED_WRITES) == nullptr;
+  return services;
+}
+
+std::vector<dat12::DAT_NAMED_ATTR> NamesFor(const ::DAT_PROVIDER_ATTR& attr,
+                                            const Services& services) {
+  std::vector<dat12::DAT_NAMED_ATTR> names;
+  for (::DAT_COUNT i = 0; i < attr.num_provider_specific_attr; ++i) {
+    const ::DAT_NAMED_ATTR& named = attr.provider_specific_attr[i];
+    names.push_back({named.name, named.value});
+  }
+  const auto add = [&names](const char* name, bool has) {
+    names.push_back({name, has ? dat12::kDAT_EXT_ATTR_TRUE : dat12::kDAT_EXT_ATTR_FALSE});
+  };
+  const bool any = services.immediate || services.fetch_and_add || services.compare_and_swap;
+  if (ValueOf(attr, dat12::kDAT_EXT_ATTR) == nullptr) add(dat12::kDAT_EXT_ATTR, any);
+  add(dat12::kDAT_EXT_ATTR_RDMA_WRITE_IMMED, services.immediate);
+  add(dat12::kDAT_EXT_ATTR_RECV_IMMED, services.immediate);
+  add(dat12::kDAT_EXT_ATTR_RECV_IMMED_EVENT, services.immediate);
+  add(dat12::kDAT_EXT_ATTR_RECV_IMMED_PAYLOAD, false);
+  add(dat12::kDAT_EXT_ATTR_FETCH_AND_ADD, services.fetch_and_add);
+  add(dat12::kDAT_EXT_ATTR_CMP_AND_SWAP, services.compare_and_swap);
+  return names;
+}
+
+}  // namespace
+
+void AskServices(::DAT_IA_HANDLE ia) {
+  const auto number = reinterpret_cast<uintptr_t>(ia);
+  if (number >= kIaMark) return;
+  auto asked = std::make_unique<Asked>();
+  ::DAT_PROVIDER_ATTR attr{};
+  if (two_ia_query(ia, nullptr, 0, nullptr, DAT_PROVIDER_FIELD_ALL, &attr) == ::DAT_SUCCESS) {
+    asked->services = ServicesIn(attr);
+    asked->attributes = NamesFor(attr, asked->services);
+  }
+  const std::lock_guard<std::mutex> lock(TheTable().mutex);
+  TheTable().by_number[number] = std::move(asked);
+}
+
+Services ServicesOf(::DAT_IA_HANDLE ia) {
+  const auto number = reinterpret_cast<uintptr_t>(ia);
+  if (number >= kIaMark) return {};
+  const std::lock_guard<std::mutex> lock(TheTable().mutex);
+  const auto& asked = TheTable().by_number[number];
+  return asked != nullptr ? asked->services : Services{};
+}
+
+void NameServices(::DAT_IA_HANDLE ia, dat12::DAT_PROVIDER_ATTR* attr) {
+  const auto number = reinterpret_cast<uintptr_t>(ia);
+  if (number >= kIaMark) return;
+  const std::lock_guard<std::mutex> lock(TheTable().mutex);
+  const auto& asked = TheTable().by_number[number];
+  if (asked == nullptr || asked->attributes.empty()) return;
+  attr->num_provider_specific_attr = static_cast<dat12::DAT_COUNT>(asked->attributes.size());
+  attr->provider_specific_attr = const_cast<dat12::DAT_NAMED_ATTR*>(asked->attributes.data());
+}
+
+}  // namespace softdat::bridge
