@@ -11,6 +11,7 @@ struct Object {
   const DAT_PROVIDER* table;  // the first word of every object
   DAT_HANDLE_TYPE type;
   DAT_CONTEXT context;
+  DAT_EVD_HANDLE async_evd;  // of an IA
 };
 
 DAT_DTO_COMPLETION_EVENT_DATA g_last_post;
@@ -25,11 +26,21 @@ DAT_RETURN Free(DAT_HANDLE handle) {
 }
 
 DAT_RETURN IaOpen(const DAT_NAME_PTR, DAT_COUNT, DAT_EVD_HANDLE* evd, DAT_IA_HANDLE* ia) {
-  Make(DAT_HANDLE_TYPE_EVD, evd);
-  return Make(DAT_HANDLE_TYPE_IA, ia);
+  DAT_RETURN result = Make(DAT_HANDLE_TYPE_EVD, evd);
+  if (result != DAT_SUCCESS) return result;
+  result = Make(DAT_HANDLE_TYPE_IA, ia);
+  if (result == DAT_SUCCESS) {
+    static_cast<Object*>(*ia)->async_evd = *evd;
+  } else {
+    Free(*evd);
+  }
+  return result;
 }
 
-DAT_RETURN IaClose(DAT_IA_HANDLE ia, DAT_CLOSE_FLAGS) { return Free(ia); }
+DAT_RETURN IaClose(DAT_IA_HANDLE ia, DAT_CLOSE_FLAGS) {
+  Free(static_cast<Object*>(ia)->async_evd);
+  return Free(ia);
+}
 
 DAT_RETURN SetContext(DAT_HANDLE handle, DAT_CONTEXT context) {
   static_cast<Object*>(handle)->context = context;
@@ -96,7 +107,7 @@ const DAT_PROVIDER g_table = MakeTable();
 DAT_RETURN Make(DAT_HANDLE_TYPE type, DAT_HANDLE* handle) {
   auto* object = static_cast<Object*>(calloc(1, sizeof(Object)));
   if (object == nullptr) return DAT_CLASS_ERROR | DAT_INSUFFICIENT_RESOURCES;
-  *object = {&g_table, type, {}};
+  *object = {&g_table, type, {}, nullptr};
   *handle = object;
   return DAT_SUCCESS;
 }
