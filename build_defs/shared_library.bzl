@@ -9,6 +9,7 @@ def softdat_shared_library(
         deps = [],
         interface_deps = [],
         linkopts = [],
+        link_name = False,
         visibility = None,
         testonly = False):
     """A shared library that exports what its version script names, and nothing else.
@@ -21,7 +22,9 @@ def softdat_shared_library(
       :libdat2.so.2               the library (use it as `data`, or for dlopen);
       :dat2_shared                a cc_library to link a program or a test against;
       :dat2_exports_test          a test that the dynamic symbols are exactly those of the version
-                                  script (write every name out; no wildcard but `local: *`).
+                                  script (write every name out; no wildcard but `local: *`);
+      :libdat2.so                 with link_name: what `-ldat2` of a program that is built by hand
+                                  finds beside the library.
 
     Args:
       name: the file's name, lib<base>.so or lib<base>.so.<n>.
@@ -31,6 +34,7 @@ def softdat_shared_library(
       deps: libraries linked in.
       interface_deps: header-only libraries that users of :<base>_shared compile with.
       linkopts: further linker options.
+      link_name: programs outside of this build link against it (tools/pkgconfig).
       visibility: of :<name> and :<base>_shared.
       testonly: as everywhere in Bazel.
     """
@@ -73,3 +77,12 @@ def softdat_shared_library(
             version_script,
         ],
     )
+    if link_name:
+        # A linker script, because Bazel's caches keep a symbolic link as a copy of what it points at.
+        native.genrule(
+            name = base + "_link_name",
+            outs = ["lib%s.so" % base],
+            cmd = "echo 'INPUT(%s)' > $@" % name,
+            testonly = testonly,
+            visibility = visibility,
+        )

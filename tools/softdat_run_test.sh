@@ -23,6 +23,11 @@ check "says so" has "$err" "no provider is built"
 wanted="^$tree/bin/dat/registry:$tree/bin/provider_a:$tree/bin/provider_b\\|$tree/bin/provider_a:$tree/bin/provider_b\\|none$"
 check "from a source tree" run 0 "$script" bash -c "$print"
 check "finds all" has "$out" "$wanted"
+mkdir "$tree/bin/dat/bridge"
+: >"$tree/bin/dat/bridge/libdat.so.1"
+check "with the bridge of 1.2" run 0 "$script" bash -c "$print"
+check "finds it too" has "$out" "^$tree/bin/dat/registry:$tree/bin/dat/bridge:$tree/bin/provider_a:"
+rm -r "$tree/bin/dat/bridge"
 cd / || exit 1
 check "from another folder" run 0 "$script" bash -c "$print"
 check "finds all" has "$out" "$wanted"
@@ -66,5 +71,12 @@ check "a wrong option" run 125 "$script" --bogus true
 check "--help" run 0 "$script" --help
 check "--print" run 0 "$script" --print
 check "is for eval" has "$out" "^export SOFTDAT_PROVIDER_PATH=$tree/bin/provider_a:"
+
+mkdir "$tree/tools/pkgconfig"
+PKG_CONFIG_PATH=/mine check "with dat2.pc and dat.pc" run 0 "$script" --print
+check "which pkg-config finds first" has "$out" "^export PKG_CONFIG_PATH=$tree/tools/pkgconfig:/mine$"
+unset PKG_CONFIG_PATH
+check "a command" run 0 "$script" bash -c 'echo "$PKG_CONFIG_PATH"'
+check "finds them too" has "$out" "^$tree/tools/pkgconfig$"
 
 finish
