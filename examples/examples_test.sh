@@ -89,6 +89,11 @@ check "event_loop: says so" has "$(tail -1 "$work/event_loop")" "^ends on signal
 check "event_loop: no such adapter" run 1 examples/event_loop softnet-nowhere
 check "event_loop: says so" has "$err" "^event_loop: softnet-nowhere: DAT_PROVIDER_NOT_FOUND DAT_NAME_NOT_REGISTERED$"
 
+# A name that a program of 1.2 has built in, given to softnet by dat.conf (docs/porting.md).
+echo "OpenIB-cma u2.0 nonthreadsafe default $(ls "$PWD"/provider_softnet/libdaplsoftnet.so.2) softdat.1.0 \"lo\" \"\"" \
+  >"$work/own.conf"
+DAT_OVERRIDE=$work/own.conf check "a name of dat.conf" run 0 examples/window12 OpenIB-cma
+
 for example in window window12 event_loop; do
   check "$example: too many words" run 2 "examples/$example" softnet-lo more
   check "$example: on standard error" has "$err" "^usage: $example "
