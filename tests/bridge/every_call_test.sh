@@ -8,7 +8,7 @@ declared_providers
 export PKG_CONFIG_PATH=$PWD/$2
 table=$3 appendix=$4
 shift 4
-# For provider libraries, not for programs.
+# For provider libraries, not for programs: the program need not call them.
 not_for_programs='^(dat_registry_add_provider|dat_registry_remove_provider|dats_get_ia_handle)$'
 
 # The test's folders are those of bazel-bin and of the sources in one.
