@@ -4,6 +4,7 @@
  *   every_call [IA]      prints the name of each function that it has called */
 #include "tests/bridge/every_call.h"
 
+#include <dat/dat_registry.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,6 +68,30 @@ static void find_in_registry(const char* ia_name) {
   EXPECT(found);
 }
 
+/* What a provider does when it is loaded and unloaded. */
+static void announce_provider(void) {
+  static DAT_PROVIDER table;
+  DAT_PROVIDER_INFO info;
+  memset(&info, 0, sizeof(info));
+  strcpy(info.ia_name, "announced");
+  info.dapl_version_major = 1;
+  info.dapl_version_minor = 2;
+  table.device_name = info.ia_name;
+  CALL(dat_registry_add_provider, &table, &info);
+  REFUSED(DAT_PROVIDER_ALREADY_REGISTERED, dat_registry_add_provider(&table, &info));
+  CALL(dat_registry_remove_provider, &table, &info);
+  REFUSED(DAT_PROVIDER_NOT_FOUND, dat_registry_remove_provider(&table, &info));
+}
+
+/* Exported without a header: the number of an adapter and the provider's own handle. */
+extern DAT_RETURN dats_get_ia_handle(DAT_IA_HANDLE, DAT_IA_HANDLE*);
+static void ask_for_handle(struct world* world) {
+  DAT_IA_HANDLE own = DAT_HANDLE_NULL, number = DAT_HANDLE_NULL;
+  CALL(dats_get_ia_handle, world->ia, &own);
+  CALL(dats_get_ia_handle, own, &number);
+  EXPECT(own != world->ia && number == world->ia);
+}
+
 void open_adapter(struct world* world, char* ia_name) {
   DAT_IA_ATTR attr;
   DAT_PROVIDER_ATTR provider;
@@ -75,8 +100,10 @@ void open_adapter(struct world* world, char* ia_name) {
   DAT_HANDLE_TYPE type = DAT_HANDLE_TYPE_CR;
   const char *major = NULL, *minor = NULL;
   find_in_registry(ia_name);
+  announce_provider();
   REFUSED(DAT_PROVIDER_NOT_FOUND, dat_ia_open("no-such-adapter", 8, &async_evd, &second));
   CALL(dat_ia_open, ia_name, 8, &world->async_evd, &world->ia);
+  ask_for_handle(world);
   CALL(dat_ia_openv, ia_name, 8, &async_evd, &second, 1, 2, DAT_FALSE);
   EXPECT(second != world->ia);
   CALL(dat_ia_close, second, DAT_CLOSE_GRACEFUL_FLAG);
