@@ -15,8 +15,9 @@ int main() {
   }
   fmt::print("{:<40} {:8.1f}\n", "ibv_post_send and ibv_poll_cq", bare.per_operation);
   int status = 0;
-  const auto report = [&](const char* what, const char* ia, const std::string& line) {
-    const Count count = softdat::nulldevice::CountInstructions(ia, line);
+  const auto report = [&](const char* what, const char* ia, const std::string& line,
+                          const std::string& subject = "subject") {
+    const Count count = softdat::nulldevice::CountInstructions(ia, line, subject);
     if (count.failure.empty()) {
       fmt::print("{:<40} {:8.1f}  {:+.1f}\n", what, count.per_operation,
                  count.per_operation - bare.per_operation);
@@ -26,6 +27,8 @@ int main() {
     }
   };
   report("libdat2 and our verbs provider", "ours", softdat::nulldevice::OurLine());
+  report("libdat (1.2), libdat2 and our provider", "ours", softdat::nulldevice::OurLine(),
+         "subject12");
   if (softdat::nulldevice::DebianIsInstalled()) {
     report("libdat2 and Debian's libdaplofa", "debian", softdat::nulldevice::DebianLine());
   } else {

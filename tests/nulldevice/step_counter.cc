@@ -27,14 +27,15 @@ constexpr long kMany = 80;
 fs::path Runfile(const std::string& name) { return fs::absolute(name); }
 
 // The child, before exec.
-[[noreturn]] void BecomeSubject(const std::string& ia, const std::string& conf, long operations) {
+[[noreturn]] void BecomeSubject(const std::string& subject, const std::string& ia,
+                                const std::string& conf, long operations) {
   const int file = memfd_create("dat.conf", 0);
   if (file < 0 || write(file, conf.data(), conf.size()) != static_cast<ssize_t>(conf.size()))
     _exit(125);
   setenv("DAT_OVERRIDE", fmt::format("/proc/self/fd/{}", file).c_str(), 1);
   setenv("LD_PRELOAD", Runfile("tests/nulldevice/libnullverbs.so").c_str(), 1);
   const std::string count = std::to_string(operations);
-  const std::string program = Runfile("tests/nulldevice/subject");
+  const std::string program = Runfile("tests/nulldevice/" + subject);
   ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
   execl(program.c_str(), program.c_str(), ia.c_str(), count.c_str(), nullptr);
   _exit(126);
@@ -65,13 +66,14 @@ bool IsMark(pid_t pid) {
          (info.si_code == SI_TKILL || info.si_code == SI_USER);
 }
 
-long Steps(const std::string& ia, const std::string& conf, long operations, std::string* failure) {
+long Steps(const std::string& subject, const std::string& ia, const std::string& conf,
+           long operations, std::string* failure) {
   const pid_t pid = fork();
   if (pid < 0) {
     *failure = fmt::format("fork: {}", strerror(errno));
     return 0;
   }
-  if (pid == 0) BecomeSubject(ia, conf, operations);
+  if (pid == 0) BecomeSubject(subject, ia, conf, operations);
   int status = 0;
   long steps = 0;
   waitpid(pid, &status, 0);  // the exec
@@ -110,11 +112,12 @@ std::string DebianLine() {
                      kDebianProvider);
 }
 
-Count CountInstructions(const std::string& ia, const std::string& dat_conf) {
+Count CountInstructions(const std::string& ia, const std::string& dat_conf,
+                        const std::string& subject) {
   Count count;
-  const long few = Steps(ia, dat_conf, kFew, &count.failure);
+  const long few = Steps(subject, ia, dat_conf, kFew, &count.failure);
   if (!count.failure.empty()) return count;
-  const long many = Steps(ia, dat_conf, kMany, &count.failure);
+  const long many = Steps(subject, ia, dat_conf, kMany, &count.failure);
   count.per_operation = static_cast<double>(many - few) / static_cast<double>(kMany - kFew);
   return count;
 }

@@ -14,8 +14,10 @@ struct Count {
 };
 
 // Instructions of the calling thread for one post and its completion. `ia`: a name in `dat_conf`
-// (the text of a dat.conf); "-": the verbs themselves.
-Count CountInstructions(const std::string& ia, const std::string& dat_conf);
+// (the text of a dat.conf); "-": the verbs themselves. `subject`: "subject", or "subject12" for a
+// program of uDAPL 1.2.
+Count CountInstructions(const std::string& ia, const std::string& dat_conf,
+                        const std::string& subject = "subject");
 
 // The lines of a dat.conf, for our provider and for Debian's; the IAs are "ours" and "debian".
 std::string OurLine();

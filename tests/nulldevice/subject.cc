@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// subject IA N: posts N RDMA writes and reaps each, on an IA or ("-") on the verbs themselves. A
+// subject IA N: posts N RDMA writes and reaps each, on an IA or ("-") on the verbs themselves; with
+// SUBJECT_12, subject12: the same as a program of uDAPL 1.2. A
 // SIGTRAP before the first and one behind the last tell who counts. Exit status 1 with the reason
 // when something fails.
 #include <arpa/inet.h>
@@ -12,7 +13,11 @@
 #include <cstring>
 #include <string>
 
+#ifdef SUBJECT_12
+#include "dat/udat.h"
+#else
 #include "dat2/udat.h"
+#endif
 
 namespace {
 
@@ -58,6 +63,34 @@ void RunBare(long operations) {
   raise(SIGTRAP);
 }
 
+// The two differences of the versions that matter here.
+DAT_RETURN CreateRegion(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_LMR_CONTEXT* context) {
+  DAT_REGION_DESCRIPTION region{};
+  region.for_va = g_memory;
+  DAT_LMR_HANDLE lmr = DAT_HANDLE_NULL;
+  DAT_RMR_CONTEXT unused = 0;
+  DAT_VLEN length = 0;
+  DAT_VADDR address = 0;
+  return dat_lmr_create(ia, DAT_MEM_TYPE_VIRTUAL, region, sizeof g_memory, pz,
+                        DAT_MEM_PRIV_ALL_FLAG,
+#ifndef SUBJECT_12
+                        DAT_VA_TYPE_VA,
+#endif
+                        &lmr, context, &unused, &length, &address);
+}
+
+DAT_RMR_TRIPLET Remote(DAT_VADDR address) {
+  DAT_RMR_TRIPLET remote{};
+#ifdef SUBJECT_12
+  remote.target_address = address;
+#else
+  remote.virtual_address = address;
+#endif
+  remote.segment_length = 8;
+  remote.rmr_context = 7;
+  return remote;
+}
+
 void RunDat(const char* name, long operations) {
   DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
   DAT_EVD_HANDLE async = DAT_HANDLE_NULL, dto = DAT_HANDLE_NULL, connect = DAT_HANDLE_NULL;
@@ -69,16 +102,8 @@ void RunDat(const char* name, long operations) {
   Must("dat_evd_create", dat_evd_create(ia, kDepth, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &dto));
   Must("dat_evd_create", dat_evd_create(ia, 8, DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG, &connect));
   Must("dat_ep_create", dat_ep_create(ia, pz, dto, dto, connect, nullptr, &ep));
-  DAT_REGION_DESCRIPTION region{};
-  region.for_va = g_memory;
-  DAT_LMR_HANDLE lmr = DAT_HANDLE_NULL;
   DAT_LMR_CONTEXT context = 0;
-  DAT_RMR_CONTEXT unused = 0;
-  DAT_VLEN length = 0;
-  DAT_VADDR address = 0;
-  Must("dat_lmr_create",
-       dat_lmr_create(ia, DAT_MEM_TYPE_VIRTUAL, region, sizeof g_memory, pz, DAT_MEM_PRIV_ALL_FLAG,
-                      DAT_VA_TYPE_VA, &lmr, &context, &unused, &length, &address));
+  Must("dat_lmr_create", CreateRegion(ia, pz, &context));
   sockaddr_in peer{};
   peer.sin_family = AF_INET;
   peer.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -96,10 +121,7 @@ void RunDat(const char* name, long operations) {
     local.virtual_address = reinterpret_cast<uintptr_t>(g_memory);
     local.segment_length = 8;
     local.lmr_context = context;
-    DAT_RMR_TRIPLET remote{};
-    remote.virtual_address = 0x1000;
-    remote.segment_length = 8;
-    remote.rmr_context = 7;
+    const DAT_RMR_TRIPLET remote = Remote(0x1000);
     DAT_DTO_COOKIE cookie;
     cookie.as_64 = static_cast<uint64_t>(i);
     const DAT_RETURN posted =
