@@ -118,8 +118,7 @@ TEST_P(CnoTest, AnAgentIsCalledOncePerArming) {
   ASSERT_OK(dat_cno_modify_agent(cno_, proxy));
   DAT_CNO_PARAM param{};
   ASSERT_OK(dat_cno_query(cno_, DAT_CNO_FIELD_ALL, &param));
-  EXPECT_EQ(param.proxy_type, DAT_PROXY_TYPE_AGENT);
-  EXPECT_EQ(param.proxy.agent.instance_data, &agent);
+  EXPECT_EQ(AgentOf(param).instance_data, &agent);
   ASSERT_OK(PostSe(evds_[0]));
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   while (agent.calls == 0 && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
@@ -270,7 +269,7 @@ TEST_P(CnoTest, NetworkEventsTriggerToo) {
   ASSERT_OK(Wait(kPatienceUs));
   EXPECT_EQ(hint_, cr);
   const DAT_EVENT event = a_->Expect(cr, DAT_CONNECTION_REQUEST_EVENT);
-  ASSERT_OK(dat_cr_reject(event.event_data.cr_arrival_event_data.cr_handle, 0, nullptr));
+  ASSERT_OK(Reject(event.event_data.cr_arrival_event_data.cr_handle));
   b_->ExpectConnection(b_->ep, DAT_CONNECTION_EVENT_PEER_REJECTED);
   EXPECT_OK(dat_psp_free(psp));
   EXPECT_OK(dat_evd_free(cr));

@@ -70,9 +70,8 @@ Buffer::Buffer(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, size_t size, uint8_t fill,
   region.for_va = data();
   DAT_VLEN registered_size = 0;
   DAT_VADDR registered_address = 0;
-  EXPECT_OK(dat_lmr_create(ia, DAT_MEM_TYPE_VIRTUAL, region, size, pz, rights, DAT_VA_TYPE_VA,
-                           &lmr_, &lmr_context_, &rmr_context_, &registered_size,
-                           &registered_address));
+  EXPECT_OK(CreateLmr(ia, DAT_MEM_TYPE_VIRTUAL, region, size, pz, rights, &lmr_, &lmr_context_,
+                      &rmr_context_, &registered_size, &registered_address));
 }
 
 Buffer::~Buffer() {
@@ -101,15 +100,15 @@ void Buffer::FillPattern(uint8_t seed) {
 DAT_LMR_TRIPLET Buffer::local(size_t offset, size_t length) const {
   DAT_LMR_TRIPLET triplet{};
   triplet.virtual_address = address() + offset;
-  triplet.segment_length = static_cast<DAT_SEG_LENGTH>(length);
+  triplet.segment_length = static_cast<SegmentLength>(length);
   triplet.lmr_context = lmr_context_;
   return triplet;
 }
 
 DAT_RMR_TRIPLET Buffer::remote(size_t offset, size_t length) const {
   DAT_RMR_TRIPLET triplet{};
-  triplet.virtual_address = address() + offset;
-  triplet.segment_length = static_cast<DAT_SEG_LENGTH>(length);
+  AddressOf(triplet) = address() + offset;
+  triplet.segment_length = static_cast<SegmentLength>(length);
   triplet.rmr_context = rmr_context_;
   return triplet;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What every conformance test stands on: open IAs, memory with guard bytes, endpoints, and events
-// collected in the variant's mode. Only the public uDAPL 2.0 calls are used.
+// collected in the variant's mode. Only the public uDAPL calls are used.
 #ifndef SOFTDAT_TESTS_CONFORMANCE_FIXTURE_H_
 #define SOFTDAT_TESTS_CONFORMANCE_FIXTURE_H_
 
@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "dat2/udat.h"
+#include "tests/conformance/dat.h"
 #include "tests/conformance/options.h"
 #include "tests/conformance/returns.h"
 

@@ -31,7 +31,9 @@ struct Scratch {
   DAT_RMR_PARAM rmr{};
   DAT_PSP_PARAM psp{};
   DAT_RSP_PARAM rsp{};
+#if DAT_VERSION_MAJOR >= 2
   DAT_CSP_PARAM csp{};
+#endif
   DAT_CR_PARAM cr{};
   DAT_SRQ_PARAM srq{};
   DAT_SRQ_ATTR srq_attr{8, 1, 0};
@@ -78,12 +80,10 @@ const Call kCalls[] = {
     {"cno_query", Kind::kCno, [](H h, S s) { return dat_cno_query(h, DAT_CNO_FIELD_ALL, &s.cno); }},
     {"cno_modify_agent", Kind::kCno,
      [](H h, S) { return dat_cno_modify_agent(h, DAT_OS_WAIT_PROXY_AGENT_NULL); }},
-    {"cno_trigger", Kind::kCno, [](H h, S s) { return dat_cno_trigger(h, &s.handle); }},
     {"cno_free", Kind::kCno, [](H h, S) { return dat_cno_free(h); }},
     {"pz_query", Kind::kPz, [](H h, S s) { return dat_pz_query(h, DAT_PZ_FIELD_ALL, &s.pz); }},
     {"pz_free", Kind::kPz, [](H h, S) { return dat_pz_free(h); }},
     {"rmr_create", Kind::kPz, [](H h, S s) { return dat_rmr_create(h, &s.handle); }},
-    {"rmr_create_for_ep", Kind::kPz, [](H h, S s) { return dat_rmr_create_for_ep(h, &s.handle); }},
     {"lmr_query", Kind::kLmr, [](H h, S s) { return dat_lmr_query(h, DAT_LMR_FIELD_ALL, &s.lmr); }},
     {"lmr_free", Kind::kLmr, [](H h, S) { return dat_lmr_free(h); }},
     {"rmr_query", Kind::kRmr, [](H h, S s) { return dat_rmr_query(h, DAT_RMR_FIELD_ALL, &s.rmr); }},
@@ -100,11 +100,6 @@ const Call kCalls[] = {
      }},
     {"ep_dup_connect", Kind::kEp,
      [](H h, S) { return dat_ep_dup_connect(h, h, 1000, 0, nullptr, DAT_QOS_BEST_EFFORT); }},
-    {"ep_common_connect", Kind::kEp,
-     [](H h, S s) {
-       s.address.ss_family = AF_INET;
-       return dat_ep_common_connect(h, s.to(), 1000, 0, nullptr);
-     }},
     {"ep_disconnect", Kind::kEp,
      [](H h, S) { return dat_ep_disconnect(h, DAT_CLOSE_ABRUPT_FLAG); }},
     {"ep_post_send", Kind::kEp,
@@ -115,14 +110,6 @@ const Call kCalls[] = {
      [](H h, S s) { return dat_ep_post_rdma_write(h, 0, nullptr, Cookie(1), &s.remote, kFlags); }},
     {"ep_post_rdma_read", Kind::kEp,
      [](H h, S s) { return dat_ep_post_rdma_read(h, 0, nullptr, Cookie(1), &s.remote, kFlags); }},
-    {"ep_post_send_with_invalidate", Kind::kEp,
-     [](H h, S) {
-       return dat_ep_post_send_with_invalidate(h, 0, nullptr, Cookie(1), kFlags, DAT_TRUE, 1);
-     }},
-    {"ep_post_rdma_read_to_rmr", Kind::kEp,
-     [](H h, S s) {
-       return dat_ep_post_rdma_read_to_rmr(h, &s.remote, Cookie(1), &s.remote, kFlags);
-     }},
     {"ep_recv_query", Kind::kEp,
      [](H h, S s) { return dat_ep_recv_query(h, &s.count, &s.count2); }},
     {"ep_set_watermark", Kind::kEp, [](H h, S) { return dat_ep_set_watermark(h, 1, 1); }},
@@ -132,11 +119,9 @@ const Call kCalls[] = {
     {"psp_free", Kind::kPsp, [](H h, S) { return dat_psp_free(h); }},
     {"rsp_query", Kind::kRsp, [](H h, S s) { return dat_rsp_query(h, DAT_RSP_FIELD_ALL, &s.rsp); }},
     {"rsp_free", Kind::kRsp, [](H h, S) { return dat_rsp_free(h); }},
-    {"csp_query", Kind::kCsp, [](H h, S s) { return dat_csp_query(h, DAT_CSP_FIELD_ALL, &s.csp); }},
-    {"csp_free", Kind::kCsp, [](H h, S) { return dat_csp_free(h); }},
     {"cr_query", Kind::kCr, [](H h, S s) { return dat_cr_query(h, DAT_CR_FIELD_ALL, &s.cr); }},
     {"cr_accept", Kind::kCr, [](H h, S) { return dat_cr_accept(h, nullptr, 0, nullptr); }},
-    {"cr_reject", Kind::kCr, [](H h, S) { return dat_cr_reject(h, 0, nullptr); }},
+    {"cr_reject", Kind::kCr, [](H h, S) { return Reject(h); }},
     {"cr_handoff", Kind::kCr, [](H h, S) { return dat_cr_handoff(h, 1); }},
     {"srq_query", Kind::kSrq, [](H h, S s) { return dat_srq_query(h, DAT_SRQ_FIELD_ALL, &s.srq); }},
     {"srq_post_recv", Kind::kSrq,
@@ -149,6 +134,25 @@ const Call kCalls[] = {
     {"set_consumer_context", Kind::kAny,
      [](H h, S s) { return dat_set_consumer_context(h, s.context); }},
     {"get_handle_type", Kind::kAny, [](H h, S s) { return dat_get_handle_type(h, &s.type); }},
+#if DAT_VERSION_MAJOR >= 2
+    {"cno_trigger", Kind::kCno, [](H h, S s) { return dat_cno_trigger(h, &s.handle); }},
+    {"rmr_create_for_ep", Kind::kPz, [](H h, S s) { return dat_rmr_create_for_ep(h, &s.handle); }},
+    {"ep_common_connect", Kind::kEp,
+     [](H h, S s) {
+       s.address.ss_family = AF_INET;
+       return dat_ep_common_connect(h, s.to(), 1000, 0, nullptr);
+     }},
+    {"ep_post_send_with_invalidate", Kind::kEp,
+     [](H h, S) {
+       return dat_ep_post_send_with_invalidate(h, 0, nullptr, Cookie(1), kFlags, DAT_TRUE, 1);
+     }},
+    {"ep_post_rdma_read_to_rmr", Kind::kEp,
+     [](H h, S s) {
+       return dat_ep_post_rdma_read_to_rmr(h, &s.remote, Cookie(1), &s.remote, kFlags);
+     }},
+    {"csp_query", Kind::kCsp, [](H h, S s) { return dat_csp_query(h, DAT_CSP_FIELD_ALL, &s.csp); }},
+    {"csp_free", Kind::kCsp, [](H h, S) { return dat_csp_free(h); }},
+#endif
 };
 
 class HandlesTest : public ConformanceTest {

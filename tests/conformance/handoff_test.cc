@@ -61,7 +61,7 @@ TEST_P(HandoffTest, BackAgainAndRejected) {
   const DAT_CR_HANDLE there = b_->Expect(other_evd_, DAT_CONNECTION_REQUEST_EVENT)
                                   .event_data.cr_arrival_event_data.cr_handle;
   ASSERT_OK(dat_cr_handoff(there, first_qualifier_));
-  ASSERT_OK(dat_cr_reject(NextRequest(*b_), 0, nullptr));
+  ASSERT_OK(Reject(NextRequest(*b_)));
   a_->ExpectConnection(a_->ep, DAT_CONNECTION_EVENT_PEER_REJECTED);
 }
 
@@ -90,7 +90,7 @@ TEST_P(HandoffToAnotherIaTest, ItsServicePointGetsTheRequestWithItsData) {
   ASSERT_OK(dat_cr_query(cr_, DAT_CR_FIELD_ALL, &before));
   const DAT_PORT_QUAL port = before.remote_port_qual;
   ASSERT_OK(dat_cr_handoff(cr_, third_qualifier_));
-  EXPECT_TYPE(dat_cr_reject(cr_, 0, nullptr), DAT_INVALID_HANDLE);
+  EXPECT_TYPE(Reject(cr_), DAT_INVALID_HANDLE);
   const auto request =
       c_->Expect(c_->cr_evd, DAT_CONNECTION_REQUEST_EVENT).event_data.cr_arrival_event_data;
   EXPECT_EQ(request.sp_handle.psp_handle, third_);
@@ -123,7 +123,7 @@ TEST_P(HandoffToAnotherIaTest, BackAgainAndRejected) {
   const auto request =
       b_->Expect(b_->cr_evd, DAT_CONNECTION_REQUEST_EVENT).event_data.cr_arrival_event_data;
   EXPECT_EQ(request.conn_qual, first_qualifier_);
-  ASSERT_OK(dat_cr_reject(request.cr_handle, 3, data_));
+  ASSERT_OK(Reject(request.cr_handle));
   a_->ExpectConnection(a_->ep, DAT_CONNECTION_EVENT_PEER_REJECTED);
 }
 

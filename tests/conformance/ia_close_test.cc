@@ -78,7 +78,7 @@ TEST_P(IaCloseTest, APzInUseIsNotFreed) {
     const Buffer memory(ia_, pz, 8);
     expect_kept("an LMR");
   }
-  for (const auto create : {&dat_rmr_create, &dat_rmr_create_for_ep}) {
+  for (const auto create : kRmrCreators) {
     DAT_RMR_HANDLE rmr = DAT_HANDLE_NULL;
     if (!HasWindows(ia_)) {
       EXPECT_TYPE(create(pz, &rmr), DAT_MODEL_NOT_SUPPORTED);

@@ -39,14 +39,14 @@ const Refusal kRefusals[] = {
     {"FreedMemory", Keep, DAT_MEM_PRIV_ALL_FLAG, false, true},
     {"NoWriteRight", Keep, kReadOnly, false, false, true, false},
     {"NoReadRight", Keep, kWriteOnly, false, false, false, true},
-    {"OneByteBefore", [](DAT_RMR_TRIPLET* t) { t->virtual_address -= 1; }},
-    {"OneByteBehind", [](DAT_RMR_TRIPLET* t) { t->virtual_address += 1; }},
+    {"OneByteBefore", [](DAT_RMR_TRIPLET* t) { AddressOf(*t) -= 1; }},
+    {"OneByteBehind", [](DAT_RMR_TRIPLET* t) { AddressOf(*t) += 1; }},
     {"OneByteLonger", [](DAT_RMR_TRIPLET* t) { t->segment_length += 1; }},
-    {"JustBehind", [](DAT_RMR_TRIPLET* t) { t->virtual_address += kSize; }},
-    {"FourGigabytesBehind", [](DAT_RMR_TRIPLET* t) { t->virtual_address += uint64_t{1} << 32; }},
-    {"AddressZero", [](DAT_RMR_TRIPLET* t) { t->virtual_address = 0; }},
-    {"Wrap64LastByte", [](DAT_RMR_TRIPLET* t) { t->virtual_address = UINT64_MAX; }},
-    {"Wrap64Whole", [](DAT_RMR_TRIPLET* t) { t->virtual_address = UINT64_MAX - kSize + 1; }},
+    {"JustBehind", [](DAT_RMR_TRIPLET* t) { AddressOf(*t) += kSize; }},
+    {"FourGigabytesBehind", [](DAT_RMR_TRIPLET* t) { AddressOf(*t) += uint64_t{1} << 32; }},
+    {"AddressZero", [](DAT_RMR_TRIPLET* t) { AddressOf(*t) = 0; }},
+    {"Wrap64LastByte", [](DAT_RMR_TRIPLET* t) { AddressOf(*t) = UINT64_MAX; }},
+    {"Wrap64Whole", [](DAT_RMR_TRIPLET* t) { AddressOf(*t) = UINT64_MAX - kSize + 1; }},
 };
 
 class RemoteAccessTest : public ConnectedTest {
@@ -197,8 +197,8 @@ class LmrTest : public ConformanceTest {
     DAT_REGION_DESCRIPTION region{};
     region.for_va = memory_;
     DAT_LMR_CONTEXT lmr_context = 0;
-    return dat_lmr_create(a_->ia, type, region, length, pz, DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA,
-                          lmr, &lmr_context, nullptr, nullptr, nullptr);
+    return CreateLmr(a_->ia, type, region, length, pz, DAT_MEM_PRIV_ALL_FLAG, lmr, &lmr_context,
+                     nullptr, nullptr, nullptr);
   }
   char memory_[128] = {};
 };
@@ -224,9 +224,9 @@ TEST_P(LmrTest, AnyAlignmentAndSizeIsFineAndTheQueryTellsAll) {
       DAT_RMR_CONTEXT rmr_context = 0;
       DAT_VLEN size = 0;
       DAT_VADDR address = 0;
-      ASSERT_OK(dat_lmr_create(a_->ia, DAT_MEM_TYPE_VIRTUAL, region, length, a_->pz,
-                               DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA, &lmr, &lmr_context,
-                               &rmr_context, &size, &address));
+      ASSERT_OK(CreateLmr(a_->ia, DAT_MEM_TYPE_VIRTUAL, region, length, a_->pz,
+                          DAT_MEM_PRIV_ALL_FLAG, &lmr, &lmr_context, &rmr_context, &size,
+                          &address));
       const auto start = reinterpret_cast<DAT_VADDR>(memory_ + offset);
       EXPECT_LE(address, start);
       EXPECT_GE(address + size, start + length);

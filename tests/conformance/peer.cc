@@ -18,11 +18,13 @@
 #include <string>
 #include <vector>
 
-#include "dat2/udat.h"
+#include "tests/conformance/dat.h"
 #include "tests/conformance/peer_protocol.h"
 
 namespace {
 
+using softdat::conformance::CreateLmr;
+using softdat::conformance::SegmentLength;
 using softdat::conformance::TargetDescription;
 
 // Ends the process with one line when a call fails.
@@ -56,8 +58,8 @@ struct Target {
     Check(dat_ep_create(ia, pz, dto_evd, dto_evd, connect_evd, nullptr, &ep), "dat_ep_create");
     DAT_REGION_DESCRIPTION region{};
     region.for_va = buffer.data();
-    Check(dat_lmr_create(ia, DAT_MEM_TYPE_VIRTUAL, region, buffer.size(), pz, DAT_MEM_PRIV_ALL_FLAG,
-                         DAT_VA_TYPE_VA, &lmr, &lmr_context, &rmr_context, nullptr, nullptr),
+    Check(CreateLmr(ia, DAT_MEM_TYPE_VIRTUAL, region, buffer.size(), pz, DAT_MEM_PRIV_ALL_FLAG,
+                    &lmr, &lmr_context, &rmr_context, nullptr, nullptr),
           "dat_lmr_create");
   }
 
@@ -81,7 +83,7 @@ struct Target {
     for (int i = 0; i < count; ++i) {
       DAT_LMR_TRIPLET iov{};
       iov.virtual_address = reinterpret_cast<uintptr_t>(buffer.data());
-      iov.segment_length = static_cast<DAT_SEG_LENGTH>(buffer.size());
+      iov.segment_length = static_cast<SegmentLength>(buffer.size());
       iov.lmr_context = lmr_context;
       DAT_DTO_COOKIE cookie{};
       Check(dat_ep_post_recv(ep, 1, &iov, cookie, DAT_COMPLETION_DEFAULT_FLAG), "dat_ep_post_recv");

@@ -93,8 +93,8 @@ class PeerTest : public ConformanceTest {
     TargetDescription target{};
     ASSERT_EQ(data.private_data_size, static_cast<DAT_COUNT>(sizeof target));
     std::memcpy(&target, data.private_data, sizeof target);
-    remote_.virtual_address = target.address;
-    remote_.segment_length = static_cast<DAT_SEG_LENGTH>(target.bytes);
+    AddressOf(remote_) = target.address;
+    remote_.segment_length = static_cast<SegmentLength>(target.bytes);
     remote_.rmr_context = target.rmr_context;
     ASSERT_EQ(peer_->Line(), "connected");
   }

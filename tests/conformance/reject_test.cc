@@ -16,8 +16,8 @@ TEST_P(RejectTest, TheActiveSideHearsItOnceAndTheEpCanBeReset) {
     ASSERT_OK(PostRecv(a_->ep, {memory->local()}, round));
     ASSERT_OK(Connect(a_->ep, qualifier));
     const DAT_CR_HANDLE cr = NextRequest(*b_);
-    ASSERT_OK(dat_cr_reject(cr, 0, nullptr));
-    EXPECT_RETURN(dat_cr_reject(cr, 0, nullptr), BadHandle(DAT_INVALID_HANDLE_CR));
+    ASSERT_OK(Reject(cr));
+    EXPECT_RETURN(Reject(cr), BadHandle(DAT_INVALID_HANDLE_CR));
     a_->ExpectConnection(a_->ep, DAT_CONNECTION_EVENT_PEER_REJECTED);
     EXPECT_EQ(StateOf(a_->ep), DAT_EP_STATE_DISCONNECTED);
     a_->ExpectDto(a_->recv_evd, a_->ep, round, DAT_DTO_ERR_FLUSHED);
@@ -29,20 +29,6 @@ TEST_P(RejectTest, TheActiveSideHearsItOnceAndTheEpCanBeReset) {
   a_->ExpectSilence(a_->connect_evd);
   EXPECT_OK(dat_psp_free(psp));
   Join();
-}
-
-TEST_P(RejectTest, BadArgumentsLeaveTheRequest) {
-  DAT_CONN_QUAL qualifier = 0;
-  const DAT_PSP_HANDLE psp = Listen(*b_, &qualifier);
-  ASSERT_OK(Connect(a_->ep, qualifier));
-  const DAT_CR_HANDLE cr = NextRequest(*b_);
-  uint8_t data[300] = {};
-  EXPECT_RETURN(dat_cr_reject(cr, 257, data), BadArgument(2));
-  EXPECT_RETURN(dat_cr_reject(cr, -1, data), BadArgument(2));
-  EXPECT_RETURN(dat_cr_reject(cr, 1, nullptr), BadArgument(3));
-  ASSERT_OK(dat_cr_reject(cr, 0, nullptr));
-  a_->ExpectConnection(a_->ep, DAT_CONNECTION_EVENT_PEER_REJECTED);
-  EXPECT_OK(dat_psp_free(psp));
 }
 
 // The backlog is the room in the CR EVD; a request that finds none is refused by the provider.
@@ -64,7 +50,7 @@ TEST_P(RejectTest, AFullBacklogIsANonPeerReject) {
   for (DAT_COUNT i = 0; i < param.evd_qlen; ++i) {
     const DAT_CR_HANDLE cr =
         b_->Expect(cr_evd, DAT_CONNECTION_REQUEST_EVENT).event_data.cr_arrival_event_data.cr_handle;
-    EXPECT_OK(dat_cr_reject(cr, 0, nullptr));
+    EXPECT_OK(Reject(cr));
     a_->Expect(a_->connect_evd, DAT_CONNECTION_EVENT_PEER_REJECTED);
   }
   EXPECT_TRUE(Side::Drain(b_->async_evd).empty()) << "no overflow event: this is the backlog rule";

@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "dat2/udat.h"
+#include "tests/conformance/dat.h"
 
 namespace softdat::conformance {
 

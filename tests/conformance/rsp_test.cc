@@ -71,7 +71,7 @@ TEST_P(RspTest, ARejectGivesTheEpBack) {
   const DAT_RSP_HANDLE rsp = Reserve(&qualifier);
   ASSERT_OK(Connect(a_->ep, qualifier));
   const DAT_CR_HANDLE cr = NextRequest(*b_);
-  ASSERT_OK(dat_cr_reject(cr, 0, nullptr));
+  ASSERT_OK(Reject(cr));
   a_->ExpectConnection(a_->ep, DAT_CONNECTION_EVENT_PEER_REJECTED);
   EXPECT_EQ(StateOf(b_->ep), DAT_EP_STATE_UNCONNECTED);
   EXPECT_OK(dat_rsp_free(rsp));

@@ -33,9 +33,8 @@ class SharedLmrTest : public ConnectedTest {
     DAT_REGION_DESCRIPTION region{};
     region.for_shared_memory.virtual_address = memory;
     region.for_shared_memory.shared_memory_id = reinterpret_cast<DAT_LMR_COOKIE>(&id_);
-    return dat_lmr_create(side.ia, DAT_MEM_TYPE_SHARED_VIRTUAL, region, kLength, side.pz,
-                          DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA, lmr, context, remote, nullptr,
-                          nullptr);
+    return CreateLmr(side.ia, DAT_MEM_TYPE_SHARED_VIRTUAL, region, kLength, side.pz,
+                     DAT_MEM_PRIV_ALL_FLAG, lmr, context, remote, nullptr, nullptr);
   }
   void* shared_ = nullptr;
   char id_[DAT_LMR_COOKIE_SIZE];
@@ -49,7 +48,7 @@ TEST_P(SharedLmrTest, TwoRegistrationsOfOneCookieServeTransfers) {
   ASSERT_OK(Share(*b_, shared_, &far, nullptr, &remote_context));
   const auto from = a_->MakeBuffer(64, 0x61);
   DAT_RMR_TRIPLET remote{};
-  remote.virtual_address = reinterpret_cast<uintptr_t>(shared_) + 4096;
+  AddressOf(remote) = reinterpret_cast<uintptr_t>(shared_) + 4096;
   remote.segment_length = 64;
   remote.rmr_context = remote_context;
   ASSERT_OK(PostWrite(a_->ep, {from->local()}, remote, 1));
@@ -91,9 +90,8 @@ TEST_P(SharedLmrTest, AnLmrOnAnLmrHasItsOwnRightsAndOutlivesIt) {
   DAT_LMR_CONTEXT context = 0;
   DAT_RMR_CONTEXT remote_context = 1;
   DAT_VLEN size = 0;
-  ASSERT_OK(dat_lmr_create(a_->ia, DAT_MEM_TYPE_LMR, region, 0, a_->pz,
-                           DAT_MEM_PRIV_LOCAL_READ_FLAG, DAT_VA_TYPE_VA, &second, &context,
-                           &remote_context, &size, nullptr));
+  ASSERT_OK(CreateLmr(a_->ia, DAT_MEM_TYPE_LMR, region, 0, a_->pz, DAT_MEM_PRIV_LOCAL_READ_FLAG,
+                      &second, &context, &remote_context, &size, nullptr));
   EXPECT_EQ(size, 64u) << "the length is that of the other";
   EXPECT_EQ(remote_context, 0u) << "no remote right was asked for";
   ASSERT_OK(first->Free());

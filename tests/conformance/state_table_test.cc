@@ -27,7 +27,6 @@ struct Row {
 const Row kTable[] = {
     {"connect", {{"UC", "AP"}, {"RS", "IS"}, {"PP", "IS"}, {"TP", "IS"}, {"AP", "IS"}, {"CO", "IS"}, {"DI", "IS"}}},
     {"dup_connect", {{"UC", "AP"}, {"RS", "IS"}, {"PP", "IS"}, {"TP", "IS"}, {"AP", "IS"}, {"CO", "IS"}, {"DI", "IS"}}},
-    {"common_connect", {{"UC", "AP"}, {"RS", "IS"}, {"PP", "IS"}, {"TP", "IS"}, {"AP", "IS"}, {"CO", "IS"}, {"DI", "IS"}}},
     {"rsp_create", {{"UC", "RS"}, {"RS", "IS"}, {"PP", "IS"}, {"TP", "IS"}, {"AP", "IS"}, {"CO", "IS"}, {"DI", "IS"}}},
     {"disconnect", {{"UC", "IS"}, {"RS", "IS"}, {"PP", "IS"}, {"TP", "IS"}, {"AP", "DI"}, {"CO", "DI"}, {"DI", "DI"}}},
     {"graceful", {{"UC", "IS"}, {"RS", "IS"}, {"PP", "IS"}, {"TP", "IS"}, {"AP", "DI"}, {"CO", "DI"}, {"DI", "DI"}}},
@@ -35,7 +34,6 @@ const Row kTable[] = {
     {"free", {{"UC", "--"}, {"RS", "IS"}, {"PP", "IS"}, {"TP", "IS"}, {"AP", "--"}, {"CO", "--"}, {"DI", "--"}}},
     {"post_recv", {{"UC", "UC"}, {"RS", "RS"}, {"PP", "PP"}, {"TP", "TP"}, {"AP", "AP"}, {"CO", "CO"}, {"DI", "DI"}}},
     {"post_send", {{"UC", "IS"}, {"RS", "IS"}, {"PP", "IS"}, {"TP", "IS"}, {"AP", "IS"}, {"CO", "CO"}, {"DI", "DI"}}},
-    {"send_invalidate", {{"UC", "IS"}, {"RS", "IS"}, {"PP", "IS"}, {"TP", "IS"}, {"AP", "IS"}, {"CO", "CO"}, {"DI", "DI"}}},
     {"rmr_bind", {{"UC", "IS"}, {"RS", "IS"}, {"PP", "IS"}, {"TP", "IS"}, {"AP", "IS"}, {"CO", "CO"}, {"DI", "DI"}}},
     {"rdma_write", {{"UC", "IS"}, {"RS", "IS"}, {"PP", "IS"}, {"TP", "IS"}, {"AP", "IS"}, {"CO", "CO"}, {"DI", "DI"}}},
     {"rdma_read", {{"UC", "IS"}, {"RS", "IS"}, {"PP", "IS"}, {"TP", "IS"}, {"AP", "IS"}, {"CO", "CO"}, {"DI", "DI"}}},
@@ -45,6 +43,10 @@ const Row kTable[] = {
     {"modify_pz", {{"UC", "UC"}, {"RS", "IS"}, {"PP", "IS"}, {"TP", "TP"}, {"AP", "IS"}, {"CO", "IS"}, {"DI", "IS"}}},
     {"modify_evd", {{"UC", "UC"}, {"RS", "RS"}, {"PP", "PP"}, {"TP", "TP"}, {"AP", "IS"}, {"CO", "IS"}, {"DI", "IS"}}},
     {"modify_qos", {{"UC", "UC"}, {"RS", "RS"}, {"PP", "PP"}, {"TP", "TP"}, {"AP", "IS"}, {"CO", "IS"}, {"DI", "IS"}}},
+#if DAT_VERSION_MAJOR >= 2
+    {"common_connect", {{"UC", "AP"}, {"RS", "IS"}, {"PP", "IS"}, {"TP", "IS"}, {"AP", "IS"}, {"CO", "IS"}, {"DI", "IS"}}},
+    {"send_invalidate", {{"UC", "IS"}, {"RS", "IS"}, {"PP", "IS"}, {"TP", "IS"}, {"AP", "IS"}, {"CO", "CO"}, {"DI", "DI"}}},
+#endif
 };
 // clang-format on
 
@@ -127,7 +129,7 @@ void StateTableTest::Reach(const std::string& state) {
 
 // Undoes everything, whatever the call has done.
 void StateTableTest::Release(bool freed) {
-  if (cr_ != DAT_HANDLE_NULL) dat_cr_reject(cr_, 0, nullptr);
+  if (cr_ != DAT_HANDLE_NULL) Reject(cr_);
   if (rsp_ != DAT_HANDLE_NULL) {
     EXPECT_OK(dat_rsp_free(rsp_));
   }
@@ -153,6 +155,7 @@ void StateTableTest::Release(bool freed) {
   ConformanceTest::SetUp();
 }
 
+#if DAT_VERSION_MAJOR >= 2
 // To target_: a PSP's qualifier is a port of the socket name space.
 DAT_RETURN StateTableTest::CommonConnect() {
   sockaddr_storage to{};
@@ -168,6 +171,7 @@ DAT_RETURN StateTableTest::CommonConnect() {
   return dat_ep_common_connect(ep_, reinterpret_cast<DAT_IA_ADDRESS_PTR>(&to), kPatienceUs, 0,
                                nullptr);
 }
+#endif
 
 // A bind of no bytes: the one that needs no memory.
 DAT_RETURN StateTableTest::Unbind() {
@@ -178,8 +182,8 @@ DAT_RETURN StateTableTest::Unbind() {
   dat_ep_modify(ep_, DAT_EP_FIELD_PZ_HANDLE | DAT_EP_FIELD_REQUEST_EVD_HANDLE, &param);
   EXPECT_OK(dat_rmr_create(b_->pz, &rmr_));
   const DAT_LMR_TRIPLET nothing{};
-  return dat_rmr_bind(rmr_, DAT_HANDLE_NULL, &nothing, DAT_MEM_PRIV_NONE_FLAG, DAT_VA_TYPE_VA, ep_,
-                      Cookie(1), DAT_COMPLETION_DEFAULT_FLAG, nullptr);
+  return BindRmr(rmr_, DAT_HANDLE_NULL, &nothing, DAT_MEM_PRIV_NONE_FLAG, ep_, Cookie(1),
+                 DAT_COMPLETION_DEFAULT_FLAG, nullptr);
 }
 
 DAT_RETURN StateTableTest::Run(const std::string& call) {
@@ -206,11 +210,6 @@ DAT_RETURN StateTableTest::Run(const std::string& call) {
   if (call == "free") return dat_ep_free(ep_);
   if (call == "post_recv") return PostRecv(ep_, {}, 1);
   if (call == "post_send") return PostSend(ep_, {}, 1);
-  if (call == "common_connect") return CommonConnect();
-  if (call == "send_invalidate") {
-    return dat_ep_post_send_with_invalidate(ep_, 0, nullptr, Cookie(1), DAT_COMPLETION_DEFAULT_FLAG,
-                                            DAT_FALSE, 0);
-  }
   if (call == "rmr_bind") return Unbind();
   if (call == "recv_query") return dat_ep_recv_query(ep_, nullptr, nullptr);
   if (call == "rdma_write") return PostWrite(ep_, {}, nowhere, 1);
@@ -223,6 +222,13 @@ DAT_RETURN StateTableTest::Run(const std::string& call) {
   if (call == "modify_pz") return dat_ep_modify(ep_, DAT_EP_FIELD_PZ_HANDLE, &param);
   if (call == "modify_evd") return dat_ep_modify(ep_, DAT_EP_FIELD_RECV_EVD_HANDLE, &param);
   if (call == "modify_qos") return dat_ep_modify(ep_, DAT_EP_FIELD_EP_ATTR_QOS, &param);
+#if DAT_VERSION_MAJOR >= 2
+  if (call == "common_connect") return CommonConnect();
+  if (call == "send_invalidate") {
+    return dat_ep_post_send_with_invalidate(ep_, 0, nullptr, Cookie(1), DAT_COMPLETION_DEFAULT_FLAG,
+                                            DAT_FALSE, 0);
+  }
+#endif
   ADD_FAILURE() << "no such call: " << call;
   return DAT_SUCCESS;
 }
