@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Events from uDAPL 2.0 to 1.2.
-
 #include <cstring>
 
 #include "dat/bridge/attributes.h"
@@ -46,20 +45,6 @@ void ConnectionTo12(const ::DAT_CONNECTION_EVENT_DATA& from, dat12::DAT_CONNECTI
   to->private_data = from.private_data;
 }
 
-dat12::DAT_EXT_EVENT_TYPE TypeOf(int operation) {
-  switch (operation) {
-    case ::DAT_IB_DTO_FETCH_ADD:
-      return dat12::DAT_EXT_FETCH_AND_ADD_STATUS;
-    case ::DAT_IB_DTO_CMP_SWAP:
-      return dat12::DAT_EXT_CMP_AND_SWAP_STATUS;
-    case ::DAT_IB_DTO_RECV_IMMED:
-    case ::DAT_IB_DTO_RECV_MSG_IMMED:
-      return dat12::DAT_EXT_RECV_IMMED_DATA_EVENT;
-    default:
-      return dat12::DAT_EXT_RDMA_WRITE_IMMED_STATUS;
-  }
-}
-
 dat12::DAT_EXT_EVENT_TYPE TypeOf(const ::DAT_IB_EXTENSION_EVENT_DATA& extension) {
   switch (extension.type) {
     case ::DAT_IB_FETCH_AND_ADD:
@@ -74,21 +59,46 @@ dat12::DAT_EXT_EVENT_TYPE TypeOf(const ::DAT_IB_EXTENSION_EVENT_DATA& extension)
   }
 }
 
-// Of a completion that failed, providers may leave the extension data unwritten.
-void ExtensionTo12(const ::DAT_EVENT& from, dat12::DAT_EXTENSION_DATA* to) {
+void ExtensionTo12(const ::DAT_EVENT& from, dat12::DAT_EVENT* to) {
   const ::DAT_DTO_COMPLETION_EVENT_DATA& dto = from.event_data.dto_completion_event_data;
-  *to = {};
-  to->ep_handle = To12(dto.ep_handle);
-  to->user_cookie.as_64 = dto.user_cookie.as_64;
-  to->status = StatusTo12(dto.status);
-  to->type = TypeOf(dto.operation);
-  if (dto.status != ::DAT_DTO_SUCCESS) return;
   ::DAT_IB_EXTENSION_EVENT_DATA extension;
   std::memcpy(&extension, from.event_extension_data, sizeof(extension));
-  to->type = TypeOf(extension);
-  to->transfered_length = dto.transfered_length;
-  if (to->type == dat12::DAT_EXT_RECV_IMMED_DATA_EVENT)
-    to->val.immed.data = extension.val.immed.data;
+  to->event_number = dat12::DAT_EXTENSION_EVENT;
+  dat12::DAT_EXTENSION_DATA& data = to->event_data.extension_data;
+  data = {};
+  data.ep_handle = To12(dto.ep_handle);
+  data.user_cookie.as_64 = dto.user_cookie.as_64;
+  data.status = dat12::DAT_DTO_SUCCESS;
+  data.type = TypeOf(extension);
+  data.transfered_length = dto.transfered_length;
+  if (data.type == dat12::DAT_EXT_RECV_IMMED_DATA_EVENT)
+    data.val.immed.data = extension.val.immed.data;
+}
+
+// Of a completion that failed, providers may leave the extension data unwritten: its operation
+// tells what it was. Receives are ordinary ones then; others' providers give all that are flushed
+// the number of an extension.
+void FailedExtensionTo12(const ::DAT_EVENT& from, dat12::DAT_EVENT* to) {
+  const ::DAT_DTO_COMPLETION_EVENT_DATA& dto = from.event_data.dto_completion_event_data;
+  to->event_number = dat12::DAT_EXTENSION_EVENT;
+  to->event_data = {};
+  switch (int{dto.operation}) {
+    case ::DAT_IB_DTO_RDMA_WRITE_IMMED:
+      to->event_data.extension_data.type = dat12::DAT_EXT_RDMA_WRITE_IMMED_STATUS;
+      break;
+    case ::DAT_IB_DTO_FETCH_ADD:
+      to->event_data.extension_data.type = dat12::DAT_EXT_FETCH_AND_ADD_STATUS;
+      break;
+    case ::DAT_IB_DTO_CMP_SWAP:
+      to->event_data.extension_data.type = dat12::DAT_EXT_CMP_AND_SWAP_STATUS;
+      break;
+    default:
+      to->event_number = dat12::DAT_DTO_COMPLETION_EVENT;
+      return DtoTo12(dto, &to->event_data.dto_completion_event_data);
+  }
+  to->event_data.extension_data.ep_handle = To12(dto.ep_handle);
+  to->event_data.extension_data.user_cookie.as_64 = dto.user_cookie.as_64;
+  to->event_data.extension_data.status = StatusTo12(dto.status);
 }
 
 bool IsConnectionEvent(::DAT_EVENT_NUMBER number) {
@@ -122,8 +132,8 @@ void To12(const ::DAT_EVENT& from, dat12::DAT_EVENT* to) {
   } else if (from.event_number == ::DAT_SOFTWARE_EVENT) {
     to->event_data.software_event_data.pointer = data.software_event_data.pointer;
   } else if (int{from.event_number} == int{::DAT_IB_DTO_EVENT}) {
-    to->event_number = dat12::DAT_EXTENSION_EVENT;
-    ExtensionTo12(from, &to->event_data.extension_data);
+    const bool failed = data.dto_completion_event_data.status != ::DAT_DTO_SUCCESS;
+    failed ? FailedExtensionTo12(from, to) : ExtensionTo12(from, to);
   } else {
     to->event_data = {};
   }
