@@ -91,7 +91,8 @@ class PeerTest : public ConformanceTest {
     const DAT_CONNECTION_EVENT_DATA data =
         a_->ExpectConnection(a_->ep, DAT_CONNECTION_EVENT_ESTABLISHED);
     TargetDescription target{};
-    ASSERT_EQ(data.private_data_size, static_cast<DAT_COUNT>(sizeof target));
+    // Connection managers of InfiniBand fill it up with zeros.
+    ASSERT_GE(data.private_data_size, static_cast<DAT_COUNT>(sizeof target));
     std::memcpy(&target, data.private_data, sizeof target);
     AddressOf(remote_) = target.address;
     remote_.segment_length = static_cast<SegmentLength>(target.bytes);

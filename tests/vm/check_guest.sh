@@ -73,6 +73,26 @@ conformance() {
     "$bin/tests/conformance/conformance" --ia verbs-dum0 --families 4
 }
 
+# The same cases in uDAPL 1.2.
+conformance12() {
+  local name="conformance in 1.2 on $1"
+  wanted "$name" || return 0
+  CONFORMANCE_PEER=$bin/tests/conformance/peer12 SOFTDAT_PROVIDER_PATH=$bin/provider_verbs gtest "$name" \
+    "$(excluded "$1" conformance)" "$bin/tests/conformance/conformance12" --ia verbs-dum0 --families 4
+}
+
+# foreign: the cases that libdaplofa does not pass, as a negative GoogleTest filter.
+foreign() { awk -F';' '!/^#/ { printf "%s%s", sep, $1; sep = ":" }' "$here/libdaplofa.csv"; }
+
+# And over a 2.0 provider that is not ours.
+conformance12_foreign() {
+  local name="conformance in 1.2 over libdaplofa on $1"
+  wanted "$name" || return 0
+  echo 'ofa-v2-dum0 u2.0 nonthreadsafe default libdaplofa.so.2 dapl.2.0 "dum0 0" ""' >/run/dat.conf
+  CONFORMANCE_PEER=$bin/tests/conformance/peer12 DAT_OVERRIDE=/run/dat.conf gtest "$name" "$(foreign)" \
+    "$bin/tests/conformance/conformance12" --ia ofa-v2-dum0 --families 4
+}
+
 # The kernel waits with the removal for the end of the program. Each case has a new device, and the interface comes
 # last: soft-RoCE of Linux 6.1 makes no connections any more when its interface was down under one
 # (docs/differences.md).
@@ -166,6 +186,10 @@ if soft_dummy "$device"; then
   contract "$device"
   raw_verbs "$device"
   conformance "$device"
+  if [[ $device == rxe ]]; then
+    conformance12 rxe
+    conformance12_foreign rxe
+  fi
   peers "$device" "dapl2-utils on $device" --ia verbs-dum0 --address 10.7.0.1
   peers "$device" "libdaplofa to verbs on $device" --server-ia verbs-dum0 --client-ia ofa-v2-dum0 \
     --address 10.7.0.1 "${across[@]}"
