@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every line of the tables of deviations still leaves out a case of the conformance suite.
+
+usage: tests/vm/cases.py DEVIATIONS CONFORMANCE LIBDAPLOFA CONFORMANCE12
+"""
+
+import csv
+import fnmatch
+import subprocess
+import sys
+
+
+def rows(path):
+    """The lines of a table, split."""
+    with open(path, encoding="utf-8", newline="") as file:
+        lines = [line for line in file if not line.startswith("#") and line.strip()]
+    return list(csv.reader(lines, delimiter=";", quoting=csv.QUOTE_NONE))
+
+
+def cases(program):
+    """The cases of a GoogleTest program, with their variants."""
+    listed = subprocess.run([program, "--gtest_list_tests"], check=True, capture_output=True, text=True).stdout
+    suite, found = "", []
+    for line in listed.splitlines():
+        word = line.split("#")[0].strip()
+        if line.startswith("  "):
+            found.append(suite + word)
+        elif word.endswith("."):
+            suite = word
+    return found
+
+
+def unused(filters, program):
+    """The filters that match no case."""
+    there = cases(program)
+    return [pattern for pattern in filters if not fnmatch.filter(there, pattern)]
+
+
+def main():
+    if len(sys.argv) != 5:
+        sys.exit(__doc__)
+    deviations, conformance, libdaplofa, conformance12 = sys.argv[1:]
+    wrong = [f"{libdaplofa}: not 'case;what it does instead': {';'.join(row)}"
+             for row in rows(libdaplofa) if len(row) != 2 or not all(row)]
+    wrong += [f"{libdaplofa}: {pattern} is no case"
+              for pattern in unused([row[0] for row in rows(libdaplofa)], conformance12)]
+    wrong += [f"{deviations}: {pattern} is no case"
+              for pattern in unused([row[2] for row in rows(deviations) if row[1] == "conformance"], conformance)]
+    if wrong:
+        sys.exit("\n".join(wrong))
+
+
+if __name__ == "__main__":
+    main()
