@@ -23,26 +23,82 @@ namespace {
   return static_cast<::DAT_COMPLETION_FLAGS>(flags);
 }
 
-}  // namespace
+// The general way of each post: of native objects, of none or many segments, of what is refused.
 
-dat12::DAT_RETURN one_ep_post_send(dat12::DAT_EP_HANDLE ep, dat12::DAT_COUNT count,
-                                   dat12::DAT_LMR_TRIPLET* segments, dat12::DAT_DTO_COOKIE cookie,
-                                   dat12::DAT_COMPLETION_FLAGS flags) {
-  if (const Native to{ep}) [[unlikely]]
+[[gnu::noinline]] dat12::DAT_RETURN PostSend(dat12::DAT_EP_HANDLE ep, dat12::DAT_COUNT count,
+                                             dat12::DAT_LMR_TRIPLET* segments,
+                                             dat12::DAT_DTO_COOKIE cookie,
+                                             dat12::DAT_COMPLETION_FLAGS flags) {
+  if (const Native to{ep})
     return to.Call<&Table::ep_post_send_func>(count, segments, cookie, flags);
   return WithSegments(segments, count, [&](::DAT_LMR_TRIPLET* local) {
     return two_ep_post_send(To2(ep), count, local, CookieTo2(cookie), FlagsTo2(flags));
   });
 }
 
-dat12::DAT_RETURN one_ep_post_recv(dat12::DAT_EP_HANDLE ep, dat12::DAT_COUNT count,
-                                   dat12::DAT_LMR_TRIPLET* segments, dat12::DAT_DTO_COOKIE cookie,
-                                   dat12::DAT_COMPLETION_FLAGS flags) {
-  if (const Native to{ep}) [[unlikely]]
+[[gnu::noinline]] dat12::DAT_RETURN PostReceive(dat12::DAT_EP_HANDLE ep, dat12::DAT_COUNT count,
+                                                dat12::DAT_LMR_TRIPLET* segments,
+                                                dat12::DAT_DTO_COOKIE cookie,
+                                                dat12::DAT_COMPLETION_FLAGS flags) {
+  if (const Native to{ep})
     return to.Call<&Table::ep_post_recv_func>(count, segments, cookie, flags);
   return WithSegments(segments, count, [&](::DAT_LMR_TRIPLET* local) {
     return two_ep_post_recv(To2(ep), count, local, CookieTo2(cookie), FlagsTo2(flags));
   });
+}
+
+[[gnu::noinline]] dat12::DAT_RETURN PostShared(dat12::DAT_SRQ_HANDLE srq, dat12::DAT_COUNT count,
+                                               dat12::DAT_LMR_TRIPLET* segments,
+                                               dat12::DAT_DTO_COOKIE cookie) {
+  if (const Native to{srq}) return to.Call<&Table::srq_post_recv_func>(count, segments, cookie);
+  return WithSegments(segments, count, [&](::DAT_LMR_TRIPLET* local) {
+    return two_srq_post_recv(To2(srq), count, local, CookieTo2(cookie));
+  });
+}
+
+template <auto kSlot>
+[[gnu::noinline]] dat12::DAT_RETURN PostRdma(decltype(two_ep_post_rdma_read)* post,
+                                             dat12::DAT_EP_HANDLE ep, dat12::DAT_COUNT count,
+                                             dat12::DAT_LMR_TRIPLET* segments,
+                                             dat12::DAT_DTO_COOKIE cookie,
+                                             const dat12::DAT_RMR_TRIPLET* remote,
+                                             dat12::DAT_COMPLETION_FLAGS flags) {
+  if (const Native to{ep}) return to.Call<kSlot>(count, segments, cookie, remote, flags);
+  ::DAT_RMR_TRIPLET remote_2{};
+  if (remote != nullptr && !To2(*remote, &remote_2)) return kTooLong;
+  return WithSegments(segments, count, [&](::DAT_LMR_TRIPLET* local) {
+    return post(To2(ep), count, local, CookieTo2(cookie), remote != nullptr ? &remote_2 : nullptr,
+                FlagsTo2(flags));
+  });
+}
+
+// What most posts are: one segment, on a bridged object.
+[[gnu::always_inline]] inline bool IsCommon(dat12::DAT_HANDLE handle, dat12::DAT_COUNT count,
+                                            const dat12::DAT_LMR_TRIPLET* segments,
+                                            ::DAT_HANDLE* handle_2, ::DAT_LMR_TRIPLET* local) {
+  return IsObject(handle, handle_2) && count == 1 && segments != nullptr && To2(*segments, local);
+}
+
+}  // namespace
+
+dat12::DAT_RETURN one_ep_post_send(dat12::DAT_EP_HANDLE ep, dat12::DAT_COUNT count,
+                                   dat12::DAT_LMR_TRIPLET* segments, dat12::DAT_DTO_COOKIE cookie,
+                                   dat12::DAT_COMPLETION_FLAGS flags) {
+  ::DAT_EP_HANDLE ep_2;
+  ::DAT_LMR_TRIPLET local;
+  if (IsCommon(ep, count, segments, &ep_2, &local)) [[likely]]
+    return ReturnTo12(two_ep_post_send(ep_2, 1, &local, CookieTo2(cookie), FlagsTo2(flags)));
+  return PostSend(ep, count, segments, cookie, flags);
+}
+
+dat12::DAT_RETURN one_ep_post_recv(dat12::DAT_EP_HANDLE ep, dat12::DAT_COUNT count,
+                                   dat12::DAT_LMR_TRIPLET* segments, dat12::DAT_DTO_COOKIE cookie,
+                                   dat12::DAT_COMPLETION_FLAGS flags) {
+  ::DAT_EP_HANDLE ep_2;
+  ::DAT_LMR_TRIPLET local;
+  if (IsCommon(ep, count, segments, &ep_2, &local)) [[likely]]
+    return ReturnTo12(two_ep_post_recv(ep_2, 1, &local, CookieTo2(cookie), FlagsTo2(flags)));
+  return PostReceive(ep, count, segments, cookie, flags);
 }
 
 dat12::DAT_RETURN one_ep_post_rdma_read(dat12::DAT_EP_HANDLE ep, dat12::DAT_COUNT count,
@@ -50,14 +106,16 @@ dat12::DAT_RETURN one_ep_post_rdma_read(dat12::DAT_EP_HANDLE ep, dat12::DAT_COUN
                                         dat12::DAT_DTO_COOKIE cookie,
                                         const dat12::DAT_RMR_TRIPLET* remote,
                                         dat12::DAT_COMPLETION_FLAGS flags) {
-  if (const Native to{ep}) [[unlikely]]
-    return to.Call<&Table::ep_post_rdma_read_func>(count, segments, cookie, remote, flags);
-  ::DAT_RMR_TRIPLET remote_2{};
-  if (remote != nullptr && !To2(*remote, &remote_2)) return kTooLong;
-  return WithSegments(segments, count, [&](::DAT_LMR_TRIPLET* local) {
-    return two_ep_post_rdma_read(To2(ep), count, local, CookieTo2(cookie),
-                                 remote != nullptr ? &remote_2 : nullptr, FlagsTo2(flags));
-  });
+  ::DAT_EP_HANDLE ep_2;
+  ::DAT_LMR_TRIPLET local;
+  ::DAT_RMR_TRIPLET remote_2;
+  if (remote != nullptr && IsCommon(ep, count, segments, &ep_2, &local) && To2(*remote, &remote_2))
+      [[likely]] {
+    return ReturnTo12(
+        two_ep_post_rdma_read(ep_2, 1, &local, CookieTo2(cookie), &remote_2, FlagsTo2(flags)));
+  }
+  return PostRdma<&Table::ep_post_rdma_read_func>(&two_ep_post_rdma_read, ep, count, segments,
+                                                  cookie, remote, flags);
 }
 
 dat12::DAT_RETURN one_ep_post_rdma_write(dat12::DAT_EP_HANDLE ep, dat12::DAT_COUNT count,
@@ -65,14 +123,26 @@ dat12::DAT_RETURN one_ep_post_rdma_write(dat12::DAT_EP_HANDLE ep, dat12::DAT_COU
                                          dat12::DAT_DTO_COOKIE cookie,
                                          const dat12::DAT_RMR_TRIPLET* remote,
                                          dat12::DAT_COMPLETION_FLAGS flags) {
-  if (const Native to{ep}) [[unlikely]]
-    return to.Call<&Table::ep_post_rdma_write_func>(count, segments, cookie, remote, flags);
-  ::DAT_RMR_TRIPLET remote_2{};
-  if (remote != nullptr && !To2(*remote, &remote_2)) return kTooLong;
-  return WithSegments(segments, count, [&](::DAT_LMR_TRIPLET* local) {
-    return two_ep_post_rdma_write(To2(ep), count, local, CookieTo2(cookie),
-                                  remote != nullptr ? &remote_2 : nullptr, FlagsTo2(flags));
-  });
+  ::DAT_EP_HANDLE ep_2;
+  ::DAT_LMR_TRIPLET local;
+  ::DAT_RMR_TRIPLET remote_2;
+  if (remote != nullptr && IsCommon(ep, count, segments, &ep_2, &local) && To2(*remote, &remote_2))
+      [[likely]] {
+    return ReturnTo12(
+        two_ep_post_rdma_write(ep_2, 1, &local, CookieTo2(cookie), &remote_2, FlagsTo2(flags)));
+  }
+  return PostRdma<&Table::ep_post_rdma_write_func>(&two_ep_post_rdma_write, ep, count, segments,
+                                                   cookie, remote, flags);
+}
+
+dat12::DAT_RETURN one_srq_post_recv(dat12::DAT_SRQ_HANDLE srq, dat12::DAT_COUNT count,
+                                    dat12::DAT_LMR_TRIPLET* segments,
+                                    dat12::DAT_DTO_COOKIE cookie) {
+  ::DAT_SRQ_HANDLE srq_2;
+  ::DAT_LMR_TRIPLET local;
+  if (IsCommon(srq, count, segments, &srq_2, &local)) [[likely]]
+    return ReturnTo12(two_srq_post_recv(srq_2, 1, &local, CookieTo2(cookie)));
+  return PostShared(srq, count, segments, cookie);
 }
 
 dat12::DAT_RETURN one_srq_create(dat12::DAT_IA_HANDLE ia, dat12::DAT_PZ_HANDLE pz,
@@ -93,16 +163,6 @@ dat12::DAT_RETURN one_srq_query(dat12::DAT_SRQ_HANDLE srq, dat12::DAT_SRQ_PARAM_
   if (const Native to{srq}) [[unlikely]]
     return to.Call<&Table::srq_query_func>(mask, param);
   return QueryAsItIs(&two_srq_query, srq, mask, param);
-}
-
-dat12::DAT_RETURN one_srq_post_recv(dat12::DAT_SRQ_HANDLE srq, dat12::DAT_COUNT count,
-                                    dat12::DAT_LMR_TRIPLET* segments,
-                                    dat12::DAT_DTO_COOKIE cookie) {
-  if (const Native to{srq}) [[unlikely]]
-    return to.Call<&Table::srq_post_recv_func>(count, segments, cookie);
-  return WithSegments(segments, count, [&](::DAT_LMR_TRIPLET* local) {
-    return two_srq_post_recv(To2(srq), count, local, CookieTo2(cookie));
-  });
 }
 
 dat12::DAT_RETURN one_srq_resize(dat12::DAT_SRQ_HANDLE srq, dat12::DAT_COUNT receives) {

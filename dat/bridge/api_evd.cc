@@ -61,12 +61,16 @@ dat12::DAT_RETURN one_evd_wait(dat12::DAT_EVD_HANDLE evd, dat12::DAT_TIMEOUT tim
 }
 
 dat12::DAT_RETURN one_evd_dequeue(dat12::DAT_EVD_HANDLE evd, dat12::DAT_EVENT* event) {
-  if (const Native to{evd}) [[unlikely]]
-    return to.Call<&Table::evd_dequeue_func>(event);
+  ::DAT_EVD_HANDLE evd_2;
+  if (!IsObject(evd, &evd_2) || event == nullptr) [[unlikely]] {
+    if (const Native to{evd}) return to.Call<&Table::evd_dequeue_func>(event);
+    return ReturnTo12(two_evd_dequeue(To2(evd), nullptr));
+  }
   ::DAT_EVENT event_2;
-  const ::DAT_RETURN result = two_evd_dequeue(To2(evd), event != nullptr ? &event_2 : nullptr);
-  if (result == ::DAT_SUCCESS) To12(event_2, event);
-  return ReturnTo12(result);
+  const ::DAT_RETURN result = two_evd_dequeue(evd_2, &event_2);
+  if (result != ::DAT_SUCCESS) return FailureTo12(result);
+  To12(event_2, event);
+  return dat12::DAT_SUCCESS;
 }
 
 // Software events alone can be posted, and of those the pointer alone counts.

@@ -59,7 +59,8 @@ dat12::DAT_EXT_EVENT_TYPE TypeOf(const ::DAT_IB_EXTENSION_EVENT_DATA& extension)
   }
 }
 
-void ExtensionTo12(const ::DAT_EVENT& from, dat12::DAT_EVENT* to) {
+// Not inline: its copy would make every event pay for a guarded stack.
+[[gnu::noinline]] void ExtensionTo12(const ::DAT_EVENT& from, dat12::DAT_EVENT* to) {
   const ::DAT_DTO_COMPLETION_EVENT_DATA& dto = from.event_data.dto_completion_event_data;
   ::DAT_IB_EXTENSION_EVENT_DATA extension;
   std::memcpy(&extension, from.event_extension_data, sizeof(extension));

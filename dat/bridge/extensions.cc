@@ -115,4 +115,8 @@ void NameServices(::DAT_IA_HANDLE ia, dat12::DAT_PROVIDER_ATTR* attr) {
   attr->provider_specific_attr = const_cast<dat12::DAT_NAMED_ATTR*>(asked->attributes.data());
 }
 
+void LockServicesForFork() { TheTable().mutex.lock(); }
+
+void UnlockServicesAfterFork() { TheTable().mutex.unlock(); }
+
 }  // namespace softdat::bridge

@@ -28,6 +28,10 @@ Services ServicesOf(::DAT_IA_HANDLE ia);
 // IA is open.
 void NameServices(::DAT_IA_HANDLE ia, dat12::DAT_PROVIDER_ATTR* attr);
 
+// Around fork(): the child must not inherit a mutex that some other thread holds.
+void LockServicesForFork();
+void UnlockServicesAfterFork();
+
 // An extended operation on a bridged object.
 dat12::DAT_RETURN ExtensionOverTwo(dat12::DAT_HANDLE handle, dat12::DAT_EXT_OP op, va_list args);
 

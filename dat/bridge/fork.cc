@@ -3,22 +3,33 @@
 #include <pthread.h>
 
 #include "dat/bridge/agents.h"
+#include "dat/bridge/extensions.h"
 #include "dat/bridge/regions.h"
 
 namespace softdat::bridge {
 namespace {
 
 void BeforeFork() {
+  LockServicesForFork();
   TheAgents().LockForFork();
   TheRegions().LockForFork();
 }
 
-void AfterFork() {
-  TheRegions().UnlockAfterFork();
+void AfterForkInParent() {
+  TheRegions().UnlockInParent();
   TheAgents().UnlockAfterFork();
+  UnlockServicesAfterFork();
 }
 
-__attribute__((constructor)) void OnLoad() { pthread_atfork(BeforeFork, AfterFork, AfterFork); }
+void AfterForkInChild() {
+  TheRegions().UnlockInChild();
+  TheAgents().UnlockAfterFork();
+  UnlockServicesAfterFork();
+}
+
+__attribute__((constructor)) void OnLoad() {
+  pthread_atfork(BeforeFork, AfterForkInParent, AfterForkInChild);
+}
 
 }  // namespace
 }  // namespace softdat::bridge

@@ -9,6 +9,7 @@
 #ifndef SOFTDAT_DAT_BRIDGE_HANDLES_H_
 #define SOFTDAT_DAT_BRIDGE_HANDLES_H_
 
+#include <bit>
 #include <cstdint>
 
 namespace softdat::bridge {
@@ -23,12 +24,23 @@ inline constexpr uintptr_t kIaMark = 4096;  // and the number of IA handles of 2
 // many.
 inline constexpr uintptr_t kNoHandle = kIaMark - 1;
 
+// The object of 2.0 behind a handle of 1.2, in four instructions; false for anything else.
+[[gnu::always_inline]] inline bool IsObject(Handle of_12, Handle* of_2) {
+  const uintptr_t value = reinterpret_cast<uintptr_t>(of_12) - kObjectMark;
+  *of_2 = reinterpret_cast<Handle>(value);
+  // The bits that must be zero come to the top: what has one of them is too large.
+  constexpr int kBits = std::popcount(kObjectMarkBits);
+  constexpr uintptr_t kLeast = 2 * kIaMark >> kBits;
+  constexpr uintptr_t kMost = UINTPTR_MAX >> kBits;
+  return std::rotr(value, kBits) - kLeast <= kMost - kLeast;
+}
+
 // The object of 2.0 behind a handle of 1.2; for anything else a handle that 2.0 refuses, NULL for
 // NULL.
 [[gnu::always_inline]] inline Handle To2(Handle of_12) {
-  const auto value = reinterpret_cast<uintptr_t>(of_12);
-  if ((value & kObjectMarkBits) == kObjectMark && value >= 2 * kIaMark) [[likely]]
-    return reinterpret_cast<Handle>(value - kObjectMark);
+  Handle of_2 = nullptr;
+  if (IsObject(of_12, &of_2)) [[likely]]
+    return of_2;
   return of_12 == nullptr ? nullptr : reinterpret_cast<Handle>(kNoHandle);
 }
 

@@ -58,7 +58,8 @@ class Native {
   Native(Handle object, const Table* table) : object_(object), table_(table) {}
 
   static bool IsBridged(Handle handle) {
-    return (reinterpret_cast<uintptr_t>(handle) & kObjectMarkBits) == kObjectMark;
+    Handle unused = nullptr;
+    return IsObject(handle, &unused);
   }
   static bool IsNativeIa(Handle handle) {
     const auto value = reinterpret_cast<uintptr_t>(handle);

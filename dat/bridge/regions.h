@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <new>
 #include <shared_mutex>
 #include <unordered_map>
 
@@ -27,9 +28,11 @@ class Regions {
   DAT_LMR_HANDLE Find(DAT_LMR_CONTEXT context,
                       const std::function<DAT_IA_HANDLE()>& ia_of_window) const;
 
-  // Around fork(): the child must not inherit a mutex that some other thread holds.
+  // Around fork(): the child must not inherit a mutex that some other thread holds. Its thread has
+  // another number than the one that locked, which a shared mutex does not let unlock.
   void LockForFork() { mutex_.lock(); }
-  void UnlockAfterFork() { mutex_.unlock(); }
+  void UnlockInParent() { mutex_.unlock(); }
+  void UnlockInChild() { new (&mutex_) std::shared_mutex; }
 
  private:
   struct Region {

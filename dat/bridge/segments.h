@@ -18,15 +18,8 @@ inline constexpr dat12::DAT_RETURN kTooLong = DAT_CLASS_ERROR | uint32_t{dat12::
 // Calls `post` with the segments as 2.0 has them. A count or an array that cannot be goes through
 // untouched, for the provider to refuse in its turn.
 template <typename Post>
-[[gnu::always_inline]] inline dat12::DAT_RETURN WithSegments(const dat12::DAT_LMR_TRIPLET* segments,
-                                                             dat12::DAT_COUNT count,
-                                                             const Post& post) {
-  if (count == 1 && segments != nullptr) [[likely]] {
-    ::DAT_LMR_TRIPLET segment;
-    if (!To2(*segments, &segment)) [[unlikely]]
-      return kTooLong;
-    return ReturnTo12(post(&segment));
-  }
+dat12::DAT_RETURN WithSegments(const dat12::DAT_LMR_TRIPLET* segments, dat12::DAT_COUNT count,
+                               const Post& post) {
   if (count <= 0 || segments == nullptr) return ReturnTo12(post(nullptr));
   if (count > kMostSegments) return kTooManySegments;
   ::DAT_LMR_TRIPLET translated[kMostSegments];

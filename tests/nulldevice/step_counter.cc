@@ -27,17 +27,19 @@ constexpr long kMany = 80;
 fs::path Runfile(const std::string& name) { return fs::absolute(name); }
 
 // The child, before exec.
-[[noreturn]] void BecomeSubject(const std::string& subject, const std::string& ia,
-                                const std::string& conf, long operations) {
+[[noreturn]] void Become(const Subject& subject, long operations) {
+  const std::string& conf = subject.dat_conf;
   const int file = memfd_create("dat.conf", 0);
   if (file < 0 || write(file, conf.data(), conf.size()) != static_cast<ssize_t>(conf.size()))
     _exit(125);
   setenv("DAT_OVERRIDE", fmt::format("/proc/self/fd/{}", file).c_str(), 1);
   setenv("LD_PRELOAD", Runfile("tests/nulldevice/libnullverbs.so").c_str(), 1);
   const std::string count = std::to_string(operations);
-  const std::string program = Runfile("tests/nulldevice/" + subject);
+  const std::string program =
+      Runfile(subject.is_12 ? "tests/nulldevice/subject12" : "tests/nulldevice/subject");
   ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
-  execl(program.c_str(), program.c_str(), ia.c_str(), count.c_str(), nullptr);
+  execl(program.c_str(), program.c_str(), subject.ia.c_str(), count.c_str(),
+        subject.reaps ? nullptr : "posts", nullptr);
   _exit(126);
 }
 
@@ -66,14 +68,13 @@ bool IsMark(pid_t pid) {
          (info.si_code == SI_TKILL || info.si_code == SI_USER);
 }
 
-long Steps(const std::string& subject, const std::string& ia, const std::string& conf,
-           long operations, std::string* failure) {
+long Steps(const Subject& subject, long operations, std::string* failure) {
   const pid_t pid = fork();
   if (pid < 0) {
     *failure = fmt::format("fork: {}", strerror(errno));
     return 0;
   }
-  if (pid == 0) BecomeSubject(subject, ia, conf, operations);
+  if (pid == 0) Become(subject, operations);
   int status = 0;
   long steps = 0;
   waitpid(pid, &status, 0);  // the exec
@@ -112,12 +113,11 @@ std::string DebianLine() {
                      kDebianProvider);
 }
 
-Count CountInstructions(const std::string& ia, const std::string& dat_conf,
-                        const std::string& subject) {
+Count CountInstructions(const Subject& subject) {
   Count count;
-  const long few = Steps(subject, ia, dat_conf, kFew, &count.failure);
+  const long few = Steps(subject, kFew, &count.failure);
   if (!count.failure.empty()) return count;
-  const long many = Steps(subject, ia, dat_conf, kMany, &count.failure);
+  const long many = Steps(subject, kMany, &count.failure);
   count.per_operation = static_cast<double>(many - few) / static_cast<double>(kMany - kFew);
   return count;
 }

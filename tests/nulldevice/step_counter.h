@@ -13,11 +13,16 @@ struct Count {
   std::string failure;  // why there is no number; empty when there is one
 };
 
-// Instructions of the calling thread for one post and its completion. `ia`: a name in `dat_conf`
-// (the text of a dat.conf); "-": the verbs themselves. `subject`: "subject", or "subject12" for a
-// program of uDAPL 1.2.
-Count CountInstructions(const std::string& ia, const std::string& dat_conf,
-                        const std::string& subject = "subject");
+// What runs.
+struct Subject {
+  std::string ia;             // a name in dat_conf; "-": the verbs themselves
+  std::string dat_conf = "";  // the text of a dat.conf
+  bool is_12 = false;         // a program of uDAPL 1.2
+  bool reaps = true;          // takes the completion of each post
+};
+
+// Instructions of the calling thread for one post and its completion, or for one post.
+Count CountInstructions(const Subject& subject);
 
 // The lines of a dat.conf, for our provider and for Debian's; the IAs are "ours" and "debian".
 std::string OurLine();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// subject IA N: posts N RDMA writes and reaps each, on an IA or ("-") on the verbs themselves; with
-// SUBJECT_12, subject12: the same as a program of uDAPL 1.2. A
-// SIGTRAP before the first and one behind the last tell who counts. Exit status 1 with the reason
-// when something fails.
+// subject IA N [posts]: posts N RDMA writes and reaps each, on an IA or ("-") on the verbs
+// themselves; "posts": the completions are suppressed and nothing is reaped. Compiled with
+// SUBJECT_12, as subject12, it is a program of uDAPL 1.2. A SIGTRAP before the first and one behind
+// the last tell who counts. Exit status 1 with the reason when something fails.
 #include <arpa/inet.h>
 #include <infiniband/verbs.h>
 #include <netinet/in.h>
@@ -91,7 +91,7 @@ DAT_RMR_TRIPLET Remote(DAT_VADDR address) {
   return remote;
 }
 
-void RunDat(const char* name, long operations) {
+void RunDat(const char* name, long operations, bool reap) {
   DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
   DAT_EVD_HANDLE async = DAT_HANDLE_NULL, dto = DAT_HANDLE_NULL, connect = DAT_HANDLE_NULL;
   DAT_PZ_HANDLE pz = DAT_HANDLE_NULL;
@@ -115,6 +115,8 @@ void RunDat(const char* name, long operations) {
   Must("dat_evd_wait", dat_evd_wait(connect, 10'000'000, 1, &event, &more));
   if (event.event_number != DAT_CONNECTION_EVENT_ESTABLISHED)
     Fail("connecting: event", event.event_number);
+  const DAT_COMPLETION_FLAGS flags =
+      reap ? DAT_COMPLETION_DEFAULT_FLAG : DAT_COMPLETION_SUPPRESS_FLAG;
   raise(SIGTRAP);
   for (long i = 0; i < operations; ++i) {
     DAT_LMR_TRIPLET local{};
@@ -124,9 +126,9 @@ void RunDat(const char* name, long operations) {
     const DAT_RMR_TRIPLET remote = Remote(0x1000);
     DAT_DTO_COOKIE cookie;
     cookie.as_64 = static_cast<uint64_t>(i);
-    const DAT_RETURN posted =
-        dat_ep_post_rdma_write(ep, 1, &local, cookie, &remote, DAT_COMPLETION_DEFAULT_FLAG);
+    const DAT_RETURN posted = dat_ep_post_rdma_write(ep, 1, &local, cookie, &remote, flags);
     if (posted != DAT_SUCCESS) Fail("dat_ep_post_rdma_write", posted);
+    if (!reap) continue;
     while (dat_evd_dequeue(dto, &event) != DAT_SUCCESS) {
     }
     const DAT_DTO_COMPLETION_EVENT_DATA& done = event.event_data.dto_completion_event_data;
@@ -139,15 +141,16 @@ void RunDat(const char* name, long operations) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    std::fputs("usage: subject IA OPERATIONS (IA -: verbs)\n", stderr);
+  const bool reap = argc == 3;
+  if (!reap && (argc != 4 || std::strcmp(argv[3], "posts") != 0)) {
+    std::fputs("usage: subject IA OPERATIONS [posts] (IA -: verbs)\n", stderr);
     return 2;
   }
   const long operations = std::atol(argv[2]);
   if (std::strcmp(argv[1], "-") == 0) {
     RunBare(operations);
   } else {
-    RunDat(argv[1], operations);
+    RunDat(argv[1], operations, reap);
   }
   std::_Exit(0);  // what follows is no business of the count
 }
