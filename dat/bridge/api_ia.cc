@@ -149,6 +149,9 @@ dat12::DAT_RETURN one_dats_get_ia_handle(dat12::DAT_IA_HANDLE handle, dat12::DAT
     return dat12::DAT_SUCCESS;
   }
   ::DAT_IA_HANDLE other_2 = nullptr;
+  const bool of_12 = IaTo2(handle) != nullptr || IsObject(handle, &other_2);
+  // A provider of 2.0 that refers to the function without a version asks for handles of 2.0.
+  if (!of_12) return two_dats_get_ia_handle(handle, other);
   const ::DAT_RETURN result = two_dats_get_ia_handle(AnyTo2(handle), &other_2);
   if (result == ::DAT_SUCCESS) *other = IaTo12(other_2);
   return ReturnTo12(result);

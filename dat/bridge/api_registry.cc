@@ -100,8 +100,19 @@ dat12::DAT_RETURN List(dat12::DAT_COUNT most, dat12::DAT_COUNT* count,
 
 }  // namespace
 
+// Providers of 2.0 may refer to these functions without a version (Debian's do): in a program of
+// 1.2 they find those of libdat.so.1 first, and mean those of libdat2.so.2.
+namespace {
+
+bool IsOf2(const dat12::DAT_PROVIDER_INFO* info) {
+  return info != nullptr && info->dapl_version_major >= DAT_VERSION_MAJOR;
+}
+
+}  // namespace
+
 dat12::DAT_RETURN one_registry_add_provider(const dat12::DAT_PROVIDER* table,
                                             const dat12::DAT_PROVIDER_INFO* info) {
+  if (IsOf2(info)) return two_registry_add_provider(AsTable2(table), AsInfo2(info));
   return softdat::OrNoMemory(
       [&] {
         return ReturnTo12(softdat::registry::TheRegistry().Add(AsTable2(table), AsInfo2(info)));
@@ -111,6 +122,7 @@ dat12::DAT_RETURN one_registry_add_provider(const dat12::DAT_PROVIDER* table,
 
 dat12::DAT_RETURN one_registry_remove_provider(const dat12::DAT_PROVIDER* table,
                                                const dat12::DAT_PROVIDER_INFO* info) {
+  if (IsOf2(info)) return two_registry_remove_provider(AsTable2(table), AsInfo2(info));
   return softdat::OrNoMemory(
       [&] {
         return ReturnTo12(softdat::registry::TheRegistry().Remove(AsTable2(table), AsInfo2(info)));

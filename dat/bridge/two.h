@@ -21,6 +21,8 @@ TWO(ia_close);
 TWO(set_consumer_context);
 TWO(get_consumer_context);
 TWO(get_handle_type);
+TWO(registry_add_provider);
+TWO(registry_remove_provider);
 TWO(registry_list_providers);
 TWO(strerror);
 TWO(evd_create);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Providers of uDAPL 1.2 itself, beside bridged ones, in one program.
 #include <dat/dat_extensions.h>
+#include <dat/dat_registry.h>
 #include <dat/udat.h>
 #include <dat/udat_redirection.h>
 #include <gtest/gtest.h>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <cstring>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -142,29 +144,35 @@ TEST(NativeTest, NamesOf12AreNotBridged) {
   EXPECT_EQ(dat_ia_close(old.ia, DAT_CLOSE_ABRUPT_FLAG), kSuccess);
 }
 
-TEST(NativeTest, TheListHasBoth) {
+std::vector<std::string> Names() {
   DAT_PROVIDER_INFO infos[16];
   std::vector<DAT_PROVIDER_INFO*> list;
   list.reserve(16);
   for (DAT_PROVIDER_INFO& info : infos) list.push_back(&info);
   DAT_COUNT count = 0;
-  ASSERT_EQ(dat_registry_list_providers(16, &count, list.data()), kSuccess);
+  EXPECT_EQ(dat_registry_list_providers(16, &count, list.data()), kSuccess);
   std::vector<std::string> names;
   for (DAT_COUNT i = 0; i < count; ++i) {
     const DAT_PROVIDER_INFO& info = infos[i];
     names.push_back(std::string(info.ia_name) + " " + std::to_string(info.dapl_version_major) +
                     "." + std::to_string(info.dapl_version_minor));
   }
-  EXPECT_EQ(names, (std::vector<std::string>{"native-0 1.2", "old-0 1.1", "extended-0 1.2",
-                                             "absent-0 1.2", "toy-0 1.2"}));
+  return names;
+}
+
+TEST(NativeTest, TheListHasBoth) {
+  EXPECT_EQ(Names(), (std::vector<std::string>{"native-0 1.2", "old-0 1.1", "extended-0 1.2",
+                                               "absent-0 1.2", "toy-0 1.2"}));
+  DAT_PROVIDER_INFO infos[2];
+  DAT_PROVIDER_INFO* list[] = {&infos[0], &infos[1]};
   DAT_COUNT all = 0;
-  EXPECT_EQ(dat_registry_list_providers(2, &all, list.data()),
+  EXPECT_EQ(dat_registry_list_providers(2, &all, list),
             Failure(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1));
-  EXPECT_EQ(all, count);
-  EXPECT_EQ(dat_registry_list_providers(2, nullptr, list.data()),
+  EXPECT_EQ(all, 5);
+  EXPECT_EQ(dat_registry_list_providers(2, nullptr, list),
             Failure(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2));
   list[0] = nullptr;
-  EXPECT_EQ(dat_registry_list_providers(16, &all, list.data()),
+  EXPECT_EQ(dat_registry_list_providers(16, &all, list),
             Failure(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3));
 }
 
@@ -186,6 +194,29 @@ TEST(NativeTest, ExtensionsOfAProviderOf12) {
     EXPECT_EQ(dat_extension(opened.ia, DAT_EXT_RECV_IMMED), DAT_RETURN{DAT_NOT_IMPLEMENTED});
     EXPECT_EQ(dat_ia_close(opened.ia, DAT_CLOSE_ABRUPT_FLAG), kSuccess);
   }
+}
+
+// Debian's providers of 2.0 refer to the registry's functions without a version, and find those of
+// libdat.so.1 in a program of 1.2: they reach libdat2 all the same.
+TEST(NativeTest, AProviderOf2ThatMeetsTheWrongRegistry) {
+  DAT_PROVIDER_INFO info{};
+  std::strcpy(info.ia_name, "announced-0");
+  info.dapl_version_major = 2;
+  alignas(64) static char table_of_2[1024];  // libdat2 looks into none of its own accord
+  const auto* table = reinterpret_cast<const DAT_PROVIDER*>(table_of_2);
+  EXPECT_EQ(dat_registry_add_provider(table, &info), kSuccess);
+  EXPECT_EQ(Names().back(), "announced-0 1.2") << "behind the bridge";
+  EXPECT_EQ(dat_registry_remove_provider(table, &info), kSuccess);
+  EXPECT_NE(Names().back(), "announced-0 1.2");
+
+  const Opened bridged = Open("toy-0");
+  const auto number_of_2 = reinterpret_cast<DAT_IA_HANDLE>(Value(bridged.ia) - 4096);
+  DAT_IA_HANDLE object = DAT_HANDLE_NULL;
+  EXPECT_EQ(dats_get_ia_handle(number_of_2, &object), kSuccess);
+  DAT_IA_HANDLE number = DAT_HANDLE_NULL;
+  EXPECT_EQ(dats_get_ia_handle(object, &number), kSuccess);
+  EXPECT_EQ(number, number_of_2);
+  EXPECT_EQ(dat_ia_close(bridged.ia, DAT_CLOSE_ABRUPT_FLAG), kSuccess);
 }
 
 // Objects of nobody: an address that shows no table, and one that cannot be read.

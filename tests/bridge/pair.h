@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two connected end points of one program of uDAPL 1.2, with memory and one EVD for everything.
+// Two connected end points of one program of uDAPL 1.2, with memory and an EVD for each kind of
+// event: not every provider merges them.
 #ifndef SOFTDAT_TESTS_BRIDGE_PAIR_H_
 #define SOFTDAT_TESTS_BRIDGE_PAIR_H_
 
@@ -54,18 +55,20 @@ class ConnectedPair : public OpenIa {
 
   void SetUp() override {
     OpenIa::SetUp();
-    evd_ = MakeEvd();
+    evd_ = MakeEvd(DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG);
+    request_evd_ = MakeEvd(DAT_HANDLE_NULL, DAT_EVD_CR_FLAG);
+    connect_evd_ = MakeEvd(DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG);
     DAT_REGION_DESCRIPTION region;
     region.for_va = bytes_.data();
     DAT_VLEN size = 0;
     DAT_VADDR address = 0;
     EXPECT_DAT(dat_lmr_create(ia_, DAT_MEM_TYPE_VIRTUAL, region, kBytes, pz_, DAT_MEM_PRIV_ALL_FLAG,
                               &lmr_, &lmr_context_, &rmr_context_, &size, &address));
-    EXPECT_DAT(dat_ep_create(ia_, pz_, evd_, evd_, evd_, nullptr, &passive_));
-    EXPECT_DAT(dat_ep_create(ia_, pz_, evd_, evd_, evd_, nullptr, &active_));
+    EXPECT_DAT(dat_ep_create(ia_, pz_, evd_, evd_, connect_evd_, nullptr, &passive_));
+    EXPECT_DAT(dat_ep_create(ia_, pz_, evd_, evd_, connect_evd_, nullptr, &active_));
     DAT_CONN_QUAL qualifier = 0;
     DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
-    EXPECT_DAT(dat_psp_create_any(ia_, &qualifier, evd_, DAT_PSP_CONSUMER_FLAG, &psp));
+    EXPECT_DAT(dat_psp_create_any(ia_, &qualifier, request_evd_, DAT_PSP_CONSUMER_FLAG, &psp));
     DAT_IA_ATTR attributes;
     EXPECT_DAT(dat_ia_query(ia_, nullptr, DAT_IA_FIELD_IA_ADDRESS_PTR, &attributes, 0, nullptr));
     char greeting[] = "from 1.2";
@@ -88,14 +91,25 @@ class ConnectedPair : public OpenIa {
     EXPECT_DAT(dat_psp_free(psp));
   }
 
+  // The next event of the EVD for this kind.
   DAT_EVENT Next(DAT_EVENT_NUMBER wanted) {
+    const bool connection =
+        wanted >= DAT_CONNECTION_EVENT_ESTABLISHED && wanted <= DAT_CONNECTION_EVENT_UNREACHABLE;
+    const DAT_EVD_HANDLE evd = connection                               ? connect_evd_
+                               : wanted == DAT_CONNECTION_REQUEST_EVENT ? request_evd_
+                                                                        : evd_;
     DAT_EVENT event;
     std::memset(&event, 0, sizeof(event));
     DAT_COUNT more = 0;
-    EXPECT_DAT(dat_evd_wait(evd_, kPatienceUs, 1, &event, &more));
+    EXPECT_DAT(dat_evd_wait(evd, kPatienceUs, 1, &event, &more));
     EXPECT_EQ(event.event_number, wanted);
-    EXPECT_EQ(event.evd_handle, evd_);
+    EXPECT_EQ(event.evd_handle, evd);
     return event;
+  }
+  // Both ends are disconnected.
+  void Part() {
+    EXPECT_DAT(dat_ep_disconnect(active_, DAT_CLOSE_ABRUPT_FLAG));
+    for (int ends = 0; ends < 2; ++ends) Next(DAT_CONNECTION_EVENT_DISCONNECTED);
   }
 
   // The next two completions, in any order, by their cookie.
@@ -126,7 +140,9 @@ class ConnectedPair : public OpenIa {
   }
 
   std::vector<char> bytes_ = std::vector<char>(kBytes);
-  DAT_EVD_HANDLE evd_ = DAT_HANDLE_NULL;
+  DAT_EVD_HANDLE evd_ = DAT_HANDLE_NULL;  // work
+  DAT_EVD_HANDLE request_evd_ = DAT_HANDLE_NULL;
+  DAT_EVD_HANDLE connect_evd_ = DAT_HANDLE_NULL;
   DAT_LMR_HANDLE lmr_ = DAT_HANDLE_NULL;
   DAT_LMR_CONTEXT lmr_context_ = 0;
   DAT_RMR_CONTEXT rmr_context_ = 0;

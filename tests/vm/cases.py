@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every line of the tables of deviations still leaves out a case of the conformance suite.
+"""Every line of the tables of deviations still leaves out a case of the programs that are run.
 
-usage: tests/vm/cases.py DEVIATIONS CONFORMANCE LIBDAPLOFA CONFORMANCE12
+usage: tests/vm/cases.py DEVIATIONS CONFORMANCE LIBDAPLOFA PROGRAM12...
 """
 
 import csv
@@ -31,20 +31,20 @@ def cases(program):
     return found
 
 
-def unused(filters, program):
-    """The filters that match no case."""
-    there = cases(program)
+def unused(filters, *programs):
+    """The filters that match no case of any of the programs."""
+    there = [case for program in programs for case in cases(program)]
     return [pattern for pattern in filters if not fnmatch.filter(there, pattern)]
 
 
 def main():
-    if len(sys.argv) != 5:
+    if len(sys.argv) < 5:
         sys.exit(__doc__)
-    deviations, conformance, libdaplofa, conformance12 = sys.argv[1:]
+    deviations, conformance, libdaplofa, *programs12 = sys.argv[1:]
     wrong = [f"{libdaplofa}: not 'case;what it does instead': {';'.join(row)}"
              for row in rows(libdaplofa) if len(row) != 2 or not all(row)]
     wrong += [f"{libdaplofa}: {pattern} is no case"
-              for pattern in unused([row[0] for row in rows(libdaplofa)], conformance12)]
+              for pattern in unused([row[0] for row in rows(libdaplofa)], *programs12)]
     wrong += [f"{deviations}: {pattern} is no case"
               for pattern in unused([row[2] for row in rows(deviations) if row[1] == "conformance"], conformance)]
     if wrong:

@@ -83,14 +83,32 @@ conformance12() {
 
 # foreign: the cases that libdaplofa does not pass, as a negative GoogleTest filter.
 foreign() { awk -F';' '!/^#/ { printf "%s%s", sep, $1; sep = ":" }' "$here/libdaplofa.csv"; }
+use_foreign() {
+  echo 'ofa-v2-dum0 u2.0 nonthreadsafe default libdaplofa.so.2 dapl.2.0 "dum0 0" ""' >/run/dat.conf
+}
 
 # And over a 2.0 provider that is not ours.
 conformance12_foreign() {
   local name="conformance in 1.2 over libdaplofa on $1"
   wanted "$name" || return 0
-  echo 'ofa-v2-dum0 u2.0 nonthreadsafe default libdaplofa.so.2 dapl.2.0 "dum0 0" ""' >/run/dat.conf
+  use_foreign
   CONFORMANCE_PEER=$bin/tests/conformance/peer12 DAT_OVERRIDE=/run/dat.conf gtest "$name" "$(foreign)" \
     "$bin/tests/conformance/conformance12" --ia ofa-v2-dum0 --families 4
+}
+
+# Programs of 1.2 with what the suite does not have: the extensions of 2005, words, handles.
+programs12() {
+  local name="programs of 1.2 on $1"
+  wanted "$name" || return 0
+  SOFTDAT_TEST_IA=verbs-dum0 SOFTDAT_PROVIDER_PATH=$bin/provider_verbs gtest "$name" \
+    "$(excluded "$1" programs12)" "$bin/tests/bridge/programs12"
+}
+
+programs12_foreign() {
+  local name="programs of 1.2 over libdaplofa on $1"
+  wanted "$name" || return 0
+  use_foreign
+  SOFTDAT_TEST_IA=ofa-v2-dum0 DAT_OVERRIDE=/run/dat.conf gtest "$name" "$(foreign)" "$bin/tests/bridge/programs12"
 }
 
 # The kernel waits with the removal for the end of the program. Each case has a new device, and the interface comes
@@ -189,6 +207,8 @@ if soft_dummy "$device"; then
   if [[ $device == rxe ]]; then
     conformance12 rxe
     conformance12_foreign rxe
+    programs12 rxe
+    programs12_foreign rxe
   fi
   peers "$device" "dapl2-utils on $device" --ia verbs-dum0 --address 10.7.0.1
   peers "$device" "libdaplofa to verbs on $device" --server-ia verbs-dum0 --client-ia ofa-v2-dum0 \
