@@ -141,6 +141,23 @@ TEST_P(StreamBasicTest, GracefulDisconnectDrainsFirst) {
   EXPECT_EQ(received[1].status, WorkStatus::kFlushed);
 }
 
+// Asked for before the peer has answered the message that opens the stream, with nothing else to
+// wait for.
+TEST_P(StreamBasicTest, GracefulDisconnectAtTheVeryBeginning) {
+  for (const Rtr rtr : {Rtr::kNone, Rtr::kWrite, Rtr::kRead, Rtr::kSend}) {
+    PairOptions o = options();
+    o.rtr = rtr;
+    StreamPair pair(o);
+    pair.Transmit(0);
+    pair.a().stream->Disconnect(transport::DisconnectMode::kGraceful);
+    ASSERT_TRUE(pair.Run());
+    for (const auto& side : pair.sides) {
+      EXPECT_TRUE(side->stream->ended()) << static_cast<int>(rtr);
+      EXPECT_EQ(side->ends_seen, 1) << static_cast<int>(rtr);
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(CrcAndSegmentSize, StreamBasicTest,
                          ::testing::Combine(::testing::Bool(),
                                             ::testing::Values(128, 1442, 16384, 65535)));

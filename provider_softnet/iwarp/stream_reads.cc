@@ -135,7 +135,7 @@ void Stream::TakeAtomicResponse(ByteSpan payload) {
 void Stream::FinishOldestRead() {
   const PendingRead read = pending_[pending_front_ & pending_mask_];
   ++pending_front_;
-  if (read.position == kNoWork) return;
+  if (read.position == kNoWork) return MaybeDrained();
   SendWork& work = config_.send_queue->at(read.position);
   if (--work.reads_pending > 0 || !work.all_sent) return;
   if (work.invalidate_sink && work.segment_count > 0) {

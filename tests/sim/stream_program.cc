@@ -146,6 +146,7 @@ void StreamProgram::Post(int i) {
   if (pair_.Draw(3) == 0) p.flags |= transport::kSuppress;
   if (pair_.Draw(4) == 0) p.flags |= transport::kFence;
   if (pair_.Draw(4) == 0) p.flags |= transport::kSolicited;
+  if (pair_.Draw(3) == 0) p.flags |= transport::kConfirm;  // of writes
   p.stream = static_cast<uint64_t>(i);
   uint64_t from = pair_.Draw(kArea - p.length);
   SendRequest r;

@@ -35,6 +35,9 @@ void StreamProgram::CheckData(int i, const Posted& p) {
     Expect(before == p.expect, "fetch-and-add returned " + std::to_string(before));
   } else if (p.op == Op::kRdmaRead) {
     Expect(Matches(sink, p), "bytes read by " + std::to_string(p.cookie));
+  } else if (p.op != Op::kSend && (p.flags & transport::kConfirm) != 0) {
+    Expect(Matches(TargetData(1 - i) + p.slot, p),
+           "confirmed bytes of " + std::to_string(p.cookie) + " are not there");
   }
 }
 
