@@ -2,6 +2,7 @@
 // Agents of CNOs.
 #include "dat/bridge/agents.h"
 
+#include <cstddef>
 #include <utility>
 
 #include "dat/bridge/handles.h"
@@ -16,10 +17,6 @@ extern "C" void CallAgentOf12(::DAT_PVOID record, ::DAT_EVD_HANDLE evd) {
 
 Agents::Of2 Ours(Agents::Of12* record) { return {record, &CallAgentOf12}; }
 
-bool IsSame(const Agents::Of12& a, const Agents::Of12& b) {
-  return a.instance_data == b.instance_data && a.proxy_agent_func == b.proxy_agent_func;
-}
-
 }  // namespace
 
 Agents::Made Agents::Make(const Of12& agent) {
@@ -31,7 +28,7 @@ Agents::Made Agents::Make(const Of12& agent) {
 void Agents::Keep(void* ia, void* cno, std::unique_ptr<Of12> record) {
   const std::lock_guard<std::mutex> lock(mutex_);
   Kept kept{ia, next_number_++, {}};
-  if (record != nullptr) kept.records.push_back(std::move(record));
+  if (record != nullptr) kept.records.insert(std::move(record));
   by_cno_[cno] = std::move(kept);
 }
 
@@ -42,13 +39,9 @@ bool Agents::MakeFor(void* cno, const Of12& agent, Of2* ours) {
   *ours = {agent.instance_data, nullptr};
   if (agent.proxy_agent_func == nullptr) return true;
   auto& records = found->second.records;
-  for (const auto& record : records) {
-    if (!IsSame(*record, agent)) continue;
-    *ours = Ours(record.get());
-    return true;
-  }
-  records.push_back(std::make_unique<Of12>(agent));
-  *ours = Ours(records.back().get());
+  auto record = records.find(agent);
+  if (record == records.end()) record = records.insert(std::make_unique<Of12>(agent)).first;
+  *ours = Ours(record->get());
   return true;
 }
 
@@ -77,8 +70,9 @@ Agents::Of12 Agents::Original(const Of2& agent) {
 
 // Never destroyed: providers may call agents while the process exits.
 Agents& TheAgents() {
-  static Agents* const agents = new Agents;
-  return *agents;
+  alignas(Agents) static std::byte storage[sizeof(Agents)];
+  static Agents& only = *new (storage) Agents;
+  return only;
 }
 
 }  // namespace softdat::bridge

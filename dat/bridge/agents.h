@@ -5,10 +5,11 @@
 #define SOFTDAT_DAT_BRIDGE_AGENTS_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
-#include <vector>
+#include <unordered_set>
 
 #include "dat/bridge/dat12.h"
 // Behind the types of 1.2.
@@ -16,8 +17,8 @@
 
 namespace softdat::bridge {
 
-// All agents that CNOs of this process have had, until the CNO is freed: the provider may be about
-// to call one that was replaced.
+// All agents that CNOs of this process have had, each once, until the CNO is freed: the provider
+// may be about to call one that was replaced.
 class Agents {
  public:
   using Of12 = dat12::DAT_OS_WAIT_PROXY_AGENT;
@@ -47,10 +48,28 @@ class Agents {
   void UnlockAfterFork() { mutex_.unlock(); }
 
  private:
+  // By what a record says, not by where it is.
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(const Of12& agent) const {
+      return std::hash<void*>()(agent.instance_data) * 31 +
+             std::hash<void*>()(reinterpret_cast<void*>(agent.proxy_agent_func));
+    }
+    size_t operator()(const std::unique_ptr<Of12>& record) const { return (*this)(*record); }
+  };
+  struct Same {
+    using is_transparent = void;
+    static const Of12& Get(const Of12& agent) { return agent; }
+    static const Of12& Get(const std::unique_ptr<Of12>& record) { return *record; }
+    bool operator()(const auto& a, const auto& b) const {
+      return Get(a).instance_data == Get(b).instance_data &&
+             Get(a).proxy_agent_func == Get(b).proxy_agent_func;
+    }
+  };
   struct Kept {
     void* ia;
     uint64_t number;
-    std::vector<std::unique_ptr<Of12>> records;
+    std::unordered_set<std::unique_ptr<Of12>, Hash, Same> records;
   };
   std::mutex mutex_;                        // protects what follows; never held across an agent
   std::unordered_map<void*, Kept> by_cno_;  // handles are those of 2.0

@@ -18,7 +18,7 @@ dat12::DAT_RETURN one_psp_create(dat12::DAT_IA_HANDLE ia, dat12::DAT_CONN_QUAL q
     return to.Call<&Table::psp_create_func>(qualifier, evd, flags, psp);
   ::DAT_PSP_HANDLE psp_2 = nullptr;
   const ::DAT_RETURN result =
-      two_psp_create(IaTo2(ia), qualifier, To2(evd), static_cast<::DAT_PSP_FLAGS>(flags),
+      two_psp_create(IaTo2(ia), qualifier, ArgumentTo2(evd), static_cast<::DAT_PSP_FLAGS>(flags),
                      psp != nullptr ? &psp_2 : nullptr);
   if (result == ::DAT_SUCCESS) *psp = To12(psp_2);
   return ReturnTo12(result);
@@ -31,8 +31,8 @@ dat12::DAT_RETURN one_psp_create_any(dat12::DAT_IA_HANDLE ia, dat12::DAT_CONN_QU
     return to.Call<&Table::psp_create_any_func>(qualifier, evd, flags, psp);
   ::DAT_PSP_HANDLE psp_2 = nullptr;
   const ::DAT_RETURN result =
-      two_psp_create_any(IaTo2(ia), qualifier, To2(evd), static_cast<::DAT_PSP_FLAGS>(flags),
-                         psp != nullptr ? &psp_2 : nullptr);
+      two_psp_create_any(IaTo2(ia), qualifier, ArgumentTo2(evd),
+                         static_cast<::DAT_PSP_FLAGS>(flags), psp != nullptr ? &psp_2 : nullptr);
   if (result == ::DAT_SUCCESS) *psp = To12(psp_2);
   return ReturnTo12(result);
 }
@@ -56,8 +56,8 @@ dat12::DAT_RETURN one_rsp_create(dat12::DAT_IA_HANDLE ia, dat12::DAT_CONN_QUAL q
   if (const NativeIa to{ia}) [[unlikely]]
     return to.Call<&Table::rsp_create_func>(qualifier, ep, evd, rsp);
   ::DAT_RSP_HANDLE rsp_2 = nullptr;
-  const ::DAT_RETURN result =
-      two_rsp_create(IaTo2(ia), qualifier, To2(ep), To2(evd), rsp != nullptr ? &rsp_2 : nullptr);
+  const ::DAT_RETURN result = two_rsp_create(IaTo2(ia), qualifier, ArgumentTo2(ep),
+                                             ArgumentTo2(evd), rsp != nullptr ? &rsp_2 : nullptr);
   if (result == ::DAT_SUCCESS) *rsp = To12(rsp_2);
   return ReturnTo12(result);
 }
@@ -86,7 +86,7 @@ dat12::DAT_RETURN one_cr_accept(dat12::DAT_CR_HANDLE cr, dat12::DAT_EP_HANDLE ep
                                 dat12::DAT_COUNT size, const dat12::DAT_PVOID data) {
   if (const Native to{cr}) [[unlikely]]
     return to.Call<&Table::cr_accept_func>(ep, size, data);
-  return ReturnTo12(two_cr_accept(To2(cr), To2(ep), size, data));
+  return ReturnTo12(two_cr_accept(To2(cr), ArgumentTo2(ep), size, data));
 }
 
 dat12::DAT_RETURN one_cr_reject(dat12::DAT_CR_HANDLE cr) {

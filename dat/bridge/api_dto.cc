@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // dat_ep_post_*, dat_srq_*: the data path, and shared receive queues.
+#include "dat/bridge/flags.h"
 #include "dat/bridge/handles.h"
 #include "dat/bridge/native.h"
 #include "dat/bridge/one.h"
@@ -19,10 +20,6 @@ namespace {
   return cookie_2;
 }
 
-::DAT_COMPLETION_FLAGS FlagsTo2(dat12::DAT_COMPLETION_FLAGS flags) {
-  return static_cast<::DAT_COMPLETION_FLAGS>(flags);
-}
-
 // The general way of each post: of native objects, of none or many segments, of what is refused.
 
 [[gnu::noinline]] dat12::DAT_RETURN PostSend(dat12::DAT_EP_HANDLE ep, dat12::DAT_COUNT count,
@@ -32,7 +29,7 @@ namespace {
   if (const Native to{ep})
     return to.Call<&Table::ep_post_send_func>(count, segments, cookie, flags);
   return WithSegments(segments, count, [&](::DAT_LMR_TRIPLET* local) {
-    return two_ep_post_send(To2(ep), count, local, CookieTo2(cookie), FlagsTo2(flags));
+    return two_ep_post_send(To2(ep), count, local, CookieTo2(cookie), CompletionFlagsTo2(flags));
   });
 }
 
@@ -43,7 +40,7 @@ namespace {
   if (const Native to{ep})
     return to.Call<&Table::ep_post_recv_func>(count, segments, cookie, flags);
   return WithSegments(segments, count, [&](::DAT_LMR_TRIPLET* local) {
-    return two_ep_post_recv(To2(ep), count, local, CookieTo2(cookie), FlagsTo2(flags));
+    return two_ep_post_recv(To2(ep), count, local, CookieTo2(cookie), CompletionFlagsTo2(flags));
   });
 }
 
@@ -68,11 +65,11 @@ template <auto kSlot>
   if (remote != nullptr && !To2(*remote, &remote_2)) return kTooLong;
   return WithSegments(segments, count, [&](::DAT_LMR_TRIPLET* local) {
     return post(To2(ep), count, local, CookieTo2(cookie), remote != nullptr ? &remote_2 : nullptr,
-                FlagsTo2(flags));
+                CompletionFlagsTo2(flags));
   });
 }
 
-// What most posts are: one segment, on a bridged object.
+// What most posts are: one segment, on a bridged object. (Their flags are the same in 2.0.)
 [[gnu::always_inline]] inline bool IsCommon(dat12::DAT_HANDLE handle, dat12::DAT_COUNT count,
                                             const dat12::DAT_LMR_TRIPLET* segments,
                                             ::DAT_HANDLE* handle_2, ::DAT_LMR_TRIPLET* local) {
@@ -86,8 +83,9 @@ dat12::DAT_RETURN one_ep_post_send(dat12::DAT_EP_HANDLE ep, dat12::DAT_COUNT cou
                                    dat12::DAT_COMPLETION_FLAGS flags) {
   ::DAT_EP_HANDLE ep_2;
   ::DAT_LMR_TRIPLET local;
-  if (IsCommon(ep, count, segments, &ep_2, &local)) [[likely]]
-    return ReturnTo12(two_ep_post_send(ep_2, 1, &local, CookieTo2(cookie), FlagsTo2(flags)));
+  if (AreKnown(flags) && IsCommon(ep, count, segments, &ep_2, &local)) [[likely]]
+    return ReturnTo12(two_ep_post_send(ep_2, 1, &local, CookieTo2(cookie),
+                                       static_cast<::DAT_COMPLETION_FLAGS>(flags)));
   return PostSend(ep, count, segments, cookie, flags);
 }
 
@@ -96,8 +94,9 @@ dat12::DAT_RETURN one_ep_post_recv(dat12::DAT_EP_HANDLE ep, dat12::DAT_COUNT cou
                                    dat12::DAT_COMPLETION_FLAGS flags) {
   ::DAT_EP_HANDLE ep_2;
   ::DAT_LMR_TRIPLET local;
-  if (IsCommon(ep, count, segments, &ep_2, &local)) [[likely]]
-    return ReturnTo12(two_ep_post_recv(ep_2, 1, &local, CookieTo2(cookie), FlagsTo2(flags)));
+  if (AreKnown(flags) && IsCommon(ep, count, segments, &ep_2, &local)) [[likely]]
+    return ReturnTo12(two_ep_post_recv(ep_2, 1, &local, CookieTo2(cookie),
+                                       static_cast<::DAT_COMPLETION_FLAGS>(flags)));
   return PostReceive(ep, count, segments, cookie, flags);
 }
 
@@ -109,10 +108,10 @@ dat12::DAT_RETURN one_ep_post_rdma_read(dat12::DAT_EP_HANDLE ep, dat12::DAT_COUN
   ::DAT_EP_HANDLE ep_2;
   ::DAT_LMR_TRIPLET local;
   ::DAT_RMR_TRIPLET remote_2;
-  if (remote != nullptr && IsCommon(ep, count, segments, &ep_2, &local) && To2(*remote, &remote_2))
-      [[likely]] {
-    return ReturnTo12(
-        two_ep_post_rdma_read(ep_2, 1, &local, CookieTo2(cookie), &remote_2, FlagsTo2(flags)));
+  if (remote != nullptr && AreKnown(flags) && IsCommon(ep, count, segments, &ep_2, &local) &&
+      To2(*remote, &remote_2)) [[likely]] {
+    return ReturnTo12(two_ep_post_rdma_read(ep_2, 1, &local, CookieTo2(cookie), &remote_2,
+                                            static_cast<::DAT_COMPLETION_FLAGS>(flags)));
   }
   return PostRdma<&Table::ep_post_rdma_read_func>(&two_ep_post_rdma_read, ep, count, segments,
                                                   cookie, remote, flags);
@@ -126,10 +125,10 @@ dat12::DAT_RETURN one_ep_post_rdma_write(dat12::DAT_EP_HANDLE ep, dat12::DAT_COU
   ::DAT_EP_HANDLE ep_2;
   ::DAT_LMR_TRIPLET local;
   ::DAT_RMR_TRIPLET remote_2;
-  if (remote != nullptr && IsCommon(ep, count, segments, &ep_2, &local) && To2(*remote, &remote_2))
-      [[likely]] {
-    return ReturnTo12(
-        two_ep_post_rdma_write(ep_2, 1, &local, CookieTo2(cookie), &remote_2, FlagsTo2(flags)));
+  if (remote != nullptr && AreKnown(flags) && IsCommon(ep, count, segments, &ep_2, &local) &&
+      To2(*remote, &remote_2)) [[likely]] {
+    return ReturnTo12(two_ep_post_rdma_write(ep_2, 1, &local, CookieTo2(cookie), &remote_2,
+                                             static_cast<::DAT_COMPLETION_FLAGS>(flags)));
   }
   return PostRdma<&Table::ep_post_rdma_write_func>(&two_ep_post_rdma_write, ep, count, segments,
                                                    cookie, remote, flags);
@@ -152,8 +151,9 @@ dat12::DAT_RETURN one_srq_create(dat12::DAT_IA_HANDLE ia, dat12::DAT_PZ_HANDLE p
   ::DAT_SRQ_ATTR attr_2{};
   if (attr != nullptr) attr_2 = {attr->max_recv_dtos, attr->max_recv_iov, attr->low_watermark};
   ::DAT_SRQ_HANDLE srq_2 = nullptr;
-  const ::DAT_RETURN result = two_srq_create(
-      IaTo2(ia), To2(pz), attr != nullptr ? &attr_2 : nullptr, srq != nullptr ? &srq_2 : nullptr);
+  const ::DAT_RETURN result =
+      two_srq_create(IaTo2(ia), ArgumentTo2(pz), attr != nullptr ? &attr_2 : nullptr,
+                     srq != nullptr ? &srq_2 : nullptr);
   if (result == ::DAT_SUCCESS) *srq = To12(srq_2);
   return ReturnTo12(result);
 }

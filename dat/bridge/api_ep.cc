@@ -23,8 +23,9 @@ dat12::DAT_RETURN one_ep_create(dat12::DAT_IA_HANDLE ia, dat12::DAT_PZ_HANDLE pz
   if (attr != nullptr) To2(*attr, &attr_2);
   ::DAT_EP_HANDLE ep_2 = nullptr;
   const ::DAT_RETURN result =
-      two_ep_create(IaTo2(ia), To2(pz), To2(recv_evd), To2(request_evd), To2(connect_evd),
-                    attr != nullptr ? &attr_2 : nullptr, ep != nullptr ? &ep_2 : nullptr);
+      two_ep_create(IaTo2(ia), ArgumentTo2(pz), ArgumentTo2(recv_evd), ArgumentTo2(request_evd),
+                    ArgumentTo2(connect_evd), attr != nullptr ? &attr_2 : nullptr,
+                    ep != nullptr ? &ep_2 : nullptr);
   if (result == ::DAT_SUCCESS) *ep = To12(ep_2);
   return ReturnTo12(result);
 }
@@ -41,9 +42,10 @@ dat12::DAT_RETURN one_ep_create_with_srq(dat12::DAT_IA_HANDLE ia, dat12::DAT_PZ_
   ::DAT_EP_ATTR attr_2{};
   if (attr != nullptr) To2(*attr, &attr_2);
   ::DAT_EP_HANDLE ep_2 = nullptr;
-  const ::DAT_RETURN result = two_ep_create_with_srq(
-      IaTo2(ia), To2(pz), To2(recv_evd), To2(request_evd), To2(connect_evd), To2(srq),
-      attr != nullptr ? &attr_2 : nullptr, ep != nullptr ? &ep_2 : nullptr);
+  const ::DAT_RETURN result =
+      two_ep_create_with_srq(IaTo2(ia), ArgumentTo2(pz), ArgumentTo2(recv_evd),
+                             ArgumentTo2(request_evd), ArgumentTo2(connect_evd), ArgumentTo2(srq),
+                             attr != nullptr ? &attr_2 : nullptr, ep != nullptr ? &ep_2 : nullptr);
   if (result == ::DAT_SUCCESS) *ep = To12(ep_2);
   return ReturnTo12(result);
 }
@@ -111,8 +113,8 @@ dat12::DAT_RETURN one_ep_dup_connect(dat12::DAT_EP_HANDLE ep, dat12::DAT_EP_HAND
                                      const dat12::DAT_PVOID data, dat12::DAT_QOS qos) {
   if (const Native to{ep}) [[unlikely]]
     return to.Call<&Table::ep_dup_connect_func>(other, timeout, size, data, qos);
-  return ReturnTo12(
-      two_ep_dup_connect(To2(ep), To2(other), timeout, size, data, static_cast<::DAT_QOS>(qos)));
+  return ReturnTo12(two_ep_dup_connect(To2(ep), ArgumentTo2(other), timeout, size, data,
+                                       static_cast<::DAT_QOS>(qos)));
 }
 
 dat12::DAT_RETURN one_ep_disconnect(dat12::DAT_EP_HANDLE ep, dat12::DAT_CLOSE_FLAGS flags) {

@@ -23,7 +23,7 @@ dat12::DAT_RETURN one_evd_create(dat12::DAT_IA_HANDLE ia, dat12::DAT_COUNT qlen,
     return to.Call<&Table::evd_create_func>(qlen, cno, flags, evd);
   ::DAT_EVD_HANDLE evd_2 = nullptr;
   const ::DAT_RETURN result =
-      two_evd_create(IaTo2(ia), qlen, To2(cno), static_cast<::DAT_EVD_FLAGS>(flags),
+      two_evd_create(IaTo2(ia), qlen, ArgumentTo2(cno), static_cast<::DAT_EVD_FLAGS>(flags),
                      evd != nullptr ? &evd_2 : nullptr);
   if (result == ::DAT_SUCCESS) *evd = To12(evd_2);
   return ReturnTo12(result);
@@ -39,7 +39,7 @@ dat12::DAT_RETURN one_evd_query(dat12::DAT_EVD_HANDLE evd, dat12::DAT_EVD_PARAM_
 dat12::DAT_RETURN one_evd_modify_cno(dat12::DAT_EVD_HANDLE evd, dat12::DAT_CNO_HANDLE cno) {
   if (const Native to{evd}) [[unlikely]]
     return to.Call<&Table::evd_modify_cno_func>(cno);
-  return ReturnTo12(two_evd_modify_cno(To2(evd), To2(cno)));
+  return ReturnTo12(two_evd_modify_cno(To2(evd), ArgumentTo2(cno)));
 }
 
 dat12::DAT_RETURN one_evd_resize(dat12::DAT_EVD_HANDLE evd, dat12::DAT_COUNT qlen) {
@@ -175,9 +175,10 @@ dat12::DAT_RETURN one_cno_wait(dat12::DAT_CNO_HANDLE cno, dat12::DAT_TIMEOUT tim
                                dat12::DAT_EVD_HANDLE* evd) {
   if (const Native to{cno}) [[unlikely]]
     return to.Call<&Table::cno_wait_func>(timeout, evd);
-  ::DAT_EVD_HANDLE evd_2 = nullptr;
+  int nothing = 0;
+  ::DAT_EVD_HANDLE evd_2 = &nothing;  // no EVD: stays there if the call writes none
   const ::DAT_RETURN result = two_cno_wait(To2(cno), timeout, evd != nullptr ? &evd_2 : nullptr);
-  if (evd != nullptr) *evd = To12(evd_2);
+  if (evd != nullptr && evd_2 != &nothing) *evd = To12(evd_2);
   return ReturnTo12(result);
 }
 

@@ -4,7 +4,9 @@
 #include <cstdarg>
 
 #include "dat/bridge/extensions.h"
+#include "dat/bridge/flags.h"
 #include "dat/bridge/handles.h"
+#include "dat/bridge/ia_number.h"
 #include "dat/bridge/native.h"
 #include "dat/bridge/one.h"
 #include "dat/bridge/return_words.h"
@@ -37,21 +39,22 @@ bool IsEp(::DAT_HANDLE handle) {
 Services ServicesOfEp(::DAT_EP_HANDLE ep) {
   ::DAT_EP_PARAM param{};
   if (two_ep_query(ep, DAT_EP_FIELD_IA_HANDLE, &param) != ::DAT_SUCCESS) return {};
-  ::DAT_IA_HANDLE ia = param.ia_handle;
-  // Other providers may answer with their own pointer.
-  const bool is_number = reinterpret_cast<uintptr_t>(ia) < kIaMark;
-  if (!is_number && two_dats_get_ia_handle(ia, &ia) != ::DAT_SUCCESS) return {};
-  return ServicesOf(ia);
+  return ServicesOf(NumberOf(param.ia_handle));
 }
 
-::DAT_DTO_COOKIE NextCookie(va_list args) {
+// What follows an operation's number. Each call takes the next one.
+struct Arguments {
+  va_list list;
+};
+
+::DAT_DTO_COOKIE NextCookie(Arguments* args) {
   ::DAT_DTO_COOKIE cookie;
-  cookie.as_64 = va_arg(args, dat12::DAT_DTO_COOKIE).as_64;
+  cookie.as_64 = va_arg(args->list, dat12::DAT_DTO_COOKIE).as_64;
   return cookie;
 }
 
-::DAT_COMPLETION_FLAGS NextFlags(va_list args) {
-  return static_cast<::DAT_COMPLETION_FLAGS>(va_arg(args, int));
+::DAT_COMPLETION_FLAGS NextFlags(Arguments* args) {
+  return CompletionFlagsTo2(static_cast<dat12::DAT_COMPLETION_FLAGS>(va_arg(args->list, int)));
 }
 
 // The remote segment; false when it is too long for 2.0.
@@ -59,45 +62,52 @@ struct Remote {
   ::DAT_RMR_TRIPLET segment{};
   ::DAT_RMR_TRIPLET* pointer = nullptr;
 };
-bool NextRemote(va_list args, Remote* remote) {
-  const auto* of_12 = va_arg(args, const dat12::DAT_RMR_TRIPLET*);
+bool NextRemote(Arguments* args, Remote* remote) {
+  const auto* of_12 = va_arg(args->list, const dat12::DAT_RMR_TRIPLET*);
   if (of_12 == nullptr) return true;
   remote->pointer = &remote->segment;
   return To2(*of_12, &remote->segment);
 }
 
+// The flags of a post that is to be confirmed; what other providers reach by InfiniBand's rules is
+// acknowledged when it completes.
+dat12::DAT_RETURN Confirm(::DAT_EP_HANDLE ep, ::DAT_COMPLETION_FLAGS* flags) {
+  if (!ServicesOfAll().confirm) {
+    if (!IsEp(ep)) return kNoEp;
+    const Services services = ServicesOfEp(ep);
+    if (services.foreign && services.immediate) return dat12::DAT_SUCCESS;
+    if (!services.confirm) return kNotImplemented;
+  }
+  *flags =
+      static_cast<::DAT_COMPLETION_FLAGS>(int{*flags} | int{::SOFTDAT_COMPLETION_CONFIRM_FLAG});
+  return dat12::DAT_SUCCESS;
+}
+
 // dat_ep_post_write_immed(ep, num_segments, local_iov, user_cookie, remote_iov, immediate,
 // ext_flags, completion_flags)
-dat12::DAT_RETURN WriteImmediate(::DAT_EP_HANDLE ep, va_list args) {
-  const auto count = va_arg(args, dat12::DAT_COUNT);
-  const auto* local = va_arg(args, const dat12::DAT_LMR_TRIPLET*);
+dat12::DAT_RETURN WriteImmediate(::DAT_EP_HANDLE ep, Arguments* args) {
+  const auto count = va_arg(args->list, dat12::DAT_COUNT);
+  const auto* local = va_arg(args->list, const dat12::DAT_LMR_TRIPLET*);
   const ::DAT_DTO_COOKIE cookie = NextCookie(args);
   Remote remote;
   if (!NextRemote(args, &remote)) return kTooLong;
-  const auto immediate = va_arg(args, dat12::DAT_UINT32);
-  const int extension_flags = va_arg(args, int);
-  const ::DAT_COMPLETION_FLAGS flags = NextFlags(args);
+  const auto immediate = va_arg(args->list, dat12::DAT_UINT32);
+  const int extension_flags = va_arg(args->list, int);
+  ::DAT_COMPLETION_FLAGS flags = NextFlags(args);
 
   if ((extension_flags & ~kExtensionFlags) != 0) return Invalid(dat12::DAT_INVALID_ARG7);
   const bool with_immediate = (extension_flags & dat12::DAT_EXT_WRITE_IMMED_FLAG) != 0;
-  auto flags_2 = flags;
   if ((extension_flags & dat12::DAT_EXT_WRITE_CONFIRM_FLAG) != 0) {
-    if (!IsEp(ep)) return kNoEp;
-    const Services services = ServicesOfEp(ep);
-    // What other providers reach by InfiniBand's rules, a write is acknowledged when it completes.
-    if (!services.confirm && !(services.foreign && services.immediate)) return kNotImplemented;
-    if (services.confirm) {
-      flags_2 =
-          static_cast<::DAT_COMPLETION_FLAGS>(int{flags} | int{::SOFTDAT_COMPLETION_CONFIRM_FLAG});
-    }
+    const dat12::DAT_RETURN can = Confirm(ep, &flags);
+    if (can != dat12::DAT_SUCCESS) return can;
   }
   constexpr uint32_t kFlagsOfWrite = 6, kFlagsOfImmediate = 7, kFlagsHere = 8;
   ::DAT_RETURN result = ::DAT_SUCCESS;
   const dat12::DAT_RETURN posted = WithSegments(local, count, [&](::DAT_LMR_TRIPLET* local_2) {
     result = with_immediate
                  ? two_extension_op(ep, ::DAT_IB_RDMA_WRITE_IMMED_OP, count, local_2, cookie,
-                                    remote.pointer, immediate, flags_2)
-                 : two_ep_post_rdma_write(ep, count, local_2, cookie, remote.pointer, flags_2);
+                                    remote.pointer, immediate, flags)
+                 : two_ep_post_rdma_write(ep, count, local_2, cookie, remote.pointer, flags);
     return result;
   });
   if (result == ::DAT_SUCCESS) return posted;
@@ -107,13 +117,15 @@ dat12::DAT_RETURN WriteImmediate(::DAT_EP_HANDLE ep, va_list args) {
 }
 
 // dat_ep_post_recv_immed(ep, num_segments, local_iov, user_cookie, completion_flags)
-dat12::DAT_RETURN ReceiveImmediate(::DAT_EP_HANDLE ep, va_list args) {
-  const auto count = va_arg(args, dat12::DAT_COUNT);
-  const auto* local = va_arg(args, const dat12::DAT_LMR_TRIPLET*);
+dat12::DAT_RETURN ReceiveImmediate(::DAT_EP_HANDLE ep, Arguments* args) {
+  const auto count = va_arg(args->list, dat12::DAT_COUNT);
+  const auto* local = va_arg(args->list, const dat12::DAT_LMR_TRIPLET*);
   const ::DAT_DTO_COOKIE cookie = NextCookie(args);
   const ::DAT_COMPLETION_FLAGS flags = NextFlags(args);
-  if (!IsEp(ep)) return kNoEp;
-  if (!ServicesOfEp(ep).immediate) return kNotImplemented;
+  if (!ServicesOfAll().immediate) {
+    if (!IsEp(ep)) return kNoEp;
+    if (!ServicesOfEp(ep).immediate) return kNotImplemented;
+  }
   return WithSegments(local, count, [&](::DAT_LMR_TRIPLET* local_2) {
     return two_ep_post_recv(ep, count, local_2, cookie, flags);
   });
@@ -121,10 +133,10 @@ dat12::DAT_RETURN ReceiveImmediate(::DAT_EP_HANDLE ep, va_list args) {
 
 // dat_ep_post_fetch_and_add(ep, add_value, local_iov, user_cookie, remote_iov, completion_flags)
 // dat_ep_post_cmp_and_swap(ep, cmp_value, swap_value, local_iov, ...)
-dat12::DAT_RETURN Atomic(::DAT_EP_HANDLE ep, bool swap, va_list args) {
-  const auto first = va_arg(args, dat12::DAT_UINT64);
-  const auto second = swap ? va_arg(args, dat12::DAT_UINT64) : 0;
-  const auto* local = va_arg(args, const dat12::DAT_LMR_TRIPLET*);
+dat12::DAT_RETURN Atomic(::DAT_EP_HANDLE ep, bool swap, Arguments* args) {
+  const auto first = va_arg(args->list, dat12::DAT_UINT64);
+  const auto second = swap ? va_arg(args->list, dat12::DAT_UINT64) : 0;
+  const auto* local = va_arg(args->list, const dat12::DAT_LMR_TRIPLET*);
   const ::DAT_DTO_COOKIE cookie = NextCookie(args);
   Remote remote;
   if (!NextRemote(args, &remote)) return kTooLong;
@@ -137,7 +149,7 @@ dat12::DAT_RETURN Atomic(::DAT_EP_HANDLE ep, bool swap, va_list args) {
   });
 }
 
-dat12::DAT_RETURN Extension(::DAT_EP_HANDLE ep, dat12::DAT_EXT_OP op, va_list args) {
+dat12::DAT_RETURN Extension(::DAT_EP_HANDLE ep, dat12::DAT_EXT_OP op, Arguments* args) {
   switch (op) {
     case dat12::DAT_EXT_RDMA_WRITE_IMMED:
       return WriteImmediate(ep, args);
@@ -153,7 +165,10 @@ dat12::DAT_RETURN Extension(::DAT_EP_HANDLE ep, dat12::DAT_EXT_OP op, va_list ar
 }  // namespace
 
 dat12::DAT_RETURN ExtensionOverTwo(dat12::DAT_HANDLE handle, dat12::DAT_EXT_OP op, va_list args) {
-  const dat12::DAT_RETURN result = Extension(To2(handle), op, args);
+  Arguments copied;
+  va_copy(copied.list, args);
+  const dat12::DAT_RETURN result = Extension(To2(handle), op, &copied);
+  va_end(copied.list);
   // 2.0 takes extended operations on every kind of object.
   const bool no_handle = DAT_GET_TYPE(result) == uint32_t{dat12::DAT_INVALID_HANDLE};
   return no_handle ? kNoEp : result;

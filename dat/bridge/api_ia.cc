@@ -32,7 +32,7 @@ constexpr dat12::DAT_RETURN NotFound(uint32_t subtype) {
 // DAT_EVD_ASYNC_EXISTS and DAT_EVD_OUT_OF_SCOPE are no objects.
 ::DAT_EVD_HANDLE AsyncEvdTo2(dat12::DAT_EVD_HANDLE evd) {
   const bool is_word = evd == DAT_EVD_ASYNC_EXISTS || evd == DAT_EVD_OUT_OF_SCOPE;
-  return is_word ? evd : To2(evd);
+  return is_word ? evd : ArgumentTo2(evd);
 }
 
 }  // namespace

@@ -5,7 +5,9 @@
 #include "dat/base/no_memory.h"
 #include "dat/bridge/attributes.h"
 #include "dat/bridge/extensions.h"
+#include "dat/bridge/flags.h"
 #include "dat/bridge/handles.h"
+#include "dat/bridge/ia_number.h"
 #include "dat/bridge/masks.h"
 #include "dat/bridge/native.h"
 #include "dat/bridge/one.h"
@@ -15,8 +17,6 @@
 #include "dat/bridge/return_words.h"
 #include "dat/bridge/segments.h"
 #include "dat/bridge/two.h"
-// Behind the types of 1.2.
-#include <dat2/dat_ib_extensions.h>
 
 using namespace softdat::bridge;  // NOLINT: this file is the C API of libdat.so.1
 namespace dat12 = softdat::dat12;
@@ -27,7 +27,7 @@ namespace {
                                    const dat12::DAT_REGION_DESCRIPTION& region) {
   ::DAT_REGION_DESCRIPTION region_2{};
   if (type == dat12::DAT_MEM_TYPE_LMR) {
-    region_2.for_lmr_handle = To2(region.for_lmr_handle);
+    region_2.for_lmr_handle = ArgumentTo2(region.for_lmr_handle);
   } else if (type == dat12::DAT_MEM_TYPE_SHARED_VIRTUAL) {
     region_2.for_shared_memory.virtual_address = region.for_shared_memory.virtual_address;
     region_2.for_shared_memory.shared_memory_id = region.for_shared_memory.shared_memory_id;
@@ -37,24 +37,17 @@ namespace {
   return region_2;
 }
 
-// Another implementation's 1.2 has a flag that switches relaxed ordering off. There is none to
-// switch off.
-constexpr uint32_t kNoRelaxedOrdering = 0x100;
+constexpr dat12::DAT_RETURN kNoSegment =
+    DAT_CLASS_ERROR | uint32_t{dat12::DAT_INVALID_PARAMETER} | uint32_t{dat12::DAT_INVALID_ARG2};
+// A context of no region of this adapter.
+constexpr dat12::DAT_RETURN kNoRegion = DAT_CLASS_ERROR | uint32_t{dat12::DAT_PROTECTION_VIOLATION};
 
-::DAT_MEM_PRIV_FLAGS PrivilegesTo2(dat12::DAT_MEM_PRIV_FLAGS privileges) {
-  return static_cast<::DAT_MEM_PRIV_FLAGS>(static_cast<uint32_t>(privileges) & ~kNoRelaxedOrdering);
-}
-
-// 1.2 has no privilege of its own for atomics, 2.0 has: memory that the peer may read and write is
-// for its atomics too, where the provider has them.
-bool IsForAtomics(dat12::DAT_MEM_PRIV_FLAGS privileges) {
-  constexpr uint32_t kBoth = uint32_t{dat12::DAT_MEM_PRIV_REMOTE_READ_FLAG} |
-                             uint32_t{dat12::DAT_MEM_PRIV_REMOTE_WRITE_FLAG};
-  return (static_cast<uint32_t>(privileges) & kBoth) == kBoth;
-}
-::DAT_MEM_PRIV_FLAGS WithAtomics(::DAT_MEM_PRIV_FLAGS privileges) {
-  return static_cast<::DAT_MEM_PRIV_FLAGS>(static_cast<uint32_t>(privileges) |
-                                           uint32_t{::DAT_IB_MEM_PRIV_REMOTE_ATOMIC});
+// The number of the adapter that a window belongs to.
+::DAT_RETURN IaOfWindow(::DAT_RMR_HANDLE rmr, ::DAT_IA_HANDLE* ia) {
+  ::DAT_RMR_PARAM param{};
+  const ::DAT_RETURN result = two_rmr_query(rmr, ::DAT_RMR_FIELD_IA_HANDLE, &param);
+  if (result == ::DAT_SUCCESS) *ia = NumberOf(param.ia_handle);
+  return result;
 }
 
 // In pieces: there is no limit to their number.
@@ -111,32 +104,35 @@ dat12::DAT_RETURN one_lmr_create(dat12::DAT_IA_HANDLE ia, dat12::DAT_MEM_TYPE ty
     return to.Call<&Table::lmr_create_func>(type, region, length, pz, privileges, lmr, lmr_context,
                                             rmr_context, registered_size, registered_address);
   ::DAT_LMR_HANDLE lmr_2 = nullptr;
+  ::DAT_LMR_CONTEXT context = 0;  // asked for in any case: a window may be bound by it
   const auto create = [&](::DAT_MEM_PRIV_FLAGS privileges_2) {
     return two_lmr_create(IaTo2(ia), static_cast<::DAT_MEM_TYPE>(type), RegionTo2(type, region),
-                          length, To2(pz), privileges_2, ::DAT_VA_TYPE_VA,
-                          lmr != nullptr ? &lmr_2 : nullptr, lmr_context, rmr_context,
-                          registered_size, registered_address);
+                          length, ArgumentTo2(pz), privileges_2, ::DAT_VA_TYPE_VA,
+                          lmr != nullptr ? &lmr_2 : nullptr, &context, rmr_context, registered_size,
+                          registered_address);
   };
   const ::DAT_MEM_PRIV_FLAGS plain = PrivilegesTo2(privileges);
   ::DAT_RETURN result = DAT_CLASS_ERROR;
-  if (IsForAtomics(privileges) && ServicesOf(IaTo2(ia)).fetch_and_add)
+  if (IsForAtomics(plain) && ServicesOf(IaTo2(ia)).fetch_and_add)
     result = create(WithAtomics(plain));
   if (result != ::DAT_SUCCESS) result = create(plain);
-  if (result == ::DAT_SUCCESS) {
-    const bool added = softdat::OrNoMemory(
-        [&] {
-          if (lmr_context != nullptr) TheRegions().Add(*lmr_context, IaTo2(ia), lmr_2);
-          return true;
-        },
-        false);
-    if (!added) {
-      two_lmr_free(lmr_2);
-      return kNoMemory;
-    }
-    *lmr = To12(lmr_2);
+  if (result != ::DAT_SUCCESS) {
+    // The type of addresses is the seventh argument in 2.0.
+    return MovedArgument(result, [](uint32_t n) { return n > 7 ? n - 1 : n; });
   }
-  // The type of addresses is the seventh argument in 2.0.
-  return MovedArgument(result, [](uint32_t n) { return n > 7 ? n - 1 : n; });
+  const bool added = softdat::OrNoMemory(
+      [&] {
+        TheRegions().Add(context, IaTo2(ia), lmr_2);
+        return true;
+      },
+      false);
+  if (!added) {
+    two_lmr_free(lmr_2);
+    return kNoMemory;
+  }
+  *lmr = To12(lmr_2);
+  if (lmr_context != nullptr) *lmr_context = context;
+  return dat12::DAT_SUCCESS;
 }
 
 dat12::DAT_RETURN one_lmr_query(dat12::DAT_LMR_HANDLE lmr, dat12::DAT_LMR_PARAM_MASK mask,
@@ -194,24 +190,33 @@ dat12::DAT_RETURN one_rmr_bind(dat12::DAT_RMR_HANDLE rmr, const dat12::DAT_LMR_T
   if (const Native to{rmr}) [[unlikely]]
     return to.Call<&Table::rmr_bind_func>(segment, privileges, ep, cookie, flags, context);
   ::DAT_LMR_TRIPLET segment_2{};
-  ::DAT_LMR_HANDLE lmr = nullptr;
-  if (segment != nullptr) {
-    if (!To2(*segment, &segment_2)) return kTooLong;
-    lmr = TheRegions().Find(segment_2.lmr_context, [rmr] {
-      ::DAT_RMR_PARAM param{};
-      two_rmr_query(To2(rmr), ::DAT_RMR_FIELD_IA_HANDLE, &param);
-      return param.ia_handle;
-    });
+  if (segment != nullptr && !To2(*segment, &segment_2)) return kTooLong;
+  Regions::Found region;
+  if (segment != nullptr) region = TheRegions().FindOnly(segment_2.lmr_context);
+  if (region.lmr == nullptr) {
+    // Several, none, or nothing to look for: it depends on the window.
+    ::DAT_IA_HANDLE ia = nullptr;
+    const ::DAT_RETURN asked = IaOfWindow(To2(rmr), &ia);
+    if (asked != ::DAT_SUCCESS) return ReturnTo12(asked);
+    if (segment == nullptr) return kNoSegment;
+    region = TheRegions().Find(segment_2.lmr_context, ia);
     // A length of zero takes the window back; it needs no region.
-    if (lmr == nullptr && segment_2.segment_length > 0)
-      return DAT_CLASS_ERROR | uint32_t{dat12::DAT_PROTECTION_VIOLATION};
+    if (region.lmr == nullptr && segment_2.segment_length > 0) return kNoRegion;
   }
   ::DAT_RMR_COOKIE cookie_2;
   cookie_2.as_64 = cookie.as_64;
-  const ::DAT_RETURN result =
-      two_rmr_bind(To2(rmr), lmr, segment != nullptr ? &segment_2 : nullptr,
-                   static_cast<::DAT_MEM_PRIV_FLAGS>(privileges), ::DAT_VA_TYPE_VA, To2(ep),
-                   cookie_2, static_cast<::DAT_COMPLETION_FLAGS>(flags), context);
+  const auto bind = [&](::DAT_MEM_PRIV_FLAGS privileges_2) {
+    return two_rmr_bind(To2(rmr), region.lmr, &segment_2, privileges_2, ::DAT_VA_TYPE_VA,
+                        ArgumentTo2(ep), cookie_2, CompletionFlagsTo2(flags), context);
+  };
+  const ::DAT_MEM_PRIV_FLAGS plain = PrivilegesTo2(privileges);
+  ::DAT_RETURN result = DAT_CLASS_ERROR;
+  if (IsForAtomics(plain) && ServicesOf(region.ia).fetch_and_add) result = bind(WithAtomics(plain));
+  if (result != ::DAT_SUCCESS) result = bind(plain);
+  if (result ==
+      (DAT_CLASS_ERROR | uint32_t{::DAT_INVALID_HANDLE} | uint32_t{::DAT_INVALID_HANDLE_LMR})) {
+    return kNoRegion;  // it was freed meanwhile
+  }
   // The second argument of 2.0 is the region, the fifth the type of addresses.
   return MovedArgument(result, [](uint32_t n) { return n > 5 ? n - 2 : n > 2 ? n - 1 : n; });
 }

@@ -3,9 +3,13 @@
 #include "dat/bridge/extensions.h"
 
 #include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -20,21 +24,48 @@ namespace {
 
 static_assert(sizeof(dat12::DAT_NAMED_ATTR) == sizeof(::DAT_NAMED_ATTR));
 
-// Of the IA that has had a number last.
-struct Asked {
-  Services services;
-  std::vector<dat12::DAT_NAMED_ATTR> attributes;  // the strings are the provider's, or constants
+// Services in a word, for the data path.
+enum : uint8_t {
+  kImmediate = 1,
+  kFetchAndAdd = 2,
+  kCompareAndSwap = 4,
+  kConfirm = 8,
+  kForeign = 16
 };
+
+uint8_t Pack(const Services& s) {
+  return static_cast<uint8_t>((s.immediate ? kImmediate : 0) |
+                              (s.fetch_and_add ? kFetchAndAdd : 0) |
+                              (s.compare_and_swap ? kCompareAndSwap : 0) |
+                              (s.confirm ? kConfirm : 0) | (s.foreign ? kForeign : 0));
+}
+
+Services Unpack(uint8_t word) {
+  return {.immediate = (word & kImmediate) != 0,
+          .fetch_and_add = (word & kFetchAndAdd) != 0,
+          .compare_and_swap = (word & kCompareAndSwap) != 0,
+          .confirm = (word & kConfirm) != 0,
+          .foreign = (word & kForeign) != 0};
+}
+
+// Of the IA that has had a number last: what it answered, and its list of attributes, whose strings
+// are the provider's, or constants.
+constinit std::atomic<uint8_t> g_services[kIaMark] = {};
+// Of all IAs; a bit that one lacks is gone for good.
+constinit std::atomic<uint8_t> g_services_of_all{0xff};
+
+using NamedAttributes = std::vector<dat12::DAT_NAMED_ATTR>;
 
 struct Table {
   std::mutex mutex;  // protects by_number
-  std::array<std::unique_ptr<const Asked>, kIaMark> by_number;
+  std::array<std::unique_ptr<const NamedAttributes>, kIaMark> by_number;
 };
 
 // Never destroyed: calls may be under way while the process exits.
 Table& TheTable() {
-  static Table* const table = new Table;
-  return *table;
+  alignas(Table) static std::byte storage[sizeof(Table)];
+  static Table& only = *new (storage) Table;
+  return only;
 }
 
 // The value of an attribute; NULL where there is none.
@@ -61,9 +92,8 @@ Services ServicesIn(const ::DAT_PROVIDER_ATTR& attr) {
   return services;
 }
 
-std::vector<dat12::DAT_NAMED_ATTR> NamesFor(const ::DAT_PROVIDER_ATTR& attr,
-                                            const Services& services) {
-  std::vector<dat12::DAT_NAMED_ATTR> names;
+NamedAttributes NamesFor(const ::DAT_PROVIDER_ATTR& attr, const Services& services) {
+  NamedAttributes names;
   for (::DAT_COUNT i = 0; i < attr.num_provider_specific_attr; ++i) {
     const ::DAT_NAMED_ATTR& named = attr.provider_specific_attr[i];
     names.push_back({named.name, named.value});
@@ -87,32 +117,34 @@ std::vector<dat12::DAT_NAMED_ATTR> NamesFor(const ::DAT_PROVIDER_ATTR& attr,
 void AskServices(::DAT_IA_HANDLE ia) {
   const auto number = reinterpret_cast<uintptr_t>(ia);
   if (number >= kIaMark) return;
-  auto asked = std::make_unique<Asked>();
   ::DAT_PROVIDER_ATTR attr{};
+  Services services;
+  auto names = std::make_unique<NamedAttributes>();
   if (two_ia_query(ia, nullptr, 0, nullptr, DAT_PROVIDER_FIELD_ALL, &attr) == ::DAT_SUCCESS) {
-    asked->services = ServicesIn(attr);
-    asked->attributes = NamesFor(attr, asked->services);
+    services = ServicesIn(attr);
+    *names = NamesFor(attr, services);
   }
+  g_services[number].store(Pack(services), std::memory_order_release);
+  g_services_of_all.fetch_and(Pack(services), std::memory_order_acq_rel);
   const std::lock_guard<std::mutex> lock(TheTable().mutex);
-  TheTable().by_number[number] = std::move(asked);
+  TheTable().by_number[number] = std::move(names);
 }
 
 Services ServicesOf(::DAT_IA_HANDLE ia) {
   const auto number = reinterpret_cast<uintptr_t>(ia);
-  if (number >= kIaMark) return {};
-  const std::lock_guard<std::mutex> lock(TheTable().mutex);
-  const auto& asked = TheTable().by_number[number];
-  return asked != nullptr ? asked->services : Services{};
+  return number < kIaMark ? Unpack(g_services[number].load(std::memory_order_acquire)) : Services{};
 }
+
+Services ServicesOfAll() { return Unpack(g_services_of_all.load(std::memory_order_acquire)); }
 
 void NameServices(::DAT_IA_HANDLE ia, dat12::DAT_PROVIDER_ATTR* attr) {
   const auto number = reinterpret_cast<uintptr_t>(ia);
   if (number >= kIaMark) return;
   const std::lock_guard<std::mutex> lock(TheTable().mutex);
-  const auto& asked = TheTable().by_number[number];
-  if (asked == nullptr || asked->attributes.empty()) return;
-  attr->num_provider_specific_attr = static_cast<dat12::DAT_COUNT>(asked->attributes.size());
-  attr->provider_specific_attr = const_cast<dat12::DAT_NAMED_ATTR*>(asked->attributes.data());
+  const auto& names = TheTable().by_number[number];
+  if (names == nullptr || names->empty()) return;
+  attr->num_provider_specific_attr = static_cast<dat12::DAT_COUNT>(names->size());
+  attr->provider_specific_attr = const_cast<dat12::DAT_NAMED_ATTR*>(names->data());
 }
 
 void LockServicesForFork() { TheTable().mutex.lock(); }

@@ -22,8 +22,11 @@ struct Services {
 
 // Asks an IA that was opened just now. May throw std::bad_alloc.
 void AskServices(::DAT_IA_HANDLE ia);
-// What it answered. Nothing for what is no IA.
+// What it answered; one atomic read. Nothing for what is no IA.
 Services ServicesOf(::DAT_IA_HANDLE ia);
+// What every IA that this process has opened so far has: then nobody needs to ask of which an
+// object is.
+Services ServicesOfAll();
 // Puts the names of the proposal behind the provider's own attributes. They are good as long as the
 // IA is open.
 void NameServices(::DAT_IA_HANDLE ia, dat12::DAT_PROVIDER_ATTR* attr);

@@ -19,10 +19,8 @@ using Handle = void*;  // DAT_HANDLE in both
 inline constexpr uintptr_t kObjectMark = 4;
 inline constexpr uintptr_t kObjectMarkBits = 7;
 inline constexpr uintptr_t kIaMark = 4096;  // and the number of IA handles of 2.0
-
-// What every 2.0 library refuses: it is neither NULL nor aligned, nor an IA of which there are
-// many.
-inline constexpr uintptr_t kNoHandle = kIaMark - 1;
+// Below it, Linux lets nothing be mapped (vm.mmap_min_addr); numbers of IAs lie there.
+inline constexpr uintptr_t kLowestObject = 65536;
 
 // The object of 2.0 behind a handle of 1.2, in four instructions; false for anything else.
 [[gnu::always_inline]] inline bool IsObject(Handle of_12, Handle* of_2) {
@@ -30,17 +28,24 @@ inline constexpr uintptr_t kNoHandle = kIaMark - 1;
   *of_2 = reinterpret_cast<Handle>(value);
   // The bits that must be zero come to the top: what has one of them is too large.
   constexpr int kBits = std::popcount(kObjectMarkBits);
-  constexpr uintptr_t kLeast = 2 * kIaMark >> kBits;
+  constexpr uintptr_t kLeast = kLowestObject >> kBits;
   constexpr uintptr_t kMost = UINTPTR_MAX >> kBits;
   return std::rotr(value, kBits) - kLeast <= kMost - kLeast;
 }
 
-// The object of 2.0 behind a handle of 1.2; for anything else a handle that 2.0 refuses, NULL for
-// NULL.
+// The object that a call is about; for anything else NULL, which every 2.0 library refuses.
 [[gnu::always_inline]] inline Handle To2(Handle of_12) {
   Handle of_2 = nullptr;
-  if (IsObject(of_12, &of_2)) [[likely]]
-    return of_2;
+  return IsObject(of_12, &of_2) ? of_2 : nullptr;
+}
+
+// Another argument of a call, where NULL may mean that there is none. What is no handle becomes one
+// that our providers refuse: it is neither aligned nor an IA. (Providers of other makes take what
+// they are given for an address, in programs of 2.0 as well.)
+inline constexpr uintptr_t kNoHandle = kIaMark - 1;
+inline Handle ArgumentTo2(Handle of_12) {
+  Handle of_2 = nullptr;
+  if (IsObject(of_12, &of_2)) return of_2;
   return of_12 == nullptr ? nullptr : reinterpret_cast<Handle>(kNoHandle);
 }
 

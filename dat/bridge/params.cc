@@ -95,11 +95,11 @@ void To2(const dat12::DAT_EP_PARAM& from, ::DAT_EP_PARAM* to) {
   to->local_port_qual = from.local_port_qual;
   to->remote_ia_address_ptr = from.remote_ia_address_ptr;
   to->remote_port_qual = from.remote_port_qual;
-  to->pz_handle = To2(from.pz_handle);
-  to->recv_evd_handle = To2(from.recv_evd_handle);
-  to->request_evd_handle = To2(from.request_evd_handle);
-  to->connect_evd_handle = To2(from.connect_evd_handle);
-  to->srq_handle = To2(from.srq_handle);
+  to->pz_handle = ArgumentTo2(from.pz_handle);
+  to->recv_evd_handle = ArgumentTo2(from.recv_evd_handle);
+  to->request_evd_handle = ArgumentTo2(from.request_evd_handle);
+  to->connect_evd_handle = ArgumentTo2(from.connect_evd_handle);
+  to->srq_handle = ArgumentTo2(from.srq_handle);
   To2(from.ep_attr, &to->ep_attr);
 }
 

@@ -2,6 +2,7 @@
 // Which region a context names.
 #include "dat/bridge/regions.h"
 
+#include <cstddef>
 #include <iterator>
 #include <mutex>
 
@@ -54,23 +55,30 @@ void Regions::ForgetIa(DAT_IA_HANDLE ia, uint64_t before) {
   }
 }
 
-DAT_LMR_HANDLE Regions::Find(DAT_LMR_CONTEXT context,
-                             const std::function<DAT_IA_HANDLE()>& ia_of_window) const {
+Regions::Found Regions::FindOnly(DAT_LMR_CONTEXT context) const {
   const std::shared_lock<std::shared_mutex> lock(mutex_);
   const auto [first, last] = by_context_.equal_range(context);
-  if (first == last) return nullptr;
-  if (std::next(first) == last) return first->second.lmr;
-  const DAT_IA_HANDLE ia = ia_of_window();
+  if (first == last || std::next(first) != last) return {};
+  return {first->second.lmr, first->second.ia};
+}
+
+Regions::Found Regions::Find(DAT_LMR_CONTEXT context, DAT_IA_HANDLE ia) const {
+  const std::shared_lock<std::shared_mutex> lock(mutex_);
+  const auto [first, last] = by_context_.equal_range(context);
+  const Region* found = nullptr;
   for (auto it = first; it != last; ++it) {
-    if (it->second.ia == ia) return it->second.lmr;
+    const Region& region = it->second;
+    // One that was freed may still be here, when its context is another's already.
+    if (region.ia == ia && (found == nullptr || region.number > found->number)) found = &region;
   }
-  return nullptr;
+  return found != nullptr ? Found{found->lmr, ia} : Found{};
 }
 
 // Never destroyed: calls may be under way while the process exits.
 Regions& TheRegions() {
-  static Regions* const regions = new Regions;
-  return *regions;
+  alignas(Regions) static std::byte storage[sizeof(Regions)];
+  static Regions& only = *new (storage) Regions;
+  return only;
 }
 
 }  // namespace softdat::bridge

@@ -7,15 +7,14 @@
 #include <dat2/udat.h>
 
 #include <cstdint>
-#include <functional>
 #include <new>
 #include <shared_mutex>
 #include <unordered_map>
 
 namespace softdat::bridge {
 
-// Regions that were made by 1.2. Adapters may give the same context to two regions; the adapter of
-// the window then says which is meant.
+// Regions that were made by 1.2. Two adapters may give the same context: that of the window says
+// which is meant.
 class Regions {
  public:
   void Add(DAT_LMR_CONTEXT context, DAT_IA_HANDLE ia, DAT_LMR_HANDLE lmr);
@@ -24,9 +23,14 @@ class Regions {
   uint64_t Now() const;
   void Forget(DAT_LMR_HANDLE lmr, uint64_t before);
   void ForgetIa(DAT_IA_HANDLE ia, uint64_t before);
-  // NULL when there is none. `ia_of_window` is asked only if there are several.
-  DAT_LMR_HANDLE Find(DAT_LMR_CONTEXT context,
-                      const std::function<DAT_IA_HANDLE()>& ia_of_window) const;
+  struct Found {
+    DAT_LMR_HANDLE lmr = nullptr;
+    DAT_IA_HANDLE ia = nullptr;
+  };
+  // The one region that has this context; nothing when there are none, or several.
+  Found FindOnly(DAT_LMR_CONTEXT context) const;
+  // The region of an adapter that has had this context last; nothing when there is none.
+  Found Find(DAT_LMR_CONTEXT context, DAT_IA_HANDLE ia) const;
 
   // Around fork(): the child must not inherit a mutex that some other thread holds. Its thread has
   // another number than the one that locked, which a shared mutex does not let unlock.

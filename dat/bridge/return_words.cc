@@ -22,7 +22,8 @@ constexpr Subtype kSubtypes[] = {
     {dat12::DAT_INVALID_STATE_SRQ_ERROR, ::DAT_INVALID_STATE_SRQ_SHUTDOWN},
 };
 
-constexpr size_t kTable = 128;  // more than the greatest subtype
+constexpr size_t kTable = 128;         // more than the greatest subtype
+constexpr uint32_t kUnknown = 0xffff;  // a subtype that 2.0 does not have
 
 constexpr auto MakeTable(uint32_t Subtype::*from, uint32_t Subtype::*to) {
   std::array<uint8_t, kTable> table{};  // 0: no subtype
@@ -63,7 +64,11 @@ dat12::DAT_RETURN FailureTo12(::DAT_RETURN word) {
 
 ::DAT_RETURN ReturnTo2(dat12::DAT_RETURN word) {
   if (word == dat12::DAT_NOT_IMPLEMENTED) return DAT_CLASS_ERROR | ::DAT_NOT_IMPLEMENTED;
-  const uint32_t subtype = Look(kTo2, DAT_GET_SUBTYPE(word));
+  uint32_t subtype = DAT_GET_SUBTYPE(word);
+  if (subtype != 0) {
+    subtype = Look(kTo2, subtype);
+    if (subtype == 0) subtype = kUnknown;
+  }
   return (word & ~uint32_t{DAT_SUBTYPE_MASK}) | subtype;
 }
 

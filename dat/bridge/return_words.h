@@ -36,7 +36,8 @@ dat12::DAT_RETURN MovedArgument(::DAT_RETURN word, const Position& position) {
   return ReturnTo12(word - subtype + kFirst + argument - 1);
 }
 
-// A word of 1.2 in 2.0, for its texts. A subtype that 1.2 does not know is left out.
+// A word of 1.2 in 2.0, for its texts. A subtype that 1.2 does not know becomes one that 2.0 does
+// not know either.
 ::DAT_RETURN ReturnTo2(dat12::DAT_RETURN word);
 
 }  // namespace softdat::bridge

@@ -15,80 +15,10 @@
   extern "C" decltype(::dat_##name) two_##name; \
   __asm__(".symver two_" #name ",dat_" #name "@DAT_2.0")
 
-TWO(ia_openv);
-TWO(ia_query);
-TWO(ia_close);
-TWO(set_consumer_context);
-TWO(get_consumer_context);
-TWO(get_handle_type);
-TWO(registry_add_provider);
-TWO(registry_remove_provider);
-TWO(registry_list_providers);
-TWO(strerror);
-TWO(evd_create);
-TWO(evd_query);
-TWO(evd_modify_cno);
-TWO(evd_resize);
-TWO(evd_wait);
-TWO(evd_dequeue);
-TWO(evd_post_se);
-TWO(evd_enable);
-TWO(evd_disable);
-TWO(evd_set_unwaitable);
-TWO(evd_clear_unwaitable);
-TWO(evd_free);
-TWO(cno_create);
-TWO(cno_modify_agent);
-TWO(cno_query);
-TWO(cno_wait);
-TWO(cno_free);
-TWO(pz_create);
-TWO(pz_query);
-TWO(pz_free);
-TWO(lmr_create);
-TWO(lmr_query);
-TWO(lmr_free);
-TWO(lmr_sync_rdma_read);
-TWO(lmr_sync_rdma_write);
-TWO(rmr_create);
-TWO(rmr_query);
-TWO(rmr_bind);
-TWO(rmr_free);
-TWO(ep_create);
-TWO(ep_create_with_srq);
-TWO(ep_query);
-TWO(ep_modify);
-TWO(ep_get_status);
-TWO(ep_reset);
-TWO(ep_free);
-TWO(ep_connect);
-TWO(ep_dup_connect);
-TWO(ep_disconnect);
-TWO(ep_post_send);
-TWO(ep_post_recv);
-TWO(ep_post_rdma_read);
-TWO(ep_post_rdma_write);
-TWO(ep_recv_query);
-TWO(ep_set_watermark);
-TWO(srq_create);
-TWO(srq_query);
-TWO(srq_post_recv);
-TWO(srq_resize);
-TWO(srq_set_lw);
-TWO(srq_free);
-TWO(psp_create);
-TWO(psp_create_any);
-TWO(psp_query);
-TWO(psp_free);
-TWO(rsp_create);
-TWO(rsp_query);
-TWO(rsp_free);
-TWO(cr_query);
-TWO(cr_accept);
-TWO(cr_reject);
-TWO(cr_handoff);
+#define CALL(name) TWO(name);
+#include "dat/bridge/calls.inc"
+#undef CALL
 TWO(extension_op);
-
 #undef TWO
 
 // Every libdat2.so.2 exports it, and only our headers declare it.

@@ -32,6 +32,7 @@ struct Profile {
   bool zero_based;
   bool immediate;
   bool atomics;
+  bool confirms_writes;
   bool invalidate;
 
   // An RDMA read that the peer refuses is flushed, and the connection ends as disconnected.

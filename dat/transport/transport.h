@@ -82,8 +82,9 @@ enum : uint8_t {
   kSolicited = 2,  // the matching receive at the peer is a solicited completion
   kQuiet = 4,      // complete, but do not notify (DAT_COMPLETION_UNSIGNALLED_FLAG)
   kFence = 8,      // do not start before all earlier reads and atomics of this queue pair completed
-  // An RDMA write, with immediate data or without: complete when the data are in the peer's memory.
-  // Where AdapterAttributes::confirms_writes.
+  // An RDMA write, with immediate data or without: complete when the peer's end has confirmed that
+  // it has the data (in its memory, or by InfiniBand's acknowledgement). Where
+  // AdapterAttributes::confirms_writes.
   kConfirm = 0x80,
 };
 

@@ -51,6 +51,7 @@ TEST(BothVersionsTest, TalkToEachOtherInOneProcess) {
 
   const char* wrong = nullptr;
   std::thread of_12([&] { wrong = send_by_12(name, qualifier, "from 1.2 to 2.0", pz); });
+  bool received = false;
   bool disconnected = false;
   while (!disconnected) {
     DAT_EVENT event;
@@ -65,11 +66,13 @@ TEST(BothVersionsTest, TalkToEachOtherInOneProcess) {
       EXPECT_EQ(event.event_data.dto_completion_event_data.status, DAT_DTO_SUCCESS);
       EXPECT_EQ(event.event_data.dto_completion_event_data.user_cookie.as_64, 2u);
       EXPECT_STREQ(buffer, "from 1.2 to 2.0");
+      received = true;
     }
     disconnected = event.event_number == DAT_CONNECTION_EVENT_DISCONNECTED;
   }
   of_12.join();
   EXPECT_STREQ(wrong, nullptr);
+  EXPECT_TRUE(received);
   ASSERT_DAT(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
 }
 

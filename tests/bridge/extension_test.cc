@@ -110,6 +110,31 @@ TEST_F(ExtensionTest, Atomics) {
   EXPECT_EQ(Word(0), uint64_t{1} << 40) << "not equal, not stored";
 }
 
+TEST_F(ExtensionTest, AtomicsThroughAWindow) {
+  DAT_RMR_HANDLE rmr = DAT_HANDLE_NULL;
+  EXPECT_DAT(dat_rmr_create(pz_, &rmr));
+  DAT_RMR_COOKIE cookie;
+  cookie.as_64 = 77;
+  const DAT_LMR_TRIPLET part = Local(0, 8);
+  DAT_RMR_CONTEXT context = 0;
+  constexpr auto kBoth = static_cast<DAT_MEM_PRIV_FLAGS>(int{DAT_MEM_PRIV_REMOTE_READ_FLAG} |
+                                                         int{DAT_MEM_PRIV_REMOTE_WRITE_FLAG});
+  EXPECT_DAT(dat_rmr_bind(rmr, &part, kBoth, passive_, cookie, kPlain, &context));
+  EXPECT_EQ(Next(DAT_RMR_BIND_COMPLETION_EVENT).event_data.rmr_completion_event_data.status,
+            DAT_RMR_BIND_SUCCESS);
+  DAT_RMR_PARAM param;
+  EXPECT_DAT(dat_rmr_query(rmr, DAT_RMR_FIELD_ALL, &param));
+  EXPECT_EQ(param.mem_priv, kBoth);
+  Word(0) = 40;
+  DAT_LMR_TRIPLET old = Local(8, 8);
+  DAT_RMR_TRIPLET word = Remote(context, 0, 8);
+  EXPECT_DAT(dat_ep_post_fetch_and_add(active_, 2, &old, Cookie(1), &word, kPlain));
+  Extensions(1);
+  EXPECT_EQ(Word(0), 42u);
+  EXPECT_EQ(Word(8), 40u);
+  EXPECT_DAT(dat_rmr_free(rmr));
+}
+
 // The privilege that atomics need in 2.0 does not show in 1.2.
 TEST_F(ExtensionTest, PrivilegesAreTheConsumers) {
   DAT_LMR_PARAM param;
@@ -124,9 +149,11 @@ TEST_F(ExtensionTest, WrongArguments) {
   EXPECT_EQ(dat_ep_post_write_immed(active_, 1, &source, cookie, &target, 0, 4, kPlain),
             Failure(DAT_INVALID_PARAMETER, DAT_INVALID_ARG7));
   for (const int flags : {0, 1, 2, 3}) {
-    EXPECT_EQ(dat_ep_post_write_immed(active_, 1, &source, cookie, &target, 0, flags, 0x400),
-              Failure(DAT_INVALID_PARAMETER, DAT_INVALID_ARG8))
-        << flags;
+    for (const int unknown : {0x80, 0x400}) {
+      EXPECT_EQ(dat_ep_post_write_immed(active_, 1, &source, cookie, &target, 0, flags, unknown),
+                Failure(DAT_INVALID_PARAMETER, DAT_INVALID_ARG8))
+          << flags;
+    }
     EXPECT_EQ(dat_ep_post_write_immed(active_, 1, &source, cookie, nullptr, 0, flags, kPlain),
               Failure(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5))
         << flags;

@@ -73,12 +73,54 @@ TEST_F(TransferTest, AWindowIsBoundUsedAndTakenBack) {
   EXPECT_EQ(Completion(3).status, DAT_DTO_SUCCESS);
   EXPECT_STREQ(bytes_.data() + 512, "through window");
 
+  EXPECT_EQ(dat_rmr_bind(rmr, nullptr, DAT_MEM_PRIV_REMOTE_WRITE_FLAG, passive_, cookie,
+                         DAT_COMPLETION_DEFAULT_FLAG, &context),
+            Failure(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2));
   DAT_LMR_TRIPLET unknown = part;
   unknown.lmr_context ^= 0x5a5a5a5a;
   EXPECT_EQ(dat_rmr_bind(rmr, &unknown, DAT_MEM_PRIV_REMOTE_WRITE_FLAG, passive_, cookie,
                          DAT_COMPLETION_DEFAULT_FLAG, &context),
             Failure(DAT_PROTECTION_VIOLATION, 0));
   EXPECT_DAT(dat_rmr_free(rmr));
+}
+
+// Nobody asked for the context when the region was made, but it has one.
+TEST_F(TransferTest, AWindowOverARegionWhoseContextWasNotAskedFor) {
+  DAT_REGION_DESCRIPTION region;
+  region.for_va = bytes_.data();
+  DAT_LMR_HANDLE lmr = DAT_HANDLE_NULL;
+  EXPECT_DAT(dat_lmr_create(ia_, DAT_MEM_TYPE_VIRTUAL, region, kBytes, pz_, DAT_MEM_PRIV_ALL_FLAG,
+                            &lmr, nullptr, nullptr, nullptr, nullptr));
+  DAT_LMR_PARAM param;
+  EXPECT_DAT(dat_lmr_query(lmr, DAT_LMR_FIELD_LMR_CONTEXT, &param));
+  DAT_LMR_TRIPLET part = Local(0, 16);
+  part.lmr_context = param.lmr_context;
+  DAT_RMR_HANDLE rmr = DAT_HANDLE_NULL;
+  EXPECT_DAT(dat_rmr_create(pz_, &rmr));
+  DAT_RMR_COOKIE cookie;
+  cookie.as_64 = 78;
+  DAT_RMR_CONTEXT context = 0;
+  EXPECT_DAT(dat_rmr_bind(rmr, &part, DAT_MEM_PRIV_REMOTE_WRITE_FLAG, passive_, cookie,
+                          DAT_COMPLETION_DEFAULT_FLAG, &context));
+  EXPECT_EQ(Next(DAT_RMR_BIND_COMPLETION_EVENT).event_data.rmr_completion_event_data.status,
+            DAT_RMR_BIND_SUCCESS);
+  EXPECT_DAT(dat_rmr_free(rmr));
+  EXPECT_DAT(dat_lmr_free(lmr));
+}
+
+// 0x80 is a flag of SoftDAT's 2.0.
+TEST_F(TransferTest, FlagsOf12Alone) {
+  DAT_LMR_TRIPLET source = Local(1000, 8);
+  DAT_RMR_TRIPLET target = Remote(rmr_context_, 100, 8);
+  for (const int flags : {0x80, 0x400, -1}) {
+    const auto unknown = static_cast<DAT_COMPLETION_FLAGS>(flags);
+    EXPECT_EQ(dat_ep_post_rdma_write(active_, 1, &source, Cookie(1), &target, unknown),
+              Failure(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6))
+        << flags;
+    EXPECT_EQ(dat_ep_post_send(active_, 1, &source, Cookie(1), unknown),
+              Failure(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5))
+        << flags;
+  }
 }
 
 TEST_F(TransferTest, ASegmentOfFourGigabytes) {

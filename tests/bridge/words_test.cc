@@ -79,6 +79,21 @@ TEST_F(WordsTest, HandlesOf2AreNotTaken) {
   EXPECT_EQ(dat_pz_create(ia_of_2, &pz), Failure(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA));
 }
 
+// Whatever is given for the object of a call.
+TEST_F(WordsTest, JunkForHandles) {
+  DAT_EVENT event;
+  for (const uintptr_t value :
+       {0, 1, 4, 8, 4095, 4096, 4097, 4100, 8191, 8192, 8193, 8196, 12290}) {
+    const auto junk = reinterpret_cast<DAT_HANDLE>(value);
+    EXPECT_EQ(dat_pz_free(junk), Failure(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ)) << value;
+    EXPECT_EQ(DAT_GET_TYPE(dat_evd_dequeue(junk, &event)), uint32_t{DAT_INVALID_HANDLE}) << value;
+    EXPECT_EQ(dat_ep_post_send(junk, 0, nullptr, {}, DAT_COMPLETION_DEFAULT_FLAG),
+              Failure(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP))
+        << value;
+  }
+  EXPECT_EQ(dat_pz_free(ia_), Failure(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ));
+}
+
 // Arguments are counted as 1.2 does, which has no type of addresses among them.
 TEST_F(WordsTest, ArgumentsOfRegions) {
   DAT_REGION_DESCRIPTION region;
@@ -89,6 +104,25 @@ TEST_F(WordsTest, ArgumentsOfRegions) {
   EXPECT_EQ(dat_lmr_create(ia_, DAT_MEM_TYPE_VIRTUAL, region, 8, pz_, DAT_MEM_PRIV_ALL_FLAG,
                            nullptr, &context, nullptr, &size, &address),
             Failure(DAT_INVALID_PARAMETER, DAT_INVALID_ARG7));
+}
+
+// 2.0 has a privilege that 1.2 does not have, and another 1.2 one that means nothing here.
+TEST_F(WordsTest, PrivilegesOf12) {
+  char memory[8];
+  DAT_REGION_DESCRIPTION region;
+  region.for_va = memory;
+  DAT_LMR_HANDLE lmr = DAT_HANDLE_NULL;
+  const auto create = [&](int privileges) {
+    return dat_lmr_create(ia_, DAT_MEM_TYPE_VIRTUAL, region, sizeof(memory), pz_,
+                          static_cast<DAT_MEM_PRIV_FLAGS>(privileges), &lmr, nullptr, nullptr,
+                          nullptr, nullptr);
+  };
+  EXPECT_EQ(create(DAT_MEM_PRIV_ALL_FLAG | 0x40), Failure(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6));
+  EXPECT_DAT(create(DAT_MEM_PRIV_ALL_FLAG | 0x100));
+  DAT_LMR_PARAM param;
+  EXPECT_DAT(dat_lmr_query(lmr, DAT_LMR_FIELD_ALL, &param));
+  EXPECT_EQ(param.mem_priv, DAT_MEM_PRIV_ALL_FLAG);
+  EXPECT_DAT(dat_lmr_free(lmr));
 }
 
 TEST_F(WordsTest, AnEmptyQueueAndTimeouts) {
@@ -136,6 +170,10 @@ TEST_F(WordsTest, AgentsAreCalledWithHandlesOf12) {
     EXPECT_EQ(taken.event_data.software_event_data.pointer, &event);
     EXPECT_DAT(dat_cno_modify_agent(cno, agent));  // a trigger takes it off
   }
+  // A wait for what is no CNO writes nothing.
+  DAT_EVD_HANDLE untouched = evd;
+  EXPECT_EQ(DAT_GET_TYPE(dat_cno_wait(Foreign(cno), 0, &untouched)), uint32_t{DAT_INVALID_HANDLE});
+  EXPECT_EQ(untouched, evd);
   EXPECT_DAT(dat_evd_free(evd));
   EXPECT_DAT(dat_cno_free(cno));
   EXPECT_EQ(DAT_GET_TYPE(dat_cno_modify_agent(cno, agent)), uint32_t{DAT_INVALID_HANDLE});
@@ -157,6 +195,10 @@ TEST(Words, VersionsAndNames) {
   EXPECT_DAT(dat_strerror(Failure(DAT_INVALID_PARAMETER, DAT_INVALID_ARG7), &major, &minor));
   EXPECT_STREQ(major, "DAT_INVALID_PARAMETER");
   EXPECT_STREQ(minor, "DAT_INVALID_ARG7");
+  EXPECT_EQ(DAT_GET_TYPE(dat_strerror(Failure(DAT_INVALID_PARAMETER, 0x7f), &major, &minor)),
+            uint32_t{DAT_INVALID_PARAMETER})
+      << "no such subtype";
+  EXPECT_STREQ(major, "DAT_INVALID_PARAMETER");
 
   // A host may have a dat.conf with dozens of lines.
   constexpr DAT_COUNT kRoom = 1024;

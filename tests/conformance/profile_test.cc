@@ -120,6 +120,14 @@ TEST_P(ProfileTest, WhatTheDeviceHasNotIsRefused) {
     softdat_last_reason(reason, sizeof reason);
     EXPECT_NE(std::string(reason).find("SOFTDAT_PROFILE"), std::string::npos) << reason;
   }
+  // What has no acknowledgements confirms no writes either.
+  const DAT_RETURN confirmed = PostWrite(
+      a_->ep, {iov}, target, 2, static_cast<DAT_COMPLETION_FLAGS>(SOFTDAT_COMPLETION_CONFIRM_FLAG));
+  if (limits_->extensions) {
+    EXPECT_OK(confirmed);
+  } else {
+    EXPECT_RETURN(confirmed, Error(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6));
+  }
   EXPECT_EQ(StateOf(a_->ep), DAT_EP_STATE_CONNECTED);
 }
 

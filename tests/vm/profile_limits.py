@@ -32,6 +32,9 @@ def compare(softnet, profile, verbs):
     for group, key in SAME:
         wanted, got = verbs[group].get(key), profile[group].get(key)
         yield key, None if got == wanted else f"{got}, the device says {wanted}"
+    for key in ("DAT_IB_FETCH_AND_ADD", "DAT_IB_IMMED_DATA", "SOFTDAT_CONFIRMED_WRITES"):
+        wanted, got = (r["provider_attr"]["provider_specific_attr"].get(key) for r in (verbs, profile))
+        yield key, None if wanted == got else f"{got}, the device says {wanted}"
     windows, has = verbs["ia_attr"]["max_rmrs"] > 0, profile["ia_attr"]["max_rmrs"] > 0
     yield "max_rmrs", None if windows == has else f"windows: {has}, of the device: {windows}"
     if windows:

@@ -35,9 +35,11 @@ DAT_EXPORT const char* DAT_API softdat_version(void);
 
 /* One more flag of dat_ep_post_rdma_write() and dat_ib_post_rdma_write_immed(), with SoftDAT's
  * providers whose named attribute SOFTDAT_ATTR_CONFIRMED_WRITES is "TRUE": the request completes
- * when the data are in the peer's memory. Without it a write over TCP may complete before. It takes
- * one of the EP's outstanding reads (max_rdma_read_out). Where the attribute is "FALSE" or missing,
- * the flag is DAT_INVALID_PARAMETER; other makes of provider may ignore it. */
+ * when the peer's end has confirmed that it has the data. On softnet-* they are in its memory then;
+ * on InfiniBand and RoCE the peer's adapter has acknowledged them, as it has for every write that
+ * completes. Without the flag a write over TCP may complete before. It takes one of the EP's
+ * outstanding reads (max_rdma_read_out). Where the attribute is "FALSE" or missing, the flag is
+ * DAT_INVALID_PARAMETER; other makes of provider may ignore it. */
 typedef enum softdat_completion_flags {
   SOFTDAT_COMPLETION_CONFIRM_FLAG = 0x80
 } SOFTDAT_COMPLETION_FLAGS;

@@ -26,9 +26,9 @@ typedef enum dat_boolean { DAT_FALSE = 0x0, DAT_TRUE = 0x1 } DAT_BOOLEAN;
 
 /* ---- handles ---- */
 
-/* An object. An IA handle is a small integer of this process; all others are provider pointers, to
- * be compared and passed on, never followed. After the object is freed, every use of its handle
- * returns DAT_INVALID_HANDLE. */
+/* An object. An IA handle is a small integer of this process; all others are pointers of providers
+ * of 1.2, or marks for objects behind the bridge: to be compared and passed on, never followed.
+ * After the object is freed, every use of its handle returns DAT_INVALID_HANDLE. */
 typedef DAT_PVOID DAT_HANDLE;
 #define DAT_HANDLE_NULL ((DAT_HANDLE)NULL)
 
