@@ -33,7 +33,8 @@ transport::AdapterAttributes MakeAttributes(uint32_t device) {
   a.mtu = 4096;
   a.receive_watermarks = true;
   a.windows = a.zero_based = a.immediate = a.atomics = a.invalidate = a.srq = true;
-  a.confirms_writes = true;  // a write completes when it is done
+  if (device == kPlainDevice) a.immediate = a.atomics = false;
+  a.confirms_writes = a.confirmed_completions = true;  // a write completes when it is done
   return a;
 }
 

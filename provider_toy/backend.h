@@ -10,7 +10,7 @@
 
 namespace softdat::toy {
 
-// Opens toy-0, toy-1, ... toy-63.
+// Opens toy-0, toy-1, ... toy-63. toy-1 has neither atomics nor immediate data.
 std::unique_ptr<transport::Backend> MakeBackend();
 
 }  // namespace softdat::toy

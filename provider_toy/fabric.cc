@@ -74,7 +74,8 @@ void Fabric::Complete(const std::shared_ptr<CompletionQueueState>& queue,
   }
   queue->ring.Push(completion);
   const bool failed = completion.status != transport::WorkStatus::kSuccess;
-  const bool matches = queue->solicited_only ? completion.solicited || failed : !completion.quiet;
+  const bool matches =
+      failed || (queue->solicited_only ? completion.solicited : !completion.quiet());
   if (!queue->armed || !matches) return;
   queue->armed = false;
   queue->notify = true;

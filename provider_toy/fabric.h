@@ -22,6 +22,8 @@ namespace softdat::toy {
 class Listener;
 
 inline constexpr uint32_t kDeviceCount = 64;
+// Has no extensions: what a program is told where they are missing.
+inline constexpr uint32_t kPlainDevice = 1;
 
 // toy-<n> answers to 127.0.0.<n+1> and to ::<n+1>.
 sockaddr_storage AddressOf(uint32_t device, int family);

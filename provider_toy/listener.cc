@@ -102,6 +102,7 @@ Status ConnectionRequest::Handoff(uint64_t conn_qual) {
   if (listener == nullptr) return Status(Code::kNotFound, "nobody in this process listens there");
   spent_ = true;
   connection_->conn_qual = conn_qual;
+  connection_->handed_on = true;
   listener->Deliver(connection_);
   return Status::Ok();
 }

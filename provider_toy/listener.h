@@ -51,6 +51,7 @@ class ConnectionRequest : public transport::ConnectionRequest {
   std::span<uint8_t> private_data() override { return connection_->request_data; }
   const transport::ConnectionAddresses& addresses() const override { return addresses_; }
   uint64_t conn_qual() const override { return connection_->conn_qual; }
+  bool handed_on() const override { return connection_->handed_on; }
   Status Accept(transport::QueuePair& qp, std::span<const uint8_t> private_data) override;
   Status Reject(std::span<const uint8_t> private_data) override;
   // To any adapter of the device that the request came to.

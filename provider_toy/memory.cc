@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "dat/base/mapped_memory.h"
 #include "dat2/dat_ib_extensions.h"
 
 namespace softdat::toy {
@@ -39,6 +40,16 @@ void Copy(const Pieces& from, const Pieces& to, uint64_t length) {
     source_at = n == s.size() ? (++source, 0) : source_at + n;
     target_at = n == t.size() ? (++target, 0) : target_at + n;
   }
+}
+
+bool StillThere(const Pieces& pieces, uint64_t length, bool writes) {
+  for (size_t i = 0; length > 0; ++i) {
+    const std::span<uint8_t> piece = pieces.piece[i];
+    const uint64_t n = std::min<uint64_t>(piece.size(), length);
+    if (n > 0 && !CheckAccessible(piece.data(), n, writes).ok()) return false;
+    length -= n;
+  }
+  return true;
 }
 
 bool Inside(uint64_t address, uint64_t length, uint64_t first, uint64_t size) {

@@ -65,6 +65,9 @@ struct Pieces {
 // semantics: consumers poll it (semantics 10.3).
 void Copy(const Pieces& from, const Pieces& to, uint64_t length);
 
+// Whether the program has left the first `length` bytes mapped as they were registered.
+bool StillThere(const Pieces& pieces, uint64_t length, bool writes);
+
 // Whether [address, address + length) lies in [first, first + size), for any 64-bit values.
 bool Inside(uint64_t address, uint64_t length, uint64_t first, uint64_t size);
 

@@ -191,7 +191,7 @@ void QueuePair::CompleteSend(const transport::SendRequest& request, transport::W
   completion.length = length;
   completion.op = request.op;
   completion.status = status;
-  completion.quiet = (request.flags & transport::kQuiet) != 0;
+  completion.flags = request.flags & transport::kEchoed;
   fabric_.Complete(send_cq_, completion);
 }
 
@@ -200,7 +200,7 @@ void QueuePair::CompleteReceive(const ReceiveWork& work, transport::WorkStatus s
   transport::Completion completion;
   completion.context = attributes_.context;
   completion.cookie = work.cookie;
-  completion.quiet = (work.flags & transport::kQuiet) != 0;
+  completion.flags = work.flags & transport::kEchoed;
   completion.op = transport::Op::kReceive;
   completion.status = status;
   if (data != nullptr) completion.length = data->total;
@@ -213,6 +213,8 @@ void QueuePair::CompleteReceive(const ReceiveWork& work, transport::WorkStatus s
     }
     completion.key = sent->key;
   }
+  if (attributes_.solicited_receives && !completion.solicited)
+    completion.flags |= transport::kQuiet;
   fabric_.Complete(recv_cq_, completion);
 }
 

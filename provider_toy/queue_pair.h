@@ -31,6 +31,7 @@ struct Connection {
   QueuePair* passive = nullptr;  // null before accept, and once destroyed or reset
   bool open = true;              // nobody gave up or failed yet
   uint64_t conn_qual = 0;
+  bool handed_on = false;  // the request came to another adapter first
   std::vector<uint8_t> request_data;
   transport::ConnectionAddresses addresses;  // as the active side sees them
   bool has_timer = false;
@@ -39,7 +40,7 @@ struct Connection {
 
 struct ReceiveWork {
   uint64_t cookie = 0;
-  uint8_t flags = 0;  // transport::kQuiet
+  uint8_t flags = 0;  // transport::kEchoed
   std::array<DAT_LMR_TRIPLET, kMaxIov> segments{};
   uint32_t count = 0;
   std::span<const DAT_LMR_TRIPLET> local() const { return {segments.data(), count}; }
@@ -136,6 +137,9 @@ class QueuePair : public transport::QueuePair {
   Outcome ExecuteRead(const transport::SendRequest& request, QueuePair& peer);
   Outcome ExecuteAtomic(const transport::SendRequest& request, QueuePair& peer);
   Outcome ExecuteBind(SendWork& work);
+  static Outcome SourceIsGone();
+  static Outcome SinkIsGone();
+  static Outcome TargetIsGone();
   Code ResolveReadSink(const transport::SendRequest& request, Pieces* out);
   bool CanReceive() const;
   // Takes a receive for the message that is being carried out. False, with the reason for the end

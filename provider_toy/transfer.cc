@@ -11,6 +11,19 @@ using transport::Op;
 using transport::SendRequest;
 using transport::WorkStatus;
 
+// What the program has unmapped or protected under its registration.
+QueuePair::Outcome QueuePair::SourceIsGone() {
+  return {.status = WorkStatus::kLocalProtection, .why = "the source buffer is not mapped"};
+}
+
+QueuePair::Outcome QueuePair::SinkIsGone() {
+  return {.status = WorkStatus::kLocalProtection, .why = "the sink is not mapped"};
+}
+
+QueuePair::Outcome QueuePair::TargetIsGone() {
+  return {.status = WorkStatus::kRemoteAccess, .why = "remote access refused: it is not mapped"};
+}
+
 QueuePair::Outcome QueuePair::Execute(SendWork& work, QueuePair& peer) {
   switch (work.request.op) {
     case Op::kSend:
@@ -67,6 +80,7 @@ QueuePair::Outcome QueuePair::ExecuteSend(const SendRequest& request, QueuePair&
   if (fabric_.keys().ResolveLocal(request.local, attributes_.pd, false, &from) != Code::kOk) {
     return {.status = WorkStatus::kLocalProtection, .why = "the send buffer is not registered"};
   }
+  if (!StillThere(from, from.total, false)) return SourceIsGone();
   ReceiveWork receive;
   Outcome refused;
   if (!peer.TakeReceive(&receive, &refused)) return refused;
@@ -82,6 +96,10 @@ QueuePair::Outcome QueuePair::ExecuteSend(const SendRequest& request, QueuePair&
     return {.status = WorkStatus::kRemoteResponder,
             .why = "the message is longer than the receive"};
   }
+  if (!StillThere(to, from.total, true)) {
+    peer.CompleteReceive(receive, WorkStatus::kLocalProtection, nullptr, nullptr);
+    return {.status = WorkStatus::kRemoteResponder, .why = "the receive buffer is not mapped"};
+  }
   Copy(from, to, from.total);
   if (window != nullptr) KeyTable::Unbind(*window);
   peer.CompleteReceive(receive, WorkStatus::kSuccess, &from, &request);
@@ -95,12 +113,14 @@ QueuePair::Outcome QueuePair::ExecuteWrite(const SendRequest& request, QueuePair
   if (fabric_.keys().ResolveLocal(request.local, attributes_.pd, false, &from) != Code::kOk) {
     return {.status = WorkStatus::kLocalProtection, .why = "the source buffer is not registered"};
   }
+  if (!StillThere(from, from.total, false)) return SourceIsGone();
   std::string why;
   if (!fabric_.keys().ResolveRemote(request.remote.rmr_context, request.remote.virtual_address,
                                     from.total, DAT_MEM_PRIV_REMOTE_WRITE_FLAG, peer.accessor(),
                                     &to, &why)) {
     return {.status = WorkStatus::kRemoteAccess, .why = std::move(why)};
   }
+  if (!StillThere(to, from.total, true)) return TargetIsGone();
   Copy(from, to, from.total);
   if (immediate) {
     ReceiveWork receive;
@@ -136,6 +156,8 @@ QueuePair::Outcome QueuePair::ExecuteRead(const SendRequest& request, QueuePair&
                                     &why)) {
     return {.status = WorkStatus::kRemoteAccess, .why = std::move(why)};
   }
+  if (!StillThere(from, length, false)) return TargetIsGone();
+  if (!StillThere(to, length, true)) return SinkIsGone();
   Copy(from, to, length);
   if (request.sink_is_window && request.invalidate_sink) {
     KeyTable::Unbind(*fabric_.keys().FindWindow(request.local[0].lmr_context, accessor()));
@@ -158,6 +180,8 @@ QueuePair::Outcome QueuePair::ExecuteAtomic(const SendRequest& request, QueuePai
   if (reinterpret_cast<uintptr_t>(at) % sizeof(uint64_t) != 0) {
     return {.status = WorkStatus::kRemoteResponder, .why = "atomic operand is not aligned"};
   }
+  if (!StillThere(from, sizeof(uint64_t), true)) return TargetIsGone();
+  if (!StillThere(to, sizeof(uint64_t), true)) return SinkIsGone();
   // Atomic against the local processors too, not only against other connections.
   uint64_t* const operand = reinterpret_cast<uint64_t*>(at);
   uint64_t old = request.atomic.compare;

@@ -2,11 +2,13 @@
 // UpcallGate: counts the upcalls under way, and knows which of them are the calling thread's own.
 #include "provider_toy/upcall_gate.h"
 
+#include "dat/base/thread_local.h"
+
 namespace softdat::toy {
 namespace {
 
 // The innermost upcall this thread is in.
-thread_local UpcallGate::Pass* innermost = nullptr;
+constinit thread_local UpcallGate::Pass* innermost SOFTDAT_EARLY_TLS = nullptr;
 
 }  // namespace
 

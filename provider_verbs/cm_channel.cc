@@ -10,14 +10,28 @@
 #include <cstring>
 #include <utility>
 
+#include "dat/base/descriptor.h"
 #include "dat/base/log.h"
 #include "provider_verbs/os_error.h"
 
 namespace softdat::verbs {
 
+namespace {
+
+// librdmacm opens the device of an id when it learns which one it is.
+bool NextEvent(rdma_event_channel* channel, rdma_cm_event** event) {
+  const StandardDescriptorsTaken taken;
+  return rdma_get_cm_event(channel, event) == 0;
+}
+
+}  // namespace
+
 Result<std::unique_ptr<CmChannel>> CmChannel::Create() {
   std::unique_ptr<CmChannel> made(new CmChannel);
-  made->channel_ = rdma_create_event_channel();
+  {
+    const StandardDescriptorsTaken taken;
+    made->channel_ = rdma_create_event_channel();
+  }
   if (made->channel_ == nullptr) {
     const int error = errno;
     Status status = OsStatus(error, "rdma_create_event_channel");
@@ -41,7 +55,7 @@ CmChannel::~CmChannel() {
 bool CmChannel::Dispatch() {
   bool any = false;
   rdma_cm_event* raw = nullptr;
-  while (rdma_get_cm_event(channel_, &raw) == 0) {
+  while (NextEvent(channel_, &raw)) {
     any = true;
     CmEvent event;
     event.type = raw->event;

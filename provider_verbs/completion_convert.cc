@@ -109,7 +109,7 @@ bool CqCore::ConvertReceive(const ibv_wc& wc, Completion* out, Due* due) {
   *out = Completion{.context = qp.completions.context,
                     .cookie = slot.cookie,
                     .op = Op::kReceive,
-                    .quiet = slot.quiet};
+                    .flags = slot.flags};
   if (wc.status == IBV_WC_SUCCESS) [[likely]] {
     FillReceived(wc, device_, out);
   } else {
@@ -130,7 +130,7 @@ bool CqCore::ConvertShared(const ibv_wc& wc, Completion* out, Due* due) {
   *out = Completion{.context = qp != nullptr ? qp->completions.context : nullptr,
                     .cookie = slot->cookie,
                     .op = Op::kReceive,
-                    .quiet = slot->quiet};
+                    .flags = slot->flags};
   if (wc.status == IBV_WC_SUCCESS) [[likely]] {
     FillReceived(wc, device_, out);
   } else if (qp != nullptr) {

@@ -36,7 +36,7 @@ Result<std::shared_ptr<CqCore>> CqCore::Create(Device& device, uint32_t capacity
   const uint32_t depth = std::min(std::max(capacity, kLeastDepth), device.traits.max_cqe);
   core->cq_ = ibv_create_cq(device.context, static_cast<int>(depth), core.get(), device.channel, 0);
   if (core->cq_ == nullptr) {
-    return OsStatus(errno, fmt::format("ibv_create_cq with {} entries", depth));
+    return ExhaustionStatus(errno, fmt::format("ibv_create_cq with {} entries", depth));
   }
   core->depth_ = static_cast<uint32_t>(core->cq_->cqe);
   device.AddQueue(core->cq_, core);
@@ -165,7 +165,7 @@ bool CqCore::Arm(bool solicited_only) {
 void CqCore::MatchLocked(const Completion& completion, Due* due) {
   if (armed_ == Level::kNone) return;
   const bool failed = completion.status != WorkStatus::kSuccess;
-  if (armed_ == Level::kAny ? (!completion.quiet || failed) : failed) {
+  if (armed_ == Level::kAny ? (!completion.quiet() || failed) : failed) {
     armed_ = Level::kNone;
     due->completion = true;
   }

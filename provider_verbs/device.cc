@@ -3,6 +3,7 @@
 #include "provider_verbs/device.h"
 
 #include <errno.h>
+#include <fmt/format.h>
 
 #include <utility>
 
@@ -196,6 +197,7 @@ void Device::HandleAsyncEvent(const ibv_async_event& event) {
   uint32_t life = 0;
   std::shared_ptr<CqCore> cq;
   std::shared_ptr<SrqCore> srq;
+  uint32_t port = 0;
   switch (event.event_type) {
     case IBV_EVENT_QP_FATAL:
     case IBV_EVENT_QP_REQ_ERR:
@@ -219,6 +221,9 @@ void Device::HandleAsyncEvent(const ibv_async_event& event) {
       if (found != shared_queues_.end()) srq = found->second;
       break;
     }
+    case IBV_EVENT_PORT_ERR:
+      port = static_cast<uint32_t>(event.element.port_num);
+      break;
     default:
       break;
   }
@@ -237,6 +242,17 @@ void Device::HandleAsyncEvent(const ibv_async_event& event) {
       break;
     case IBV_EVENT_CQ_ERR:
       if (cq != nullptr) cq->OnDeviceError();
+      break;
+    case IBV_EVENT_SRQ_ERR:
+      // Nothing can be received any more, and who only waits for messages would not be told.
+      if (srq == nullptr) break;
+      for (const auto& pair : AllPairs())
+        if (pair->Shares(srq.get())) pair->OnAsyncError(name, pair->hardware_life());
+      break;
+    case IBV_EVENT_PORT_ERR:
+      // As OFA's library does. The port may come back, so each time is told.
+      if (port == traits.port && sink != nullptr)
+        sink->OnCatastrophic(fmt::format("{}: {} of port {}", traits.rdma_device, name, port));
       break;
     case IBV_EVENT_DEVICE_FATAL:
       for (const auto& pair : AllPairs())

@@ -17,6 +17,7 @@
 #include "provider_verbs/driver.h"
 #include "provider_verbs/reaper.h"
 #include "provider_verbs/region_table.h"
+#include "provider_verbs/sink_table.h"
 #include "provider_verbs/spin_lock.h"
 
 namespace softdat::verbs {
@@ -41,8 +42,8 @@ struct DeviceTraits {
   bool windows_type2 = false;
   bool windows_type1 = false;
   bool atomics = false;
-  // Whether the sink of an RDMA read must be open to remote writes (iWARP: RFC 5040 §4; siw does
-  // not ask for it).
+  // Whether the sink of an RDMA read must be open to remote writes (see SinkTable; siw does not ask
+  // for it).
   bool read_sink_remote_write = false;
   // Whether every request is signalled, also a suppressed one, whose completion is then swallowed:
   // where a queue pair in error state takes no requests, no marker could tell what was completed.
@@ -76,6 +77,7 @@ class Device {
   transport::AdapterAttributes attributes;
   transport::AdapterSink* sink = nullptr;
   RegionTable regions;
+  SinkTable sinks;         // with read_sink_remote_write
   bool abandoned = false;  // only ever written in a child with one thread
 
   // The queue pairs by number. Find is for completions, events and requests.

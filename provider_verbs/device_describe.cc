@@ -101,10 +101,14 @@ void FillLimits(const ibv_device_attr& d, const ibv_port_attr& port, Device* dev
   a.windows = t.windows_type1 || t.windows_type2;
   a.zone_windows = !t.windows_type2;
   a.immediate = !t.iwarp;
-  a.confirms_writes = !t.iwarp;  // InfiniBand completes a write when the peer has acknowledged it
+  a.confirms_writes = a.confirmed_completions =
+      !t.iwarp;  // InfiniBand completes a write when the peer has acknowledged it
   a.atomics = t.atomics;
   a.invalidate = t.windows_type2;
   a.srq = d.max_srq > 0;
+  a.plain_read_iov = t.max_read_sge;
+  a.read_sink_remote_write = t.read_sink_remote_write;
+  a.shows_read_sink = t.iwarp;
 }
 
 }  // namespace

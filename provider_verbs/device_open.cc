@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "dat/base/descriptor.h"
 #include "dat/base/log.h"
 #include "provider_verbs/os_error.h"
 #include "provider_verbs/socket_address.h"
@@ -101,6 +102,7 @@ Result<RdmaPort> PortOfNetdev(const std::string& netdev) {
   }
   auto channel = CmChannel::Create();
   if (!channel.ok()) return channel.TakeStatus();
+  const StandardDescriptorsTaken taken;
   int error = 0;
   for (sockaddr_storage& address : addresses) {
     auto id = CmId::Create(*channel.value());
@@ -139,6 +141,7 @@ Result<std::unique_ptr<Device>> OpenDevice(const DeviceFinder& finder, const std
   device->traits.netdev = netdev;
   device->traits.rdma_device = port.value().device;
   device->traits.port = port.value().port;
+  const StandardDescriptorsTaken taken;  // by no descriptor of libibverbs either
   auto context = OpenContext(port.value().device);
   if (!context.ok()) return context.TakeStatus();
   device->context = context.Take();

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 
+#include "dat/base/descriptor.h"
 #include "provider_verbs/os_error.h"
 
 namespace softdat::verbs {
@@ -54,7 +55,7 @@ void Driver::Watch(int fd, std::function<bool()> on_readable) {
 }
 
 Status Driver::Start() {
-  wake_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  wake_fd_ = AboveStandard(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (wake_fd_ < 0) return OsStatus(errno, "eventfd");
   helper_ = std::make_unique<std::thread>([this] { Help(); });
   return Status::Ok();

@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "dat/base/descriptor.h"
 #include "dat/base/log.h"
 #include "provider_verbs/os_error.h"
 #include "provider_verbs/socket_address.h"
@@ -25,6 +26,7 @@ Result<std::shared_ptr<CmId>> ListenOn(Device& device, sockaddr_storage address,
   auto created = CmId::Create(*device.cm);
   if (!created.ok()) return created.TakeStatus();
   std::shared_ptr<CmId> id = created.Take();
+  const StandardDescriptorsTaken taken;  // librdmacm opens the device
   if (rdma_bind_addr(id->get(), reinterpret_cast<sockaddr*>(&address)) != 0) {
     const int error = errno;
     if (error != EADDRINUSE && !must) {

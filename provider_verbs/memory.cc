@@ -25,10 +25,7 @@ Result<std::unique_ptr<transport::ProtectionDomain>> ProtectionDomain::Create(De
 
 int AccessFlags(const DeviceTraits& traits, uint32_t privileges) {
   int access = 0;
-  if ((privileges & DAT_MEM_PRIV_LOCAL_WRITE_FLAG) != 0) {
-    access |= IBV_ACCESS_LOCAL_WRITE;
-    if (traits.read_sink_remote_write) access |= IBV_ACCESS_REMOTE_WRITE;
-  }
+  if ((privileges & DAT_MEM_PRIV_LOCAL_WRITE_FLAG) != 0) access |= IBV_ACCESS_LOCAL_WRITE;
   if ((privileges & DAT_MEM_PRIV_REMOTE_READ_FLAG) != 0) access |= IBV_ACCESS_REMOTE_READ;
   // Verbs grant remote writes and atomics only together with local ones.
   if ((privileges & DAT_MEM_PRIV_REMOTE_WRITE_FLAG) != 0) {
@@ -45,11 +42,24 @@ Result<std::unique_ptr<transport::MemoryRegion>> MemoryRegion::Create(
   if (p.length == 0) return Status(Code::kLength, "a region of no bytes");
   int access = AccessFlags(device.traits, p.privileges);
   if (device.traits.windows_type1 || device.traits.windows_type2) access |= IBV_ACCESS_MW_BIND;
-  ibv_mr* const mr = p.zero_based ? ibv_reg_mr_iova(pd.hardware(), p.address, p.length, 0, access)
-                                  : ibv_reg_mr(pd.hardware(), p.address, p.length, access);
+  const auto reg = [&pd, &p](int rights) {
+    return p.zero_based ? ibv_reg_mr_iova(pd.hardware(), p.address, p.length, 0, rights)
+                        : ibv_reg_mr(pd.hardware(), p.address, p.length, rights);
+  };
+  ibv_mr* mr = reg(access);
+  // To the kernel, what windows can be bound over is written to: it refuses memory to be read only.
+  if (mr == nullptr && errno == EFAULT && (access & IBV_ACCESS_MW_BIND) != 0 &&
+      (access & IBV_ACCESS_LOCAL_WRITE) == 0) {
+    access &= ~IBV_ACCESS_MW_BIND;
+    mr = reg(access);
+  }
   if (mr == nullptr) {
     return OsStatus(errno, fmt::format("ibv_reg_mr of {} bytes at {}{}", p.length, p.address,
                                        p.zero_based ? ", zero-based" : ""));
+  }
+  if (device.traits.read_sink_remote_write && (access & IBV_ACCESS_LOCAL_WRITE) != 0 &&
+      (access & IBV_ACCESS_REMOTE_WRITE) == 0) {
+    device.sinks.Add(mr, p.zero_based, access);
   }
   return std::unique_ptr<transport::MemoryRegion>(new MemoryRegion(device, &pd, mr, p));
 }
@@ -76,6 +86,7 @@ MemoryRegion::MemoryRegion(Device& device, const void* pd, ibv_mr* mr,
 MemoryRegion::~MemoryRegion() {
   device_.regions.Remove(mr_->lkey);
   if (device_.abandoned) return;
+  device_.sinks.Remove(mr_->lkey);
   const int error = ibv_dereg_mr(mr_);
   if (error != 0) SOFTDAT_LOG(Warning, "ibv_dereg_mr: {}", OsText(error));
 }

@@ -68,4 +68,11 @@ Status OsStatus(int error, const std::string& what) {
   return Status(CodeOf(positive), what + ": " + OsText(positive) + MemlockAdvice(positive));
 }
 
+Status ExhaustionStatus(int error, const std::string& what) {
+  const int positive = error < 0 ? -error : error;
+  if (positive != EINVAL) return OsStatus(error, what);
+  return Status(Code::kNoResources, what + ": " + OsText(error) +
+                                        ", although the device allows that: it has none left");
+}
+
 }  // namespace softdat::verbs

@@ -58,9 +58,11 @@ DAT_LMR_TRIPLET Triplet(const ibv_sge& sge) {
 
 }  // namespace
 
-QpCore::Deferred::Deferred(QpCore& qp)
-    : send_cq(qp.send_cq_ ? qp.send_cq_->shared_from_this() : nullptr),
-      recv_cq(qp.recv_cq_ ? qp.recv_cq_->shared_from_this() : nullptr) {}
+QpCore::Deferred::Deferred(QpCore& qp) {
+  const std::lock_guard<std::mutex> lock(qp.control_);
+  if (qp.send_cq_ != nullptr) send_cq = qp.send_cq_->shared_from_this();
+  if (qp.recv_cq_ != nullptr) recv_cq = qp.recv_cq_->shared_from_this();
+}
 
 Result<std::shared_ptr<QpCore>> QpCore::Create(Device& device,
                                                const transport::QueuePairAttributes& attributes) {
@@ -107,6 +109,11 @@ Status QpCore::AttachQueues(const transport::QueuePairAttributes& a) {
   return status;
 }
 
+bool QpCore::Shares(const SrqCore* srq) {
+  const std::lock_guard<std::mutex> lock(control_);
+  return srq_.get() == srq;
+}
+
 void QpCore::DetachQueues() {
   if (srq_ != nullptr) std::exchange(srq_, nullptr)->Detach(recv_cq_);
   if (send_attached_ > 0) send_cq_->Detach(std::exchange(send_attached_, 0));
@@ -150,7 +157,7 @@ Status QpCore::Adopt(const transport::QueuePairAttributes& a) {
     to.cookie = from.cookie;
     to.sequence = from.sequence;
     to.sge_count = from.sge_count;
-    to.quiet = from.quiet;
+    to.flags = from.flags;
     std::copy_n(from.sge, from.sge_count, to.sge);
   }
   receive_slots_.swap(slots);
@@ -164,9 +171,10 @@ Status QpCore::Adopt(const transport::QueuePairAttributes& a) {
 Status QpCore::MakeHardware() {
   const DeviceTraits& traits = device_.traits;
   // Reads that are split and binds that replace one another take several places.
-  const uint32_t factor = traits.max_read_sge < max_send_iov_ ? max_send_iov_
-                          : traits.windows_type2              ? 2
-                                                              : 1;
+  const uint32_t read_iov = attributes_.max_read_iov == 0
+                                ? max_send_iov_
+                                : std::min(attributes_.max_read_iov, max_send_iov_);
+  const uint32_t factor = traits.max_read_sge < read_iov ? read_iov : traits.windows_type2 ? 2 : 1;
   ibv_qp_init_attr init{};
   init.qp_context = this;
   init.send_cq = send_cq_->hardware();
@@ -184,10 +192,10 @@ Status QpCore::MakeHardware() {
   ibv_pd* const pd = static_cast<ProtectionDomain*>(attributes_.pd)->hardware();
   qp_ = ibv_create_qp(pd, &init);
   if (qp_ == nullptr) {
-    return OsStatus(errno,
-                    fmt::format("ibv_create_qp with {} sends of {} segments, {} receives of {}",
-                                wanted.max_send_wr, wanted.max_send_sge, wanted.max_recv_wr,
-                                wanted.max_recv_sge));
+    return ExhaustionStatus(
+        errno, fmt::format("ibv_create_qp with {} sends of {} segments, {} receives of {}",
+                           wanted.max_send_wr, wanted.max_send_sge, wanted.max_recv_wr,
+                           wanted.max_recv_sge));
   }
   device_.AddPair(qp_->qp_num, shared_from_this());
   return Status::Ok();
@@ -384,8 +392,10 @@ WorkStatus QpCore::ClassifySend(ibv_wc_status status, const SendSlot& slot) cons
   if (status != IBV_WC_LOC_QP_OP_ERR) return ToWorkStatus(status);
   for (uint8_t i = 0; i < slot.sge_count; ++i) {
     bool zero_based = false;
-    if (device_.regions.Check(Triplet(slot.sge[i]), attributes_.pd, slot.reads, &zero_based) !=
-        Code::kOk) {
+    DAT_LMR_TRIPLET segment = Triplet(slot.sge[i]);
+    if (device_.traits.read_sink_remote_write)
+      segment.lmr_context = device_.sinks.RegionOf(segment.lmr_context);
+    if (device_.regions.Check(segment, attributes_.pd, slot.reads, &zero_based) != Code::kOk) {
       return WorkStatus::kLocalProtection;
     }
   }

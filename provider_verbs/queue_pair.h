@@ -70,6 +70,8 @@ class QpCore final : public CmSink, public std::enable_shared_from_this<QpCore> 
   // `life`: of hardware_life() when it happened. What befell an earlier hardware queue pair, and is
   // only now told, is no business of the connection that there is by now.
   void OnAsyncError(const char* what, uint32_t life);
+  // Are its receives those of `srq`?
+  bool Shares(const SrqCore* srq);
   void OnFirstMessage(uint32_t life);  // data before the connection is reported: IBV_EVENT_COMM_EST
   // Which of this object's hardware queue pairs, one after the other, there is now. Any thread.
   uint32_t hardware_life() const { return hardware_life_.load(std::memory_order_acquire); }
@@ -110,6 +112,7 @@ class QpCore final : public CmSink, public std::enable_shared_from_this<QpCore> 
 
   // What is done when control_ has been released.
   struct Deferred {
+    // Before control_ is taken: takes it itself, since Close() lets go of the queues.
     explicit Deferred(QpCore& qp);
     std::shared_ptr<CqCore> send_cq, recv_cq;
     CqCore::Due send, receive;

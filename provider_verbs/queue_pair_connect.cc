@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "dat/base/descriptor.h"
 #include "dat/base/log.h"
 #include "dat/base/settings.h"
 #include "provider_verbs/os_error.h"
@@ -154,6 +155,7 @@ Status QpCore::StartConnecting() {
                 .local_port = 0,
                 .remote_port = connect_.conn_qual};
   id->SetSink(shared_from_this());
+  const StandardDescriptorsTaken taken;  // librdmacm opens the device
   if (rdma_resolve_addr(id->get(), reinterpret_cast<sockaddr*>(&local),
                         reinterpret_cast<sockaddr*>(&connect_.remote),
                         ResolveTime(connect_deadline_)) != 0) {

@@ -227,7 +227,7 @@ void QpCore::FinishEnd(Deferred* deferred) {
                          .cookie = slot.cookie,
                          .op = Op::kReceive,
                          .status = WorkStatus::kFlushed,
-                         .quiet = slot.quiet});
+                         .flags = slot.flags});
     }
     completions.receives_retired.store(received, std::memory_order_release);
     recv_cq_->Push(flushed, &deferred->receive);

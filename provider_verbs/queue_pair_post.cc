@@ -14,6 +14,7 @@
 namespace softdat::verbs {
 
 using transport::Completion;
+using transport::kEchoed;
 using transport::kFence;
 using transport::kQuiet;
 using transport::kSolicited;
@@ -81,7 +82,7 @@ void TrimTo(uint64_t length, SendSlot* slot) {
   slot->done.length = length;
   slot->done.op = request.op;
   slot->done.status = transport::WorkStatus::kSuccess;
-  slot->done.quiet = false;
+  slot->done.flags = 0;
   slot->sequence = sequence;
   slot->sge_count = 1;
   slot->plain = true;
@@ -145,7 +146,7 @@ Completion QpCore::FlushOf(const SendRequest& request) const {
           .cookie = request.cookie,
           .op = request.op,
           .status = WorkStatus::kFlushed,
-          .quiet = (request.flags & kQuiet) != 0};
+          .flags = static_cast<uint8_t>(request.flags & kEchoed)};
 }
 
 uint32_t QpCore::SendsInFlight() const {
@@ -172,9 +173,14 @@ Code QpCore::FillLocal(const SendRequest& request, SendSlot* slot, bool* zero_ba
     const Code code =
         send_regions_.Check(device_.regions, segment, attributes_.pd, slot->reads, zero_based);
     if (code != Code::kOk) return code;
+    uint32_t key = segment.lmr_context;
+    if (slot->reads && device_.traits.read_sink_remote_write) {
+      const Code opened = device_.sinks.Open(key, &key);
+      if (opened != Code::kOk) return opened;
+    }
     slot->sge[n++] = {.addr = segment.virtual_address,
                       .length = static_cast<uint32_t>(segment.segment_length),
-                      .lkey = segment.lmr_context};
+                      .lkey = key};
     total += segment.segment_length;
   }
   slot->sge_count = n;
@@ -278,7 +284,7 @@ Code QpCore::PostSendLocked(const SendRequest& request, CqCore::Due* due) {
   slot->done = {.context = completions.context,
                 .cookie = request.cookie,
                 .op = request.op,
-                .quiet = (request.flags & kQuiet) != 0};
+                .flags = static_cast<uint8_t>(request.flags & kEchoed)};
   slot->plain = false;
   slot->suppressed = (request.flags & kSuppress) != 0;
   slot->marker = false;
@@ -331,7 +337,7 @@ void QpCore::PostMarkerLocked() {
   marker_pending_ = false;
   if (qp_ == nullptr || unsignalled_ == 0 || device_.traits.signal_all) return;
   SendSlot* const slot = &send_slots_[sends_posted_.load(std::memory_order_relaxed) & send_mask_];
-  slot->done = {.op = Op::kRdmaWrite, .quiet = true};
+  slot->done = {.op = Op::kRdmaWrite, .flags = kQuiet};
   slot->marker = slot->suppressed = true;
   slot->plain = slot->reads = false;
   slot->sge_count = 0;

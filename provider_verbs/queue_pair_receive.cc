@@ -65,11 +65,11 @@ Code QpCore::PostReceive(const transport::ReceiveRequest& request) {
                       .cookie = request.cookie,
                       .op = Op::kReceive,
                       .status = WorkStatus::kFlushed,
-                      .quiet = (request.flags & transport::kQuiet) != 0},
+                      .flags = static_cast<uint8_t>(request.flags & transport::kEchoed)},
                      &due);
     } else if (code == Code::kOk) {
       slot->cookie = request.cookie;
-      slot->quiet = (request.flags & transport::kQuiet) != 0;
+      slot->flags = request.flags & transport::kEchoed;
       slot->sge_count = n;
       slot->sequence = posted;
       receives_posted_.store(posted + 1, std::memory_order_relaxed);

@@ -26,7 +26,7 @@ Result<std::shared_ptr<SrqCore>> SrqCore::Create(Device& device, ibv_pd* pd,
   init.attr.max_sge = max_iov;
   core->srq_ = ibv_create_srq(pd, &init);
   if (core->srq_ == nullptr) {
-    return OsStatus(
+    return ExhaustionStatus(
         errno, fmt::format("ibv_create_srq with {} buffers of {} segments", capacity, max_iov));
   }
   core->AddSlotsLocked(capacity);
@@ -70,7 +70,7 @@ Code SrqCore::PostReceive(const transport::ReceiveRequest& request) {
                       .lkey = segment.lmr_context};
   }
   slot->cookie = request.cookie;
-  slot->quiet = (request.flags & transport::kQuiet) != 0;
+  slot->flags = request.flags & transport::kEchoed;
   slot->sge_count = n;
   free_ = slot->next_free;
   ++used_;

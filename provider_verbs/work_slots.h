@@ -38,14 +38,14 @@ struct alignas(8) ReceiveSlot {
   uint64_t cookie = 0;
   uint32_t sequence = 0;
   uint8_t sge_count = 0;
-  bool quiet = false;
+  uint8_t flags = 0;  // transport::kEchoed
   ibv_sge* sge = nullptr;
 };
 
 struct alignas(8) SharedSlot {
   SrqCore* srq = nullptr;
   uint64_t cookie = 0;
-  bool quiet = false;
+  uint8_t flags = 0;  // transport::kEchoed
   SharedSlot* next_free = nullptr;
   uint8_t sge_count = 0;
   ibv_sge* sge = nullptr;

@@ -52,6 +52,19 @@ check "--check of a good file" run 0 "$program" --check "$work/good.conf"
 check "--check without a file" run 1 "$program" --check "$work/nowhere.conf"
 check "names it" has "$err" "nowhere.conf"
 
+DAT_OVERRIDE=/nonexistent check "a dat.conf that cannot be read" run 1 "$program"
+check "is named" has "$out" "^no IA: .*DAT_OVERRIDE.*/nonexistent"
+DAT_OVERRIDE=/nonexistent check "names of one that cannot be read" run 1 "$program" -l
+check "is named to standard error" has "$err" "DAT_OVERRIDE.*/nonexistent"
+DAT_OVERRIDE=/nonexistent check "settings with one that cannot be read" run 1 "$program" -e
+check "is a problem" has "$out" "^problem: .*DAT_OVERRIDE.*/nonexistent"
+SOFTDAT_LOG=/nonexistent/x check "settings with a log that cannot be written" run 1 "$program" -e
+check "is a problem, too" has "$out" "^problem: SOFTDAT_LOG=/nonexistent/x"
+SOFTDAT_CRC=yes check "a setting that is not understood" run 1 "$program" --why softnet-lo
+check "opens nothing" has "$out" "because: SOFTDAT_CRC=yes is not valid"
+check "a mistyped name" run 1 "$program" --why softnet-l0
+check "gets the nearest ones" has "$out" "because: the nearest: softnet-lo"
+
 DAT_OVERRIDE=$work/good.conf check "IA of a dat.conf" run 1 "$program" good
 check "where it comes from" has "$out" "good.conf:1"
 

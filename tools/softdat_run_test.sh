@@ -48,6 +48,8 @@ check "which is not passed on" has "$out" "^$work/other/dat/registry:$work/other
 mkdir -p "$tree/bin-asan"
 check "a sanitizer that is not built" run 125 "$script" --asan true
 check "says how" has "$err" "bazel build --config=asan"
+SOFTDAT_BIN=$work/nothing check "a sanitizer without a plain build" run 125 "$script" --asan true
+check "says that it takes two" has "$err" "bazel build //dat/registry:libdat2.so.2 && bazel build --config=asan"
 
 mkdir -p "$work/installed/bin" "$work/installed/lib"
 cp "$run_script" "$work/installed/bin/softdat-run"

@@ -10,6 +10,8 @@ total_passed=0
 total_failed=0
 total_skipped=0
 failures=()     # one line for each stage that failed
+skips=()        # one line for each stage that left something out
+skipped_in=()   # their names
 check_start=$SECONDS
 
 # tally PASSED FAILED [SKIPPED]: what the running stage adds to the totals.
@@ -21,6 +23,9 @@ tally() {
 
 # remedy TEXT: what to do about the failure of the running stage.
 remedy() { stage_remedy=$1; }
+
+# skipped_because TEXT: why the running stage left something out.
+skipped_because() { stage_why_skipped=$1; }
 
 # Reads a log on standard input into the file $1; shows the lines that match $2, as progress.
 progress() {
@@ -37,6 +42,7 @@ run_stages() {
     stage_passed=0 stage_failed=0 stage_skipped=0
     stage_log=$out/$stage.log
     stage_remedy="see the log"
+    stage_why_skipped="see the log"
     : >"$stage_log"
     echo "[$number/$#] $stage: ${about[$stage]}"
     "stage_$stage"
@@ -45,7 +51,11 @@ run_stages() {
     total_passed=$((total_passed + stage_passed))
     total_failed=$((total_failed + stage_failed))
     total_skipped=$((total_skipped + stage_skipped))
-    echo "      $stage: $stage_passed passed, $stage_failed failed ($((SECONDS - start)) s)"
+    echo "      $stage: $stage_passed passed, $stage_failed failed$(and_skipped "$stage_skipped") ($((SECONDS - start)) s)"
+    if [[ $stage_skipped -gt 0 ]]; then
+      skips+=("SKIPPED in stage '$stage' ($stage_skipped skipped); log ${stage_log#"$PWD"/}; $stage_why_skipped")
+      skipped_in+=("$stage")
+    fi
     if [[ $stage_failed -gt 0 ]]; then
       failures+=("FAILED in stage '$stage' ($stage_failed failed); log ${stage_log#"$PWD"/}; $stage_remedy")
       [[ $stage != deps && $stage != build ]] || return
@@ -53,15 +63,22 @@ run_stages() {
   done
 }
 
-# The last lines of ./check, and its exit status.
+and_skipped() { [[ $1 -eq 0 ]] || echo ", $1 skipped"; }
+
+# The last lines of ./check, and its exit status. The last one names the stages that left something out. In continuous
+# integration (CI is set and not "false") that is a failure: nobody else would run what was left out.
 finish() {
-  local line seconds=$((SECONDS - check_start))
+  local line seconds=$((SECONDS - check_start)) bad=$total_failed
   echo "check: took $((seconds / 60)) min $((seconds % 60)) s"
-  for line in "${failures[@]}"; do echo "check: $line"; done
-  if [[ $total_passed -eq 0 && $total_failed -eq 0 ]]; then total_failed=1; fi
-  local skipped=""
-  [[ $total_skipped -eq 0 ]] || skipped=", $total_skipped skipped"
-  echo "$total_passed passed, $total_failed failed$skipped"
-  [[ $total_failed -eq 0 ]] || exit 1
+  for line in "${failures[@]}" "${skips[@]}"; do echo "check: $line"; done
+  if [[ $total_passed -eq 0 && $total_failed -eq 0 ]]; then total_failed=1 bad=1; fi
+  if [[ $total_skipped -gt 0 && ${CI:-false} != false ]]; then
+    echo "check: this is continuous integration (CI=$CI): what is skipped has failed"
+    bad=$((bad + total_skipped))
+  fi
+  local where=""
+  [[ $total_skipped -eq 0 ]] || where=" in ${skipped_in[*]}"
+  echo "$total_passed passed, $total_failed failed$(and_skipped "$total_skipped")$where"
+  [[ $bad -eq 0 ]] || exit 1
   exit 0
 }

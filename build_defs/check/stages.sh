@@ -3,17 +3,19 @@
 
 all_stages=(deps build unit format peers capture vm asan tsan tidy)
 fast_stages=(deps build unit format)
+full_stages=("${all_stages[@]}" mutation)
 declare -A about=(
   [deps]="install the Debian packages that are missing"
   [build]="build every target"
   [unit]="run every unit test"
-  [format]="clang-format over the C and C++ files"
+  [format]="clang-format over the C and C++ files; whether the planted faults still fit the sources"
   [peers]="unmodified programs of dapl2-utils over softnet-lo (tests/peers/run.sh)"
   [capture]="tshark decodes what the peers sent, and finds nothing malformed"
   [vm]="the verbs back end over soft-RoCE and soft-iWARP in a virtual machine (tests/vm/check)"
   [asan]="every unit test under AddressSanitizer and UndefinedBehaviorSanitizer, compiled by clang"
   [tsan]="the unit tests of code that knows threads, under ThreadSanitizer"
   [tidy]="clang-tidy and clang's warnings over the other C++ files"
+  [mutation]="faults planted in the provider, each of which conformance must notice (tests/mutation/run)"
 )
 
 bazel_progress='^\[[0-9,]+ / [0-9,]+\]|^(ERROR|TIMEOUT):|^//.*(FAILED|TIMEOUT|NO STATUS)'
@@ -102,6 +104,24 @@ stage_format() {
     return 1
   fi
   tally 1 0
+  remedy "bring tests/mutation/mutants.txt up to date"
+  tests/mutation/run --fits 2>&1 | progress "$stage_log" '^FAIL'
+  [[ ${PIPESTATUS[0]} -eq 0 ]] || { tally 0 1; return 1; }
+  tally 1 0
+}
+
+stage_mutation() {
+  local last status
+  remedy "again with: tests/mutation/run NAME"
+  tests/mutation/run </dev/null 2>&1 | progress "$stage_log" '^(ok|FAIL|copying)'
+  status=${PIPESTATUS[0]}
+  last=$(grep -E '^[0-9]+ passed, [0-9]+ failed' "$stage_log" | tail -1)
+  if [[ -z $last ]]; then
+    tail -3 "$stage_log" | sed 's/^/      /'
+    return 1
+  fi
+  tally $(tr -cd '0-9 ' <<<"$last")
+  return "$status"
 }
 
 # The runner prints "N passed, M failed[, K skipped]" as its last line. It finds the plain build in
@@ -141,6 +161,7 @@ stage_vm() {
     echo "      tests/vm/check gave no count"
     return 1
   fi
+  skipped_because "$(sed -n 's/^SKIPPED: //p' "$stage_log" | head -1)"
   tally $(tr -cd '0-9 ' <<<"$last")
   return "$status"
 }

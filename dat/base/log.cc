@@ -4,14 +4,18 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <syslog.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <vector>
 
+#include "dat/base/descriptor.h"
 #include "dat/base/fork_safe_once.h"
+#include "dat/base/setting_values.h"
 
 namespace softdat {
 
@@ -24,6 +28,7 @@ constexpr size_t kMaxLine = 4000;  // below PIPE_BUF, so that lines of several t
 std::atomic<int> g_fd{-1};         // stderr (2), a log file, or -1
 std::atomic<int> g_second_fd{-1};  // the file when stderr is asked for as well
 std::atomic<bool> g_syslog{false};
+std::atomic<int> g_file_error{0};  // errno of the log file that StartLog() could not open
 constinit ForkSafeOnce g_once;
 
 std::string_view LevelName(uint32_t bits) {
@@ -40,13 +45,9 @@ int SyslogPriority(uint32_t bits) {
   return LOG_USER | LOG_DEBUG;
 }
 
-// Never 0, 1 or 2: a program that closed its standard streams must not find our log in their place.
 int OpenLogFile(const std::string& path) {
-  int fd = open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0644);
-  if (fd < 0 || fd > 2) return fd;
-  int moved = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-  close(fd);
-  return moved;
+  return AboveStandard(
+      open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0644));
 }
 
 // Several libraries of one process carry a copy of this code. Only one of them reports unknown
@@ -118,10 +119,28 @@ void StartLog() {
         dbg_explicit = dbg_explicit || row.from_environment;
       }
     }
-    ConfigureLog(MakeLogConfig(parsed.values, dbg_explicit));
+    const LogConfig config = MakeLogConfig(parsed.values, dbg_explicit);
+    errno = 0;
+    ConfigureLog(config);
+    if (!config.file.empty() && g_fd.load() < 0) g_file_error.store(errno);
     if (!LogEnabled(kLogLevelWarning) || !ThisCopyReportsProblems()) return;
     for (const auto& problem : parsed.problems) WriteLog(kLogLevelWarning, problem);
   });
+}
+
+std::string LogProblem() {
+  StartLog();
+  const int error = g_file_error.load();
+  if (error == 0) return "";
+  return fmt::format("SOFTDAT_LOG={}: the file cannot be opened: {}", Printable(GetSettings().log),
+                     strerrordesc_np(error));
+}
+
+Status CheckSettings() {
+  std::vector<std::string> wrong = GetParsedSettings().refused;
+  if (std::string log = LogProblem(); !log.empty()) wrong.push_back(std::move(log));
+  if (wrong.empty()) return Status::Ok();
+  return Status(Code::kInvalidArgument, fmt::format("{}", fmt::join(wrong, "; ")));
 }
 
 void WriteLog(uint32_t bits, std::string_view message) {
@@ -145,6 +164,7 @@ void WriteLog(uint32_t bits, std::string_view message) {
     }
   }
   if (g_syslog.load(std::memory_order_relaxed)) {
+    const StandardDescriptorsTaken taken;  // the C library connects when it writes
     syslog(SyslogPriority(bits), "softdat %s", line.c_str() + text_at);
   }
   line += '\n';

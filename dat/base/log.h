@@ -19,6 +19,7 @@
 #include <string_view>
 
 #include "dat/base/settings.h"
+#include "dat/base/status.h"
 
 namespace softdat {
 
@@ -50,6 +51,14 @@ LogConfig MakeLogConfig(const Settings& settings, bool dbg_explicit);
 // Reads the settings, opens the log, and reports what is wrong with the settings; only the first
 // call does anything. Each library calls it when it is first entered (a log line does, too).
 void StartLog();
+
+// What is wrong with the log that SOFTDAT_LOG asks for, one sentence; "" when nothing is.
+std::string LogProblem();
+
+// Whether the SOFTDAT_ variables say what this library understands and can do; kInvalidArgument
+// with all that is wrong. An IA is not opened otherwise: a wrong setting that only had no effect
+// would not be noticed.
+Status CheckSettings();
 
 // Replaces the configuration at run time (tests, tools). An unopenable file means: no file.
 // Safe against concurrent lines; the previous file stays open for the life of the process.

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <algorithm>
 #include <atomic>
@@ -22,6 +23,7 @@ constexpr size_t kMaxBytes = 4000;
 
 struct Chain {
   size_t count;
+  uint64_t time;             // of the last reason, CLOCK_MONOTONIC in ns
   size_t ends[kMaxReasons];  // end of each reason in text, innermost first
   char text[kMaxBytes];
 };
@@ -62,6 +64,10 @@ void Append(Chain* chain, std::string_view reason) {
   const size_t length = std::min(reason.size(), kMaxBytes - start);
   memcpy(chain->text + start, reason.data(), length);
   chain->ends[chain->count++] = start + length;
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  chain->time =
+      static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
 }  // namespace
@@ -92,6 +98,11 @@ std::string LastReasons() {
 
 void ClearReasons() {
   if (Chain* chain = GetChain(false)) chain->count = 0;
+}
+
+uint64_t LastReasonTime() {
+  const Chain* chain = GetChain(false);
+  return chain == nullptr || chain->count == 0 ? 0 : chain->time;
 }
 
 Code Record(const Status& status) {

@@ -5,6 +5,7 @@
 #ifndef SOFTDAT_DAT_BASE_REASON_H_
 #define SOFTDAT_DAT_BASE_REASON_H_
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -22,6 +23,10 @@ void AddReason(std::string_view reason);
 std::string LastReasons();
 
 void ClearReasons();
+
+// When a reason was added to the chain last, in nanoseconds of CLOCK_MONOTONIC; 0 while it is
+// empty. Libraries with a chain of their own each tell by it whose failure was the last.
+uint64_t LastReasonTime();
 
 // Records the reason of a failed status (nothing for success) and returns its code.
 Code Record(const Status& status);

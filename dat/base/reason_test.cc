@@ -56,6 +56,18 @@ TEST(Reason, EachThreadHasItsOwn) {
   EXPECT_EQ(LastReasons(), "mine");
 }
 
+TEST(Reason, TheTimeIsThatOfTheLastReason) {
+  ClearReasons();
+  EXPECT_EQ(LastReasonTime(), 0u);
+  SetReason("first");
+  const uint64_t first = LastReasonTime();
+  EXPECT_GT(first, 0u);
+  while (LastReasonTime() == first) AddReason("later");
+  EXPECT_GT(LastReasonTime(), first);
+  ClearReasons();
+  EXPECT_EQ(LastReasonTime(), 0u);
+}
+
 TEST(Reason, RecordKeepsTheChainOnSuccess) {
   SetReason("kept");
   EXPECT_EQ(Record(Status::Ok()), Code::kOk);

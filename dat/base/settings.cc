@@ -44,9 +44,10 @@ void TakeRow(const char* const* environment, SettingRow row, T* member, Parse pa
       *member = *value;
       row.from_environment = true;
     } else {
-      out->problems.push_back(fmt::format(
-          "{}={} is not valid ({}{}{}); using the default, {}", row.name, Printable(*text),
-          row.kind, row.range.empty() ? "" : ", ", row.range, row.default_value));
+      out->problems.push_back(
+          fmt::format("{}={} is not valid ({}{}{}); the default is {}", row.name, Printable(*text),
+                      row.kind, row.range.empty() ? "" : ", ", row.range, row.default_value));
+      if (row.name.starts_with(kOurPrefix)) out->refused.push_back(out->problems.back());
     }
   }
   row.value = show(*member);

@@ -66,6 +66,9 @@ struct ParsedSettings {
   std::vector<SettingRow> rows;  // in the order of the table
   std::vector<std::string>
       problems;  // one sentence for each invalid value or unknown SOFTDAT_ name
+  // Those of the problems that are SOFTDAT_ variables of this version with a value that is not
+  // understood: no IA is opened (CheckSettings in log.h), since what the user wanted is not known.
+  std::vector<std::string> refused;
 };
 
 // Parses an environment in the form of environ ("NAME=value" strings, the last one nullptr; nullptr

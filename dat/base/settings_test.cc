@@ -60,6 +60,7 @@ TEST(Settings, InvalidValuesKeepTheDefaultAndAreNamed) {
   EXPECT_EQ(parsed.values.crc, CrcMode::kAuto);
   EXPECT_FALSE(Row(parsed, "SOFTDAT_SPIN_US").from_environment);
   ASSERT_EQ(parsed.problems.size(), 3u);
+  EXPECT_EQ(parsed.refused, parsed.problems);
   std::string all;
   for (const auto& problem : parsed.problems) all += problem + "\n";
   EXPECT_NE(all.find("SOFTDAT_SPIN_US=soon"), std::string::npos);
@@ -71,6 +72,13 @@ TEST(Settings, UnknownNamesOfOursAreNamed) {
   auto parsed = Parse({"SOFTDAT_SPIN=1", "SOFTDAT_", "SOFTDATX=1", "DAPL_X=1"});
   ASSERT_EQ(parsed.problems.size(), 2u);
   EXPECT_EQ(parsed.problems[0], "SOFTDAT_SPIN is not a setting of this version and has no effect");
+  EXPECT_TRUE(parsed.refused.empty());
+}
+
+TEST(Settings, AForeignVariableThatIsWrongRefusesNothing) {
+  auto parsed = Parse({"DAT_DBG_TYPE=all"});
+  EXPECT_EQ(parsed.problems.size(), 1u);
+  EXPECT_TRUE(parsed.refused.empty());
 }
 
 TEST(Settings, FirstOccurrenceCounts) {

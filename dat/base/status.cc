@@ -18,6 +18,8 @@ std::string_view CodeName(Code code) {
       return "Protection";
     case Code::kPrivileges:
       return "Privileges";
+    case Code::kNotMapped:
+      return "NotMapped";
     case Code::kInvalidState:
       return "InvalidState";
     case Code::kQueueFull:

@@ -21,6 +21,7 @@ enum class Code : uint8_t {
   kLength,              // lengths that do not fit each other
   kProtection,          // unknown key, or a key of another protection domain
   kPrivileges,          // the key is right, the access right is missing
+  kNotMapped,           // an address with no memory behind it
   kInvalidState,        // right call, wrong moment
   kQueueFull,           // no free slot in a work queue
   kNoMemory,            // host memory, locked-memory limit

@@ -4,6 +4,7 @@
 
 #include "dat/base/no_memory.h"
 #include "dat/bridge/agents.h"
+#include "dat/bridge/extensions.h"
 #include "dat/bridge/handles.h"
 #include "dat/bridge/masks.h"
 #include "dat/bridge/native.h"
@@ -15,6 +16,16 @@
 
 using namespace softdat::bridge;  // NOLINT: this file is the C API of libdat.so.1
 namespace dat12 = softdat::dat12;
+
+namespace {
+
+[[gnu::always_inline]] inline void TakeEvent(const ::DAT_EVENT& from, dat12::DAT_EVENT* to) {
+  To12(from, to);
+  if (to->event_number == dat12::DAT_EXTENSION_EVENT) [[unlikely]]
+    TellImmediateMessage(from.evd_handle, &to->event_data.extension_data);
+}
+
+}  // namespace
 
 dat12::DAT_RETURN one_evd_create(dat12::DAT_IA_HANDLE ia, dat12::DAT_COUNT qlen,
                                  dat12::DAT_CNO_HANDLE cno, dat12::DAT_EVD_FLAGS flags,
@@ -56,7 +67,7 @@ dat12::DAT_RETURN one_evd_wait(dat12::DAT_EVD_HANDLE evd, dat12::DAT_TIMEOUT tim
   ::DAT_EVENT event_2;
   const ::DAT_RETURN result =
       two_evd_wait(To2(evd), timeout, threshold, event != nullptr ? &event_2 : nullptr, nmore);
-  if (result == ::DAT_SUCCESS) To12(event_2, event);
+  if (result == ::DAT_SUCCESS) TakeEvent(event_2, event);
   return ReturnTo12(result);
 }
 
@@ -69,7 +80,7 @@ dat12::DAT_RETURN one_evd_dequeue(dat12::DAT_EVD_HANDLE evd, dat12::DAT_EVENT* e
   ::DAT_EVENT event_2;
   const ::DAT_RETURN result = two_evd_dequeue(evd_2, &event_2);
   if (result != ::DAT_SUCCESS) return FailureTo12(result);
-  To12(event_2, event);
+  TakeEvent(event_2, event);
   return dat12::DAT_SUCCESS;
 }
 

@@ -53,6 +53,10 @@ struct Arguments {
   return cookie;
 }
 
+constexpr ::DAT_COMPLETION_FLAGS Plus(::DAT_COMPLETION_FLAGS flags, int more) {
+  return static_cast<::DAT_COMPLETION_FLAGS>(int{flags} | more);
+}
+
 ::DAT_COMPLETION_FLAGS NextFlags(Arguments* args) {
   return CompletionFlagsTo2(static_cast<dat12::DAT_COMPLETION_FLAGS>(va_arg(args->list, int)));
 }
@@ -78,8 +82,20 @@ dat12::DAT_RETURN Confirm(::DAT_EP_HANDLE ep, ::DAT_COMPLETION_FLAGS* flags) {
     if (services.foreign && services.immediate) return dat12::DAT_SUCCESS;
     if (!services.confirm) return kNotImplemented;
   }
-  *flags =
-      static_cast<::DAT_COMPLETION_FLAGS>(int{*flags} | int{::SOFTDAT_COMPLETION_CONFIRM_FLAG});
+  *flags = Plus(*flags, ::SOFTDAT_COMPLETION_CONFIRM_FLAG);
+  return dat12::DAT_SUCCESS;
+}
+
+// The flags of a post of the services of immediate data, which complete as DAT_EXTENSION_EVENT in
+// each case: over providers that can do so.
+dat12::DAT_RETURN Immediate(::DAT_EP_HANDLE ep, ::DAT_COMPLETION_FLAGS* flags) {
+  Services services = ServicesOfAll();
+  if (!services.immediate || !services.extended) {
+    if (!IsEp(ep)) return kNoEp;
+    services = ServicesOfEp(ep);
+    if (!services.immediate) return kNotImplemented;
+  }
+  if (services.extended) *flags = Plus(*flags, ::SOFTDAT_COMPLETION_EXTENSION_FLAG);
   return dat12::DAT_SUCCESS;
 }
 
@@ -95,6 +111,8 @@ dat12::DAT_RETURN WriteImmediate(::DAT_EP_HANDLE ep, Arguments* args) {
   const int extension_flags = va_arg(args->list, int);
   ::DAT_COMPLETION_FLAGS flags = NextFlags(args);
 
+  const dat12::DAT_RETURN has = Immediate(ep, &flags);
+  if (has != dat12::DAT_SUCCESS) return has;
   if ((extension_flags & ~kExtensionFlags) != 0) return Invalid(dat12::DAT_INVALID_ARG7);
   const bool with_immediate = (extension_flags & dat12::DAT_EXT_WRITE_IMMED_FLAG) != 0;
   if ((extension_flags & dat12::DAT_EXT_WRITE_CONFIRM_FLAG) != 0) {
@@ -121,11 +139,9 @@ dat12::DAT_RETURN ReceiveImmediate(::DAT_EP_HANDLE ep, Arguments* args) {
   const auto count = va_arg(args->list, dat12::DAT_COUNT);
   const auto* local = va_arg(args->list, const dat12::DAT_LMR_TRIPLET*);
   const ::DAT_DTO_COOKIE cookie = NextCookie(args);
-  const ::DAT_COMPLETION_FLAGS flags = NextFlags(args);
-  if (!ServicesOfAll().immediate) {
-    if (!IsEp(ep)) return kNoEp;
-    if (!ServicesOfEp(ep).immediate) return kNotImplemented;
-  }
+  ::DAT_COMPLETION_FLAGS flags = NextFlags(args);
+  const dat12::DAT_RETURN has = Immediate(ep, &flags);
+  if (has != dat12::DAT_SUCCESS) return has;
   return WithSegments(local, count, [&](::DAT_LMR_TRIPLET* local_2) {
     return two_ep_post_recv(ep, count, local_2, cookie, flags);
   });

@@ -4,7 +4,6 @@
 
 #include "dat/base/no_memory.h"
 #include "dat/bridge/attributes.h"
-#include "dat/bridge/extensions.h"
 #include "dat/bridge/flags.h"
 #include "dat/bridge/handles.h"
 #include "dat/bridge/ia_number.h"
@@ -105,17 +104,11 @@ dat12::DAT_RETURN one_lmr_create(dat12::DAT_IA_HANDLE ia, dat12::DAT_MEM_TYPE ty
                                             rmr_context, registered_size, registered_address);
   ::DAT_LMR_HANDLE lmr_2 = nullptr;
   ::DAT_LMR_CONTEXT context = 0;  // asked for in any case: a window may be bound by it
-  const auto create = [&](::DAT_MEM_PRIV_FLAGS privileges_2) {
-    return two_lmr_create(IaTo2(ia), static_cast<::DAT_MEM_TYPE>(type), RegionTo2(type, region),
-                          length, ArgumentTo2(pz), privileges_2, ::DAT_VA_TYPE_VA,
-                          lmr != nullptr ? &lmr_2 : nullptr, &context, rmr_context, registered_size,
-                          registered_address);
-  };
-  const ::DAT_MEM_PRIV_FLAGS plain = PrivilegesTo2(privileges);
-  ::DAT_RETURN result = DAT_CLASS_ERROR;
-  if (IsForAtomics(plain) && ServicesOf(IaTo2(ia)).fetch_and_add)
-    result = create(WithAtomics(plain));
-  if (result != ::DAT_SUCCESS) result = create(plain);
+  const ::DAT_RETURN result =
+      two_lmr_create(IaTo2(ia), static_cast<::DAT_MEM_TYPE>(type), RegionTo2(type, region), length,
+                     ArgumentTo2(pz), PrivilegesTo2(privileges), ::DAT_VA_TYPE_VA,
+                     lmr != nullptr ? &lmr_2 : nullptr, &context, rmr_context, registered_size,
+                     registered_address);
   if (result != ::DAT_SUCCESS) {
     // The type of addresses is the seventh argument in 2.0.
     return MovedArgument(result, [](uint32_t n) { return n > 7 ? n - 1 : n; });
@@ -205,14 +198,9 @@ dat12::DAT_RETURN one_rmr_bind(dat12::DAT_RMR_HANDLE rmr, const dat12::DAT_LMR_T
   }
   ::DAT_RMR_COOKIE cookie_2;
   cookie_2.as_64 = cookie.as_64;
-  const auto bind = [&](::DAT_MEM_PRIV_FLAGS privileges_2) {
-    return two_rmr_bind(To2(rmr), region.lmr, &segment_2, privileges_2, ::DAT_VA_TYPE_VA,
-                        ArgumentTo2(ep), cookie_2, CompletionFlagsTo2(flags), context);
-  };
-  const ::DAT_MEM_PRIV_FLAGS plain = PrivilegesTo2(privileges);
-  ::DAT_RETURN result = DAT_CLASS_ERROR;
-  if (IsForAtomics(plain) && ServicesOf(region.ia).fetch_and_add) result = bind(WithAtomics(plain));
-  if (result != ::DAT_SUCCESS) result = bind(plain);
+  const ::DAT_RETURN result =
+      two_rmr_bind(To2(rmr), region.lmr, &segment_2, PrivilegesTo2(privileges), ::DAT_VA_TYPE_VA,
+                   ArgumentTo2(ep), cookie_2, CompletionFlagsTo2(flags), context);
   if (result ==
       (DAT_CLASS_ERROR | uint32_t{::DAT_INVALID_HANDLE} | uint32_t{::DAT_INVALID_HANDLE_LMR})) {
     return kNoRegion;  // it was freed meanwhile

@@ -41,8 +41,8 @@ const ::DAT_PROVIDER_INFO* AsInfo2(const dat12::DAT_PROVIDER_INFO* info) {
     for (::DAT_PROVIDER_INFO& info : *infos) places.push_back(&info);
     ::DAT_COUNT count = 0;
     result = two_registry_list_providers(static_cast<::DAT_COUNT>(room), &count, places.data());
-    const bool too_many = count > static_cast<::DAT_COUNT>(room);
-    if (too_many) continue;
+    // Full: there may be more.
+    if (result == ::DAT_SUCCESS && count >= static_cast<::DAT_COUNT>(room)) continue;
     infos->resize(result == ::DAT_SUCCESS ? static_cast<size_t>(count) : 0);
     return result;
   }
@@ -59,21 +59,26 @@ dat12::DAT_PROVIDER_INFO InfoOf(const char* name, uint32_t major, uint32_t minor
 }
 
 dat12::DAT_RETURN ListAll(std::vector<dat12::DAT_PROVIDER_INFO>* all) {
-  for (const auto& key : softdat::registry::TheRegistry().List())
+  size_t openable = 0;
+  const auto natives = softdat::registry::TheRegistry().List(&openable);
+  const auto add_native = [all](const softdat::registry::ProviderKey& key) {
     all->push_back(InfoOf(key.name.c_str(), key.major, key.minor, key.thread_safe));
-  const size_t native = all->size();
+  };
+  // Those that cannot be opened come last, as in 2.0: programs ask for a few.
+  const auto last = natives.begin() + static_cast<ptrdiff_t>(openable);
+  std::for_each(natives.begin(), last, add_native);
   std::vector<::DAT_PROVIDER_INFO> of_2;
   if (const ::DAT_RETURN result = List2(&of_2); result != ::DAT_SUCCESS) return ReturnTo12(result);
   for (const ::DAT_PROVIDER_INFO& info : of_2) {
     // A line of dat.conf with u1.2 is a native one; and such a name is not bridged.
     if (info.dapl_version_major < DAT_VERSION_MAJOR) continue;
-    const bool is_native =
-        std::any_of(all->begin(), all->begin() + static_cast<ptrdiff_t>(native),
-                    [&](const auto& each) { return strcmp(each.ia_name, info.ia_name) == 0; });
+    const bool is_native = std::any_of(natives.begin(), natives.end(),
+                                       [&](const auto& each) { return each.name == info.ia_name; });
     if (is_native) continue;
     all->push_back(InfoOf(info.ia_name, dat12::kDAT_VERSION_MAJOR, dat12::kDAT_VERSION_MINOR,
                           info.is_thread_safe != ::DAT_FALSE));
   }
+  std::for_each(last, natives.end(), add_native);
   return dat12::DAT_SUCCESS;
 }
 
@@ -88,14 +93,16 @@ dat12::DAT_RETURN List(dat12::DAT_COUNT most, dat12::DAT_COUNT* count,
   std::vector<dat12::DAT_PROVIDER_INFO> all;
   if (const dat12::DAT_RETURN result = ListAll(&all); result != dat12::DAT_SUCCESS) return result;
   *count = static_cast<dat12::DAT_COUNT>(all.size());
-  const size_t room = most > 0 ? static_cast<size_t>(most) : 0;
-  for (size_t i = 0; i < std::min(room, all.size()); ++i) {
+  if (most < 0 || (most == 0 && !all.empty()))
+    return Refused(::DAT_INVALID_ARG1, "dat_registry_list_providers: there are more entries");
+  const size_t returned = std::min(static_cast<size_t>(most), all.size());
+  for (size_t i = 0; i < returned; ++i) {
     if (list == nullptr || list[i] == nullptr)
       return Refused(::DAT_INVALID_ARG3, "dat_registry_list_providers: no place for an entry");
     *list[i] = all[i];
   }
-  if (most >= 0 && room >= all.size()) return dat12::DAT_SUCCESS;
-  return Refused(::DAT_INVALID_ARG1, "dat_registry_list_providers: there are more entries");
+  *count = static_cast<dat12::DAT_COUNT>(returned);
+  return dat12::DAT_SUCCESS;
 }
 
 }  // namespace

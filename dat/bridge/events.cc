@@ -7,6 +7,7 @@
 #include "dat/bridge/params.h"
 // Behind the types of 1.2.
 #include <dat2/dat_ib_extensions.h>
+#include <dat2/softdat.h>
 
 namespace softdat::bridge {
 namespace {
@@ -46,7 +47,9 @@ void ConnectionTo12(const ::DAT_CONNECTION_EVENT_DATA& from, dat12::DAT_CONNECTI
 }
 
 dat12::DAT_EXT_EVENT_TYPE TypeOf(const ::DAT_IB_EXTENSION_EVENT_DATA& extension) {
-  switch (extension.type) {
+  switch (int{extension.type}) {
+    case ::SOFTDAT_EXT_RECV:
+      return dat12::DAT_EXT_RECV_NO_IMMED;  // or see TellImmediateMessage()
     case ::DAT_IB_FETCH_AND_ADD:
       return dat12::DAT_EXT_FETCH_AND_ADD_STATUS;
     case ::DAT_IB_CMP_AND_SWAP:
@@ -77,15 +80,19 @@ dat12::DAT_EXT_EVENT_TYPE TypeOf(const ::DAT_IB_EXTENSION_EVENT_DATA& extension)
 }
 
 // Of a completion that failed, providers may leave the extension data unwritten: its operation
-// tells what it was. Receives are ordinary ones then; others' providers give all that are flushed
-// the number of an extension.
+// tells what it was. Receives are ordinary ones then, unless their operation says that they had
+// room for immediate data: others' providers give all that are flushed the number of an extension.
 void FailedExtensionTo12(const ::DAT_EVENT& from, dat12::DAT_EVENT* to) {
   const ::DAT_DTO_COMPLETION_EVENT_DATA& dto = from.event_data.dto_completion_event_data;
   to->event_number = dat12::DAT_EXTENSION_EVENT;
   to->event_data = {};
   switch (int{dto.operation}) {
     case ::DAT_IB_DTO_RDMA_WRITE_IMMED:
+    case ::SOFTDAT_DTO_RDMA_WRITE:
       to->event_data.extension_data.type = dat12::DAT_EXT_RDMA_WRITE_IMMED_STATUS;
+      break;
+    case ::SOFTDAT_DTO_RECEIVE:
+      to->event_data.extension_data.type = dat12::DAT_EXT_RECV_NO_IMMED;
       break;
     case ::DAT_IB_DTO_FETCH_ADD:
       to->event_data.extension_data.type = dat12::DAT_EXT_FETCH_AND_ADD_STATUS;

@@ -9,6 +9,7 @@
 #include "dat/bridge/params.h"
 // Behind the types of 1.2.
 #include <dat2/dat_ib_extensions.h>
+#include <dat2/softdat.h>
 
 namespace softdat::bridge {
 namespace {
@@ -58,6 +59,18 @@ TEST_F(ExtensionEventTest, AFailureIsTakenByItsOperation) {
   EXPECT_EQ(to_.event_data.extension_data.type, dat12::DAT_EXT_CMP_AND_SWAP_STATUS);
   EXPECT_EQ(to_.event_data.extension_data.status, dat12::DAT_DTO_ERR_FLUSHED);
   EXPECT_EQ(to_.event_data.extension_data.ep_handle, To12(ep_));
+}
+
+// Of SoftDAT's providers the operation says that a receive had room for immediate data.
+TEST_F(ExtensionEventTest, WhatThe2005InterfacePosted) {
+  dto().status = ::DAT_DTO_ERR_FLUSHED;
+  Operation(::SOFTDAT_DTO_RECEIVE);
+  EXPECT_EQ(Translate().event_number, dat12::DAT_EXTENSION_EVENT);
+  EXPECT_EQ(to_.event_data.extension_data.type, dat12::DAT_EXT_RECV_NO_IMMED);
+  EXPECT_EQ(to_.event_data.extension_data.user_cookie.as_64, 0x1234567890ABCDEF);
+  Operation(::SOFTDAT_DTO_RDMA_WRITE);
+  EXPECT_EQ(Translate().event_number, dat12::DAT_EXTENSION_EVENT);
+  EXPECT_EQ(to_.event_data.extension_data.type, dat12::DAT_EXT_RDMA_WRITE_IMMED_STATUS);
 }
 
 TEST_F(ExtensionEventTest, AReceiveThatFailedIsAnOrdinaryOne) {

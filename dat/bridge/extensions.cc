@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "dat/bridge/handles.h"
+#include "dat/bridge/ia_number.h"
 #include "dat/bridge/two.h"
 // Behind the types of 1.2.
 #include <dat2/dat_ib_extensions.h>
@@ -30,22 +31,26 @@ enum : uint8_t {
   kFetchAndAdd = 2,
   kCompareAndSwap = 4,
   kConfirm = 8,
-  kForeign = 16
+  kForeign = 16,
+  kExtended = 32,
+  kAsMessage = 64
 };
 
 uint8_t Pack(const Services& s) {
-  return static_cast<uint8_t>((s.immediate ? kImmediate : 0) |
-                              (s.fetch_and_add ? kFetchAndAdd : 0) |
-                              (s.compare_and_swap ? kCompareAndSwap : 0) |
-                              (s.confirm ? kConfirm : 0) | (s.foreign ? kForeign : 0));
+  return static_cast<uint8_t>(
+      (s.immediate ? kImmediate : 0) | (s.fetch_and_add ? kFetchAndAdd : 0) |
+      (s.compare_and_swap ? kCompareAndSwap : 0) | (s.confirm ? kConfirm : 0) |
+      (s.foreign ? kForeign : 0) | (s.extended ? kExtended : 0) | (s.as_message ? kAsMessage : 0));
 }
 
 Services Unpack(uint8_t word) {
   return {.immediate = (word & kImmediate) != 0,
+          .as_message = (word & kAsMessage) != 0,
           .fetch_and_add = (word & kFetchAndAdd) != 0,
           .compare_and_swap = (word & kCompareAndSwap) != 0,
           .confirm = (word & kConfirm) != 0,
-          .foreign = (word & kForeign) != 0};
+          .foreign = (word & kForeign) != 0,
+          .extended = (word & kExtended) != 0};
 }
 
 // Of the IA that has had a number last: what it answered, and its list of attributes, whose strings
@@ -84,10 +89,12 @@ bool IsTrue(const ::DAT_PROVIDER_ATTR& attr, const char* name) {
 
 Services ServicesIn(const ::DAT_PROVIDER_ATTR& attr) {
   Services services;
-  services.immediate = IsTrue(attr, DAT_IB_ATTR_IMMED_DATA);
+  services.as_message = IsTrue(attr, SOFTDAT_ATTR_IMMED_AS_MESSAGE);
+  services.immediate = services.as_message || IsTrue(attr, DAT_IB_ATTR_IMMED_DATA);
   services.fetch_and_add = IsTrue(attr, DAT_IB_ATTR_FETCH_AND_ADD);
   services.compare_and_swap = IsTrue(attr, DAT_IB_ATTR_CMP_AND_SWAP);
   services.confirm = IsTrue(attr, SOFTDAT_ATTR_CONFIRMED_WRITES);
+  services.extended = IsTrue(attr, SOFTDAT_ATTR_EXTENSION_COMPLETIONS);
   services.foreign = ValueOf(attr, SOFTDAT_ATTR_CONFIRMED_WRITES) == nullptr;
   return services;
 }
@@ -102,11 +109,15 @@ NamedAttributes NamesFor(const ::DAT_PROVIDER_ATTR& attr, const Services& servic
     names.push_back({name, has ? dat12::kDAT_EXT_ATTR_TRUE : dat12::kDAT_EXT_ATTR_FALSE});
   };
   const bool any = services.immediate || services.fetch_and_add || services.compare_and_swap;
-  if (ValueOf(attr, dat12::kDAT_EXT_ATTR) == nullptr) add(dat12::kDAT_EXT_ATTR, any);
+  // A provider of 2.0 may have an attribute of this name, which is about its own extensions.
+  std::erase_if(names, [](const dat12::DAT_NAMED_ATTR& named) {
+    return std::strcmp(named.name, dat12::kDAT_EXT_ATTR) == 0;
+  });
+  add(dat12::kDAT_EXT_ATTR, any);
   add(dat12::kDAT_EXT_ATTR_RDMA_WRITE_IMMED, services.immediate);
   add(dat12::kDAT_EXT_ATTR_RECV_IMMED, services.immediate);
-  add(dat12::kDAT_EXT_ATTR_RECV_IMMED_EVENT, services.immediate);
-  add(dat12::kDAT_EXT_ATTR_RECV_IMMED_PAYLOAD, false);
+  add(dat12::kDAT_EXT_ATTR_RECV_IMMED_EVENT, services.immediate && !services.as_message);
+  add(dat12::kDAT_EXT_ATTR_RECV_IMMED_PAYLOAD, services.as_message);
   add(dat12::kDAT_EXT_ATTR_FETCH_AND_ADD, services.fetch_and_add);
   add(dat12::kDAT_EXT_ATTR_CMP_AND_SWAP, services.compare_and_swap);
   return names;
@@ -145,6 +156,17 @@ void NameServices(::DAT_IA_HANDLE ia, dat12::DAT_PROVIDER_ATTR* attr) {
   if (names == nullptr || names->empty()) return;
   attr->num_provider_specific_attr = static_cast<dat12::DAT_COUNT>(names->size());
   attr->provider_specific_attr = const_cast<dat12::DAT_NAMED_ATTR*>(names->data());
+}
+
+void TellImmediateMessage(::DAT_EVD_HANDLE evd, dat12::DAT_EXTENSION_DATA* data) {
+  if (data->type != dat12::DAT_EXT_RECV_NO_IMMED || data->status != dat12::DAT_DTO_SUCCESS ||
+      data->transfered_length != sizeof(dat12::DAT_IMMEDIATE_DATA)) {
+    return;
+  }
+  ::DAT_EVD_PARAM param{};
+  if (two_evd_query(evd, ::DAT_EVD_FIELD_IA_HANDLE, &param) != ::DAT_SUCCESS) return;
+  if (ServicesOf(NumberOf(param.ia_handle)).as_message)
+    data->type = dat12::DAT_EXT_RECV_IMMED_DATA_PAYLOAD;
 }
 
 void LockServicesForFork() { TheTable().mutex.lock(); }

@@ -13,11 +13,13 @@
 namespace softdat::bridge {
 
 struct Services {
-  bool immediate = false;
+  bool immediate = false;   // by the wire's own means, or as a message
+  bool as_message = false;  // the latter
   bool fetch_and_add = false;
   bool compare_and_swap = false;
-  bool confirm = false;  // SOFTDAT_COMPLETION_CONFIRM_FLAG
-  bool foreign = true;   // a provider that does not know that flag
+  bool confirm = false;   // SOFTDAT_COMPLETION_CONFIRM_FLAG
+  bool foreign = true;    // a provider that does not know that flag
+  bool extended = false;  // SOFTDAT_COMPLETION_EXTENSION_FLAG
 };
 
 // Asks an IA that was opened just now. May throw std::bad_alloc.
@@ -30,6 +32,10 @@ Services ServicesOfAll();
 // Puts the names of the proposal behind the provider's own attributes. They are good as long as the
 // IA is open.
 void NameServices(::DAT_IA_HANDLE ia, dat12::DAT_PROVIDER_ATTR* attr);
+
+// Of an event that To12() has made: a message for a receive with room for immediate data, which
+// such data come in on some IAs.
+void TellImmediateMessage(::DAT_EVD_HANDLE evd, dat12::DAT_EXTENSION_DATA* data);
 
 // Around fork(): the child must not inherit a mutex that some other thread holds.
 void LockServicesForFork();

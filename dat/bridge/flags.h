@@ -35,24 +35,15 @@ inline ::DAT_COMPLETION_FLAGS CompletionFlagsTo2(dat12::DAT_COMPLETION_FLAGS fla
 // switch off.
 inline constexpr uint32_t kNoRelaxedOrdering = 0x100;
 
+// The right to atomics is one of the extension of 2005 as of that of 2.0, with the same bit.
+static_assert(int{dat12::DAT_EXT_MEM_PRIV_REMOTE_ATOMIC} == int{::DAT_IB_MEM_PRIV_REMOTE_ATOMIC});
+
 inline ::DAT_MEM_PRIV_FLAGS PrivilegesTo2(dat12::DAT_MEM_PRIV_FLAGS privileges) {
   const auto bits = static_cast<uint32_t>(privileges);
-  constexpr uint32_t kAll = dat12::DAT_MEM_PRIV_ALL_FLAG;
+  constexpr uint32_t kAll =
+      uint32_t{dat12::DAT_MEM_PRIV_ALL_FLAG} | uint32_t{dat12::DAT_EXT_MEM_PRIV_REMOTE_ATOMIC};
   const bool known = (bits & ~(kAll | kNoRelaxedOrdering)) == 0;
   return static_cast<::DAT_MEM_PRIV_FLAGS>((bits & kAll) | (known ? 0 : kUnknownFlag));
-}
-
-// 1.2 has no privilege of its own for atomics, 2.0 has: memory that the peer may read and write is
-// for its atomics too, where the provider has them.
-inline bool IsForAtomics(::DAT_MEM_PRIV_FLAGS privileges) {
-  constexpr uint32_t kBoth =
-      uint32_t{::DAT_MEM_PRIV_REMOTE_READ_FLAG} | uint32_t{::DAT_MEM_PRIV_REMOTE_WRITE_FLAG};
-  return (static_cast<uint32_t>(privileges) & kBoth) == kBoth;
-}
-
-inline ::DAT_MEM_PRIV_FLAGS WithAtomics(::DAT_MEM_PRIV_FLAGS privileges) {
-  return static_cast<::DAT_MEM_PRIV_FLAGS>(static_cast<uint32_t>(privileges) |
-                                           uint32_t{::DAT_IB_MEM_PRIV_REMOTE_ATOMIC});
 }
 
 }  // namespace softdat::bridge

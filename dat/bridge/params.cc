@@ -16,12 +16,6 @@ void Copy(From from, To* to) {
   *to = static_cast<To>(from);
 }
 
-// The privilege for atomics is not one of 1.2; see api_memory.cc.
-dat12::DAT_MEM_PRIV_FLAGS PrivilegesTo12(::DAT_MEM_PRIV_FLAGS privileges) {
-  return static_cast<dat12::DAT_MEM_PRIV_FLAGS>(static_cast<uint32_t>(privileges) &
-                                                ~uint32_t{::DAT_IB_MEM_PRIV_REMOTE_ATOMIC});
-}
-
 }  // namespace
 
 void To12(const ::DAT_EVD_PARAM& from, dat12::DAT_EVD_PARAM* to) {
@@ -52,7 +46,7 @@ void To12(const ::DAT_LMR_PARAM& from, dat12::DAT_LMR_PARAM* to) {
   }
   to->length = from.length;
   to->pz_handle = To12(from.pz_handle);
-  to->mem_priv = PrivilegesTo12(from.mem_priv);
+  Copy(from.mem_priv, &to->mem_priv);
   to->lmr_context = from.lmr_context;
   to->rmr_context = from.rmr_context;
   to->registered_size = from.registered_size;
@@ -63,7 +57,7 @@ void To12(const ::DAT_RMR_PARAM& from, dat12::DAT_RMR_PARAM* to) {
   to->ia_handle = IaTo12(from.ia_handle);
   to->pz_handle = To12(from.pz_handle);
   To12(from.lmr_triplet, &to->lmr_triplet);
-  to->mem_priv = PrivilegesTo12(from.mem_priv);
+  Copy(from.mem_priv, &to->mem_priv);
   to->rmr_context = from.rmr_context;
 }
 

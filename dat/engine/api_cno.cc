@@ -22,7 +22,7 @@ DAT_RETURN Create(Ia* ia, Cno::Kind kind, const DAT_OS_WAIT_PROXY_AGENT& agent,
     return Error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY, "no memory for a CNO");
   if (!cno->Publish()) {
     cno->Discard();
-    return Error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY, "no free handle");
+    return Error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY, NoHandleReason());
   }
   *handle = cno->handle();
   return DAT_SUCCESS;

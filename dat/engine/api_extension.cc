@@ -45,7 +45,10 @@ DAT_RETURN WriteImmediate(Ep& ep, va_list args) {
   const DAT_UINT32 immediate = va_arg(args, DAT_UINT32);
   const DAT_COMPLETION_FLAGS flags = NextFlags(args);
 
-  if (!ep.ia().attributes().immediate) return NoExtension("immediate data");
+  const transport::AdapterAttributes& can = ep.ia().attributes();
+  const bool as_message = !can.immediate && can.immediate_as_message &&
+                          (flags & int{SOFTDAT_COMPLETION_EXTENSION_FLAG}) != 0;
+  if (!can.immediate && !as_message) return NoExtension("immediate data");
   if (remote == nullptr) return BadArgument(5);
   // Like a write, but the peer's receive may be a solicited one.
   const Ep::PostLimits& limits = ep.limits(Ep::PostKind::kWrite);
@@ -55,6 +58,7 @@ DAT_RETURN WriteImmediate(Ep& ep, va_list args) {
   SendRequest request;
   request.op = Op::kRdmaWriteImmediate;
   request.flags = RequestFlags(flags);
+  if (as_message) request.flags |= transport::kAsMessage;
   request.cookie = cookie.as_64;
   request.local = {local, static_cast<size_t>(num_segments)};
   request.remote = *remote;
@@ -81,6 +85,10 @@ DAT_RETURN PostAtomic(Ep& ep, SendRequest* request, int local_argument, va_list 
     return BadArgument(local_argument + 3);
   if (local->segment_length < kAtomicBytes) {
     return Error(DAT_LENGTH_ERROR, DAT_NO_SUBTYPE, "the old value of an atomic needs 8 bytes");
+  }
+  if (remote->segment_length < kAtomicBytes) {
+    return Error(DAT_LENGTH_ERROR, DAT_NO_SUBTYPE,
+                 "an atomic changes 8 bytes, and the remote segment is shorter");
   }
   DAT_LMR_TRIPLET result = *local;
   result.segment_length = kAtomicBytes;

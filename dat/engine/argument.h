@@ -74,6 +74,7 @@ inline uint8_t RequestFlags(DAT_COMPLETION_FLAGS flags) {
   static_assert(int{transport::kSolicited} == int{DAT_COMPLETION_SOLICITED_WAIT_FLAG});
   static_assert(int{transport::kQuiet} == int{DAT_COMPLETION_UNSIGNALLED_FLAG});
   static_assert(int{transport::kFence} == int{DAT_COMPLETION_BARRIER_FENCE_FLAG});
+  static_assert(int{transport::kExtended} == int{SOFTDAT_COMPLETION_EXTENSION_FLAG});
   static_assert(int{transport::kConfirm} == int{SOFTDAT_COMPLETION_CONFIRM_FLAG});
   return static_cast<uint8_t>(flags);
 }

@@ -48,7 +48,10 @@ void SpecificAttributes::Fill(const std::string& ia_name, const transport::Adapt
   Add(DAT_IB_ATTR_FETCH_AND_ADD, TrueOrFalse(a.atomics));
   Add(DAT_IB_ATTR_CMP_AND_SWAP, TrueOrFalse(a.atomics));
   Add(DAT_IB_ATTR_IMMED_DATA, TrueOrFalse(a.immediate));
+  Add(SOFTDAT_ATTR_EXTENSION_COMPLETIONS, TrueOrFalse(true));
+  Add(SOFTDAT_ATTR_IMMED_AS_MESSAGE, TrueOrFalse(!a.immediate && a.immediate_as_message));
   Add(SOFTDAT_ATTR_CONFIRMED_WRITES, TrueOrFalse(a.confirms_writes));
+  Add(SOFTDAT_ATTR_COMPLETION, a.confirmed_completions ? "confirmed" : "taken");
   Add(DAT_IB_ATTR_UD, TrueOrFalse(false));
   Add(DAT_IB_ATTR_COUNTERS, TrueOrFalse(true));
   Add("DAT_IB_RDMA_READ", TrueOrFalse(a.max_read_in > 0));
@@ -124,8 +127,8 @@ void FillProviderAttributes(const transport::AdapterAttributes& a, DAT_PROVIDER_
   attr->ep_recv_info_supported = 3;
   attr->lmr_sync_req = DAT_FALSE;
   attr->dto_async_return_guaranteed = DAT_TRUE;
-  attr->rdma_write_for_rdma_read_req = DAT_FALSE;
-  attr->rdma_read_lmr_rmr_context_exposure = DAT_FALSE;
+  attr->rdma_write_for_rdma_read_req = a.read_sink_remote_write ? DAT_TRUE : DAT_FALSE;
+  attr->rdma_read_lmr_rmr_context_exposure = a.shows_read_sink ? DAT_TRUE : DAT_FALSE;
   attr->rmr_scope_supported = a.zone_windows ? DAT_RMR_SCOPE_ANY : DAT_RMR_SCOPE_EP;
   attr->is_signal_safe = DAT_FALSE;
   attr->ha_supported = DAT_FALSE;

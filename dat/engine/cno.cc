@@ -25,7 +25,7 @@ void CallAgent(const DAT_OS_WAIT_PROXY_AGENT& agent, DAT_EVD_HANDLE evd) {
 
 }  // namespace
 
-constinit thread_local const Cno* Cno::collecting_ = nullptr;
+constinit thread_local const Cno* Cno::collecting_ SOFTDAT_EARLY_TLS = nullptr;
 
 Cno::Cno(Ia* owner, Kind kind, const DAT_OS_WAIT_PROXY_AGENT& agent, CnoDescriptor descriptor)
     : Object(owner, kHandleType), kind_(kind), descriptor_(std::move(descriptor)), agent_(agent) {}

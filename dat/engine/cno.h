@@ -6,6 +6,7 @@
 #include <mutex>
 #include <vector>
 
+#include "dat/base/thread_local.h"
 #include "dat/engine/cno_descriptor.h"
 #include "dat/engine/object.h"
 #include "dat/transport/waiter.h"
@@ -89,7 +90,7 @@ class Cno final : public Object {
   const Kind kind_;
   const CnoDescriptor descriptor_;
   // The CNO that this thread collects: a trigger that it raises itself it will see.
-  static constinit thread_local const Cno* collecting_;
+  static constinit thread_local const Cno* collecting_ SOFTDAT_EARLY_TLS;
 
   std::mutex mu_;  // protects everything below; never held across an agent
   bool triggered_ = false;

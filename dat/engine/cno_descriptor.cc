@@ -8,6 +8,8 @@
 
 #include <cstdint>
 
+#include "dat/base/descriptor.h"
+
 namespace softdat::engine {
 
 CnoDescriptor::~CnoDescriptor() {
@@ -16,12 +18,12 @@ CnoDescriptor::~CnoDescriptor() {
 }
 
 bool CnoDescriptor::Open() {
-  event_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  event_ = AboveStandard(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   return event_ >= 0;
 }
 
 bool CnoDescriptor::Include(int progress) {
-  const int set = epoll_create1(EPOLL_CLOEXEC);
+  const int set = AboveStandard(epoll_create1(EPOLL_CLOEXEC));
   if (set < 0) return false;
   for (const int fd : {event_, progress}) {
     epoll_event wanted{};

@@ -6,6 +6,8 @@
 
 #include <pthread.h>
 
+#include "dat/base/thread_local.h"
+
 namespace softdat::engine {
 
 // No cancellation in this scope: a cancelled thread must not leave work of ours half done. (The
@@ -36,7 +38,7 @@ class ConsumerCall {
 
  private:
   const NoCancellation no_cancellation_;
-  inline static thread_local int depth_ = 0;
+  inline static constinit thread_local int depth_ SOFTDAT_EARLY_TLS = 0;
 };
 
 }  // namespace softdat::engine

@@ -73,6 +73,8 @@ DAT_RETURN ToDat(Code code, Subject subject) {
       return Error(DAT_PROTECTION_VIOLATION);
     case Code::kPrivileges:
       return Error(DAT_PRIVILEGES_VIOLATION);
+    case Code::kNotMapped:
+      return Error(DAT_INVALID_ADDRESS);
     case Code::kInvalidState:
       return Error(DAT_INVALID_STATE);
     case Code::kQueueFull:

@@ -24,6 +24,7 @@ constexpr Cell kTable[] = {
     {Code::kLength, DAT_LENGTH_ERROR, DAT_NO_SUBTYPE},
     {Code::kProtection, DAT_PROTECTION_VIOLATION, DAT_NO_SUBTYPE},
     {Code::kPrivileges, DAT_PRIVILEGES_VIOLATION, DAT_NO_SUBTYPE},
+    {Code::kNotMapped, DAT_INVALID_ADDRESS, DAT_NO_SUBTYPE},
     {Code::kInvalidState, DAT_INVALID_STATE, DAT_NO_SUBTYPE},
     {Code::kQueueFull, DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP, Subject::kEp},
     {Code::kQueueFull, DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ, Subject::kSrq},

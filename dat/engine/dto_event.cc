@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "dat2/dat_ib_extensions.h"
+#include "dat2/softdat.h"
 
 namespace softdat::engine {
 namespace {
@@ -18,6 +19,11 @@ static_assert(sizeof(DAT_IB_EXTENSION_EVENT_DATA) <= sizeof(DAT_EVENT::event_ext
 
 int ExtensionType(Op op) {
   switch (op) {
+    case Op::kRdmaWrite:  // with SOFTDAT_COMPLETION_EXTENSION_FLAG, and so are the receives
+      return SOFTDAT_EXT_RDMA_WRITE;
+    case Op::kReceive:
+    case Op::kReceiveInvalidate:
+      return SOFTDAT_EXT_RECV;
     case Op::kRdmaWriteImmediate:
       return DAT_IB_RDMA_WRITE_IMMED;
     case Op::kReceiveImmediate:
@@ -41,10 +47,14 @@ void FillSpecialEvent(const Completion& completion, DAT_EVENT* event) {
     return;
   }
   FillDtoData(completion, event);
-  if (completion.op == Op::kReceiveInvalidate) {
-    event->event_data.dto_completion_event_data.rmr_context = completion.key;
-    return;
-  }
+  DAT_DTO_COMPLETION_EVENT_DATA& dto = event->event_data.dto_completion_event_data;
+  if (completion.op == Op::kReceiveInvalidate) dto.rmr_context = completion.key;
+  const bool extended = (completion.flags & transport::kExtended) != 0;
+  if (completion.op == Op::kReceiveInvalidate && !extended) return;
+  if (extended && completion.op == Op::kRdmaWrite)
+    dto.operation = static_cast<DAT_DTOS>(SOFTDAT_DTO_RDMA_WRITE);
+  if (extended && completion.op != Op::kReceiveImmediate && completion.op >= Op::kReceive)
+    dto.operation = static_cast<DAT_DTOS>(SOFTDAT_DTO_RECEIVE);
   event->event_number = static_cast<DAT_EVENT_NUMBER>(DAT_IB_DTO_EVENT);
   DAT_IB_EXTENSION_EVENT_DATA data;
   std::memset(&data, 0, sizeof(data));

@@ -48,10 +48,12 @@ void FillSpecialEvent(const transport::Completion& completion, DAT_EVENT* event)
 //   sends, RDMA, receives       DTO_COMPLETION_EVENT
 //   binds                       RMR_BIND_COMPLETION_EVENT
 //   immediate data and atomics  IB_DTO_EVENT, with DAT_IB_EXTENSION_EVENT_DATA
+//   posted with kExtended       the same (softdat.h)
 inline void FillDtoEvent(const transport::Completion& completion, DAT_EVD_HANDLE evd,
                          DAT_EVENT* event) {
   event->evd_handle = evd;
-  if ((OpBit(completion.op) & kSpecialOps) != 0) [[unlikely]]
+  if ((OpBit(completion.op) & kSpecialOps) != 0 || (completion.flags & transport::kExtended) != 0)
+      [[unlikely]]
     return FillSpecialEvent(completion, event);
   FillDtoData(completion, event);
 }

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "dat2/dat_ib_extensions.h"
+#include "dat2/softdat.h"
 
 namespace softdat::engine {
 namespace {
@@ -48,6 +49,37 @@ const Case kCases[] = {
     {Op::kFetchAdd, DAT_IB_DTO_EVENT, DAT_IB_DTO_FETCH_ADD, DAT_IB_FETCH_AND_ADD},
     {Op::kCompareSwap, DAT_IB_DTO_EVENT, DAT_IB_DTO_CMP_SWAP, DAT_IB_CMP_AND_SWAP},
 };
+
+// What was posted with SOFTDAT_COMPLETION_EXTENSION_FLAG, whatever became of it.
+TEST(DtoEventTest, ExtendedOnes) {
+  const Case cases[] = {
+      {Op::kRdmaWrite, DAT_IB_DTO_EVENT, SOFTDAT_DTO_RDMA_WRITE, SOFTDAT_EXT_RDMA_WRITE},
+      {Op::kReceive, DAT_IB_DTO_EVENT, SOFTDAT_DTO_RECEIVE, SOFTDAT_EXT_RECV},
+      {Op::kReceiveInvalidate, DAT_IB_DTO_EVENT, SOFTDAT_DTO_RECEIVE, SOFTDAT_EXT_RECV},
+      {Op::kReceiveImmediate, DAT_IB_DTO_EVENT, DAT_IB_DTO_RECV_IMMED,
+       DAT_IB_RDMA_WRITE_IMMED_DATA},
+      {Op::kRdmaWriteImmediate, DAT_IB_DTO_EVENT, DAT_IB_DTO_RDMA_WRITE_IMMED,
+       DAT_IB_RDMA_WRITE_IMMED},
+  };
+  for (const Case& c : cases) {
+    for (const WorkStatus status : {WorkStatus::kSuccess, WorkStatus::kFlushed}) {
+      SCOPED_TRACE(testing::Message() << static_cast<int>(c.op));
+      DAT_EVENT event;
+      std::memset(&event, 0xaa, sizeof(event));
+      Completion completion = Some(c.op, status);
+      completion.flags = transport::kExtended;
+      FillDtoEvent(completion, &g_evd, &event);
+      EXPECT_EQ(event.event_number, c.event_number);
+      const DAT_DTO_COMPLETION_EVENT_DATA& dto = event.event_data.dto_completion_event_data;
+      EXPECT_EQ(dto.status, static_cast<int>(status));
+      EXPECT_EQ(dto.operation, c.operation);
+      EXPECT_EQ(dto.rmr_context, c.op == Op::kReceiveInvalidate ? 0x7777u : 0u);
+      DAT_IB_EXTENSION_EVENT_DATA data;
+      std::memcpy(&data, event.event_extension_data, sizeof(data));
+      EXPECT_EQ(data.type, c.extension_type);
+    }
+  }
+}
 
 TEST(DtoEventTest, EveryOperationWithEveryStatus) {
   for (const Case& c : kCases) {

@@ -33,12 +33,6 @@ DAT_RETURN CheckDirection(const Evd* evd, DAT_COUNT dtos, DAT_COUNT iov, int arg
   return DAT_SUCCESS;
 }
 
-DAT_RETURN AttachFailed(EvdStream::Result result, int argument, DAT_RETURN_SUBTYPE subtype) {
-  if (result == EvdStream::Result::kFreed) return BadHandle(subtype);
-  return BadArgument(argument,
-                     "the completion flags contradict those of other streams of the same EVD");
-}
-
 }  // namespace
 
 Ep::Ep(Ia* owner, Srq* srq, DAT_EP_STATE initial)
@@ -66,17 +60,15 @@ DAT_RETURN Ep::Create(Ia* ia, const Parts& parts, const DAT_EP_ATTR* attr, DAT_E
   if (parts.pz != nullptr && !c.pz) return BadHandle(DAT_INVALID_HANDLE_PZ);
   c.connect = Use<Evd>(parts.connect_evd);
   if (parts.connect_evd != nullptr && !c.connect) return BadHandle(DAT_INVALID_HANDLE_EVD_CONN);
-  auto attached = c.recv.Attach(parts.recv_evd, c.attr.recv_completion_flags);
-  if (attached != EvdStream::Result::kOk)
-    return AttachFailed(attached, argument, DAT_INVALID_HANDLE_EVD_RECV);
-  attached = c.request.Attach(parts.request_evd, c.attr.request_completion_flags);
-  if (attached != EvdStream::Result::kOk)
-    return AttachFailed(attached, argument, DAT_INVALID_HANDLE_EVD_REQUEST);
+  if (!c.recv.Attach(parts.recv_evd, c.attr.recv_completion_flags))
+    return BadHandle(DAT_INVALID_HANDLE_EVD_RECV);
+  if (!c.request.Attach(parts.request_evd, c.attr.request_completion_flags))
+    return BadHandle(DAT_INVALID_HANDLE_EVD_REQUEST);
 
   Draft<Ep> ep(new Ep(ia, parts.srq, initial));
   if (srq && !ep->srq_use_) return BadHandle(DAT_INVALID_HANDLE_SRQ);
   if (!ep->ReserveHandle()) {
-    return Error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP, "no free handle");
+    return Error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP, NoHandleReason());
   }
   ClearReceived(CellOf(ep->handle()));
   auto qp = ia->adapter().CreateQueuePair(ep->QueueAttributes(c));
@@ -108,8 +100,10 @@ QueuePairAttributes Ep::QueueAttributes(const Configuration& c) {
   a.max_send_iov = static_cast<uint32_t>(
       std::max({c.attr.max_request_iov, c.attr.max_rdma_read_iov, c.attr.max_rdma_write_iov}));
   a.max_recv_iov = srq_ != nullptr ? 0 : static_cast<uint32_t>(c.attr.max_recv_iov);
+  a.max_read_iov = static_cast<uint32_t>(c.attr.max_rdma_read_iov);
   a.max_read_in = GrantedReads(c.attr.max_rdma_read_in, limits.max_read_in);
   a.max_read_out = GrantedReads(c.attr.max_rdma_read_out, limits.max_read_out);
+  a.solicited_receives = (c.attr.recv_completion_flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG) != 0;
   a.sink = this;
   return a;
 }
@@ -127,9 +121,11 @@ void Ep::PublishLimits() {
   set(PostKind::kSend, attr.max_request_iov, request | DAT_COMPLETION_SOLICITED_WAIT_FLAG);
   set(PostKind::kRead, attr.max_rdma_read_iov, request);
   const uint32_t confirm = ia().attributes().confirms_writes ? SOFTDAT_COMPLETION_CONFIRM_FLAG : 0;
-  set(PostKind::kWrite, attr.max_rdma_write_iov, request | confirm);
+  set(PostKind::kWrite, attr.max_rdma_write_iov,
+      request | confirm | SOFTDAT_COMPLETION_EXTENSION_FLAG);
   set(PostKind::kReceive, attr.max_recv_iov,
-      attr.recv_completion_flags & DAT_COMPLETION_UNSIGNALLED_FLAG);
+      (attr.recv_completion_flags & DAT_COMPLETION_UNSIGNALLED_FLAG) |
+          SOFTDAT_COMPLETION_EXTENSION_FLAG);
   current_pz_.store(configuration_.pz.get(), std::memory_order_release);
   const Evd* request_evd = configuration_.request.get();
   takes_binds_.store(request_evd != nullptr && request_evd->Accepts(DAT_EVD_RMR_BIND_FLAG),
@@ -173,6 +169,11 @@ void Ep::Query(DAT_EP_PARAM* param) {
   param->connect_evd_handle = HandleOf(configuration_.connect.get());
   param->srq_handle = srq_ != nullptr ? srq_->handle() : DAT_HANDLE_NULL;
   param->ep_attr = configuration_.attr;
+  if (ia().attributes().confirmed_completions && !qp_->ConfirmsCompletions()) {
+    static constinit DAT_NAMED_ATTR taken{SOFTDAT_ATTR_COMPLETION, "taken"};
+    param->ep_attr.ep_provider_specific_count = 1;
+    param->ep_attr.ep_provider_specific = &taken;
+  }
 }
 
 void Ep::GetStatus(DAT_EP_STATE* state_out, DAT_BOOLEAN* recv_idle, DAT_BOOLEAN* request_idle) {

@@ -156,9 +156,6 @@ class Ep final : public Object, private transport::ConnectionSink {
   void PublishLimits();
   // Receive completions come to `evd` from now on, for the count of the SRQ; null: nowhere.
   void CountReceives(Evd* evd);
-  // Undoes a modification that went no further than the EVDs. mu_ is held.
-  void RegisterStreams();
-
   // Whether PZ and EVDs are there for a connection. mu_ is held.
   bool Ready() const;
   // The states that an upcall may end. mu_ is held.

@@ -9,6 +9,7 @@
 #include "dat/engine/dat_error.h"
 #include "dat/engine/enum_value.h"
 #include "dat2/dat_ib_extensions.h"
+#include "dat2/softdat.h"
 
 namespace softdat::engine {
 namespace {
@@ -27,6 +28,12 @@ constexpr int kThresholdConflict =
 
 DAT_COUNT Clip(uint32_t wish, uint32_t limit) {
   return static_cast<DAT_COUNT>(std::min(wish, limit));
+}
+
+// Of an EP that does not say how many segments its reads have: no more than cost nothing.
+DAT_COUNT DefaultReadIov(const transport::AdapterAttributes& limits, DAT_COUNT request_iov) {
+  if (limits.plain_read_iov == 0) return request_iov;
+  return std::min(request_iov, static_cast<DAT_COUNT>(limits.plain_read_iov));
 }
 
 // One bounded number of the attributes.
@@ -58,7 +65,7 @@ DAT_RETURN CheckCounts(const transport::AdapterAttributes& limits, bool uses_srq
     return BadArgument(argument, "max_message_size or max_rdma_size is above this IA's limit of " +
                                      std::to_string(limits.max_message) + " bytes");
   }
-  if (attr.srq_soft_hw < 0 && attr.srq_soft_hw != DAT_HW_DEFAULT) {
+  if (uses_srq && attr.srq_soft_hw < 0 && attr.srq_soft_hw != DAT_HW_DEFAULT) {
     return BadArgument(argument, "srq_soft_hw is negative");
   }
   return DAT_SUCCESS;
@@ -81,6 +88,18 @@ DAT_RETURN CheckFlags(int argument, const DAT_EP_ATTR& attr) {
   return DAT_SUCCESS;
 }
 
+// Named attributes that a query tells of a connection: in attributes that a program has queried and
+// gives to another EP they ask for nothing.
+bool AreOnlyTold(const DAT_EP_ATTR& attr) {
+  if (attr.ep_provider_specific_count == 0) return true;
+  if (attr.ep_provider_specific_count < 0 || attr.ep_provider_specific == nullptr) return false;
+  return std::all_of(
+      attr.ep_provider_specific, attr.ep_provider_specific + attr.ep_provider_specific_count,
+      [](const DAT_NAMED_ATTR& named) {
+        return named.name != nullptr && std::strcmp(named.name, SOFTDAT_ATTR_COMPLETION) == 0;
+      });
+}
+
 }  // namespace
 
 DAT_EP_ATTR DefaultEpAttributes(const transport::AdapterAttributes& limits) {
@@ -99,7 +118,7 @@ DAT_EP_ATTR DefaultEpAttributes(const transport::AdapterAttributes& limits) {
   attr.max_rdma_read_in = Clip(kDefaultReads, limits.max_read_in);
   attr.max_rdma_read_out = Clip(kDefaultReads, limits.max_read_out);
   attr.srq_soft_hw = DAT_HW_DEFAULT;
-  attr.max_rdma_read_iov = attr.max_request_iov;
+  attr.max_rdma_read_iov = DefaultReadIov(limits, attr.max_request_iov);
   attr.max_rdma_write_iov = attr.max_request_iov;
   return attr;
 }
@@ -119,15 +138,18 @@ DAT_RETURN GrantEpAttributes(const transport::AdapterAttributes& limits, bool us
   DAT_RETURN ret = CheckCounts(limits, uses_srq, argument, *attr);
   if (ret == DAT_SUCCESS) ret = CheckFlags(argument, *attr);
   if (ret != DAT_SUCCESS) return ret;
-  if (attr->ep_transport_specific_count != 0 || attr->ep_provider_specific_count != 0) {
-    return BadArgument(argument, "this provider has no named endpoint attributes");
+  if (attr->ep_transport_specific_count != 0 || !AreOnlyTold(*attr)) {
+    return BadArgument(argument, "this provider has no such named endpoint attributes");
   }
+  attr->ep_provider_specific_count = 0;
   attr->ep_transport_specific = nullptr;
   attr->ep_provider_specific = nullptr;
-  if (attr->max_rdma_read_iov == 0) attr->max_rdma_read_iov = attr->max_request_iov;
+  if (attr->max_rdma_read_iov == 0)
+    attr->max_rdma_read_iov = DefaultReadIov(limits, attr->max_request_iov);
   if (attr->max_rdma_write_iov == 0) attr->max_rdma_write_iov = attr->max_request_iov;
-  // A zeroed structure asks for no watermark, not for one that any buffer exceeds.
-  if (attr->srq_soft_hw == 0) attr->srq_soft_hw = DAT_HW_DEFAULT;
+  // A zeroed structure asks for no watermark, not for one that any buffer exceeds. Programs without
+  // an SRQ leave there what the stack had.
+  if (attr->srq_soft_hw == 0 || !uses_srq) attr->srq_soft_hw = DAT_HW_DEFAULT;
   if (uses_srq && attr->srq_soft_hw != DAT_HW_DEFAULT && !limits.receive_watermarks) {
     return Error(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE,
                  "this IA does not count the receives that an EP holds of its SRQ (srq_soft_hw)");

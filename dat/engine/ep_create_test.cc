@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "dat/engine/testing/engine_test.h"
+#include "dat2/softdat.h"
 
 namespace softdat::engine::testing {
 namespace {
@@ -81,7 +82,6 @@ TEST_F(EpCreateTest, BadAttributesNameArgument6) {
   EXPECT_EQ(bad([](DAT_EP_ATTR& a) { a.max_rdma_read_out = -1; }), Arg(6));
   EXPECT_EQ(bad([](DAT_EP_ATTR& a) { a.max_rdma_read_iov = 9; }), Arg(6));
   EXPECT_EQ(bad([](DAT_EP_ATTR& a) { a.max_message_size = (1u << 30) + 1; }), Arg(6));
-  EXPECT_EQ(bad([](DAT_EP_ATTR& a) { a.srq_soft_hw = -5; }), Arg(6));
   EXPECT_EQ(bad([](DAT_EP_ATTR& a) { a.recv_completion_flags = DAT_COMPLETION_SUPPRESS_FLAG; }),
             Arg(6));
   EXPECT_EQ(bad([](DAT_EP_ATTR& a) {
@@ -102,18 +102,29 @@ TEST_F(EpCreateTest, BadAttributesNameArgument6) {
   EXPECT_TRUE(adapter().qps.empty());
 }
 
-TEST_F(EpCreateTest, StreamsOfOneEvdMustAgree) {
-  DAT_EP_ATTR attr = SomeAttributes();
-  ASSERT_EQ(Create(attr), DAT_SUCCESS);
-  attr.recv_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
-  EXPECT_EQ(Create(attr), Arg(6));
-  ASSERT_EQ(slots::EpFree(ep_), DAT_SUCCESS);
-  EXPECT_EQ(Create(attr), DAT_SUCCESS);
-  // Both directions on one EVD: the two directions must agree as well.
+TEST_F(EpCreateTest, StreamsOfOneEvdMayDiffer) {
   recv_evd_ = request_evd_ = MakeEvd(DAT_EVD_DTO_FLAG);
-  EXPECT_EQ(Create(attr), Arg(6));
+  const auto state = [this] {
+    DAT_EVD_PARAM param{};
+    EXPECT_EQ(slots::EvdQuery(recv_evd_, DAT_EVD_FIELD_ALL, &param), DAT_SUCCESS);
+    return param.evd_state & ~0xf;
+  };
+  DAT_EP_ATTR attr = SomeAttributes();
   attr.request_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
-  EXPECT_EQ(Create(attr), DAT_SUCCESS);
+  ASSERT_EQ(Create(attr), DAT_SUCCESS);
+  EXPECT_EQ(state(), DAT_EVD_STATE_CONFIG_THRESHOLD);
+  attr.recv_completion_flags = DAT_COMPLETION_SOLICITED_WAIT_FLAG;
+  const DAT_EP_HANDLE mixed = ep_;
+  ASSERT_EQ(Create(attr), DAT_SUCCESS);
+  EXPECT_EQ(state(), DAT_EVD_STATE_CONFIG_THRESHOLD);
+  ASSERT_EQ(slots::EpFree(mixed), DAT_SUCCESS);  // now each stream has some that do not notify
+  EXPECT_EQ(state(), DAT_EVD_STATE_CONFIG_NOTIFY);
+  DAT_EP_PARAM param{};
+  param.request_evd_handle = MakeEvd(DAT_EVD_DTO_FLAG);
+  ASSERT_EQ(slots::EpModify(ep_, DAT_EP_FIELD_REQUEST_EVD_HANDLE, &param), DAT_SUCCESS);
+  EXPECT_EQ(state(), DAT_EVD_STATE_CONFIG_SOLICITED);
+  ASSERT_EQ(slots::EpFree(ep_), DAT_SUCCESS);
+  EXPECT_EQ(state(), DAT_EVD_STATE_CONFIG_THRESHOLD);
 }
 
 TEST_F(EpCreateTest, Handles) {
@@ -212,6 +223,19 @@ TEST_F(EpCreateTest, QueryShowsWhereTheConnectionLeads) {
   EXPECT_EQ(param.remote_port_qual, 4000u);
 }
 
+// Where the IA confirms and the peer does not. A program may make another EP of what it queried.
+TEST_F(EpCreateTest, QueryTellsOfAPeerThatDoesNotConfirm) {
+  adapter().limits.confirmed_completions = true;
+  const DAT_EP_HANDLE ep = MakeEpIn(DAT_EP_STATE_CONNECTED);
+  EXPECT_EQ(Query(ep).ep_attr.ep_provider_specific_count, 0);
+  adapter().last_qp().confirms = false;
+  DAT_EP_ATTR attr = Query(ep).ep_attr;
+  ASSERT_EQ(attr.ep_provider_specific_count, 1);
+  EXPECT_STREQ(attr.ep_provider_specific[0].name, SOFTDAT_ATTR_COMPLETION);
+  EXPECT_STREQ(attr.ep_provider_specific[0].value, "taken");
+  EXPECT_EQ(Query(MakeEp(&attr)).ep_attr.ep_provider_specific_count, 0);
+}
+
 TEST_F(EpCreateTest, ModifyReplacesParts) {
   const DAT_EP_HANDLE ep = MakeEp();
   const DAT_EVD_HANDLE other = MakeEvd(DAT_EVD_DTO_FLAG);
@@ -246,20 +270,23 @@ TEST_F(EpCreateTest, ModifyIsAllOrNothing) {
   EXPECT_EQ(slots::EvdFree(recv_evd_), Ret(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE));
 }
 
-TEST_F(EpCreateTest, ModifyOfFlagsAloneDoesNotCollideWithItself) {
+TEST_F(EpCreateTest, ModifyOfFlagsAlone) {
   ASSERT_EQ(Create(SomeAttributes()), DAT_SUCCESS);
   DAT_EP_PARAM param{};
   param.ep_attr.request_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
   ASSERT_EQ(slots::EpModify(ep_, DAT_EP_FIELD_EP_ATTR_REQUEST_COMPLETION_FLAGS, &param),
             DAT_SUCCESS);
-  const DAT_EP_HANDLE first = ep_;
-  // Another EP's streams on the same EVD stand against going back.
-  DAT_EP_ATTR attr = SomeAttributes();
-  attr.request_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
-  ASSERT_EQ(Create(attr), DAT_SUCCESS);
+  EXPECT_EQ(Query(ep_).ep_attr.request_completion_flags, DAT_COMPLETION_UNSIGNALLED_FLAG);
+  const auto config = [this] {
+    DAT_EVD_PARAM evd{};
+    EXPECT_EQ(slots::EvdQuery(request_evd_, DAT_EVD_FIELD_ALL, &evd), DAT_SUCCESS);
+    return evd.evd_state & ~0xf;
+  };
+  EXPECT_EQ(config(), DAT_EVD_STATE_CONFIG_NOTIFY);
   param.ep_attr.request_completion_flags = DAT_COMPLETION_DEFAULT_FLAG;
-  EXPECT_EQ(slots::EpModify(first, DAT_EP_FIELD_EP_ATTR_REQUEST_COMPLETION_FLAGS, &param), Arg(3));
-  EXPECT_EQ(Query(first).ep_attr.request_completion_flags, DAT_COMPLETION_UNSIGNALLED_FLAG);
+  ASSERT_EQ(slots::EpModify(ep_, DAT_EP_FIELD_EP_ATTR_REQUEST_COMPLETION_FLAGS, &param),
+            DAT_SUCCESS);
+  EXPECT_EQ(config(), DAT_EVD_STATE_CONFIG_THRESHOLD);
 }
 
 TEST_F(EpCreateTest, ModifyRefusesWhatIsFixedOrWrong) {

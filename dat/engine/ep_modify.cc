@@ -92,22 +92,10 @@ DAT_RETURN Ep::Modify(DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM& param) {
     if (pz && !next.pz) return BadHandle(DAT_INVALID_HANDLE_PZ);
     next.connect = Use<Evd>(connect_evd);
     if (connect_evd != nullptr && !next.connect) return BadHandle(DAT_INVALID_HANDLE_EVD_CONN);
-    // The successors must agree with the other streams of their EVDs, not with their predecessors.
-    configuration_.recv.Unregister();
-    configuration_.request.Unregister();
-    const auto recv_result = next.recv.Attach(recv_evd, next.attr.recv_completion_flags);
-    const auto request_result =
-        next.request.Attach(request_evd, next.attr.request_completion_flags);
-    if (recv_result != EvdStream::Result::kOk || request_result != EvdStream::Result::kOk) {
-      next.recv.Unregister();
-      next.request.Unregister();
-      RegisterStreams();
-      if (recv_result == EvdStream::Result::kFreed) return BadHandle(DAT_INVALID_HANDLE_EVD_RECV);
-      if (request_result == EvdStream::Result::kFreed)
-        return BadHandle(DAT_INVALID_HANDLE_EVD_REQUEST);
-      return BadArgument(3,
-                         "the completion flags contradict those of other streams of the same EVD");
-    }
+    if (!next.recv.Attach(recv_evd, next.attr.recv_completion_flags))
+      return BadHandle(DAT_INVALID_HANDLE_EVD_RECV);
+    if (!next.request.Attach(request_evd, next.attr.request_completion_flags))
+      return BadHandle(DAT_INVALID_HANDLE_EVD_REQUEST);
     modifying_ = true;
     if (Evd* const before = configuration_.recv.get(); before != recv_evd) {
       if (before != nullptr) before->ShareReceived();
@@ -127,10 +115,6 @@ DAT_RETURN Ep::Modify(DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM& param) {
       hard = hard_watermark_;
       std::swap(configuration_, next);
       PublishLimits();
-    } else {
-      next.recv.Unregister();
-      next.request.Unregister();
-      RegisterStreams();
     }
   }
   if (!status.ok()) return Fail(status, Subject::kEp);
@@ -146,11 +130,6 @@ DAT_RETURN Ep::Modify(DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM& param) {
         param.ep_attr.srq_soft_hw == 0 ? DAT_HW_DEFAULT : param.ep_attr.srq_soft_hw, hard);
   }
   return DAT_SUCCESS;
-}
-
-void Ep::RegisterStreams() {
-  configuration_.recv.Register(configuration_.attr.recv_completion_flags);
-  configuration_.request.Register(configuration_.attr.request_completion_flags);
 }
 
 }  // namespace softdat::engine

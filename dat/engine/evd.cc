@@ -42,7 +42,7 @@ DAT_RETURN Evd::Create(Ia* ia, DAT_COUNT min_qlen, Cno* cno, DAT_EVD_FLAGS flags
   evd->AddRef();
   if (!evd->Publish()) {
     evd->DropRef();
-    return Error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD, "no free handle");
+    return Error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD, NoHandleReason());
   }
   if (cno != nullptr) {
     cno->Attach();
@@ -128,6 +128,11 @@ void Evd::Abort() {
   waiter_.Signal();
 }
 
+bool Evd::aborted() {
+  const std::lock_guard lock(mu_);
+  return aborted_;
+}
+
 uint64_t Evd::Counted(size_t which) const {
   const uint64_t from_ring = dequeued_from_ring_.load(std::memory_order_relaxed);
   const uint64_t found = counters_.value(DCNT_EVD_DEQUEUE_FOUND);
@@ -151,9 +156,9 @@ void Evd::Query(DAT_EVD_PARAM* param) {
   param->evd_flags = flags_;
   int state = enabled_ ? DAT_EVD_STATE_ENABLED : DAT_EVD_STATE_DISABLED;
   state |= waitable_ ? DAT_EVD_STATE_WAITABLE : DAT_EVD_STATE_UNWAITABLE;
-  if ((stream_flags_ & DAT_COMPLETION_SOLICITED_WAIT_FLAG) != 0) {
+  if (solicited_only()) {
     state |= DAT_EVD_STATE_CONFIG_SOLICITED;
-  } else if ((stream_flags_ & DAT_COMPLETION_UNSIGNALLED_FLAG) != 0) {
+  } else if (all_may_be_quiet()) {
     state |= DAT_EVD_STATE_CONFIG_NOTIFY;
   } else {
     state |= DAT_EVD_STATE_CONFIG_THRESHOLD;
@@ -213,29 +218,32 @@ DAT_RETURN Evd::Resize(DAT_COUNT min_qlen) {
   return DAT_SUCCESS;
 }
 
-bool Evd::AttachStream(DAT_COMPLETION_FLAGS flags) {
-  const auto relevant = static_cast<DAT_COMPLETION_FLAGS>(
-      flags & (DAT_COMPLETION_UNSIGNALLED_FLAG | DAT_COMPLETION_SOLICITED_WAIT_FLAG));
+void Evd::CountStream(DAT_COMPLETION_FLAGS flags, int n) {
+  streams_ += n;
+  if ((flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG) != 0) {
+    solicited_streams_ += n;
+  } else if ((flags & DAT_COMPLETION_UNSIGNALLED_FLAG) != 0) {
+    unsignalled_streams_ += n;
+  }
+}
+
+void Evd::AttachStream(DAT_COMPLETION_FLAGS flags) {
   {
     const std::lock_guard lock(mu_);
-    if (streams_ > 0 && stream_flags_ != relevant) return false;
-    ++streams_;
-    stream_flags_ = relevant;
-    // Nothing is armed for the first one, or what a stream of other flags wanted.
-    if (std::exchange(fed_, true) && armed_flags_ == relevant) return true;
+    CountStream(flags, 1);
+    // Nothing is armed for the first one, or what streams of other flags wanted.
+    if (std::exchange(fed_, true) && armed_for_solicited_ == solicited_only()) return;
     if (!waiting_.load(std::memory_order_relaxed)) {
       if (cno_ && enabled_ && ArmForCno()) arrived_ = true;
-      return true;
+      return;
     }
   }
   waiter_.Signal();  // arms anew
-  return true;
 }
 
-void Evd::DetachStream() {
+void Evd::DetachStream(DAT_COMPLETION_FLAGS flags) {
   std::lock_guard<Mutex> lock(mu_);
-  --streams_;
-  if (streams_ == 0) stream_flags_ = DAT_COMPLETION_DEFAULT_FLAG;
+  CountStream(flags, -1);
 }
 
 bool Evd::Append(const DAT_EVENT& event) {

@@ -49,6 +49,8 @@ class Evd final : public Object, private transport::CompletionSink {
   DAT_RETURN Free();
   // Wakes the waiter with ABORT and makes later waits return it (IA close).
   void Abort();
+  // Whether it was: the IA that made it is closed, or being closed.
+  bool aborted();
 
   // --- the producers' side; any thread, no engine lock held -----------------------------------
   // Appends an event; `fill` writes event_number and event_data. A full queue loses the event and
@@ -63,11 +65,11 @@ class Evd final : public Object, private transport::CompletionSink {
   bool Accepts(DAT_EVD_FLAGS stream) const { return (flags_ & stream) != 0; }
   transport::CompletionQueue* completion_queue() { return cq_.get(); }
   DAT_EVD_FLAGS flags() const { return flags_; }
-  // All DTO streams of one EVD must agree on UNSIGNALLED and SOLICITED_WAIT (semantics 8.1).
-  // Registers one stream with these EP completion flags; false when they contradict the streams
-  // already there.
-  bool AttachStream(DAT_COMPLETION_FLAGS flags);
-  void DetachStream();
+  // A stream of completions with these EP completion flags begins or ends. Streams of one EVD may
+  // differ: whether a completion notifies is its own matter, and the flags only say of which
+  // streams some do not.
+  void AttachStream(DAT_COMPLETION_FLAGS flags);
+  void DetachStream(DAT_COMPLETION_FLAGS flags);
   // Receives of `ep` belong to an SRQ, which counts those that are not reaped; until RetireReceives
   // and, for what is queued by then, beyond.
   void CountReceives(DAT_EP_HANDLE ep, std::shared_ptr<ReceiveCount> count);
@@ -125,6 +127,13 @@ class Evd final : public Object, private transport::CompletionSink {
   DAT_RETURN DequeueOnce(DAT_EVENT* event);
   // A dequeue counts only how it ended; the rest follows.
   uint64_t Counted(size_t which) const;
+  // What the streams of the EVD have in common. mu_ is held.
+  bool solicited_only() const { return streams_ > 0 && solicited_streams_ == streams_; }
+  bool some_are_quiet() const { return solicited_streams_ + unsignalled_streams_ > 0; }
+  bool all_may_be_quiet() const {
+    return streams_ > 0 && solicited_streams_ + unsignalled_streams_ == streams_;
+  }
+  void CountStream(DAT_COMPLETION_FLAGS flags, int n);
   // Why a wait cannot go on, DAT_SUCCESS when it can. mu_ is held.
   DAT_RETURN WaitRefusal(DAT_COUNT threshold);
   // An event is there: wakes the waiter, else triggers the CNO. No lock held.
@@ -147,10 +156,11 @@ class Evd final : public Object, private transport::CompletionSink {
   Use<Cno> cno_;
   ReceiveOwners receive_owners_;
   bool shares_received_ = false;
-  int streams_ = 0;
+  int streams_ = 0;  // that are attached; of them:
+  int unsignalled_streams_ = 0;
+  int solicited_streams_ = 0;
   bool fed_ = false;  // a stream has attached once; before, there is nothing to arm a CNO for
-  DAT_COMPLETION_FLAGS stream_flags_ = DAT_COMPLETION_DEFAULT_FLAG;
-  DAT_COMPLETION_FLAGS armed_flags_ = DAT_COMPLETION_DEFAULT_FLAG;  // stream_flags_ when armed last
+  bool armed_for_solicited_ = false;  // when armed last
 
   // Counted alone under mu_, but for DTO_CALLBACK and DEQUEUE_NOT_FOUND, which any thread counts.
   Counters<kCounters> counters_;

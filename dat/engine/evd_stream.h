@@ -10,45 +10,36 @@
 
 namespace softdat::engine {
 
-// Keeps the EVD in use for as long as it exists, and the stream's completion flags registered with
-// it.
+// Keeps the EVD in use for as long as it exists, and the stream known to it.
 class EvdStream {
  public:
-  enum class Result { kOk, kFreed, kConflict };
-
   EvdStream() = default;
-  EvdStream(EvdStream&& other) noexcept
-      : use_(std::move(other.use_)), registered_(std::exchange(other.registered_, false)) {}
+  EvdStream(EvdStream&& other) noexcept : use_(std::move(other.use_)), flags_(other.flags_) {}
   EvdStream& operator=(EvdStream&& other) noexcept {
     std::swap(use_, other.use_);
-    std::swap(registered_, other.registered_);
+    std::swap(flags_, other.flags_);
     return *this;
   }
-  ~EvdStream() { Unregister(); }
+  ~EvdStream() {
+    if (use_) use_->DetachStream(flags_);
+  }
 
-  // Only on an empty one. kFreed: the EVD is being freed; kConflict: the flags contradict those of
-  // the other streams (semantics 8.1). `evd` may be null.
-  Result Attach(Evd* evd, DAT_COMPLETION_FLAGS flags) {
-    if (evd == nullptr) return Result::kOk;
+  // Only on an empty one. `flags`: the EP's completion flags of this direction. False: the EVD is
+  // being freed. `evd` may be null.
+  bool Attach(Evd* evd, DAT_COMPLETION_FLAGS flags) {
+    if (evd == nullptr) return true;
     use_ = Use<Evd>(evd);
-    if (!use_) return Result::kFreed;
-    return Register(flags) ? Result::kOk : Result::kConflict;
-  }
-
-  // The flags without the use, while a successor on the same EVD is tried.
-  bool Register(DAT_COMPLETION_FLAGS flags) {
-    if (use_ && !registered_) registered_ = use_->AttachStream(flags);
-    return registered_ || !use_;
-  }
-  void Unregister() {
-    if (std::exchange(registered_, false)) use_->DetachStream();
+    if (!use_) return false;
+    flags_ = flags;
+    use_->AttachStream(flags);
+    return true;
   }
 
   Evd* get() const { return use_.get(); }
 
  private:
   Use<Evd> use_;
-  bool registered_ = false;
+  DAT_COMPLETION_FLAGS flags_ = DAT_COMPLETION_DEFAULT_FLAG;  // with use_
 };
 
 }  // namespace softdat::engine

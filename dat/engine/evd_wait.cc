@@ -34,8 +34,8 @@ void Evd::CountFailure(const Completion& completion) {
 }
 
 bool Evd::ArmCompletions() {
-  if (!cq_->Arm((stream_flags_ & DAT_COMPLETION_SOLICITED_WAIT_FLAG) != 0)) return false;
-  armed_flags_ = stream_flags_;
+  if (!cq_->Arm(solicited_only())) return false;
+  armed_for_solicited_ = solicited_only();
   return true;
 }
 
@@ -61,10 +61,8 @@ void Evd::CountReceived(const Completion& completion) {
 }
 
 size_t Evd::DrainCompletions() {
-  const bool solicited_only = (stream_flags_ & DAT_COMPLETION_SOLICITED_WAIT_FLAG) != 0;
-  const auto notifies = [solicited_only](const Completion& c) {
-    if (solicited_only) return c.solicited || c.status != transport::WorkStatus::kSuccess;
-    return !c.quiet;
+  const auto notifies = [solicited = solicited_only()](const Completion& c) {
+    return c.status != transport::WorkStatus::kSuccess || (solicited ? c.solicited : !c.quiet());
   };
   size_t notifications = 0;
   std::array<Completion, 16> batch;
@@ -117,7 +115,7 @@ bool Evd::TakeAtOnce(DAT_EVENT* event, DAT_COUNT* nmore) {
 DAT_RETURN Evd::WaitRefusal(DAT_COUNT threshold) {
   if (aborted_) return Error(DAT_ABORT);
   if (!waitable_) return Error(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_UNWAITABLE);
-  if (threshold > 1 && stream_flags_ != DAT_COMPLETION_DEFAULT_FLAG) {
+  if (threshold > 1 && all_may_be_quiet()) {
     return Error(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_CONFIG_NOTIFY);
   }
   return DAT_SUCCESS;
@@ -227,7 +225,7 @@ DAT_RETURN Evd::Wait(DAT_TIMEOUT timeout_us, DAT_COUNT threshold, DAT_EVENT* eve
     }
     if (deadline == Clock::time_point{}) deadline = Deadline(ia().adapter(), timeout_us);
     // Unarmed, any completion ends the wait: not so with a threshold or for some of them only.
-    const bool any = enough == 1 && stream_flags_ == DAT_COMPLETION_DEFAULT_FLAG;
+    const bool any = enough == 1 && !some_are_quiet();
     if (cq_ != nullptr && any && scope.Spin(deadline)) continue;
     if (cq_ != nullptr) {
       if (!ArmCompletions()) continue;
@@ -237,7 +235,7 @@ DAT_RETURN Evd::Wait(DAT_TIMEOUT timeout_us, DAT_COUNT threshold, DAT_EVENT* eve
     ProgressResult result = scope.Progress(true, deadline);
     // Of a stream that notifies of some completions only, the others stay queued until one of those
     // comes.
-    while (stream_flags_ != DAT_COMPLETION_DEFAULT_FLAG && !waiter_.signalled() &&
+    while (some_are_quiet() && !waiter_.signalled() &&
            (result == ProgressResult::kWorked || result == ProgressResult::kIdle)) {
       result = scope.Progress(true, deadline);
     }

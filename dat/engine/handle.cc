@@ -3,34 +3,53 @@
 #include "dat/engine/handle.h"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <mutex>
 
 namespace softdat::engine {
 
-constinit std::atomic<uintptr_t> g_handle_arena{kNoHandleArena};
+constinit HandleArenaPlace g_handle_arena;
 
 namespace {
 
-// A range of kHandleArenaBytes that begins at a multiple of it. Address space, not memory: pages
-// cost nothing until a cell in them is used.
-char* ReserveArena() {
-  constexpr size_t kTwice = 2 * kHandleArenaBytes;
-  void* const p = mmap(nullptr, kTwice, PROT_READ | PROT_WRITE,
+// A range of `size` bytes that begins at a multiple of it; nullptr where there is none. Address
+// space, not memory: pages cost nothing until a cell in them is used.
+char* Reserve(size_t size) {
+  const size_t twice = 2 * size;
+  void* const p = mmap(nullptr, twice, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (p == MAP_FAILED) return nullptr;
   char* const first = static_cast<char*>(p);
-  const size_t before = -reinterpret_cast<uintptr_t>(p) % kHandleArenaBytes;
+  const size_t before = -reinterpret_cast<uintptr_t>(p) % size;
   if (before > 0) munmap(first, before);
-  munmap(first + before + kHandleArenaBytes, kTwice - before - kHandleArenaBytes);
+  munmap(first + before + size, twice - before - size);
   return first + before;
 }
 
+// Where the address space is limited (ulimit -v), it is the program's: at most a 64th goes here.
+size_t WantedBytes() {
+  rlimit limit{};
+  size_t wanted = kMostArenaBytes;
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return wanted;
+  while (wanted > kLeastArenaBytes && wanted > limit.rlim_cur / 64) wanted /= 2;
+  return wanted;
+}
+
 struct Arena {
-  Arena() : base(reinterpret_cast<Cell*>(ReserveArena())) {
+  Arena() : size(WantedBytes()), base(reinterpret_cast<Cell*>(ReserveSome(&size))) {
     if (base == nullptr) return;
-    size = kHandleArenaBytes;
-    g_handle_arena.store(reinterpret_cast<uintptr_t>(base), std::memory_order_release);
+    g_handle_arena.outside.store(~(size - sizeof(Cell)), std::memory_order_relaxed);
+    g_handle_arena.base.store(reinterpret_cast<uintptr_t>(base), std::memory_order_release);
+  }
+
+  // *wanted becomes what there is, 0 for nothing.
+  static char* ReserveSome(size_t* wanted) {
+    for (; *wanted >= kLeastArenaBytes; *wanted /= 2) {
+      if (char* const p = Reserve(*wanted)) return p;
+    }
+    *wanted = 0;
+    return nullptr;
   }
 
   // With mu held.
@@ -48,8 +67,8 @@ struct Arena {
     ++free_count;
   }
 
+  size_t size;
   Cell* const base;
-  size_t size = 0;
   std::mutex mu;           // protects everything below
   size_t used = 0;         // cells that were ever handed out
   Cell* oldest = nullptr;  // free cells, first freed first
@@ -66,6 +85,12 @@ Arena& TheArena() {
 }  // namespace
 
 ArenaRange HandleArena() { return {TheArena().base, TheArena().size}; }
+
+const char* NoHandleReason() {
+  if (TheArena().base != nullptr) return "no free handle: too many objects exist";
+  return "no 2 MiB of addresses are free for the table of handles; raise the limit of the address "
+         "space (ulimit -v) before the program starts";
+}
 
 Cell* AllocateCell() {
   Arena& arena = TheArena();

@@ -51,11 +51,22 @@ struct ArenaRange {
 };
 ArenaRange HandleArena();
 
-// Where it begins, for look-ups: at a multiple of its size. Written once, before the first cell is
-// handed out; until then it is what no handle is without its inner bits, and so none is valid.
-inline constexpr size_t kHandleArenaBytes = size_t{1} << 29;
-inline constexpr uintptr_t kNoHandleArena = sizeof(Cell);
-extern constinit std::atomic<uintptr_t> g_handle_arena;
+// For look-ups. Written once, the mask first, before the first cell is handed out.
+struct alignas(16) HandleArenaPlace {
+  // Where it begins: at a multiple of its size, which is a power of two. Until it is known, this is
+  // what no handle is without its inner bits, and so none is valid.
+  std::atomic<uintptr_t> base{sizeof(Cell)};
+  std::atomic<uintptr_t> outside{~uintptr_t{sizeof(Cell)}};  // the bits that its cells share
+};
+extern constinit HandleArenaPlace g_handle_arena;
+
+// The arena's size is the first that can be had: a power of two, at most this, and less in a
+// process whose address space is limited.
+inline constexpr size_t kMostArenaBytes = size_t{1} << 29;
+inline constexpr size_t kLeastArenaBytes = size_t{1} << 20;
+
+// Why there is no cell.
+const char* NoHandleReason();
 
 // A dead cell, or null when the arena is exhausted.
 Cell* AllocateCell();
@@ -68,11 +79,9 @@ inline constexpr size_t kQuarantine = 16384;
 // The cell that `handle` points to, if it lies in the arena and is aligned; else null. The cell may
 // be dead.
 inline Cell* CellOf(const void* handle) {
-  constexpr uintptr_t kInside = kHandleArenaBytes - sizeof(Cell);  // bits that cells differ in
-  if ((reinterpret_cast<uintptr_t>(handle) & ~kInside) !=
-      g_handle_arena.load(std::memory_order_acquire)) {
-    return nullptr;
-  }
+  const uintptr_t base = g_handle_arena.base.load(std::memory_order_acquire);
+  const uintptr_t outside = g_handle_arena.outside.load(std::memory_order_relaxed);
+  if ((reinterpret_cast<uintptr_t>(handle) & outside) != base) return nullptr;
   if (handle == nullptr) __builtin_unreachable();  // there is no arena at 0: said to the compiler
   return static_cast<Cell*>(const_cast<void*>(handle));
 }

@@ -45,6 +45,11 @@ Ia::Ia(const Registration& registration) : Object(this, kHandleType), registrati
 
 DAT_RETURN Ia::Open(const Registration& registration, DAT_COUNT async_qlen,
                     DAT_EVD_HANDLE* async_evd, Ia** out) {
+  if (const Status settings = CheckSettings(); !settings.ok()) {
+    const DAT_RETURN ret = Fail(settings);
+    AddReason("a setting in the environment keeps every IA from being opened");
+    return ret;
+  }
   Draft<Ia> ia(new Ia(registration));
   const std::string& device =
       registration.parameters.empty() ? registration.ia_name : registration.parameters;
@@ -58,7 +63,7 @@ DAT_RETURN Ia::Open(const Registration& registration, DAT_COUNT async_qlen,
   ia->address_ = ia->attributes().address;
   ia->specific_.Fill(registration.ia_name, ia->attributes());
   if (!ia.Publish())
-    return Error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY, "no free handle");
+    return Error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY, NoHandleReason());
   const DAT_RETURN ret = ia->AttachAsyncEvd(async_qlen, async_evd);
   if (ret != DAT_SUCCESS) return ret;
   {
@@ -94,7 +99,8 @@ DAT_RETURN Ia::AttachAsyncEvd(DAT_COUNT qlen, DAT_EVD_HANDLE* async_evd) {
 
 DAT_EVD_HANDLE Ia::async_evd_handle() const {
   if (async_evd_elsewhere_) return DAT_EVD_OUT_OF_SCOPE;
-  return async_evd_ ? async_evd_->handle() : DAT_HANDLE_NULL;
+  // Another IA may have made it, and be closed by now: its handle is dead, or somebody else's.
+  return async_evd_ && !async_evd_->aborted() ? async_evd_->handle() : DAT_HANDLE_NULL;
 }
 
 DAT_IA_ADDRESS_PTR Ia::address() { return reinterpret_cast<DAT_IA_ADDRESS_PTR>(&address_); }
@@ -328,6 +334,12 @@ void Ia::AbandonAllAfterFork() {
   OpenIas().clear();
   UnlockHandleArena();
   g_open_mutex.unlock();
+}
+
+void Ia::TellAllOfExit() {
+  const std::unique_lock<std::mutex> lock(g_open_mutex, std::try_to_lock);
+  if (!lock.owns_lock()) return;  // exit() from a signal handler, perhaps in the midst of a close
+  for (Ia* ia : OpenIas()) ia->adapter_->OnProcessExit();
 }
 
 }  // namespace softdat::engine

@@ -80,6 +80,8 @@ class Ia final : public Object, private transport::AdapterSink {
   static void UnlockAllAfterFork();
   // After it, in the child: every handle of every IA dies; nothing is sent and nothing joined.
   static void AbandonAllAfterFork();
+  // The process ends: adapters of IAs that are still open say their last words.
+  static void TellAllOfExit();
 
  private:
   explicit Ia(const Registration& registration);

@@ -4,12 +4,22 @@
 
 #include <string>
 
+#include "dat/base/mapped_memory.h"
 #include "dat/base/settings.h"
 #include "dat/engine/dat_error.h"
 #include "dat/engine/ia.h"
 #include "dat/engine/rmr.h"
+#include "dat2/dat_ib_extensions.h"
 
 namespace softdat::engine {
+namespace {
+
+// With one of these, bytes of the region may be changed.
+constexpr int kWritingPrivileges = int{DAT_MEM_PRIV_LOCAL_WRITE_FLAG} |
+                                   int{DAT_MEM_PRIV_REMOTE_WRITE_FLAG} |
+                                   int{DAT_IB_MEM_PRIV_REMOTE_ATOMIC};
+
+}  // namespace
 
 DAT_RETURN Lmr::Create(Ia* ia, Pz* pz, const Parameters& parameters, Lmr** out) {
   Ref<Lmr> lmr(new Lmr(ia, parameters));
@@ -24,6 +34,12 @@ DAT_RETURN Lmr::Create(Ia* ia, Pz* pz, const Parameters& parameters, Lmr** out) 
     if (!claim.ok()) return Fail(claim.status(), Subject::kMemory);
     lmr->claim_ = claim.Take();
   }
+  // On every back end and with one answer: one that pins pages would refuse too, but say less.
+  if (Status status = CheckMapped(parameters.address, parameters.length,
+                                  (parameters.privileges & kWritingPrivileges) != 0);
+      !status.ok()) {
+    return Fail(status, Subject::kMemory);
+  }
   transport::RegionParameters region;
   region.address = parameters.address;
   region.length = parameters.length;
@@ -35,7 +51,7 @@ DAT_RETURN Lmr::Create(Ia* ia, Pz* pz, const Parameters& parameters, Lmr** out) 
   lmr->AddRef();
   if (!lmr->Publish()) {
     lmr->DropRef();
-    return Error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION, "no free handle");
+    return Error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION, NoHandleReason());
   }
   *out = lmr.get();
   return DAT_SUCCESS;

@@ -85,7 +85,7 @@ void Object::Finish() {
   DropRef();
 }
 
-constinit thread_local UpcallPin* UpcallPin::innermost_ = nullptr;
+constinit thread_local UpcallPin* UpcallPin::innermost_ SOFTDAT_EARLY_TLS = nullptr;
 
 UpcallPin::UpcallPin(Object* object)
     : object_(object),

@@ -19,6 +19,7 @@
 #include <atomic>
 #include <utility>
 
+#include "dat/base/thread_local.h"
 #include "dat/engine/handle.h"
 
 namespace softdat::engine {
@@ -235,7 +236,7 @@ class UpcallPin {
   const bool pinned_;
   UpcallPin* const outer_;
 
-  static constinit thread_local UpcallPin* innermost_;
+  static constinit thread_local UpcallPin* innermost_ SOFTDAT_EARLY_TLS;
 };
 
 // The same for calls that take any handle.

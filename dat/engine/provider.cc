@@ -55,9 +55,8 @@ Registration* FindOrMake(const DAT_PROVIDER_INFO& info, const char* parameters) 
     r->info = info;
     r->info.ia_name[sizeof(r->info.ia_name) - 1] = '\0';
     r->ia_name = r->info.ia_name;
-    FillProviderTable(&r->table);
+    FillProviderTable(&r->table, info.is_thread_safe != DAT_FALSE);
     r->table.device_name = r->ia_name.c_str();
-    if (info.is_thread_safe != DAT_FALSE) r->table.ia_open_func = kGuarded<slots::IaOpenThreadSafe>;
     r->parameters = parameters != nullptr ? parameters : "";
     Registrations().push_back(r);
     static_cast<void>(made.release());
@@ -87,6 +86,9 @@ void StartOnce() {
     pthread_atfork(BeforeFork, AfterForkInParent, AfterForkInChild);
   });
 }
+
+// Runs when the process exits, and when the library is unloaded, which it is not with IAs open.
+__attribute__((destructor)) void OnUnload() { Ia::TellAllOfExit(); }
 
 size_t CopyText(const std::string& text, char* buf, size_t len) {
   if (len > 0) {
@@ -155,6 +157,8 @@ SOFTDAT_ENTRY_POINT void DAT_API dat_provider_fini(const DAT_PROVIDER_INFO* info
 size_t DAT_API softdat_provider_reason(char* buf, size_t len) {
   return softdat::engine::CopyText(softdat::LastReasons(), buf, len);
 }
+
+uint64_t DAT_API softdat_provider_reason_time(void) { return softdat::LastReasonTime(); }
 
 void DAT_API softdat_provider_list_ias(softdat_ia_visitor visit, void* arg) {
   const auto list = [&] {

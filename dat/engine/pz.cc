@@ -14,7 +14,7 @@ DAT_RETURN Pz::Create(Ia* ia, Pz** out) {
   pz->domain_ = domain.Take();
   if (!pz->Publish()) {
     pz->DropRef();
-    return Error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_PROTECTION_DOMAIN, "no free handle");
+    return Error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_PROTECTION_DOMAIN, NoHandleReason());
   }
   *out = pz;
   return DAT_SUCCESS;

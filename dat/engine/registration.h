@@ -17,8 +17,9 @@ struct Registration {
   std::string parameters;  // of dat.conf: the device to open when it differs from the IA name
 };
 
-// Fills in every slot of `table` (provider.cc).
-void FillProviderTable(DAT_PROVIDER* table);
+// Fills in every slot of `table` (provider_table.cc), for a registry entry that says "thread-safe"
+// or not. Failed calls are logged by functions of their own, if they are when this is called.
+void FillProviderTable(DAT_PROVIDER* table, bool thread_safe);
 
 // The registration of this IA name and thread-safety flag, or null (provider.cc).
 const Registration* FindRegistration(const std::string& ia_name, bool thread_safe);

@@ -37,7 +37,7 @@ DAT_RETURN Rmr::Create(Pz* pz, DAT_RMR_SCOPE scope, Rmr** out) {
   if (!window.ok()) return Fail(window.status(), Subject::kMemory);
   rmr->window_ = window.Take();
   if (!rmr.Publish()) {
-    return Error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION, "no free handle");
+    return Error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION, NoHandleReason());
   }
   *out = rmr.Finish();
   return DAT_SUCCESS;

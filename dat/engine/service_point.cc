@@ -22,7 +22,7 @@ DAT_RETURN ServicePoint::PublishAndListen(Evd* evd, DAT_CONN_QUAL conn_qual, boo
   if (!evd_) return BadHandle(DAT_INVALID_HANDLE_EVD_CR);
   if (!any) conn_qual_.store(conn_qual, std::memory_order_release);
   if (!draft.Publish()) {
-    return Error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY, "no free handle");
+    return Error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY, NoHandleReason());
   }
   listening_.store(true, std::memory_order_release);
   transport::ListenParameters p;
@@ -51,11 +51,18 @@ DAT_RETURN ServicePoint::PublishAndListen(Evd* evd, DAT_CONN_QUAL conn_qual, boo
 
 void ServicePoint::OnRequest(std::unique_ptr<ConnectionRequest>& request) {
   AdapterCounters& counters = ia().counters();  // this object stays until the upcall is over
-  counters.Count(DCNT_IA_CM_REQ_RX);
+  if (!request->handed_on()) counters.Count(DCNT_IA_CM_REQ_RX);
   Arrive(request);
   if (request == nullptr) return;
   counters.Count(DCNT_IA_CM_ERR);
   counters.Count(DCNT_IA_CM_ERR_REJ_TX);
+}
+
+void ServicePoint::OnRequestsHeld(const std::string& why) {
+  SOFTDAT_LOG(Warning, "{}: requests for {} wait: {}", ia().name(), conn_qual(), why);
+  ia().counters().Count(DCNT_IA_CM_ERR);
+  ia().PostAsync(DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR, ia().consumer_handle(),
+                 DAT_IA_OTHER_ERROR);
 }
 
 void ServicePoint::StopListening() {

@@ -58,6 +58,7 @@ class ServicePoint : public Object, protected transport::ListenerSink {
   bool CreatedWhenPublished() const override { return false; }
   // transport::ListenerSink: one that came from the wire.
   void OnRequest(std::unique_ptr<transport::ConnectionRequest>& request) final;
+  void OnRequestsHeld(const std::string& why) final;
 
   Use<Evd> evd_;  // set before the listener exists
   std::atomic<DAT_CONN_QUAL> conn_qual_{0};

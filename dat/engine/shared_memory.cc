@@ -3,40 +3,45 @@
 #include "dat/engine/shared_memory.h"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
-#include <optional>
+#include <utility>
+
+#include "dat/base/descriptor.h"
+#include "dat/base/mapped_memory.h"
 
 namespace softdat::engine {
 namespace {
 
-// One line of /proc/self/maps.
-struct Mapping {
-  uint64_t begin = 0, end = 0;
-  bool shared = false;
-  MemoryIdentity at;  // of `begin`; length unused
-};
+// A descriptor with an owner.
+class OwnDescriptor {
+ public:
+  explicit OwnDescriptor(int fd = -1) : fd_(fd) {}
+  ~OwnDescriptor() { Reset(); }
+  OwnDescriptor(OwnDescriptor&& other) noexcept : fd_(other.Release()) {}
+  OwnDescriptor& operator=(OwnDescriptor&& other) noexcept {
+    Reset(other.Release());
+    return *this;
+  }
+  int get() const { return fd_; }
+  int Release() { return std::exchange(fd_, -1); }
+  // Closes it, and keeps errno.
+  void Reset(int fd = -1) {
+    const int error = errno;
+    if (fd_ >= 0) close(fd_);
+    fd_ = fd;
+    errno = error;
+  }
 
-std::optional<Mapping> ParseMapping(const char* line) {
-  Mapping m;
-  char permissions[8] = "";
-  unsigned major_number = 0, minor_number = 0;
-  const int n =
-      std::sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %x:%x %" SCNu64, &m.begin, &m.end,
-                  permissions, &m.at.offset, &major_number, &minor_number, &m.at.inode);
-  if (n != 7) return std::nullopt;
-  m.shared = permissions[3] == 's';
-  m.at.device = makedev(major_number, minor_number);
-  return m;
-}
+ private:
+  int fd_;
+};
 
 std::string Hex(uint64_t n) {
   char text[20];
@@ -48,9 +53,15 @@ Status SystemFailure(const std::string& what) {
   return Status(Code::kNoResources, what + ": " + std::strerror(errno));
 }
 
-std::string FileName(const std::string& folder, std::span<const char, DAT_LMR_COOKIE_SIZE> cookie) {
+// The table of this user. In a table for all users anybody could hold, fill in or remove what
+// others need.
+std::string FolderOfUser(const std::string& folder) {
+  return folder + "-" + std::to_string(geteuid());
+}
+
+std::string FileName(std::span<const char, DAT_LMR_COOKIE_SIZE> cookie) {
   static constexpr char kDigits[] = "0123456789abcdef";
-  std::string name = folder + "/";
+  std::string name;
   for (const char c : cookie) {
     const auto byte = static_cast<unsigned char>(c);
     name += kDigits[byte >> 4];
@@ -59,66 +70,95 @@ std::string FileName(const std::string& folder, std::span<const char, DAT_LMR_CO
   return name;
 }
 
-// Whether the locked file is still the one that the name leads to: its last holder may have removed
-// it between our open and our lock.
-bool StillNamed(int fd) {
+constexpr mode_t kFolderMode = 0700;
+constexpr mode_t kEntryMode = 0600;
+// Looks at an entry that is held exclusively, a millisecond apart. Who holds it so only removes it.
+constexpr int kPatience = 2000;
+
+// The descriptor of the user's folder, which is made where it is missing. The owner is asked of the
+// open folder: the name stands where every user may have made it.
+Result<OwnDescriptor> OpenFolder(const std::string& path) {
+  const bool made = mkdir(path.c_str(), kFolderMode) == 0;
+  if (!made && errno != EEXIST) return SystemFailure(path);
+  // Apart from the umask, which may have taken the owner's own rights away.
+  if (made && chmod(path.c_str(), kFolderMode) != 0) return SystemFailure(path);
+  OwnDescriptor folder(
+      AboveStandard(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)));
   struct stat st {};
-  return fstat(fd, &st) == 0 && st.st_nlink > 0;
+  if (folder.get() < 0 || fstat(folder.get(), &st) != 0) return SystemFailure(path);
+  if (st.st_uid != geteuid()) {
+    return Status(Code::kNoResources,
+                  path + " belongs to user " + std::to_string(st.st_uid) +
+                      "; SOFTDAT_SHARED_LMR_DIR names another place for shared registrations");
+  }
+  if ((st.st_mode & 07777) != kFolderMode && fchmod(folder.get(), kFolderMode) != 0) {
+    return SystemFailure(path);
+  }
+  return folder;
 }
 
-constexpr mode_t kEntryMode = 0666;
-constexpr int kPatience = 100;  // looks at an entry that may not be opened, a millisecond apart
+// Whether the entry's name still leads to this file.
+bool StillNamed(int folder, const std::string& name, int fd) {
+  struct stat file {
+  }, named{};
+  return fstat(fd, &file) == 0 && fstatat(folder, name.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+         file.st_dev == named.st_dev && file.st_ino == named.st_ino;
+}
 
-// The entry's file, for every user of the host. -1 with errno, or -1 and *again when somebody else
-// made or removed it meanwhile.
-int OpenEntry(const std::string& path, bool* again) {
-  *again = false;
-  constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
-  // Without O_CREAT where that does: with it, fs.protected_regular refuses another user's file in a
-  // sticky folder.
-  int fd = open(path.c_str(), kFlags);
-  if (fd >= 0 || errno != ENOENT) return fd;
-  fd = open(path.c_str(), kFlags | O_CREAT | O_EXCL, kEntryMode);
-  if (fd < 0) {
-    *again = errno == EEXIST;
-    return -1;
+// A new file in the folder under a name that nobody looks for.
+OwnDescriptor MakeUnnamed(int folder, std::string* name) {
+  for (unsigned n = 0;; ++n) {
+    *name = "new." + std::to_string(getpid()) + "." + std::to_string(n);
+    OwnDescriptor fd(AboveStandard(openat(
+        folder, name->c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kEntryMode)));
+    if (fd.get() >= 0 || errno != EEXIST) return fd;
   }
-  if (fchmod(fd, kEntryMode) == 0) return fd;  // apart from the umask
+}
+
+// Makes the entry: it gets its name when it is filled in and held, so nobody ever has to wait for
+// that. No descriptor and no failure when somebody else was first.
+Result<OwnDescriptor> CreateEntry(int folder, const std::string& name, const MemoryIdentity& mine) {
+  std::string temporary;
+  OwnDescriptor fd = MakeUnnamed(folder, &temporary);
+  if (fd.get() < 0) return SystemFailure("cannot add to the table of shared registrations");
+  const bool filled = fchmod(fd.get(), kEntryMode) == 0 &&  // apart from the umask
+                      flock(fd.get(), LOCK_SH | LOCK_NB) == 0 &&
+                      pwrite(fd.get(), &mine, sizeof(mine), 0) == sizeof(mine);
+  const bool named =
+      filled && linkat(folder, temporary.c_str(), folder, name.c_str(), /*flags=*/0) == 0;
   const int error = errno;
-  unlink(path.c_str());
-  close(fd);
+  unlinkat(folder, temporary.c_str(), 0);
+  if (named) return fd;
+  if (filled && error == EEXIST) return OwnDescriptor();
   errno = error;
-  return -1;
+  return SystemFailure("cannot fill in the table of shared registrations");
 }
 
-Status WriteIdentity(int fd, const MemoryIdentity& identity) {
-  if (ftruncate(fd, 0) != 0 || pwrite(fd, &identity, sizeof(identity), 0) != sizeof(identity)) {
-    return SystemFailure("cannot write the shared-registration table");
-  }
-  return Status::Ok();
-}
+// What became of an attempt to join an entry that there is.
+enum class Joining {
+  kJoined,
+  kGone,  // the entry has ended, by this call or by another
+  kBusy,  // somebody is just removing it
+};
 
-// Brings an opened entry and this process's memory together; the file ends up under a shared lock.
-// *again is set when the entry's first holder is just about to fill it in.
-Status Join(int fd, const MemoryIdentity& mine, bool* again) {
-  *again = false;
+// Joins an opened entry: when its identity is this process's, the file ends up under a shared lock.
+Result<Joining> JoinEntry(int folder, const std::string& name, int fd, const MemoryIdentity& mine) {
   if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
-    // Nobody holds it: new, or left behind by processes that died. It is ours to fill in.
-    Status status = WriteIdentity(fd, mine);
-    if (!status.ok()) return status;
+    // Nobody holds it: its holders died.
+    if (StillNamed(folder, name, fd)) unlinkat(folder, name.c_str(), 0);
+    return Joining::kGone;
   }
-  // This one may wait, for the first holder to fill the entry in, and a signal ends the wait.
-  while (flock(fd, LOCK_SH) != 0) {
-    if (errno != EINTR) return SystemFailure("flock");
+  if (errno != EWOULDBLOCK) return SystemFailure("flock");
+  if (flock(fd, LOCK_SH | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK) return Joining::kBusy;
+    return SystemFailure("flock");
   }
-  // Changing the lock is not atomic: somebody may have filled the entry in between, so it is read
-  // in any case.
+  if (!StillNamed(folder, name, fd)) return Joining::kGone;
   MemoryIdentity theirs;
   if (pread(fd, &theirs, sizeof(theirs), 0) != sizeof(theirs)) {
-    *again = true;
-    return Status::Ok();
+    return Status(Code::kNoResources, name + " is no entry of the table of shared registrations");
   }
-  if (theirs == mine) return Status::Ok();
+  if (theirs == mine) return Joining::kJoined;
   return Status(Code::kInvalidState,
                 "the cookie already names other memory: inode " + std::to_string(theirs.inode) +
                     " offset " + Hex(theirs.offset) + " length " + std::to_string(theirs.length));
@@ -128,28 +168,25 @@ Status Join(int fd, const MemoryIdentity& mine, bool* again) {
 
 Result<MemoryIdentity> IdentifySharedMemory(const void* address, uint64_t length) {
   const auto begin = reinterpret_cast<uintptr_t>(address);
-  std::unique_ptr<FILE, int (*)(FILE*)> maps(std::fopen("/proc/self/maps", "re"), &std::fclose);
-  if (maps == nullptr) return SystemFailure("/proc/self/maps");
+  MappingReader mappings;
+  if (!mappings.ok()) return SystemFailure("/proc/self/maps");
   MemoryIdentity identity;
   uint64_t covered = begin;  // everything below it is in the object found so far
-  char line[8192];
-  while (covered < begin + length && std::fgets(line, sizeof(line), maps.get()) != nullptr) {
-    const std::optional<Mapping> m = ParseMapping(line);
-    if (!m || m->end <= covered) continue;
-    if (m->begin > covered) break;
-    if (!m->shared)
+  while (covered < begin + length) {
+    Mapping m;
+    if (!mappings.Find(covered, &m) || m.begin > covered) {
+      return Status(Code::kNotMapped, "the memory at " + Hex(covered) + " is not mapped");
+    }
+    if (!m.shared)
       return Status(Code::kInvalidState, "the memory at " + Hex(covered) + " is private");
-    const uint64_t offset = m->at.offset + (covered - m->begin);
+    const uint64_t offset = m.offset + (covered - m.begin);
     if (covered == begin) {
-      identity = {m->at.device, m->at.inode, offset, length};
-    } else if (m->at.device != identity.device || m->at.inode != identity.inode ||
+      identity = {m.device, m.inode, offset, length};
+    } else if (m.device != identity.device || m.inode != identity.inode ||
                offset != identity.offset + (covered - begin)) {
       return Status(Code::kInvalidState, "the range is made of several memory objects");
     }
-    covered = m->end;
-  }
-  if (covered < begin + length) {
-    return Status(Code::kInvalidState, "the memory at " + Hex(covered) + " is not mapped");
+    covered = m.end;
   }
   return identity;
 }
@@ -159,32 +196,35 @@ Result<std::unique_ptr<SharedMemoryClaim>> SharedMemoryClaim::Make(
     const void* address, uint64_t length) {
   Result<MemoryIdentity> identity = IdentifySharedMemory(address, length);
   if (!identity.ok()) return identity.TakeStatus();
-  // Everybody on the host meets here, like in /tmp; modes are set apart from the umask.
-  if (mkdir(folder.c_str(), 01777) == 0) {
-    if (chmod(folder.c_str(), 01777) != 0) return SystemFailure(folder);
-  } else if (errno != EEXIST) {
-    return SystemFailure(folder);
-  }
-  const std::string path = FileName(folder, cookie);
-  int patience = kPatience;
-  for (;;) {
-    bool again = false;
-    const int fd = OpenEntry(path, &again);
-    if (fd < 0) {
-      if (again) continue;
-      if (errno != EACCES || patience-- == 0) return SystemFailure(path);
-      // Another user who has just made it, or the folder, may be about to set its mode.
-      usleep(1000);
-      continue;
+  const std::string path = FolderOfUser(folder);
+  Result<OwnDescriptor> opened = OpenFolder(path);
+  if (!opened.ok()) return opened.TakeStatus();
+  const OwnDescriptor table = opened.Take();
+  const std::string name = FileName(cookie);
+  const std::string whole = path + "/" + name;
+  for (int patience = kPatience; patience > 0;) {
+    OwnDescriptor fd(AboveStandard(
+        openat(table.get(), name.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)));
+    if (fd.get() < 0) {
+      if (errno != ENOENT) return SystemFailure(whole);
+      Result<OwnDescriptor> made = CreateEntry(table.get(), name, identity.value());
+      if (!made.ok()) return made.TakeStatus();
+      fd = made.Take();
+      if (fd.get() < 0) continue;
+    } else {
+      Result<Joining> joining = JoinEntry(table.get(), name, fd.get(), identity.value());
+      if (!joining.ok()) return joining.TakeStatus();
+      if (joining.value() == Joining::kGone) continue;
+      if (joining.value() == Joining::kBusy) {
+        fd.Reset();
+        usleep(1000);
+        --patience;
+        continue;
+      }
     }
-    Status status = Join(fd, identity.value(), &again);
-    if (status.ok() && !again && StillNamed(fd)) {
-      return std::unique_ptr<SharedMemoryClaim>(new SharedMemoryClaim(fd, path));
-    }
-    close(fd);
-    if (!status.ok()) return status;
-    sched_yield();
+    return std::unique_ptr<SharedMemoryClaim>(new SharedMemoryClaim(fd.Release(), whole));
   }
+  return Status(Code::kNoResources, whole + " is kept locked by another process");
 }
 
 SharedMemoryClaim::~SharedMemoryClaim() {

@@ -4,8 +4,6 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -18,9 +16,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace softdat::engine {
 namespace {
@@ -34,6 +32,7 @@ class SharedMemoryTest : public ::testing::Test {
     folder_ =
         std::string(std::getenv("TEST_TMPDIR") != nullptr ? std::getenv("TEST_TMPDIR") : "/tmp") +
         "/shared_lmr_" + std::to_string(getpid());
+    table_ = folder_ + "-" + std::to_string(geteuid());
     shared_ = Map(MAP_SHARED);
     other_ = Map(MAP_SHARED);
     private_ = Map(MAP_PRIVATE);
@@ -41,7 +40,7 @@ class SharedMemoryTest : public ::testing::Test {
   }
   void TearDown() override {
     for (void* p : {shared_, other_, private_}) munmap(p, kLength);
-    std::filesystem::remove_all(folder_);
+    std::filesystem::remove_all(table_);
   }
 
   static void* Map(int kind) {
@@ -52,11 +51,20 @@ class SharedMemoryTest : public ::testing::Test {
     return SharedMemoryClaim::Make(folder_, cookie_, p, length);
   }
   size_t Entries() {
-    const auto files = std::filesystem::directory_iterator(folder_);
+    const auto files = std::filesystem::directory_iterator(table_);
     return static_cast<size_t>(std::distance(begin(files), end(files)));
   }
 
+  // An entry as somebody else's program might leave it.
+  int MakeEntry() {
+    std::filesystem::create_directory(table_);
+    std::string path = table_ + "/";
+    for (size_t i = 0; i < cookie_.size(); ++i) path += "63";  // 'c'
+    return open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  }
+
   std::string folder_;
+  std::string table_;  // of this user
   void* shared_ = nullptr;
   void* other_ = nullptr;
   void* private_ = nullptr;
@@ -65,7 +73,7 @@ class SharedMemoryTest : public ::testing::Test {
 
 TEST_F(SharedMemoryTest, PrivateOrMissingMemoryIsRefused) {
   EXPECT_EQ(Claim(private_, kLength).status().code(), Code::kInvalidState);
-  EXPECT_EQ(Claim(nullptr, 4096).status().code(), Code::kInvalidState);
+  EXPECT_EQ(Claim(nullptr, 4096).status().code(), Code::kNotMapped);
 }
 
 TEST_F(SharedMemoryTest, TheSameMemoryJoinsAndTheLastOneRemovesTheEntry) {
@@ -135,56 +143,58 @@ class Umask {
   const mode_t before_;
 };
 
-TEST_F(SharedMemoryTest, EveryUserMayJoinWhateverTheUmask) {
-  const Umask mask(077);
-  const auto claim = Claim(shared_, kLength);
-  ASSERT_TRUE(claim.ok()) << claim.status().reason();
-  struct stat folder {};
-  ASSERT_EQ(stat(folder_.c_str(), &folder), 0);
-  EXPECT_EQ(folder.st_mode & 07777, 01777u);
-  for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
-    struct stat file {};
-    ASSERT_EQ(stat(entry.path().c_str(), &file), 0);
-    EXPECT_EQ(file.st_mode & 07777, 0666u);
+TEST_F(SharedMemoryTest, OnlyItsUserMayEnterWhateverTheUmask) {
+  for (const mode_t mask : {0, 0077, 0777}) {
+    const Umask in_force(mask);
+    const auto claim = Claim(shared_, kLength);
+    ASSERT_TRUE(claim.ok()) << claim.status().reason();
+    struct stat folder {};
+    ASSERT_EQ(stat(table_.c_str(), &folder), 0);
+    EXPECT_EQ(folder.st_mode & 07777, 0700u);
+    for (const auto& entry : std::filesystem::directory_iterator(table_)) {
+      struct stat file {};
+      ASSERT_EQ(stat(entry.path().c_str(), &file), 0);
+      EXPECT_EQ(file.st_mode & 07777, 0600u);
+    }
+    EXPECT_EQ(Entries(), 1u);
+    EXPECT_TRUE(Claim(shared_, kLength).ok()) << "mask " << mask;
+    ASSERT_EQ(chmod(table_.c_str(), 0777), 0);  // the next claim takes that back
   }
-  EXPECT_EQ(Entries(), 1u);
 }
 
 // What the modes promise, by another user: only root can become one.
-TEST_F(SharedMemoryTest, AnotherUserJoinsAndTakesOver) {
+TEST_F(SharedMemoryTest, AnotherUserHasATableOfTheirOwn) {
   if (geteuid() != 0) GTEST_SKIP() << "not root: there is no other user to be";
   constexpr uid_t kNobody = 65534;
   // Where each user may go, unlike the folder of the test.
   char parent[] = "/tmp/shared_lmr_XXXXXX";
   ASSERT_NE(mkdtemp(parent), nullptr);
-  ASSERT_EQ(chmod(parent, 0755), 0);
+  ASSERT_EQ(chmod(parent, 01777), 0);
   folder_ = std::string(parent) + "/table";
-  const Umask mask(077);
-  // Whether another user can register `memory`.
-  const auto by_another = [this](void* memory) {
-    const pid_t child = fork();
-    if (child == 0) {
-      if (setgid(kNobody) != 0 || setuid(kNobody) != 0) _exit(2);
-      const auto claim = Claim(memory, kLength);
-      if (!claim.ok()) fprintf(stderr, "%s\n", std::string(claim.status().reason()).c_str());
-      // Root's entry stays in a sticky folder when the other user's claim ends.
-      _exit(claim.ok() ? 0 : 1);
-    }
-    int status = -1;
-    waitpid(child, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  };
+  table_ = folder_ + "-0";
   {
     const auto claim = Claim(shared_, kLength);
     ASSERT_TRUE(claim.ok()) << claim.status().reason();
-    EXPECT_EQ(by_another(shared_), 0);
-    EXPECT_EQ(by_another(other_), 1) << "the cookie names other memory";
+    const pid_t child = fork();
+    if (child == 0) {
+      if (setgid(kNobody) != 0 || setuid(kNobody) != 0) _exit(2);
+      if (open(table_.c_str(), O_RDONLY | O_DIRECTORY) >= 0) _exit(3);
+      if (!Claim(shared_, kLength).ok()) _exit(4);
+      if (!Claim(other_, kLength).ok()) _exit(5);
+      _exit(0);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFEXITED(status)) << status;
+    EXPECT_EQ(WEXITSTATUS(status), 0);
   }
-  // Made by the other user, who dies with it: root joins a foreign file in a sticky folder.
-  EXPECT_EQ(by_another(shared_), 0);
-  EXPECT_EQ(Entries(), 1u);
-  EXPECT_TRUE(Claim(other_, kLength).ok());
-  folder_ = parent;
+  // A folder under the right name that somebody else has made is not entered.
+  ASSERT_EQ(chown(table_.c_str(), kNobody, kNobody), 0);
+  const auto claim = Claim(shared_, kLength);
+  EXPECT_EQ(claim.status().code(), Code::kNoResources);
+  EXPECT_NE(claim.status().reason().find("SOFTDAT_SHARED_LMR_DIR"), std::string_view::npos)
+      << claim.status().reason();
+  std::filesystem::remove_all(parent);
 }
 
 TEST_F(SharedMemoryTest, AnEntryOfTheDeadIsTakenOver) {
@@ -200,51 +210,43 @@ TEST_F(SharedMemoryTest, AnEntryOfTheDeadIsTakenOver) {
   EXPECT_TRUE(Claim(other_, kLength).ok());
 }
 
-// Not under ThreadSanitizer: it calls a signal handler late, when the thread has left its system
-// call for good, and this test waits for the handler meanwhile.
-#if !defined(__SANITIZE_THREAD__)
-// The first holder fills its entry in under an exclusive lock; who comes meanwhile waits for it,
-// whatever signals arrive.
-TEST_F(SharedMemoryTest, ASignalDoesNotEndTheWaitForTheFirstHolder) {
-  std::filesystem::create_directory(folder_);
-  std::string path = folder_ + "/";
-  for (size_t i = 0; i < cookie_.size(); ++i) path += "63";  // 'c'
-  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+TEST_F(SharedMemoryTest, AnEntryThatStaysLockedIsRefused) {
+  const int fd = MakeEntry();
   ASSERT_GE(fd, 0);
   ASSERT_EQ(flock(fd, LOCK_EX), 0);
-  static std::atomic<int> signals{0};
-  struct sigaction counted {};
-  counted.sa_handler = [](int) { ++signals; };  // without SA_RESTART
-  struct sigaction before {};
-  ASSERT_EQ(sigaction(SIGUSR1, &counted, &before), 0);
-  std::atomic<int> tid{0};
-  Code code = Code::kInternal;
-  std::thread joiner([&] {
-    tid = gettid();
-    code = Claim(shared_, kLength).status().code();
-  });
-  while (tid == 0) sched_yield();
-  const std::string stat = "/proc/self/task/" + std::to_string(tid) + "/stat";
-  const auto gone_or_asleep = [&] {
-    std::ifstream file(stat);
-    std::string line;
-    if (!std::getline(file, line)) return true;
-    return line.find(") S ") != std::string::npos;
-  };
-  for (int sent = 1; sent <= 10; ++sent) {
-    while (!gone_or_asleep()) sched_yield();
-    if (!std::filesystem::exists(stat)) break;
-    pthread_kill(joiner.native_handle(), SIGUSR1);
-    while (signals < sent && std::filesystem::exists(stat)) sched_yield();
-  }
-  EXPECT_EQ(flock(fd, LOCK_UN), 0);
-  joiner.join();
+  const auto claim = Claim(shared_, kLength);
+  EXPECT_EQ(claim.status().code(), Code::kNoResources);
+  EXPECT_NE(claim.status().reason().find("locked"), std::string_view::npos);
   close(fd);
-  EXPECT_EQ(code, Code::kOk);
-  EXPECT_EQ(signals, 10);
-  sigaction(SIGUSR1, &before, nullptr);
+  EXPECT_TRUE(Claim(shared_, kLength).ok());
 }
-#endif
+
+TEST_F(SharedMemoryTest, AnEntryOfAnotherFormIsRefused) {
+  const int fd = MakeEntry();
+  ASSERT_GE(fd, 0);
+  ASSERT_EQ(flock(fd, LOCK_SH), 0);
+  EXPECT_EQ(Claim(shared_, kLength).status().code(), Code::kNoResources) << "empty, and held";
+  close(fd);
+  EXPECT_TRUE(Claim(shared_, kLength).ok()) << "nobody holds it any more";
+}
+
+// Entries begin and end under each other's hands: each claim succeeds, and nothing is left.
+TEST_F(SharedMemoryTest, ManyComeAndGoAtOnce) {
+  constexpr int kThreads = 4, kRounds = 300;
+  std::atomic<int> failed{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < kRounds; ++i) {
+        const auto claim = Claim(shared_, kLength);
+        if (!claim.ok() || Entries() == 0) ++failed;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(failed, 0);
+  EXPECT_EQ(Entries(), 0u);
+}
 
 }  // namespace
 }  // namespace softdat::engine

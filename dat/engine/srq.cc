@@ -24,7 +24,7 @@ DAT_RETURN Srq::Create(Ia* ia, Pz* pz, const DAT_SRQ_ATTR& attr, Srq** out) {
       pz->domain(), static_cast<uint32_t>(attr.max_recv_dtos), srq->max_iov_, srq.get());
   if (!queue.ok()) return Fail(queue.status(), Subject::kSrq);
   srq->queue_ = queue.Take();
-  if (!srq.Publish()) return Error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ, "no free handle");
+  if (!srq.Publish()) return Error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ, NoHandleReason());
   *out = srq.Finish();
   return DAT_SUCCESS;
 }

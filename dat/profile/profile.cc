@@ -111,8 +111,10 @@ transport::AdapterAttributes Limited(const Profile& p, transport::AdapterAttribu
   own.zone_windows = own.zone_windows && p.zone_windows;
   own.zero_based = own.zero_based && p.zero_based;
   own.immediate = own.immediate && p.immediate;
+  own.immediate_as_message = own.immediate_as_message && p.immediate;
   own.atomics = own.atomics && p.atomics;
   own.confirms_writes = own.confirms_writes && p.confirms_writes;
+  own.confirmed_completions = own.confirmed_completions && p.confirms_writes;
   own.invalidate = own.invalidate && p.invalidate;
   // Adapters do not count the receive buffers of an endpoint.
   own.receive_watermarks = false;

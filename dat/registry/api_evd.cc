@@ -34,13 +34,13 @@ DAT_RETURN dat_evd_disable(DAT_EVD_HANDLE evd_handle) {
 
 DAT_RETURN dat_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout_us, DAT_COUNT threshold,
                         DAT_EVENT* event, DAT_COUNT* nmore) {
-  return CallObject<&DAT_PROVIDER::evd_wait_func, DAT_INVALID_HANDLE_EVD_REQUEST>(
-      "dat_evd_wait", evd_handle, timeout_us, threshold, event, nmore);
+  return CallDataPath<"dat_evd_wait", &DAT_PROVIDER::evd_wait_func, DAT_INVALID_HANDLE_EVD_REQUEST>(
+      evd_handle, timeout_us, threshold, event, nmore);
 }
 
 DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT* event) {
-  return CallObject<&DAT_PROVIDER::evd_dequeue_func, DAT_INVALID_HANDLE_EVD_REQUEST>(
-      "dat_evd_dequeue", evd_handle, event);
+  return CallDataPath<"dat_evd_dequeue", &DAT_PROVIDER::evd_dequeue_func,
+                      DAT_INVALID_HANDLE_EVD_REQUEST>(evd_handle, event);
 }
 
 DAT_RETURN dat_evd_resize(DAT_EVD_HANDLE evd_handle, DAT_COUNT evd_min_qlen) {

@@ -71,9 +71,9 @@ DAT_RETURN dat_rmr_bind(DAT_RMR_HANDLE rmr_handle, DAT_LMR_HANDLE lmr_handle,
                         const DAT_LMR_TRIPLET* lmr_triplet, DAT_MEM_PRIV_FLAGS mem_privileges,
                         DAT_VA_TYPE va_type, DAT_EP_HANDLE ep_handle, DAT_RMR_COOKIE user_cookie,
                         DAT_COMPLETION_FLAGS completion_flags, DAT_RMR_CONTEXT* rmr_context) {
-  return CallObject<&DAT_PROVIDER::rmr_bind_func, DAT_INVALID_HANDLE_RMR>(
-      "dat_rmr_bind", rmr_handle, lmr_handle, lmr_triplet, mem_privileges, va_type, ep_handle,
-      user_cookie, completion_flags, rmr_context);
+  return CallDataPath<"dat_rmr_bind", &DAT_PROVIDER::rmr_bind_func, DAT_INVALID_HANDLE_RMR>(
+      rmr_handle, lmr_handle, lmr_triplet, mem_privileges, va_type, ep_handle, user_cookie,
+      completion_flags, rmr_context);
 }
 
 DAT_RETURN dat_rmr_free(DAT_RMR_HANDLE rmr_handle) {
@@ -94,8 +94,8 @@ DAT_RETURN dat_srq_query(DAT_SRQ_HANDLE srq_handle, DAT_SRQ_PARAM_MASK srq_param
 
 DAT_RETURN dat_srq_post_recv(DAT_SRQ_HANDLE srq_handle, DAT_COUNT num_segments,
                              DAT_LMR_TRIPLET* local_iov, DAT_DTO_COOKIE user_cookie) {
-  return CallObject<&DAT_PROVIDER::srq_post_recv_func, DAT_INVALID_HANDLE_SRQ>(
-      "dat_srq_post_recv", srq_handle, num_segments, local_iov, user_cookie);
+  return CallDataPath<"dat_srq_post_recv", &DAT_PROVIDER::srq_post_recv_func,
+                      DAT_INVALID_HANDLE_SRQ>(srq_handle, num_segments, local_iov, user_cookie);
 }
 
 DAT_RETURN dat_srq_resize(DAT_SRQ_HANDLE srq_handle, DAT_COUNT max_recv_dtos) {

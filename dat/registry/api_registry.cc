@@ -77,7 +77,14 @@ DAT_RETURN dat_registry_list_providers(DAT_COUNT max_to_return, DAT_COUNT* entri
         }
         const auto keys = TheRegistry().List();
         *entries_returned = static_cast<DAT_COUNT>(keys.size());
-        const size_t room = max_to_return > 0 ? static_cast<size_t>(max_to_return) : 0;
+        // The text has the same answer for any number that is too small; programs, which are used
+        // to OFA's library, take it for the end (docs/differences.md).
+        if (max_to_return < 0 || (max_to_return == 0 && !keys.empty())) {
+          return Refuse(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1,
+                        fmt::format("{}: room for {} entries, there are {}", kCall, max_to_return,
+                                    keys.size()));
+        }
+        const auto room = static_cast<size_t>(max_to_return);
         const size_t count = std::min(room, keys.size());
         for (size_t i = 0; i < count; ++i) {
           DAT_PROVIDER_INFO* info = dat_provider_list != nullptr ? dat_provider_list[i] : nullptr;
@@ -91,10 +98,8 @@ DAT_RETURN dat_registry_list_providers(DAT_COUNT max_to_return, DAT_COUNT* entri
           info->dapl_version_minor = keys[i].minor;
           info->is_thread_safe = keys[i].thread_safe ? DAT_TRUE : DAT_FALSE;
         }
-        if (max_to_return >= 0 && count == keys.size()) return DAT_SUCCESS;
-        return Refuse(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1,
-                      fmt::format("{}: room for {} entries, there are {}", kCall, max_to_return,
-                                  keys.size()));
+        *entries_returned = static_cast<DAT_COUNT>(count);
+        return DAT_SUCCESS;
       },
       kNoMemory);
 }

@@ -123,7 +123,7 @@ TEST(Discovery, OpensWithoutAnyFile) {
     EXPECT_EQ(control->finis, 1);
     EXPECT_EQ(Open("fake-eth9", &ia),
               DAT_CLASS_ERROR | DAT_PROVIDER_NOT_FOUND | DAT_NAME_NOT_REGISTERED);
-    EXPECT_THAT(LastReason(), HasSubstr("shared-name, fake-down, fake-lo"));
+    EXPECT_THAT(LastReason(), HasSubstr("the registry has: fake-lo, shared-name"));
     EXPECT_THAT(ListedNames(), Contains("fake-lo"));
   });
 }
@@ -134,8 +134,8 @@ TEST(Discovery, AddsToWhatTheFileNames) {
                   ConfLine("ia0", "libdaplother.so.2");
   scenario.provider_path = FolderWith({{"libdaplfake.so.2", "libdaplfake.so.2"}});
   InChild(scenario, [](FakeControl* control) {
-    const auto names = ListedNames();
-    EXPECT_THAT(names, ElementsAre("fake-lo", "ia0", "fake-down", "shared-name"));
+    // There is no device called "from": those that may be opened come first.
+    EXPECT_THAT(ListedNames(), ElementsAre("ia0", "shared-name", "fake-lo", "fake-down"));
     DAT_IA_HANDLE ia = nullptr;
     ASSERT_EQ(Open("fake-lo", &ia), DAT_SUCCESS);
     EXPECT_STREQ(control->ia_params, "from file");
@@ -144,14 +144,62 @@ TEST(Discovery, AddsToWhatTheFileNames) {
   });
 }
 
-TEST(Discovery, FileThatNamesTheIaOtherwiseIsNotOverruled) {
+TEST(Discovery, ALineForProgramsOf12HidesNothing) {
   Scenario scenario;
   scenario.conf = ConfLine("fake-lo", "libdaplother.so.2", "u1.2");
   scenario.provider_path = FolderWith({{"libdaplfake.so.2", "libdaplfake.so.2"}});
+  InChild(scenario, [](FakeControl* control) {
+    EXPECT_THAT(ListedNames(), ElementsAre("fake-lo", "shared-name", "fake-lo", "fake-down"));
+    DAT_IA_HANDLE ia = nullptr;
+    ASSERT_EQ(Open("fake-lo", &ia), DAT_SUCCESS) << LastReason();
+    EXPECT_STREQ(control->library, "fake");
+  });
+}
+
+TEST(Discovery, WhatAFewPlacesTakeIsWhatCanBeOpened) {
+  Scenario scenario;
+  for (int i = 0; i < 62; ++i) {
+    const std::string n = std::to_string(i);
+    scenario.conf += ConfLine("ofa-v2-" + n, "libdaplother.so.2", "u2.0", "nonthreadsafe",
+                              "nodevice" + n + " 0");
+  }
+  scenario.conf += ConfLine("mine", "libdaplother.so.2", "u2.0", "nonthreadsafe", "lo 0");
+  scenario.conf += ConfLine("gone", "libnowhere.so.2");
+  scenario.provider_path = FolderWith({{"libdaplfake.so.2", "libdaplfake.so.2"}});
+  InChild(scenario, [](FakeControl*) {
+    DAT_PROVIDER_INFO infos[4] = {};
+    DAT_PROVIDER_INFO* list[] = {&infos[0], &infos[1], &infos[2], &infos[3]};
+    DAT_COUNT count = 0;
+    ASSERT_EQ(dat_registry_list_providers(4, &count, list), DAT_SUCCESS);
+    ASSERT_EQ(count, 4);
+    std::vector<std::string> names;
+    for (const auto& info : infos) names.push_back(info.ia_name);
+    EXPECT_THAT(names, ElementsAre("mine", "fake-lo", "shared-name", "ofa-v2-0"));
+    EXPECT_EQ(ListedNames().size(), 67u);
+  });
+}
+
+TEST(Discovery, AMistypedNameGetsTheNearestOnes) {
+  Scenario scenario;
+  scenario.set_override = false;
+  scenario.provider_path = FolderWith({{"libdaplfake.so.2", "libdaplfake.so.2"}});
   InChild(scenario, [](FakeControl*) {
     DAT_IA_HANDLE ia = nullptr;
-    EXPECT_EQ(Open("fake-lo", &ia), DAT_CLASS_ERROR | DAT_PROVIDER_NOT_FOUND | DAT_MAJOR_NOT_FOUND);
-    EXPECT_THAT(ListedNames(), ElementsAre("fake-lo", "fake-down", "shared-name"));
+    EXPECT_EQ(Open("fakelo", &ia),
+              DAT_CLASS_ERROR | DAT_PROVIDER_NOT_FOUND | DAT_NAME_NOT_REGISTERED);
+    EXPECT_THAT(LastReason(), HasSubstr("the nearest: fake-lo"));
+  });
+}
+
+TEST(Discovery, FileThatNamesTheIaOtherwiseIsNotOverruled) {
+  Scenario scenario;
+  scenario.conf = ConfLine("fake-lo", "libdaplother.so.2", "u2.1", "threadsafe");
+  scenario.provider_path = FolderWith({{"libdaplfake.so.2", "libdaplfake.so.2"}});
+  InChild(scenario, [](FakeControl* control) {
+    DAT_IA_HANDLE ia = nullptr;
+    ASSERT_EQ(Open("fake-lo", &ia), DAT_SUCCESS) << LastReason();
+    EXPECT_STREQ(control->library, "other");
+    EXPECT_THAT(ListedNames(), ElementsAre("fake-lo", "shared-name", "fake-down"));
   });
 }
 

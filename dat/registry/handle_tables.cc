@@ -64,6 +64,10 @@ void HandleTables::RemoveTable(const DAT_PROVIDER* table) {
   }
   --table_count_;
   tables_[i].store(kRemoved, std::memory_order_release);
+  turns_.fetch_add(1, std::memory_order_acq_rel);  // see FindAndRemember
+  for (Remembered& slot : remembered_) {
+    if (slot.table.load(std::memory_order_relaxed) == address) ForgetRemembered(slot);
+  }
   // At the end of a chain, removed slots are empty slots: so they never pile up.
   if (tables_[(i + 1) % kTableSlots].load(std::memory_order_relaxed) != kEmpty) return;
   while (tables_[i].load(std::memory_order_relaxed) == kRemoved) {
@@ -84,7 +88,6 @@ bool HandleTables::AddArena(const void* base, size_t size) {
   for (uint32_t i = 0; i < count; ++i) {
     if (arenas_[i].base.load(std::memory_order_relaxed) != address) continue;
     arenas_[i].size.store(usable, std::memory_order_release);
-    ChooseAlignedArena();
     return true;
   }
   if (count == kMaxArenas) return false;
@@ -93,20 +96,7 @@ bool HandleTables::AddArena(const void* base, size_t size) {
   arenas_[count].size.store(usable, std::memory_order_release);
   arena_count_.store(count + 1, std::memory_order_release);
   EndArenaChange();
-  ChooseAlignedArena();
   return true;
-}
-
-void HandleTables::ChooseAlignedArena() {
-  const uint32_t count = arena_count_.load(std::memory_order_relaxed);
-  uintptr_t chosen = kNoArena;
-  for (uint32_t i = count; i-- > 0;) {
-    const uintptr_t base = arenas_[i].base.load(std::memory_order_relaxed);
-    const size_t last_word = kAlignedArena - sizeof(void*);
-    if (base % kAlignedArena == 0 && arenas_[i].size.load(std::memory_order_relaxed) > last_word)
-      chosen = base;
-  }
-  aligned_arena_.store(chosen, std::memory_order_release);
 }
 
 void HandleTables::RemoveArena(const void* base) {
@@ -121,19 +111,30 @@ void HandleTables::RemoveArena(const void* base) {
     last.size.store(0, std::memory_order_release);
     arena_count_.store(count - 1, std::memory_order_release);
     EndArenaChange();
-    ChooseAlignedArena();
     return;
   }
 }
 
+// Of our own objects nothing needs to be forgotten: the arena stays readable, and the provider
+// knows its dead handles.
 void HandleTables::Forget(DAT_HANDLE handle) {
   if (foreign_providers_.load(std::memory_order_relaxed) == 0) return;
   auto value = reinterpret_cast<uintptr_t>(handle);
+  Remembered& slot = RememberedAt(value);
+  if (slot.handle.load(std::memory_order_relaxed) == value) ForgetRemembered(slot);
   proven_[Hash(value) % kProvenSlots].compare_exchange_strong(value, 0);
+}
+
+void HandleTables::ForgetRemembered(Remembered& slot) {
+  slot.handle.store(&slot == remembered_ ? kNoHandle : 0, std::memory_order_release);
 }
 
 void HandleTables::ForgetAll() {
   for (auto& slot : proven_) slot.store(0, std::memory_order_relaxed);
+  for (Remembered& slot : remembered_) {
+    // Looked at first: most of it was never written, and takes no memory.
+    if (slot.handle.load(std::memory_order_relaxed) != 0) ForgetRemembered(slot);
+  }
 }
 
 void HandleTables::Clear() {
@@ -141,11 +142,39 @@ void HandleTables::Clear() {
   arena_sequence_.store(0, std::memory_order_relaxed);
   arena_count_.store(0, std::memory_order_relaxed);
   for (Arena& arena : arenas_) arena.size.store(0, std::memory_order_relaxed);
-  ChooseAlignedArena();
   foreign_providers_.store(0, std::memory_order_relaxed);
   table_count_ = 0;
   for (auto& slot : tables_) slot.store(kEmpty, std::memory_order_relaxed);
   ForgetAll();
+}
+
+namespace {
+
+// Whether a call of the data path can go through this table without a look at its slot.
+bool IsComplete(const DAT_PROVIDER& t) {
+  return t.ep_post_send_func != nullptr && t.ep_post_recv_func != nullptr &&
+         t.ep_post_rdma_read_func != nullptr && t.ep_post_rdma_write_func != nullptr &&
+         t.ep_post_send_with_invalidate_func != nullptr &&
+         t.ep_post_rdma_read_to_rmr_func != nullptr && t.srq_post_recv_func != nullptr &&
+         t.rmr_bind_func != nullptr && t.evd_dequeue_func != nullptr && t.evd_wait_func != nullptr;
+}
+
+}  // namespace
+
+ProviderRef HandleTables::FindAndRemember(DAT_HANDLE handle) {
+  const ProviderRef found = Find(handle);
+  if (!found || !IsComplete(*found.table)) return found;
+  const auto value = reinterpret_cast<uintptr_t>(handle);
+  Remembered& slot = RememberedAt(value);
+  // The table first: see Remembered.
+  slot.table.store(reinterpret_cast<uintptr_t>(found.table), std::memory_order_release);
+  slot.handle.store(value, std::memory_order_release);
+  // RemoveTable takes the table away and then looks at what is remembered, here it is the other way
+  // round. Of the two turns one comes first, and what was done before it is seen behind the other.
+  turns_.fetch_add(1, std::memory_order_acq_rel);
+  if (FindTable(reinterpret_cast<uintptr_t>(found.table))) return found;
+  ForgetRemembered(slot);
+  return {};
 }
 
 ProviderRef HandleTables::FindForeign(uintptr_t value) {

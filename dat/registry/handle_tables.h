@@ -7,6 +7,11 @@
 // Handles of our own providers lie in an arena that the provider reports: a range check, no system
 // call. Handles of foreign providers are proven once with process_vm_readv and then remembered.
 //
+// What was found is remembered once more, for the data path: the handle together with its table, at
+// a place that the handle's address gives. Such a handle costs two comparisons: it is the one
+// remembered, and its first word still is that table. A foreign object that its provider has freed
+// by itself fails the second one as a rule, because the memory has other contents then.
+//
 // Concurrency: all members are atomics. Readers (every DAT call) take no lock. Writers are the
 // registry and the fork handler, serialised by the registry's mutex.
 #ifndef SOFTDAT_DAT_REGISTRY_HANDLE_TABLES_H_
@@ -18,6 +23,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 namespace softdat::registry {
 
@@ -60,17 +66,22 @@ class HandleTables {
     return FindForeign(value);
   }
 
-  // The same for the common case, in eight instructions: an object in the aligned arena, whose
-  // table lies where it is looked for first. False where that is not so: then Find() tells.
-  [[gnu::always_inline]] bool FindAtOnce(DAT_HANDLE handle, const DAT_PROVIDER** provider) const {
+  // The same for the data path, in eight instructions: a handle that was asked for before. Its
+  // table has every slot of the data path filled (IsComplete). nullptr where that is not so: then
+  // FindAndRemember() tells.
+  [[gnu::always_inline]] const DAT_PROVIDER* FindAtOnce(DAT_HANDLE handle) const {
     const auto value = reinterpret_cast<uintptr_t>(handle);
-    constexpr uintptr_t kInside = kAlignedArena - alignof(void*);
-    if ((value & ~kInside) != aligned_arena_.load(std::memory_order_acquire)) [[unlikely]]
-      return false;
-    const uintptr_t table = FirstWord(value);
-    *provider = reinterpret_cast<const DAT_PROVIDER*>(table);
-    return tables_[HashOfTable(table) % kTableSlots].load(std::memory_order_acquire) == table;
+    const Remembered& slot = RememberedAt(value);
+    if (!Holds(&slot.handle, value)) [[unlikely]]
+      return nullptr;
+    const uintptr_t table = slot.table.load(std::memory_order_acquire);
+    if (!Holds(handle, table)) [[unlikely]]
+      return nullptr;
+    if (table == 0) __builtin_unreachable();  // said to the compiler: a handle comes with a table
+    return reinterpret_cast<const DAT_PROVIDER*>(table);
   }
+  // Find(), and FindAtOnce() finds it from now on. Another handle of the same place is forgotten.
+  ProviderRef FindAndRemember(DAT_HANDLE handle);
 
   // The registered table with this address.
   ProviderRef FindTable(uintptr_t address) const {
@@ -94,12 +105,20 @@ class HandleTables {
   // No first word of an object, which may be zero.
   static constexpr uintptr_t kEmpty = UINTPTR_MAX;
   static constexpr uintptr_t kRemoved = UINTPTR_MAX - 1;  // a search goes on behind it
-  // An arena of this size (or more) that begins at a multiple of it needs one comparison; that of
-  // our providers does (dat/engine/handle.h).
-  static constexpr uintptr_t kAlignedArena = uintptr_t{1} << 29;
-  static constexpr uintptr_t kNoArena =
-      alignof(void*);                                // no handle equals it without its inner bits
+  static constexpr size_t kRemembered = 8192;
+  // At place 0 while nothing is remembered there: belongs to another place, as 0, NULL, does to
+  // this.
+  static constexpr uintptr_t kNoHandle = UINTPTR_MAX;
   static constexpr uintptr_t kLowestPointer = 4096;  // below lie IA handles and small integers
+
+  // The table is written before the handle and stays when that is forgotten. Readers may see the
+  // handle of one write and the table of another: the handle has been proven then, the table is
+  // registered, and the comparison with the object's first word decides.
+  struct Remembered {
+    std::atomic<uintptr_t> handle{0};  // 0, or kNoHandle: nothing is remembered
+    std::atomic<uintptr_t> table{0};
+  };
+  static_assert(sizeof(Remembered) == 16);
 
   struct Arena {
     std::atomic<uintptr_t> base{0};
@@ -109,6 +128,33 @@ class HandleTables {
   // Tables are larger than 64 bytes: where one lies is spread enough. Handles are not.
   static size_t HashOfTable(uintptr_t address) { return address >> 6; }
   static size_t Hash(uintptr_t value) { return (value >> 3) * 0x9E3779B97F4A7C15u >> 20; }
+
+  // Whether the word at `address` is `value`: an acquire load and a comparison, in the one
+  // instruction that compilers do not make of them.
+  static bool Holds(const void* address, uintptr_t value) {
+#ifdef __x86_64__
+    bool same;
+    asm volatile("cmp %[value], %[word]"
+                 : "=@cce"(same)
+                 : [word] "m"(*static_cast<const uintptr_t*>(address)), [value] "r"(value)
+                 : "memory");
+    return same;
+#else
+    return FirstWord(reinterpret_cast<uintptr_t>(address)) == value;
+#endif
+  }
+
+  // Objects of foreign providers lie at multiples of 16, where malloc puts them; ours at such of
+  // 64, which leaves them a fourth of the places. A mask of the address itself: no shift, no hash.
+  const Remembered& RememberedAt(uintptr_t value) const {
+    constexpr uintptr_t kMask = (kRemembered - 1) * sizeof(Remembered);
+    return *reinterpret_cast<const Remembered*>(reinterpret_cast<const char*>(remembered_) +
+                                                (value & kMask));
+  }
+  Remembered& RememberedAt(uintptr_t value) {
+    return const_cast<Remembered&>(std::as_const(*this).RememberedAt(value));
+  }
+  void ForgetRemembered(Remembered& slot);
 
   static uintptr_t FirstWord(uintptr_t address) {
     return __atomic_load_n(reinterpret_cast<const uintptr_t*>(address), __ATOMIC_ACQUIRE);
@@ -131,10 +177,10 @@ class HandleTables {
   }
 
   ProviderRef FindForeign(uintptr_t value);
-  void ChooseAlignedArena();
   void BeginArenaChange();
   void EndArenaChange();
 
+  Remembered remembered_[kRemembered] = {{kNoHandle, 0}};
   // Open addressing.
   struct TableSlot : std::atomic<uintptr_t> {
     constexpr TableSlot() : std::atomic<uintptr_t>(kEmpty) {}
@@ -144,8 +190,8 @@ class HandleTables {
   std::atomic<uint32_t> arena_count_{0};
   Arena arenas_[kMaxArenas];  // behind arena_count_: of size 0
   std::atomic<uint32_t> foreign_providers_{0};
-  size_t table_count_ = 0;                              // writers only
-  std::atomic<uintptr_t> aligned_arena_{kNoArena};      // one of arenas_
+  std::atomic<uint32_t> turns_{0};  // of RemoveTable and FindAndRemember, which it puts in order
+  size_t table_count_ = 0;          // writers only
   std::atomic<bool> has_extensions_[kTableSlots] = {};  // written before tables_
   // Handles proven to be readable and a foreign provider's; direct mapped, so it forgets by itself.
   std::atomic<uintptr_t> proven_[kProvenSlots] = {};

@@ -73,6 +73,95 @@ TEST_F(HandleTablesTest, ForeignHandlesAreProbed) {
   EXPECT_FALSE(tables_->Find(object.get()));
 }
 
+// A table of which no slot of the data path is empty.
+DAT_PROVIDER CompleteTable() {
+  DAT_PROVIDER t{};
+  const auto nothing = [](auto...) -> DAT_RETURN { return DAT_SUCCESS; };
+  t.ep_post_send_func = nothing;
+  t.ep_post_recv_func = nothing;
+  t.ep_post_rdma_read_func = nothing;
+  t.ep_post_rdma_write_func = nothing;
+  t.ep_post_send_with_invalidate_func = nothing;
+  t.ep_post_rdma_read_to_rmr_func = nothing;
+  t.srq_post_recv_func = nothing;
+  t.rmr_bind_func = nothing;
+  t.evd_dequeue_func = nothing;
+  t.evd_wait_func = nothing;
+  return t;
+}
+
+TEST_F(HandleTablesTest, NothingIsFoundAtOnceThatWasNotAskedForBefore) {
+  provider_ = CompleteTable();
+  ASSERT_TRUE(tables_->AddTable(&provider_, true));
+  ASSERT_TRUE(tables_->AddArena(arena_, sizeof arena_));
+  tables_->SetForeignProviders(1);
+  arena_[0].table = arena_[1].table = &provider_;
+  // Also what empty places hold or could hold.
+  for (uintptr_t value : {uintptr_t{0}, uintptr_t{1}, uintptr_t{8}, uintptr_t{16}, ~uintptr_t{0},
+                          ~uintptr_t{7}, ~uintptr_t{15}, uintptr_t{1} << 17}) {
+    auto* const junk = reinterpret_cast<DAT_HANDLE>(value);
+    EXPECT_EQ(tables_->FindAtOnce(junk), nullptr) << value;
+    EXPECT_FALSE(tables_->FindAndRemember(junk)) << value;
+    EXPECT_EQ(tables_->FindAtOnce(junk), nullptr) << value;
+  }
+  EXPECT_EQ(tables_->FindAtOnce(&arena_[0]), nullptr);
+  EXPECT_EQ(tables_->FindAndRemember(&arena_[0]).table, &provider_);
+  EXPECT_EQ(tables_->FindAtOnce(&arena_[0]), &provider_);
+  EXPECT_EQ(tables_->FindAtOnce(&arena_[1]), nullptr);
+}
+
+TEST_F(HandleTablesTest, WhatIsFoundAtOnceIsForgotten) {
+  provider_ = CompleteTable();
+  auto object = std::make_unique<Object>();
+  const auto remember = [&] {
+    EXPECT_TRUE(tables_->AddTable(&provider_, false));
+    tables_->SetForeignProviders(1);
+    object->table = &provider_;
+    EXPECT_TRUE(tables_->FindAndRemember(object.get()));
+    EXPECT_EQ(tables_->FindAtOnce(object.get()), &provider_);
+  };
+  remember();
+  object->table = nullptr;
+  EXPECT_EQ(tables_->FindAtOnce(object.get()), nullptr) << "its provider has freed it";
+  remember();
+  tables_->Forget(object.get());
+  EXPECT_EQ(tables_->FindAtOnce(object.get()), nullptr);
+  remember();
+  tables_->ForgetAll();
+  EXPECT_EQ(tables_->FindAtOnce(object.get()), nullptr);
+  remember();
+  tables_->RemoveTable(&provider_);
+  EXPECT_EQ(tables_->FindAtOnce(object.get()), nullptr);
+  remember();
+  tables_->Clear();
+  EXPECT_EQ(tables_->FindAtOnce(object.get()), nullptr);
+}
+
+TEST_F(HandleTablesTest, HandlesOfOnePlaceReplaceOneAnother) {
+  provider_ = CompleteTable();
+  ASSERT_TRUE(tables_->AddTable(&provider_, true));
+  // Many more than there are places: all are found, whichever are found at once.
+  std::vector<Object> many(20'000);
+  ASSERT_TRUE(tables_->AddArena(many.data(), many.size() * sizeof(Object)));
+  for (Object& object : many) object.table = &provider_;
+  for (int round = 0; round < 2; ++round) {
+    for (Object& object : many) {
+      ASSERT_EQ(tables_->FindAndRemember(&object).table, &provider_);
+      ASSERT_EQ(tables_->FindAtOnce(&object), &provider_);
+    }
+  }
+}
+
+TEST_F(HandleTablesTest, ATableWithAnEmptySlotIsNotFoundAtOnce) {
+  provider_ = CompleteTable();
+  provider_.rmr_bind_func = nullptr;
+  ASSERT_TRUE(tables_->AddTable(&provider_, true));
+  ASSERT_TRUE(tables_->AddArena(arena_, sizeof arena_));
+  arena_[0].table = &provider_;
+  EXPECT_EQ(tables_->FindAndRemember(&arena_[0]).table, &provider_);
+  EXPECT_EQ(tables_->FindAtOnce(&arena_[0]), nullptr);
+}
+
 TEST_F(HandleTablesTest, UnreadableAddressesAreRefused) {
   ASSERT_TRUE(tables_->AddTable(&provider_, false));
   tables_->SetForeignProviders(1);

@@ -240,6 +240,49 @@ TEST_P(JunkHandles, GoodHandlesWork) {
   });
 }
 
+// The calls that go straight to the provider once their handle is known.
+const std::vector<CallRow>& DataPathCalls() {
+  static const std::vector<CallRow> rows = {
+      {"dat_ep_post_recv", Call(dat_ep_post_recv), DAT_INVALID_HANDLE_EP},
+      {"dat_ep_post_rdma_read", Call(dat_ep_post_rdma_read), DAT_INVALID_HANDLE_EP},
+      {"dat_ep_post_rdma_write", Call(dat_ep_post_rdma_write), DAT_INVALID_HANDLE_EP},
+      {"dat_ep_post_send_with_invalidate", Call(dat_ep_post_send_with_invalidate),
+       DAT_INVALID_HANDLE_EP},
+      {"dat_ep_post_rdma_read_to_rmr", Call(dat_ep_post_rdma_read_to_rmr), DAT_INVALID_HANDLE_EP},
+      {"dat_srq_post_recv", Call(dat_srq_post_recv), DAT_INVALID_HANDLE_SRQ},
+      {"dat_rmr_bind", Call(dat_rmr_bind), DAT_INVALID_HANDLE_RMR},
+      {"dat_evd_wait", Call(dat_evd_wait), DAT_INVALID_HANDLE_EVD_REQUEST},
+  };
+  return rows;
+}
+
+TEST_P(JunkHandles, DataPathKnowsAHandleUntilItIsFreed) {
+  InChild(WithLibrary(GetParam()), [](FakeControl* control) {
+    control->fill_data_path = true;
+    DAT_IA_HANDLE first = nullptr, ia = nullptr;
+    DAT_EP_HANDLE freed = nullptr, closed = nullptr;
+    ASSERT_EQ(Open("ia0", &first), DAT_SUCCESS);
+    ASSERT_EQ(Open("ia0", &ia), DAT_SUCCESS);
+    // Integer 1, which is junk for all calls, is free again.
+    ASSERT_EQ(dat_ia_close(first, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+    ASSERT_EQ(dat_ep_create(ia, nullptr, nullptr, nullptr, nullptr, nullptr, &freed), DAT_SUCCESS);
+    ASSERT_EQ(dat_ep_create(ia, nullptr, nullptr, nullptr, nullptr, nullptr, &closed), DAT_SUCCESS);
+    for (const auto& row : DataPathCalls()) {
+      for (int i = 0; i < 2; ++i) {
+        EXPECT_EQ(row.call(freed), kDataPathResult) << row.name;
+        EXPECT_EQ(row.call(closed), kDataPathResult) << row.name;
+      }
+    }
+    ExpectAllJunkRefused();
+    EXPECT_EQ(dat_ep_free(freed), DAT_SUCCESS);
+    ExpectRefusedByAll(freed, "a freed EP");
+    EXPECT_EQ(dat_ep_post_recv(closed, 0, nullptr, {}, DAT_COMPLETION_DEFAULT_FLAG),
+              kDataPathResult);
+    EXPECT_EQ(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+    ExpectRefusedByAll(closed, "an EP of an unloaded provider");
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(Providers, JunkHandles,
                          ::testing::Values("libdaplfake.so.2", "libdaplforeign.so.2"));
 
@@ -265,6 +308,24 @@ TEST(LastReason, IsTheProvidersAfterItsFailureAndOursAfterOurs) {
     EXPECT_STREQ(cut, "fake");
     EXPECT_EQ(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
     EXPECT_THAT(LastReason(), ::testing::HasSubstr("no longer loaded"));
+  });
+}
+
+TEST(LastReason, OfACallThatWentStraightToTheProvider) {
+  InChild(WithLibrary("libdaplfake.so.2"), [](FakeControl* control) {
+    control->fill_data_path = true;
+    DAT_IA_HANDLE ia = nullptr;
+    DAT_EP_HANDLE ep = nullptr;
+    ASSERT_EQ(Open("ia0", &ia), DAT_SUCCESS);
+    ASSERT_EQ(dat_ep_create(ia, nullptr, nullptr, nullptr, nullptr, nullptr, &ep), DAT_SUCCESS);
+    for (int i = 0; i < 3; ++i) {
+      dat_ep_free(nullptr);
+      EXPECT_THAT(LastReason(), ::testing::StartsWith("dat_ep_free: "));
+      dat_ep_post_recv(ep, 0, nullptr, {}, DAT_COMPLETION_DEFAULT_FLAG);
+      EXPECT_EQ(LastReason(), "fake: data path");
+      EXPECT_NE(dat_ep_query(ep, DAT_EP_FIELD_ALL, nullptr), DAT_SUCCESS) << "an empty slot";
+      EXPECT_THAT(LastReason(), ::testing::StartsWith("dat_ep_query: "));
+    }
   });
 }
 

@@ -2,6 +2,8 @@
 // Reasons of libdat2 and of providers.
 #include "dat/registry/last_failure.h"
 
+#include <time.h>
+
 #include "dat/base/log.h"
 #include "dat/base/reason.h"
 #include "dat/registry/dat_return.h"
@@ -9,8 +11,25 @@
 
 namespace softdat::registry {
 
-constinit thread_local const DAT_PROVIDER* t_failed_provider
-    __attribute__((tls_model("initial-exec"))) = nullptr;
+constinit thread_local const DAT_PROVIDER* t_failed_provider SOFTDAT_EARLY_TLS = nullptr;
+
+namespace {
+
+// When t_failed_provider failed, in nanoseconds of CLOCK_MONOTONIC.
+constinit thread_local uint64_t t_failed_time SOFTDAT_EARLY_TLS = 0;
+
+}  // namespace
+
+DAT_RETURN NoteFailure(const DAT_PROVIDER* table, DAT_RETURN result) {
+  const DAT_UINT32 type = DAT_GET_TYPE(result);
+  if (type == DAT_QUEUE_EMPTY || type == DAT_TIMEOUT_EXPIRED) return result;
+  t_failed_provider = table;
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  t_failed_time =
+      static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+  return result;
+}
 
 DAT_RETURN Refuse(DAT_RETURN_TYPE type, DAT_RETURN_SUBTYPE subtype, std::string reason) {
   t_failed_provider = nullptr;
@@ -35,6 +54,14 @@ std::string ProviderReason(const ProviderExports& exports) {
 
 std::string LastFailure() {
   const DAT_PROVIDER* table = t_failed_provider;
+  // A provider of ours that has failed on the data path since, where nothing is noted.
+  Entry* const later =
+      TheRegistry().AcquireByReason(table != nullptr ? t_failed_time : LastReasonTime());
+  if (later != nullptr) {
+    std::string text = ProviderReason(later->exports);
+    TheRegistry().Release(later);
+    return text;
+  }
   if (table == nullptr) return LastReasons();
   // The provider may be gone by now; a reference keeps it while it is asked.
   Entry* entry = TheRegistry().AcquireByTable(table);

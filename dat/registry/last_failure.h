@@ -9,22 +9,21 @@
 
 #include <string>
 
+#include "dat/base/thread_local.h"
 #include "dat/registry/provider_library.h"
 
 namespace softdat::registry {
 
 // The table of the provider that failed last in this thread; nullptr when the reason chain of
-// libdat2 (dat/base/reason.h) is newer. Initial-exec: one instruction on the path of every failure.
-extern constinit thread_local const DAT_PROVIDER* t_failed_provider
-    __attribute__((tls_model("initial-exec")));
+// libdat2 (dat/base/reason.h) is newer. Calls of the data path do not change it.
+extern constinit thread_local const DAT_PROVIDER* t_failed_provider SOFTDAT_EARLY_TLS;
 
-// After a call into a provider. An empty queue and a timeout are answers, not failures.
+// Gives `result` back. An empty queue and a timeout are answers, not failures.
+DAT_RETURN NoteFailure(const DAT_PROVIDER* table, DAT_RETURN result);
+
+// After a call into a provider.
 inline DAT_RETURN NoteResult(const DAT_PROVIDER* table, DAT_RETURN result) {
-  if (result != DAT_SUCCESS) [[unlikely]] {
-    const DAT_UINT32 type = DAT_GET_TYPE(result);
-    if (type != DAT_QUEUE_EMPTY && type != DAT_TIMEOUT_EXPIRED) t_failed_provider = table;
-  }
-  return result;
+  return result == DAT_SUCCESS ? result : NoteFailure(table, result);
 }
 
 // The chain behind the last failure, outermost reason first; "" when there was none.

@@ -1,18 +1,47 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the registry of libdat2.so.2 knows: dat.conf, and the providers in the search folders.
+#include <errno.h>
+#include <fmt/format.h>
+#include <string.h>
+#include <sys/stat.h>
+
 #include <utility>
 
+#include "dat/base/log.h"
+#include "dat/base/setting_values.h"
 #include "dat/base/settings.h"
 #include "dat/registry/discovery.h"
 #include "dat/registry/registry.h"
 
 namespace softdat::registry {
 
+namespace {
+
+// A folder that is mistyped would have its providers missing, or others in their place.
+Status CheckFolders(const std::vector<std::string>& folders) {
+  for (const std::string& folder : folders) {
+    struct stat info {};
+    if (stat(folder.c_str(), &info) != 0) {
+      return Status(Code::kInvalidArgument, fmt::format("SOFTDAT_PROVIDER_PATH: {}: {}",
+                                                        Printable(folder), strerrordesc_np(errno)));
+    }
+    if (!S_ISDIR(info.st_mode)) {
+      return Status(Code::kInvalidArgument,
+                    fmt::format("SOFTDAT_PROVIDER_PATH: {}: not a folder", Printable(folder)));
+    }
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
 RegistryConfig LibraryConfig() {
   RegistryConfig config;
   config.conf = ConfSourceFromSettings();
   // What the user names goes before what was installed.
-  config.provider_folders = SplitPath(GetParsedSettings().values.provider_path);
+  config.provider_folders = SplitPath(GetSettings().provider_path);
+  config.settings = CheckSettings();
+  if (config.settings.ok()) config.settings = CheckFolders(config.provider_folders);
   static const char here = 0;
   for (auto& folder : FoldersBeside(&here)) {
     config.provider_folders.push_back(std::move(folder));

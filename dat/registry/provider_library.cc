@@ -38,6 +38,8 @@ ProviderExports FindExports(void* handle, const void* load_base) {
   exports.fini = Find<DAT_PROVIDER_FINI_FUNC>(handle, load_base, DAT_PROVIDER_FINI_FUNC_STR);
   exports.reason =
       Find<softdat_provider_reason_func>(handle, load_base, SOFTDAT_PROVIDER_REASON_STR);
+  exports.reason_time =
+      Find<softdat_provider_reason_time_func>(handle, load_base, SOFTDAT_PROVIDER_REASON_TIME_STR);
   exports.list_ias =
       Find<softdat_provider_list_ias_func>(handle, load_base, SOFTDAT_PROVIDER_LIST_IAS_STR);
   exports.handle_arena = Find<softdat_provider_handle_arena_func>(

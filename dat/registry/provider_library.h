@@ -20,6 +20,7 @@ struct ProviderExports {
   bool has_extensions = false;  // the tables of this library have slot 80
   // Only in providers of SoftDAT.
   softdat_provider_reason_func reason = nullptr;
+  softdat_provider_reason_time_func reason_time = nullptr;
   softdat_provider_list_ias_func list_ias = nullptr;
   softdat_provider_handle_arena_func handle_arena = nullptr;
 };

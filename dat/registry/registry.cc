@@ -16,6 +16,7 @@
 #include "dat/base/reason.h"
 #include "dat/base/setting_values.h"
 #include "dat/registry/dat_return.h"
+#include "dat/registry/nearest_names.h"
 
 namespace softdat::registry {
 namespace {
@@ -24,7 +25,8 @@ constexpr size_t kMaxNamesShown = 16;
 
 // A discovered IA is opened as if dat.conf said "NAME u2.0 nonthreadsafe default LIB softdat.0.1 ""
 // """.
-ProviderKey DiscoveredKey(const std::string& name) { return {name, 2, 0, false}; }
+constexpr uint32_t kDiscoveredMajor = 2;
+ProviderKey DiscoveredKey(const std::string& name) { return {name, kDiscoveredMajor, 0, false}; }
 
 ProviderKey KeyOf(const DAT_PROVIDER_INFO& info) {
   return {std::string(info.ia_name, strnlen(info.ia_name, sizeof info.ia_name)),
@@ -44,6 +46,29 @@ DAT_RETURN_SUBTYPE SubtypeOf(KeyMismatch mismatch) {
       break;
   }
   return DAT_NAME_NOT_REGISTERED;
+}
+
+// Whether an entry's provider will find its device, as far as one can tell without asking it: where
+// the parameters of its line begin with the name of a network interface or an RDMA device, as
+// those of our providers and of OFA's do, whether this host has it; and whether a library that is
+// named with its folder is there. Debian's dat.conf names 62 IAs, most of them nowhere.
+// `major` is the version that programs of this registry ask for.
+bool MayBeOpened(const Entry& entry, uint32_t major) {
+  if (entry.table != nullptr) return true;
+  if (entry.key.major != major) return false;
+  for (const Candidate& candidate : entry.candidates) {
+    if (candidate.library.find('/') != std::string::npos &&
+        access(candidate.library.c_str(), R_OK) != 0) {
+      continue;
+    }
+    const std::string device = candidate.ia_params.substr(0, candidate.ia_params.find(' '));
+    if (device.empty()) return true;
+    if (device.find('/') != std::string::npos || device[0] == '.') continue;
+    for (const char* folder : {"/sys/class/net/", "/sys/class/infiniband/"}) {
+      if (access((folder + device).c_str(), F_OK) == 0) return true;
+    }
+  }
+  return false;
 }
 
 // Whether folders and libraries cannot be read just now for want of a descriptor: what they hold is
@@ -210,6 +235,11 @@ DAT_RETURN Registry::Acquire(const ProviderKey& request, Entry** entry) {
     if (shut_down_) {
       return Refuse(DAT_INVALID_STATE, DAT_NO_SUBTYPE, "the registry is shut down");
     }
+    if (!config_.settings.ok()) {
+      SetReason(config_.settings.reason());
+      AddReason("a setting in the environment keeps every IA from being opened");
+      return RefuseWithChain(DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE);
+    }
     KeyMismatch mismatch = KeyMismatch::kNone;
     const auto index = MatchLocked(request, &mismatch);
     if (index) {
@@ -219,8 +249,11 @@ DAT_RETURN Registry::Acquire(const ProviderKey& request, Entry** entry) {
       continue;
     }
     // An unreadable DAT_OVERRIDE leaves the static registry empty (DAT 2.0 semantics 2.2): no other
-    // source of names takes its place.
-    if (mismatch == KeyMismatch::kName && !looked_into_folders && conf_problem_.ok()) {
+    // source of names takes its place. A name that entries have for other versions only, as a line
+    // for programs of 1.2 does, is not taken.
+    const bool free = mismatch == KeyMismatch::kName ||
+                      (mismatch == KeyMismatch::kMajor && request.major == kDiscoveredMajor);
+    if (free && !looked_into_folders && conf_problem_.ok()) {
       lock.unlock();
       AddDiscovered(request.name);
       lock.lock();
@@ -312,17 +345,27 @@ DAT_RETURN Registry::NotFound(const ProviderKey& request, KeyMismatch mismatch) 
                   fmt::format("no file descriptor is left to look for a provider of {}",
                               DescribeKey(request)));
   }
-  // The last ones first: those are found in the folders, a dat.conf may name very many.
   const std::vector<ProviderKey> keys = List();
   const size_t shown = std::min(keys.size(), kMaxNamesShown);
   std::string known;
   for (size_t i = 0; i < shown; ++i) {
-    const ProviderKey& key = keys[keys.size() - 1 - i];
+    const ProviderKey& key = keys[i];
     if (!known.empty()) known += ", ";
     known += mismatch == KeyMismatch::kName ? Printable(key.name) : DescribeKey(key);
   }
   if (shown < keys.size()) known += fmt::format(" and {} more", keys.size() - shown);
   SetReason(fmt::format("the registry has: {}", known.empty() ? "nothing" : known));
+  if (mismatch == KeyMismatch::kName) {
+    std::vector<std::string> names;
+    names.reserve(keys.size());
+    for (const ProviderKey& key : keys) names.push_back(key.name);
+    const std::vector<std::string> nearest = NearestNames(names, request.name);
+    if (!nearest.empty()) {
+      std::string text;
+      for (const std::string& name : nearest) text += (text.empty() ? "" : ", ") + Printable(name);
+      AddReason("the nearest: " + text);
+    }
+  }
   if (!conf_problem_.ok()) AddReason(std::string(conf_problem_.reason()));
   AddReason(mismatch == KeyMismatch::kName
                 ? fmt::format("no IA is called {}", Printable(request.name))
@@ -340,6 +383,23 @@ Entry* Registry::AcquireByTable(const DAT_PROVIDER* table) {
     }
   }
   return nullptr;
+}
+
+Entry* Registry::AcquireByReason(uint64_t time) {
+  const Lock lock(mutex_);
+  Entry* newest = nullptr;
+  for (const auto& entry : entries_) {
+    if (entry->table == nullptr || entry->state != Entry::State::kReady || entry->inherited ||
+        entry->exports.reason_time == nullptr) {
+      continue;
+    }
+    const uint64_t its = entry->exports.reason_time();
+    if (its <= time) continue;
+    newest = entry.get();
+    time = its;
+  }
+  if (newest != nullptr) ++newest->references;
+  return newest;
 }
 
 Entry* Registry::AcquireByOwner(const void* owner, const std::string& ia_name) {
@@ -375,23 +435,36 @@ void Registry::ReleaseExtension(const DAT_PROVIDER* table) {
   Release(found);
 }
 
-std::vector<ProviderKey> Registry::List() {
-  std::vector<ProviderKey> keys;
+std::vector<ProviderKey> Registry::List(size_t* openable) {
+  std::vector<ProviderKey> keys;    // that can be opened, as far as one can tell
+  std::vector<ProviderKey> others;  // behind them
+  const uint32_t major = config_.only_major != 0 ? config_.only_major : kDiscoveredMajor;
   bool look_into_folders = false;
   {
     const Lock lock(mutex_);
     for (const auto& entry : entries_) {
-      if (!entry->discovered) keys.push_back(entry->key);
+      if (!entry->discovered) (MayBeOpened(*entry, major) ? keys : others).push_back(entry->key);
     }
     look_into_folders = conf_problem_.ok() && !shut_down_;
   }
-  if (!look_into_folders) return keys;
-  const size_t named = keys.size();
-  for (const auto& ia : Discover("")) {
-    const bool known = std::any_of(keys.begin(), keys.begin() + static_cast<ptrdiff_t>(named),
-                                   [&ia](const auto& key) { return key.name == ia.name; });
-    if (!known) keys.push_back(DiscoveredKey(ia.name));
+  if (look_into_folders) {
+    const std::vector<DiscoveredIa> found = Discover("");
+    const auto known = [named = keys, &others](const DiscoveredIa& ia) {
+      const auto has = [&](const ProviderKey& key) {
+        return key.name == ia.name && key.major == kDiscoveredMajor;
+      };
+      return std::any_of(named.begin(), named.end(), has) ||
+             std::any_of(others.begin(), others.end(), has);
+    };
+    std::vector<ProviderKey> unavailable;
+    for (const auto& ia : found) {
+      if (known(ia)) continue;
+      (ia.unavailable_reason.empty() ? keys : unavailable).push_back(DiscoveredKey(ia.name));
+    }
+    others.insert(others.end(), unavailable.begin(), unavailable.end());
   }
+  if (openable != nullptr) *openable = keys.size();
+  keys.insert(keys.end(), others.begin(), others.end());
   return keys;
 }
 

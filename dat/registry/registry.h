@@ -34,6 +34,7 @@ struct RegistryConfig {
   ConfSource conf;
   uint32_t only_major = 0;                    // of dat.conf: lines of this API alone; 0: all
   std::vector<std::string> provider_folders;  // where to look for IAs that nothing else names
+  Status settings;  // not ok: the environment says what nobody understands, and nothing is opened
 };
 
 // A library that may provide an IA.
@@ -81,6 +82,10 @@ class Registry {
   // A reference to the entry of a table that is registered now; nullptr if it is not.
   Entry* AcquireByTable(const DAT_PROVIDER* table);
 
+  // The entry whose provider has the newest reason of the calling thread, if that is newer than
+  // `time` (nanoseconds of CLOCK_MONOTONIC), with a reference; else nullptr.
+  Entry* AcquireByReason(uint64_t time);
+
   // The same for the owner of an open IA (IaHandles), if its IA is called `ia_name`. The owner may
   // be gone by now.
   Entry* AcquireByOwner(const void* owner, const std::string& ia_name);
@@ -90,8 +95,11 @@ class Registry {
   void KeepForExtension(Entry* entry);
   void ReleaseExtension(const DAT_PROVIDER* table);
 
-  // Every key: static and announced ones in order, then those found in the folders.
-  std::vector<ProviderKey> List();
+  // Every key: static and announced ones in order, then those found in the folders; but those that
+  // cannot be opened, as far as one can tell without opening them, come behind all others, since
+  // programs ask for a few and take the first that suits them.
+  // `openable`: how many stand in front of those.
+  std::vector<ProviderKey> List(size_t* openable = nullptr);
 
   // Is an entry with this IA name known? Looks into the folders, too.
   bool Knows(const std::string& ia_name);

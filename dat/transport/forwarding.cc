@@ -26,6 +26,7 @@ class RequestWrapper : public ListenerSink {
     std::unique_ptr<ConnectionRequest> wrapped = adapter_.Wrap(std::move(request));
     above_->OnRequest(wrapped);
   }
+  void OnRequestsHeld(const std::string& why) override { above_->OnRequestsHeld(why); }
 
  private:
   ForwardingAdapter& adapter_;

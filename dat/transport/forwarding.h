@@ -91,6 +91,7 @@ class ForwardingQueuePair : public ForwardingObject<QueuePair> {
   ConnectionAddresses Addresses() const override { return inner().Addresses(); }
   uint32_t OutstandingSends() const override { return inner().OutstandingSends(); }
   uint32_t OutstandingReceives() const override { return inner().OutstandingReceives(); }
+  bool ConfirmsCompletions() const override { return inner().ConfirmsCompletions(); }
   Status SetReceiveWatermarks(uint32_t soft, uint32_t hard) override {
     return inner().SetReceiveWatermarks(soft, hard);
   }
@@ -108,6 +109,7 @@ class ForwardingConnectionRequest : public ForwardingObject<ConnectionRequest> {
   std::span<uint8_t> private_data() override { return inner().private_data(); }
   const ConnectionAddresses& addresses() const override { return inner().addresses(); }
   uint64_t conn_qual() const override { return inner().conn_qual(); }
+  bool handed_on() const override { return inner().handed_on(); }
   Status Accept(QueuePair& qp, std::span<const uint8_t> private_data) override {
     return inner().Accept(*ForwardingQueuePair::Inner(&qp), private_data);
   }

@@ -82,11 +82,19 @@ enum : uint8_t {
   kSolicited = 2,  // the matching receive at the peer is a solicited completion
   kQuiet = 4,      // complete, but do not notify (DAT_COMPLETION_UNSIGNALLED_FLAG)
   kFence = 8,      // do not start before all earlier reads and atomics of this queue pair completed
+  // A kRdmaWriteImmediate: what goes behind the write is a message of the 4 bytes of `key`, as this
+  // processor has them in memory; any receive takes it. Where
+  // AdapterAttributes::immediate_as_message. One request, one completion.
+  kAsMessage = 0x20,
+  kExtended = 0x40,  // nothing to the back end: comes back in the completion
   // An RDMA write, with immediate data or without: complete when the peer's end has confirmed that
   // it has the data (in its memory, or by InfiniBand's acknowledgement). Where
   // AdapterAttributes::confirms_writes.
   kConfirm = 0x80,
 };
+
+// What comes back in Completion::flags.
+inline constexpr uint8_t kEchoed = kQuiet | kExtended;
 
 class MemoryRegion;
 class MemoryWindow;
@@ -127,7 +135,7 @@ struct SendRequest {
 struct ReceiveRequest {
   uint64_t cookie = 0;
   std::span<const DAT_LMR_TRIPLET> local;
-  uint8_t flags = 0;  // kQuiet or nothing
+  uint8_t flags = 0;  // kQuiet, kExtended
 };
 
 // One finished work request.
@@ -141,7 +149,11 @@ struct Completion {
   Op op = Op::kSend;
   WorkStatus status = WorkStatus::kSuccess;
   bool solicited = false;  // a receive whose sender asked for kSolicited, or may have
-  bool quiet = false;      // was posted with kQuiet
+  // Those of kEchoed that it was posted with; also kQuiet by
+  // QueuePairAttributes::solicited_receives.
+  uint8_t flags = 0;
+
+  bool quiet() const { return (flags & kQuiet) != 0; }
 };
 
 // ---------------------------------------------------------------------------------------------
@@ -156,8 +168,8 @@ enum class RejectReason : uint8_t {
 };
 
 enum class EndReason : uint8_t {
-  kDisconnected,  // orderly, by either side
-  kBroken,        // error, lost peer, protocol violation, refused remote access
+  kDisconnected,  // by either side, or because the peer's process ended
+  kBroken,        // error, dead path, protocol violation, refused remote access
 };
 
 // One per queue pair. For each successful Connect or Accept: either OnFailed, or OnEstablished
@@ -186,6 +198,9 @@ class ListenerSink {
   // A request arrived. The sink takes ownership by moving from `request`; a request left in place
   // is rejected by the back end as kNonPeer (this is the backlog rule).
   virtual void OnRequest(std::unique_ptr<ConnectionRequest>& request) = 0;
+  // Requests wait because the back end has no descriptor or no memory to take them; they come when
+  // it has, if their requesters still wait then. Called once, until one came again.
+  virtual void OnRequestsHeld(const std::string& why) { static_cast<void>(why); }
 };
 
 // "This queue has something": called once after a successful Arm() when a completion that matches
@@ -244,9 +259,9 @@ class CompletionQueue {
   virtual ~CompletionQueue() = default;
   // DATA. Moves up to out.size() completions out, oldest first; returns how many.
   virtual size_t Poll(std::span<Completion> out) = 0;
-  // DATA. Asks for one OnCompletion at the next arrival: any completion that is not quiet or, with
-  // solicited_only, any solicited or failed one. Returns false, and arms nothing, when the queue is
-  // not empty.
+  // DATA. Asks for one OnCompletion at the next arrival: any completion that is not quiet, or
+  // failed; with solicited_only, any solicited or failed one. Returns false, and arms nothing, when
+  // the queue is not empty.
   virtual bool Arm(bool solicited_only) = 0;
   // CONTROL. Keeps what is queued. Fails with kInvalidState when more than `capacity` are queued.
   virtual Status Resize(uint32_t capacity) = 0;
@@ -262,8 +277,12 @@ struct QueuePairAttributes {
   uint32_t max_recv = 0;
   uint32_t max_send_iov = 0;
   uint32_t max_recv_iov = 0;
-  uint32_t max_read_in = 0;  // reads and atomics the peer may have outstanding here
+  uint32_t max_read_iov = 0;  // of RDMA reads, if that is less than max_send_iov; 0: as that
+  uint32_t max_read_in = 0;   // reads and atomics the peer may have outstanding here
   uint32_t max_read_out = 0;
+  // Receives are quiet unless they are solicited or fail. A back end that cannot tell a solicited
+  // receive leaves it: then CompletionQueue::Arm(true) is all there is.
+  bool solicited_receives = false;
   ConnectionSink* sink = nullptr;
 };
 
@@ -297,8 +316,9 @@ class QueuePair {
   // nothing behind.
   virtual Code PostSend(const SendRequest& request) = 0;
   virtual Code PostReceive(const ReceiveRequest& request) = 0;
-  // CONTROL. Replaces all attributes; only while idle or ended, posted receives survive;
-  // kInvalidState.
+  // CONTROL. Replaces all attributes; only while idle or ended. Posted receives survive, also those
+  // with more segments than max_recv_iov says now. kInvalidState, also when max_recv is fewer than
+  // are posted.
   virtual Status Configure(const QueuePairAttributes& attributes) = 0;
   // CONTROL, asynchronous: what only the wire can tell comes as an upcall. A failure leaves the
   // pair idle.
@@ -313,6 +333,9 @@ class QueuePair {
   virtual uint32_t OutstandingSends() const = 0;
   // With an SRQ: the buffers taken from it for this pair and not completed yet.
   virtual uint32_t OutstandingReceives() const = 0;
+  // Of the connection, or the last one: false when its peer does not confirm, so that completions
+  // mean less than AdapterAttributes::confirmed_completions says. Any thread.
+  virtual bool ConfirmsCompletions() const { return true; }
   // CONTROL, with an SRQ, if attributes().receive_watermarks. Any state; replaces earlier ones;
   // kNoWatermark switches one off. More than `soft` buffers held: one OnReceiveWatermark, at once
   // if it is so already. More than `hard`: the connection breaks.
@@ -345,6 +368,8 @@ class ConnectionRequest {
   virtual std::span<uint8_t> private_data() = 0;
   virtual const ConnectionAddresses& addresses() const = 0;
   virtual uint64_t conn_qual() const = 0;
+  // Whether it came here by Handoff() and not from its requester.
+  virtual bool handed_on() const { return false; }
   // CONTROL, asynchronous: OnEstablished or OnFailed(kAborted) of `qp` follows. On a failure the
   // request and the queue pair are unchanged; after success the request is spent and may only be
   // destroyed.
@@ -399,11 +424,22 @@ struct AdapterAttributes {
       true;  // a window works over every queue pair of its domain, not its binder's alone
   bool zero_based = false;
   bool immediate = false;
+  bool immediate_as_message = false;  // kAsMessage
   bool atomics = false;
   bool invalidate = false;  // send with invalidate, read to a window
   bool srq = false;
   bool receive_watermarks = false;  // QueuePair::SetReceiveWatermarks
   bool confirms_writes = false;     // kConfirm
+  // Segments into which the device reads with one request. An EP that asks for more gets them, as
+  // far as max_iov, and each takes a place of its send queue. 0: as max_iov.
+  uint32_t plain_read_iov = 0;
+  // iWARP. The peer of an RDMA read learns the key of its sink, and may write there, whatever
+  // privileges the region was registered with.
+  bool shows_read_sink = false;
+  bool read_sink_remote_write = false;
+  // What success of a send or RDMA write means: that it is in the peer's memory (true), or only
+  // that the device has taken it, so that it can still be lost or refused.
+  bool confirmed_completions = false;
 };
 
 enum class ProgressResult : uint8_t {
@@ -471,6 +507,11 @@ class Adapter {
   // makes ProgressDescriptor() readable, or all of it. What is left keeps it so: the descriptor is
   // level-triggered.
   virtual ProgressResult LookAround() { return Progress(nullptr, {}); }
+
+  // The process ends without having closed this. Tells the peers what has been carried out for them
+  // and was not said yet, as an adapter would have done by itself. Waits for nobody: the program
+  // may have left from the middle of a call.
+  virtual void OnProcessExit() {}
 
   // In a forked child: forget everything without touching the wire or the parent's descriptors.
   virtual void AbandonAfterFork() = 0;

@@ -50,10 +50,13 @@ transport::AdapterAttributes AttributesOf(const Interface& interface,
   a.windows = true;
   a.zero_based = true;
   a.immediate = a.atomics = options.extensions;
+  a.immediate_as_message = true;
   a.invalidate = true;
   a.srq = true;
+  a.shows_read_sink = true;  // a Read Request names it
   a.receive_watermarks = true;
   a.confirms_writes = true;
+  a.confirmed_completions = options.confirm;
   return a;
 }
 

@@ -41,6 +41,7 @@ class SoftnetAdapter final : public transport::Adapter {
   transport::ProgressResult LookAround() override { return core_->driver.LookAround(); }
   transport::ProgressResult Progress(transport::Waiter* waiter,
                                      transport::Clock::time_point deadline) override;
+  void OnProcessExit() override { core_->driver.PayAtExit(); }
   void AbandonAfterFork() override;
 
   // What it counted, for tests.

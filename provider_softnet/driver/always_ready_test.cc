@@ -45,10 +45,11 @@ class ReadyChannel final : public Channel {
   }
 
   bool TryReceive() override { return true; }
-  bool FlushSends() override {
+  bool FlushSends(Flusher) override {
     if (defers_for_ever) driver_->DeferSends(this);
     return true;
   }
+  bool PayOwed(Patience) override { return false; }
   void Attend() override {}
 
   std::optional<SocketWatch> watch;

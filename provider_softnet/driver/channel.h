@@ -26,8 +26,15 @@ class Channel {
   // with or without the token; true when something moved. Makes completion upcalls, never
   // connection upcalls.
   virtual bool TryReceive() = 0;
-  // Writes what was left to a gathered send. Any thread, with or without the token.
-  virtual bool FlushSends() = 0;
+  // Writes what was left to a gathered send. Any thread, with or without the token. `by`: a program
+  // that polls and waits flushes its sends itself; the helper does it for others.
+  enum class Flusher : uint8_t { kCaller, kHelper };
+  virtual bool FlushSends(Flusher by) = 0;
+  // Writes the little that Driver::Owe() was called for, unless it has left with something else by
+  // now. As FlushSends(). A process that exits tries for a while: whoever is in the midst of a
+  // call may never end it.
+  enum class Patience : uint8_t { kWait, kTry };
+  virtual bool PayOwed(Patience patience) = 0;
   // Does what RequestAttention() was called for: watches, timers, connection upcalls. With the
   // token.
   virtual void Attend() = 0;
@@ -43,7 +50,7 @@ class Channel {
     std::atomic<bool> queued{false};
     Channel* next = nullptr;
   };
-  StackLink links_[3];  // deferred sends, attention, starving
+  StackLink links_[4];  // deferred sends, attention, starving, owing
 };
 
 // A counted pointer to a Channel (or a class derived from it).

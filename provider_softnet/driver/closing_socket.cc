@@ -3,7 +3,9 @@
 #include "provider_softnet/driver/closing_socket.h"
 
 #include <errno.h>
+#include <linux/sockios.h>
 #include <netinet/tcp.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -14,9 +16,9 @@ namespace softdat::softnet {
 
 namespace {
 
-// How often to look whether the peer has our FIN: TCP makes no event of it. A peer of our own kind
-// answers a FIN that it cannot read up to, so this is for others.
-constexpr std::chrono::milliseconds kLook{10};
+// Looks in a row at a closed window after which the peer does not read: longer than the thread of a
+// busy peer is kept waiting for a processor.
+constexpr int kClosedLooks = 5;
 
 }  // namespace
 
@@ -24,7 +26,7 @@ ClosingSocket::ClosingSocket(EventLoop* loop, uint64_t id, UniqueFd fd, std::fun
     : id_(id),
       fd_(std::move(fd)),
       done_(std::move(done)),
-      watch_(loop, [this](int) { OnReadable(); }),
+      watch_(loop, [this](int) { OnReady(); }),
       timer_(loop, [this] { OnTimer(); }) {}
 
 ClosingSocket::~ClosingSocket() {
@@ -33,13 +35,30 @@ ClosingSocket::~ClosingSocket() {
   if (fd_.valid() && abrupt_ && FinAcknowledged()) ResetOnClose(fd_.get());
 }
 
-bool ClosingSocket::Start(std::chrono::milliseconds limit, bool abrupt) {
-  if (shutdown(fd_.get(), SHUT_WR) != 0 || Drain()) return false;
-  if (!watch_.Start(fd_.get(), UV_READABLE).ok()) return false;
+bool ClosingSocket::Start(std::chrono::milliseconds limit, bool abrupt, std::vector<uint8_t> rest) {
+  rest_ = std::move(rest);
+  if (!SendRest() || Drain()) return false;
+  if (!watch_.Start(fd_.get(), Wanted()).ok()) return false;
   deadline_ = LoopClock::now() + limit;
   abrupt_ = abrupt;
   timer_.Start(abrupt ? std::min(limit, kLook) : limit);
   return true;
+}
+
+bool ClosingSocket::SendRest() {
+  while (rest_sent_ < rest_.size()) {
+    const iovec iov{rest_.data() + rest_sent_, rest_.size() - rest_sent_};
+    const ssize_t n = SendNow(fd_.get(), &iov, 1);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS;
+    rest_sent_ += static_cast<size_t>(n);
+    if (rest_sent_ == rest_.size()) break;
+  }
+  return shutdown(fd_.get(), SHUT_WR) == 0;
+}
+
+int ClosingSocket::Wanted() const {
+  return rest_sent_ < rest_.size() ? UV_READABLE | UV_WRITABLE : UV_READABLE;
 }
 
 void ClosingSocket::Hurry() {
@@ -49,15 +68,31 @@ void ClosingSocket::Hurry() {
   timer_.Start(kLook);
 }
 
-void ClosingSocket::OnReadable() {
+void ClosingSocket::OnReady() {
+  if (rest_sent_ < rest_.size()) {
+    if (!SendRest()) return Close(false);
+    watch_.Update(Wanted());
+  }
   if (Drain()) return Close(false);
   if (abrupt_ && FinAcknowledged()) Close(true);
 }
 
 void ClosingSocket::OnTimer() {
   if (!abrupt_) return Close(false);
-  if (FinAcknowledged() || LoopClock::now() >= deadline_) return Close(true);
+  if (FinAcknowledged() || WindowClosed() || LoopClock::now() >= deadline_) return Close(true);
   timer_.Start(kLook);
+}
+
+bool ClosingSocket::Look() {
+  bool over = Drain();
+  if (!over && rest_sent_ < rest_.size()) over = !SendRest();
+  if (!over) {
+    if (!FinAcknowledged() && !WindowClosed()) return true;
+    ResetOnClose(fd_.get());
+  }
+  watch_.Stop();
+  fd_.Close();
+  return false;
 }
 
 void ClosingSocket::Close(bool reset) {
@@ -71,6 +106,19 @@ void ClosingSocket::Close(bool reset) {
 bool ClosingSocket::FinAcknowledged() const {
   const int state = TcpStateOf(fd_.get());
   return state == TCP_FIN_WAIT2 || state == TCP_TIME_WAIT || state == TCP_CLOSE;
+}
+
+// Bytes wait, and none is under way: the peer's window lets none out.
+bool ClosingSocket::WindowClosed() {
+  tcp_info info{};
+  socklen_t size = sizeof(info);
+  int queued = 0;
+  const bool closed = ioctl(fd_.get(), SIOCOUTQ, &queued) == 0 && queued > 0 &&
+                      getsockopt(fd_.get(), IPPROTO_TCP, TCP_INFO, &info, &size) == 0 &&
+                      info.tcpi_unacked == 0;
+  closed_looks_ = closed && queued == queued_ ? closed_looks_ + 1 : 0;
+  queued_ = queued;
+  return closed_looks_ >= kClosedLooks;
 }
 
 bool ClosingSocket::Drain() {

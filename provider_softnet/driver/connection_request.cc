@@ -107,8 +107,10 @@ Status SoftnetConnectionRequest::Handoff(uint64_t conn_qual) {
   const std::string host = HostText(request_.addresses.local);
   if (const auto point = PortRegistry::Get().FindForHandoff(host, conn_qual)) {
     const uint64_t before = std::exchange(request_.conn_qual, conn_qual);
+    const bool handed_on = std::exchange(request_.handed_on, true);
     if (PostRequest(point, &request_)) return Status::Ok();
     request_.conn_qual = before;
+    request_.handed_on = handed_on;
   }
   const HandoffOffer offer{conn_qual, request_.responder->received()};
   Status status = OfferToProcess(offer, host, request_.fd.get(), adapter_->options.handoff_timeout);

@@ -28,6 +28,7 @@ class SoftnetConnectionRequest final : public transport::ConnectionRequest {
   std::span<uint8_t> private_data() override { return private_data_; }
   const transport::ConnectionAddresses& addresses() const override { return request_.addresses; }
   uint64_t conn_qual() const override { return request_.conn_qual; }
+  bool handed_on() const override { return request_.handed_on; }
   Status Accept(transport::QueuePair& qp, std::span<const uint8_t> private_data) override;
   Status Reject(std::span<const uint8_t> private_data) override;
   Status Handoff(uint64_t conn_qual) override;

@@ -97,7 +97,7 @@ Status Connector::OpenSocket() {
   Result<UniqueFd> fd = OpenTcp(remote_.ss_family);
   if (!fd.ok()) return fd.TakeStatus();
   fd_ = fd.Take();
-  PrepareStream(fd_.get());
+  PrepareStream(fd_.get(), adapter_->options.dead_path);
   // Leave through the adapter's own address, as the IA's name promises, unless the kernel knows
   // better: a destination on this host, or an adapter that is the loopback interface.
   const sockaddr_storage& own = adapter_->attributes.address;
@@ -148,6 +148,8 @@ void Connector::OnTcpConnected() {
     return OnTcpFailed(ECONNREFUSED);
   }
   tcp_connected_ = true;
+  // Until the stream watches its own path. The peer's TCP takes the request, whoever answers it.
+  SetUnansweredLimit(fd_.get(), adapter_->options.dead_path);
   initiator_.emplace(mpa_config_, private_data_);
   ExchangeFrames(UV_WRITABLE);
 }
@@ -174,6 +176,7 @@ void Connector::ExchangeFrames(int) {
     const iovec iov{const_cast<uint8_t*>(mpa.output().data()), mpa.output().size()};
     const ssize_t n = SendNow(fd_.get(), &iov, 1);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) break;
+    if (n < 0 && ReasonOf(errno) == RejectReason::kUnreachable) return OnTcpFailed(errno);
     if (n < 0) {
       mpa.OnClosed(strerror(errno));
       break;
@@ -190,6 +193,8 @@ void Connector::ExchangeFrames(int) {
       mpa.OnClosed("the peer closed");
     } else if (errno == EAGAIN) {
       break;
+    } else if (errno != EINTR && ReasonOf(errno) == RejectReason::kUnreachable) {
+      return OnTcpFailed(errno);
     } else if (errno != EINTR) {
       mpa.OnClosed(strerror(errno));
     }
@@ -211,6 +216,7 @@ void Connector::OnFramesDone() {
   watch_.Stop();
   if (mpa.state() == MpaState::kEstablished) {
     limit_timer_.Stop();
+    SetUnansweredLimit(fd_.get(), std::chrono::milliseconds(0));
     AgreedConnection connection;
     connection.agreement = mpa.agreement();
     connection.addresses.local = LocalAddressOf(fd_.get());

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 #include <utility>
 
 #include "provider_softnet/driver/descriptor_limit.h"
+#include "provider_softnet/driver/upcall_gate.h"
 
 namespace softdat::softnet {
 
@@ -33,6 +35,7 @@ void Driver::Stop() {
   hot_.Clear();
   deferred_.TakeAll([](Channel*) {});
   attention_.TakeAll([](Channel*) {});
+  owing_.TakeAll([](Channel*) {});
   std::vector<std::function<void()>> tasks;  // may own what takes locks when it dies
   {
     const std::lock_guard<std::mutex> lock(tasks_mutex_);
@@ -100,14 +103,30 @@ void Driver::Kick() {
   [[maybe_unused]] const long n = syscall(SYS_write, wake_fd_.get(), &one, sizeof(one));
 }
 
-void Driver::DeferSends(Channel* channel) {
-  if (!deferred_.Push(channel)) return;
+void Driver::DeferSends(Channel* channel, Wake wake) {
+  deferred_.Push(channel);  // it may be there quietly
+  // The helper stores what it does before it looks at the stack for the last time.
+  if (wake == Wake::kNobody && HelperTicks()) return;
+  announced_.store(true, std::memory_order_seq_cst);
   const Blocked blocked = blocked_.load(std::memory_order_seq_cst);
   if (blocked == Blocked::kLong) {
     Kick();
   } else if (blocked == Blocked::kNo) {
     const HelperSleep::Kind sleep = helper_sleep_.kind();
     if (sleep == HelperSleep::Kind::kTick || sleep == HelperSleep::Kind::kDeep) WakeHelper();
+  }
+}
+
+// Threads in the loop look before they sleep, and the helper at its ticks. Only where one sleeps in
+// the loop already somebody has to be told: callers come and go, and this one may be the last.
+// Where that is a waiting thread, the helper may sleep without ticks.
+void Driver::Owe(Channel* channel) {
+  if (!owing_.Push(channel)) return;
+  if (blocked_.load(std::memory_order_seq_cst) != Blocked::kLong) return;
+  if (token_.holder() == DriverToken::Holder::kHelper) {
+    Kick();
+  } else if (helper_sleep_.kind() == HelperSleep::Kind::kDeep) {
+    WakeHelper();
   }
 }
 
@@ -129,15 +148,50 @@ bool Driver::Post(std::function<void()> task) {
 // -------------------------------------------------------------------------------------------------
 // What a turn consists of
 
-bool Driver::FlushDeferred() {
+bool Driver::FlushDeferred(Channel::Flusher by) {
   if (deferred_.empty()) return false;
+  announced_.store(false, std::memory_order_seq_cst);
   bool worked = false;
-  deferred_.TakeAll([&worked](Channel* channel) { worked |= channel->FlushSends(); });
+  deferred_.TakeAll([&](Channel* channel) { worked |= channel->FlushSends(by); });
   flushes_.fetch_add(1, std::memory_order_relaxed);
   return worked;
 }
 
+bool Driver::PayOwed() {
+  if (owing_.empty()) return false;
+  busy_turns_.store(0, std::memory_order_relaxed);
+  bool worked = false;
+  paying_.fetch_add(1, std::memory_order_seq_cst);  // before the take: see PayAtExit
+  owing_.TakeAll(
+      [&worked](Channel* channel) { worked |= channel->PayOwed(Channel::Patience::kWait); });
+  paying_.fetch_sub(1, std::memory_order_release);
+  return worked;
+}
+
+void Driver::PayAtExit() {
+  constexpr auto kLongest = std::chrono::milliseconds(100);
+  constexpr timespec kLook{.tv_sec = 0, .tv_nsec = 100'000};
+  owing_.TakeAll([](Channel* channel) { channel->PayOwed(Channel::Patience::kTry); });
+  // What is not in the stack any more was taken by somebody who has not paid it yet.
+  const LoopClock::time_point until = LoopClock::now() + kLongest;
+  while (paying_.load(std::memory_order_seq_cst) > 0 && LoopClock::now() < until) {
+    nanosleep(&kLook, nullptr);
+  }
+}
+
+// After a turn: one that found nothing pays what is owed; so do many in a row that found something,
+// since it may have been found elsewhere.
+bool Driver::PayAfterTurn(bool worked) {
+  constexpr uint32_t kMostBusyTurns = 16;
+  if (owing_.empty()) return false;
+  const uint32_t busy = busy_turns_.load(std::memory_order_relaxed) + 1;
+  if (!worked || busy >= kMostBusyTurns) return PayOwed();
+  busy_turns_.store(busy, std::memory_order_relaxed);
+  return false;
+}
+
 void Driver::AttendAll() {
+  const UpcallGate::Running upcalls;
   if (have_tasks_.load(std::memory_order_seq_cst)) {
     std::vector<std::function<void()>> tasks;
     {
@@ -163,6 +217,7 @@ bool Driver::Turn() {
 
 void Driver::Dispatch() {
   ++handlers_running_;
+  const UpcallGate::Running upcalls;
   loop_.Dispatch();
   AttendAll();
   if (--handlers_running_ == 0) trash_.clear();
@@ -188,14 +243,20 @@ Result Driver::Progress(Waiter* waiter, LoopClock::time_point deadline) {
 
 Result Driver::LookAround() { return started() ? PollOnce(Look::kEverywhere) : Result::kIdle; }
 
-int Driver::ProgressDescriptor() { return Start().ok() ? loop_.descriptor() : -1; }
+int Driver::ProgressDescriptor() {
+  if (!Start().ok()) return -1;
+  descriptor_lent_.store(true, std::memory_order_relaxed);
+  return loop_.descriptor();
+}
 
 Result Driver::PollOnce(Look look) {
   NoteActivity();
   NoteProgress();
-  const bool flushed = FlushDeferred();
+  const bool flushed = FlushDeferred(Channel::Flusher::kCaller);
   const bool received = hot_.Poll();
   bool worked = flushed || received;
+  if (worked && !found_by_poll_.load(std::memory_order_relaxed))
+    found_by_poll_.store(true, std::memory_order_relaxed);
   // Per driver, not per thread: a thread may poll several adapters in turn. A lost increment is no
   // harm.
   const uint32_t polls = polls_.load(std::memory_order_relaxed) + 1;
@@ -212,11 +273,22 @@ Result Driver::PollOnce(Look look) {
       worked |= Turn();
       token_.Release();
     } else if (token_.holder() == DriverToken::Holder::kHelper) {
-      evict_helper_.store(true, std::memory_order_seq_cst);
-      Interrupt();
+      AskHelperToLeave();
     }
   }
+  worked |= PayAfterTurn(worked);
   return worked ? Result::kWorked : Result::kIdle;
+}
+
+// Its wake-up makes the loop's descriptor readable: a program that sleeps in that would be woken
+// for nothing. So there the helper is left alone as long as callers find no data. Once they do,
+// every message would wake it too, and it leaves at once; what is ready now has woken it already.
+void Driver::AskHelperToLeave() {
+  const bool kick = found_by_poll_.exchange(false, std::memory_order_relaxed) ||
+                    !descriptor_lent_.load(std::memory_order_relaxed);
+  if (!kick && !loop_.Readable()) return;
+  evict_helper_.store(true, std::memory_order_seq_cst);
+  if (kick) Interrupt();
 }
 
 Result Driver::Spin(LoopClock::time_point deadline, LoopClock::time_point* until) {
@@ -260,7 +332,7 @@ Result Driver::Wait(Waiter* waiter, LoopClock::time_point deadline) {
   const CancelOff cancel;
   NoteActivity();
   NoteProgress();
-  FlushDeferred();
+  FlushDeferred(Channel::Flusher::kCaller);
   if (waiter->signalled()) return Result::kSignalled;
   ParkedThread self(waiter);
   bool holding = false;
@@ -325,9 +397,14 @@ Result Driver::Drive(Waiter* waiter, LoopClock::time_point deadline, ParkedThrea
       if (r == EventLoop::BlockResult::kTimedOut) return Result::kTimedOut;
       if (r == EventLoop::BlockResult::kInterrupted) return Result::kInterrupted;
       ++busy_rounds;
+      // Data for others are served while this thread waits; where some came, more are on their way.
+      if (std::exchange(found_, false) && options_.spin.count() > 0) {
+        spinning = true;
+        spin_until = {};
+      }
       continue;
     }
-    bool worked = FlushDeferred();
+    bool worked = FlushDeferred(Channel::Flusher::kCaller);
     worked |= hot_.Poll();
     if (++polls >= hot_.interval() || !attention_.empty()) {
       polls = 0;
@@ -335,7 +412,10 @@ Result Driver::Drive(Waiter* waiter, LoopClock::time_point deadline, ParkedThrea
     }
     if (std::exchange(first_try, false))
       first_try_missed_.store(!worked, std::memory_order_relaxed);
+    worked |= PayAfterTurn(worked);
     if (worked) {
+      // What came was not for this program: it has nothing to send that a payment could ride on.
+      if (!waiter->signalled()) PayOwed();
       ++busy_rounds;
       continue;
     }
@@ -366,6 +446,7 @@ EventLoop::BlockResult Driver::BlockOnce(Waiter* waiter, LoopClock::time_point d
     Turn();
     return BlockResult::kReady;
   }
+  if (PayOwed()) return BlockResult::kReady;
   const bool short_tick =
       short_until_ != LoopClock::time_point{} && LoopClock::now() < short_until_;
   const bool left = waiter == nullptr && short_tick && left_to_callers_ > 0;
@@ -390,7 +471,7 @@ EventLoop::BlockResult Driver::BlockOnce(Waiter* waiter, LoopClock::time_point d
                                           : token_.WantedByAnybody() ||
                                                 evict_helper_.load(std::memory_order_seq_cst) ||
                                                 stop_.load(std::memory_order_seq_cst);
-    const bool pending = (!left && !deferred_.empty()) || !attention_.empty() ||
+    const bool pending = (!left && !deferred_.empty()) || !attention_.empty() || !owing_.empty() ||
                          have_tasks_.load(std::memory_order_seq_cst);
     if (!wanted && !pending) {
       result = loop_.Block(until, cancel);
@@ -405,14 +486,15 @@ EventLoop::BlockResult Driver::BlockOnce(Waiter* waiter, LoopClock::time_point d
   if (!deferred_.empty()) {
     short_until_ = LoopClock::now() + options_.helper_tick;
     if (waiter != nullptr) {
-      FlushDeferred();
+      FlushDeferred(Channel::Flusher::kCaller);
     } else if (!CallersFlush()) {
       counters_.helper_flushes.Add();
-      FlushDeferred();
+      FlushDeferred(Channel::Flusher::kHelper);
     }
   }
+  if (waiter == nullptr) PayOwed();  // the program makes no call that it could ride on
   NoteProgress();
-  worked_ = false;
+  found_ = std::exchange(worked_, false);
   if (result == BlockResult::kTimedOut && until != deadline) result = BlockResult::kReady;
   return result;
 }

@@ -10,6 +10,10 @@
 //
 // Deferred sends. A channel that left messages to a gathered write is in `deferred_`; whoever polls
 // or waits next flushes it, else the helper after some tens of microseconds.
+//
+// Owed bytes. A channel that has something for which nobody waits in a hurry (an answer to the
+// peer's confirmation) is in `owing_`. It rides on what the program sends next; the first turn that
+// finds nothing else to do pays it, at the latest the helper's next tick.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_DRIVER_DRIVER_H_
 #define SOFTDAT_PROVIDER_SOFTNET_DRIVER_DRIVER_H_
 
@@ -68,13 +72,28 @@ class Driver final : private transport::Interruptible {
   HotSet& hot() { return hot_; }
   DriverCounters& counters() { return counters_; }
 
-  // Any thread; QP locks may be held. `channel` has messages for a gathered write.
-  void DeferSends(Channel* channel);
+  // Any thread; QP locks may be held. `channel` has messages for a gathered write. The helper is
+  // woken to see to it that they leave soon, unless they are expected to leave by themselves: then
+  // its next tick is soon enough.
+  enum class Wake : uint8_t { kHelper, kNobody };
+  void DeferSends(Channel* channel, Wake wake = Wake::kHelper);
+  // Whether the helper looks around now and then without being woken.
+  bool HelperTicks() const {
+    const HelperSleep::Kind kind = helper_sleep_.kind();
+    return kind == HelperSleep::Kind::kTick || kind == HelperSleep::Kind::kShortTick;
+  }
+  // Whether it sleeps until it is woken.
+  bool HelperRests() const { return helper_sleep_.kind() == HelperSleep::Kind::kDeep; }
   // Any thread; QP locks may be held. A post wrote what had gathered on its queue pair: the helper
   // leaves callers that do so to themselves. A lost increment is no harm.
   void NoteFlush() {
     flushes_.store(flushes_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
+  // Any thread; QP locks may be held. `channel` has a little that may ride on what is sent next.
+  void Owe(Channel* channel);
+  // The process exits: pays what is owed. Waits a little for threads that are at it, since they end
+  // with the process; not for long, since one of them may be the caller.
+  void PayAtExit();
   // Any thread; QP locks may be held. The token holder calls channel->Attend() soon.
   void RequestAttention(Channel* channel);
   // Any thread. `task` runs soon with the token, on some thread; unless the driver stops first,
@@ -131,10 +150,14 @@ class Driver final : private transport::Interruptible {
   EventLoop::BlockResult BlockOnce(transport::Waiter* waiter, LoopClock::time_point deadline,
                                    const CancelOff& cancel);
   bool YieldFirst();
+  void AskHelperToLeave();
   bool Turn();       // token held: looks at all sockets, attends
   void Dispatch();   // token held: handlers of what was seen, attention, trash
   void AttendAll();  // token held
-  bool FlushDeferred();
+  bool FlushDeferred(Channel::Flusher by);
+  // Nothing was found to do: pays what is owed.
+  bool PayOwed();
+  bool PayAfterTurn(bool worked);
   bool CallersFlush();  // helper thread
   void NoteProgress() {
     if (posted_.load(std::memory_order_relaxed)) {
@@ -156,6 +179,8 @@ class Driver final : private transport::Interruptible {
   HotSet hot_;
   ChannelStack deferred_{0};
   ChannelStack attention_{1};
+  ChannelStack owing_{3};
+  std::atomic<int> paying_{0};  // threads that may have taken something from it and not paid yet
 
   // Serialises Start().
   std::mutex start_mutex_;
@@ -167,6 +192,7 @@ class Driver final : private transport::Interruptible {
   UniqueFd wake_fd_;
   std::optional<SocketWatch> wake_watch_;
   bool worked_ = false;
+  bool found_ = false;        // the last sleep ended with data on some channel
   int handlers_running_ = 0;  // depth of dispatching: more than one when an upcall waits
   std::vector<std::shared_ptr<void>> trash_;
   int sleepless_rounds_ = 0;  // in which something was pending, so that the loop was not looked at
@@ -181,11 +207,15 @@ class Driver final : private transport::Interruptible {
   // at once, and how many waits there were. A lost update is no harm.
   std::atomic<bool> first_try_missed_{false};
   std::atomic<uint32_t> waits_{0};
+  // Turns in a row that found something, while something was owed. A lost update is no harm.
+  std::atomic<uint32_t> busy_turns_{0};
   // Polls since the last look at all sockets.
   std::atomic<uint32_t> polls_{0};
   // See epoch().
   std::atomic<bool> posted_{false};
   std::atomic<uint32_t> epoch_{1};
+  // What is in deferred_ relies on the helper. Set behind the push, cleared before the emptying.
+  std::atomic<bool> announced_{false};
   // Counts emptyings of deferred_, and gathered sends that posts wrote, so that the helper can tell
   // whether callers do it themselves.
   std::atomic<uint32_t> flushes_{0};
@@ -200,11 +230,16 @@ class Driver final : private transport::Interruptible {
   std::vector<std::function<void()>> tasks_;
   std::atomic<bool> have_tasks_{false};
 
-  HelperSleep helper_sleep_{&token_, &deferred_};
+  HelperSleep helper_sleep_{&token_, &deferred_, &announced_, &owing_};
   // The helper shall end; set before it is woken for that.
   std::atomic<bool> stop_{false};
   // A polling caller wants the loop that the helper sleeps in.
   std::atomic<bool> evict_helper_{false};
+  // Polling callers found something since the helper took the loop, or was asked to leave it. A
+  // lost update is no harm.
+  std::atomic<bool> found_by_poll_{false};
+  // Somebody may sleep in the loop's descriptor.
+  std::atomic<bool> descriptor_lent_{false};
   std::thread helper_;
 };
 

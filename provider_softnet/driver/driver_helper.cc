@@ -63,7 +63,8 @@ void Driver::RunHelper() {
     if (stop_.load(std::memory_order_seq_cst)) return;
     now = LoopClock::now();
 
-    if (!deferred_.empty()) {
+    PayOwed();  // callers had a tick for it
+    if (announced_.load(std::memory_order_seq_cst)) {
       flushing_until = now + options_.helper_tick;
       if (!flushing) {
         flush_tick =
@@ -74,10 +75,14 @@ void Driver::RunHelper() {
         flush_tick = std::min(flush_tick * 2, options_.flush_tick * kSlowestFlush);
       } else {
         counters_.helper_flushes.Add();
-        FlushDeferred();
+        FlushDeferred(Channel::Flusher::kHelper);
         NoteProgress();
         flush_tick = options_.flush_tick;
       }
+    } else if (!deferred_.empty() && !CallersFlush()) {  // left quietly, and left alone since
+      counters_.helper_flushes.Add();
+      FlushDeferred(Channel::Flusher::kHelper);
+      NoteProgress();
     }
 
     if (activity_.exchange(false, std::memory_order_relaxed)) {
@@ -101,6 +106,7 @@ void Driver::RunHelper() {
 void Driver::HelperDrive(const CancelOff& cancel) {
   counters_.helper_drives.Add();
   evict_helper_.store(false, std::memory_order_seq_cst);
+  found_by_poll_.store(false, std::memory_order_relaxed);
   while (!stop_.load(std::memory_order_seq_cst) && !token_.WantedByAnybody() &&
          !evict_helper_.load(std::memory_order_seq_cst)) {
     BlockOnce(nullptr, LoopClock::time_point::max(), cancel);

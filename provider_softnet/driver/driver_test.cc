@@ -60,8 +60,12 @@ class CountingChannel final : public Channel {
     if (Waiter* w = waiter.load()) w->Signal();
     return true;
   }
-  bool FlushSends() override {
+  bool FlushSends(Flusher) override {
     flushes.fetch_add(1);
+    return true;
+  }
+  bool PayOwed(Patience) override {
+    payments.fetch_add(1);
     return true;
   }
   void Attend() override {
@@ -71,6 +75,7 @@ class CountingChannel final : public Channel {
 
   std::atomic<int> received{0};
   std::atomic<int> flushes{0};
+  std::atomic<int> payments{0};
   std::atomic<int> attended{0};
   std::atomic<Waiter*> waiter{nullptr};
   std::atomic<pthread_t> last_reader{};
@@ -157,6 +162,20 @@ TEST_F(DriverTest, APollingThreadTakesTheLoopFromTheHelper) {
     driver_->Progress(nullptr, LoopClock::now());
     return driver_->counters().loop_turns.value() > 3;
   }));
+}
+
+// A look that finds nothing leaves the helper in the loop, and a lent descriptor as it was.
+TEST_F(DriverTest, ALookDoesNotMakeALentDescriptorReadable) {
+  pollfd lent{driver_->ProgressDescriptor(), POLLIN, 0};
+  ASSERT_TRUE(HelperDrives());
+  ASSERT_TRUE(Until([&] { return poll(&lent, 1, 0) == 0; }));
+  const uint64_t kicks = driver_->counters().kicks.value();
+  for (int i = 0; i < 1000; ++i) {
+    driver_->LookAround();
+    driver_->Progress(nullptr, LoopClock::now());
+  }
+  EXPECT_EQ(driver_->counters().kicks.value(), kicks);
+  EXPECT_EQ(poll(&lent, 1, 0), 0);
 }
 
 TEST_F(DriverTest, OfTwoWaitingThreadsOneDrivesAndTheLoopIsHandedOn) {
@@ -281,6 +300,21 @@ TEST_F(DriverTest, DeferredSendsGetASleepingWaiterToFlushThem) {
   for (int i = 1; i <= 20; ++i) {
     driver_->DeferSends(channel_.get());
     EXPECT_TRUE(Until([&] { return channel_->flushes >= i; }));
+  }
+  waiter.Signal();
+  sleeping.join();
+}
+
+// A thread that waits for something else drives, so that the helper sleeps without ticks; the
+// thread that came to owe something makes no further call.
+TEST_F(DriverTest, WhatIsOwedIsPaidWhileAWaiterSleeps) {
+  Waiter waiter;
+  std::thread sleeping([&] { driver_->Progress(&waiter, transport::kForever); });
+  ASSERT_TRUE(Until([&] { return driver_->counters().blocking_waits.value() > 0; }));
+  for (int i = 1; i <= 3; ++i) {
+    ASSERT_TRUE(Until([&] { return driver_->HelperRests(); }));
+    driver_->Owe(channel_.get());
+    EXPECT_TRUE(Until([&] { return channel_->payments >= i; }));
   }
   waiter.Signal();
   sleeping.join();

@@ -2,6 +2,8 @@
 // DriverToken: direct hand-over, so that no thread can overtake one that queued before it.
 #include "provider_softnet/driver/driver_token.h"
 
+#include "provider_softnet/driver/upcall_gate.h"
+
 namespace softdat::softnet {
 
 void DriverToken::Take(const void* thread, Holder as) {
@@ -38,6 +40,7 @@ void DriverToken::Acquire(Holder as) {
   control_tail_ = &self;
   control_waiting_.fetch_add(1, std::memory_order_seq_cst);
   blocked_holder_->Interrupt();
+  const UpcallGate::Aside aside;  // the holder may be closing the gate of an upcall of this thread
   while (!self.granted) self.ready.wait(lock);
 }
 

@@ -25,8 +25,10 @@ Endpoint::~Endpoint() = default;
 
 // Fails, and changes nothing, when posted receives do not fit the new queue.
 Status Endpoint::SetQueues(const transport::QueuePairAttributes& a) {
-  auto receives =
-      std::make_unique<ReceiveQueue>(std::max(a.max_recv, 1u), std::max(a.max_recv_iov, 1u));
+  // Posted receives survive, with as many segments as they have.
+  const uint32_t posted_iov = receive_queue_ == nullptr ? 0 : receive_queue_->MostSegments();
+  auto receives = std::make_unique<ReceiveQueue>(std::max(a.max_recv, 1u),
+                                                 std::max({a.max_recv_iov, posted_iov, 1u}));
   auto sends = std::make_unique<SendQueue>(std::max(a.max_send, 1u), std::max(a.max_send_iov, 1u));
   if (receive_queue_ != nullptr) {
     if (Status s = CheckFits(a); !s.ok()) return s;
@@ -52,10 +54,6 @@ Status Endpoint::CheckFits(const transport::QueuePairAttributes& a) const {
   if (posted > 0 && (posted > a.max_recv || a.srq != nullptr)) {
     return Status(Code::kInvalidState,
                   fmt::format("{} receives are posted, more than the new queue holds", posted));
-  }
-  if (const uint32_t most = receive_queue_->MostSegments(); most > std::max(a.max_recv_iov, 1u)) {
-    return Status(Code::kInvalidState, fmt::format("a posted receive has {} segments, more than {}",
-                                                   most, a.max_recv_iov));
   }
   return Status::Ok();
 }
@@ -111,6 +109,7 @@ void Endpoint::Disconnect(transport::DisconnectMode mode) {
   if (state_ == State::kConnected) {
     gathered_messages_ = 0;  // they leave first
     stream_->Disconnect(mode);
+    if (!stream_->ended()) pending_ |= kPendDraining;
     return Finish(&lock, &upcalls);
   }
   if (state_ == State::kEnded && mode == transport::DisconnectMode::kAbrupt) {
@@ -204,24 +203,46 @@ void Endpoint::CloseConnection(bool reset, bool abrupt) {
   if (watch_) watch_->Stop();
   if (stream_timer_) stream_timer_->Stop();
   if (limit_timer_) limit_timer_->Stop();
+  draining_ = false;
   driver_->hot().Drop(this);
+  adapter_->paths.Remove(this);
+  path_judge_.Forget();
   UniqueFd fd;
+  std::vector<uint8_t> rest;
   {
     const std::lock_guard<Mutex> lock(mutex_);
+    if (!reset && abrupt) rest = TakeRest();
     data_open_ = false;
     send_blocked_ = false;
     hangup_seen_ = false;
     gathered_messages_ = 0;
     gathered_bytes_ = 0;
-    sent_epoch_ = 0;
+    bursts_.Reset();
     fd = std::move(fd_);
   }
   if (!fd.valid()) return;
   if (reset) {
     adapter_->CloseNow(std::move(fd), true);
   } else {
-    closing_ = adapter_->CloseGently(std::move(fd), abrupt);
+    closing_ = adapter_->CloseGently(std::move(fd), abrupt, std::move(rest));
   }
+}
+
+// What an ended stream has still to say, the rest of a message that is sent half: the peer sees an
+// orderly end behind it.
+std::vector<uint8_t> Endpoint::TakeRest() {
+  std::vector<uint8_t> rest;
+  iovec iov[4];
+  while (stream_ != nullptr && stream_->ended() && stream_->wants_transmit()) {
+    const Stream::Batch batch = stream_->TransmitVector(iov, std::size(iov), SIZE_MAX);
+    for (size_t i = 0; i < batch.count; ++i) {
+      const auto* bytes = static_cast<const uint8_t*>(iov[i].iov_base);
+      rest.insert(rest.end(), bytes, bytes + iov[i].iov_len);
+    }
+    stream_->OnTransmitted(batch.bytes);
+    if (batch.count == 0) break;
+  }
+  return rest;
 }
 
 transport::ConnectionAddresses Endpoint::Addresses() const {
@@ -238,6 +259,11 @@ uint32_t Endpoint::OutstandingReceives() const {
   const std::lock_guard<Mutex> lock(mutex_);
   if (!srq_) return receive_queue_->count();
   return stream_ == nullptr ? 0 : stream_->held_receives();
+}
+
+bool Endpoint::ConfirmsCompletions() const {
+  const std::lock_guard<Mutex> lock(mutex_);
+  return stream_ == nullptr || stream_->can_confirm();
 }
 
 Status Endpoint::SetReceiveWatermarks(uint32_t soft, uint32_t hard) {

@@ -23,6 +23,7 @@
 #include "provider_softnet/driver/adapter_core.h"
 #include "provider_softnet/driver/channel.h"
 #include "provider_softnet/driver/counters.h"
+#include "provider_softnet/driver/post_bursts.h"
 #include "provider_softnet/driver/queue_cores.h"
 #include "provider_softnet/iwarp/mpa_handshake.h"
 #include "provider_softnet/iwarp/stream.h"
@@ -41,7 +42,7 @@ struct AgreedConnection {
   std::string requester_gone;
 };
 
-class Endpoint final : public Channel {
+class Endpoint final : public Channel, private WatchedPath {
  public:
   Endpoint(std::shared_ptr<AdapterCore> adapter, const transport::QueuePairAttributes& attributes);
 
@@ -55,6 +56,7 @@ class Endpoint final : public Channel {
   transport::ConnectionAddresses Addresses() const;
   uint32_t OutstandingSends() const;
   uint32_t OutstandingReceives() const;
+  bool ConfirmsCompletions() const;
   Status SetReceiveWatermarks(uint32_t soft, uint32_t hard);
   // The handle dies: no upcall after it returns.
   void Shutdown();
@@ -74,7 +76,8 @@ class Endpoint final : public Channel {
 
   // ---- Channel ----
   bool TryReceive() override;
-  bool FlushSends() override;
+  bool FlushSends(Flusher by) override;
+  bool PayOwed(Patience patience) override;
   void Attend() override;
 
   const ChannelCounters& counters() const { return counters_; }
@@ -83,6 +86,8 @@ class Endpoint final : public Channel {
   enum class State : uint8_t { kIdle, kConnecting, kConnected, kEnded };
   // Bits of pending_ beside the stream's kAct bits.
   enum : uint32_t {
+    kPendDraining = 1u << 25,   // a graceful disconnect waits for the peer: not for ever
+    kPendDeadPath = 1u << 26,   // the peer does not answer any more: break the connection
     kPendNoMemory = 1u << 27,   // accepted, but there was no memory for the stream: report OnFailed
     kPendWatch = 1u << 28,      // what the watch waits for may have changed
     kPendAborted = 1u << 29,    // Disconnect before the establishment: report OnEnded
@@ -101,12 +106,14 @@ class Endpoint final : public Channel {
   // Takes the connection over; false, and it is untouched, without memory for its stream.
   [[nodiscard]] bool StartStream(AgreedConnection* connection, bool initiator);
   void FlushAllReceives(PendingUpcalls* upcalls);
-  bool MustGather(const transport::SendRequest& request) const;
+  void WriteOrGather(const transport::SendRequest& request);
   bool Transmit();                            // writes until nothing is left or the socket is full
   bool Receive(size_t budget);                // reads until nothing is left or the budget is used
   void TakeActions(PendingUpcalls* upcalls);  // transmits, notes control work in pending_
-  int WantedEvents() const;
+  // What the watch is to wait for; the caller sees to it that it does.
+  int WantedEvents();
   void LoseConnection(int error);
+  std::vector<uint8_t> TakeRest();
   // mutex_ held by `lock`; lets go of it, makes upcalls, sees to it that control work is attended
   // to.
   void Finish(std::unique_lock<Mutex>* lock, PendingUpcalls* upcalls);
@@ -114,6 +121,9 @@ class Endpoint final : public Channel {
   // Token:
   void OnSocketReady(int events);
   void OnAcceptedSocketReady();
+  bool LookAtPath(LoopClock::time_point now) override;
+  std::string DeadPathText() const;
+  void BreakDeadPath();
   void WatchSocket();
   void Established(std::span<const uint8_t> private_data);
   void FailAccept(const std::string& why);
@@ -125,6 +135,8 @@ class Endpoint final : public Channel {
   bool TellWatermark();
   void UpdateTimer();
   void StartLimit(std::chrono::milliseconds limit);
+  void WatchDraining();
+  void LookAtDraining();
 
   const std::shared_ptr<AdapterCore> adapter_;
   Driver* const driver_;
@@ -149,9 +161,14 @@ class Endpoint final : public Channel {
   bool dead_ = false;          // the handle is gone
   bool send_blocked_ = false;  // the socket took less than it was offered
   bool hangup_seen_ = false;   // the peer's end was noticed while the stream is stalled
+  bool owing_ = false;         // the driver was told that the stream owes something
+  bool watch_reads_ = true;    // the stream wanted bytes when WantedEvents() was asked last
   uint32_t connection_ = 0;    // counts connections: what an upcall did may be told by it
   uint32_t pending_ = 0;
-  uint32_t sent_epoch_ = 0;  // Driver::epoch() at the last write by a post
+  PostBursts bursts_;
+  bool deferral_announced_ = false;  // the helper sees to what has gathered
+  uint32_t own_flushes_ =
+      0;  // gathered writes in a row that the program made itself, up to kTrusted
   uint32_t gathered_messages_ = 0;
   size_t gathered_bytes_ = 0;
   ChannelCounters counters_;
@@ -160,11 +177,24 @@ class Endpoint final : public Channel {
   transport::ConnectionSink* sink_ = nullptr;
   std::optional<SocketWatch> watch_;
   std::optional<LoopTimer> stream_timer_;
-  uint32_t timer_id_ = 0;                 // what stream_timer_ runs for
-  std::optional<LoopTimer> limit_timer_;  // for the peer's first bytes, or for our last ones
+  uint32_t timer_id_ = 0;  // what stream_timer_ runs for
+  // For the peer's first bytes, for a graceful disconnect, or for our last bytes.
+  std::optional<LoopTimer> limit_timer_;
   std::unique_ptr<Connector> connector_;
-  bool established_ = false;    // OnEstablished was called, OnEnded was not
-  bool accepting_ = false;      // waits for the first bytes of an accepted connection
+  PathJudge path_judge_;
+  bool established_ = false;  // OnEstablished was called, OnEnded was not
+  bool accepting_ = false;    // waits for the first bytes of an accepted connection
+  // A graceful disconnect: what the peer had not taken at the last look, and looks in a row that
+  // found the same.
+  struct Untaken {
+    uint64_t sent = 0;  // bytes that TCP took
+    int under_way = 0;  // of these, what the peer's TCP does not have
+    uint32_t work = 0;  // requests that are not over
+    bool operator==(const Untaken&) const = default;
+  };
+  bool draining_ = false;
+  Untaken untaken_;
+  int idle_looks_ = 0;
   std::string requester_gone_;  // of an accepted connection that waits for none
   uint64_t closing_ = 0;        // AdapterCore::CloseGently of the last connection
 };
@@ -189,6 +219,7 @@ class SoftnetQueuePair final : public transport::QueuePair {
   transport::ConnectionAddresses Addresses() const override { return endpoint_->Addresses(); }
   uint32_t OutstandingSends() const override { return endpoint_->OutstandingSends(); }
   uint32_t OutstandingReceives() const override { return endpoint_->OutstandingReceives(); }
+  bool ConfirmsCompletions() const override { return endpoint_->ConfirmsCompletions(); }
   Status SetReceiveWatermarks(uint32_t soft, uint32_t hard) override {
     return endpoint_->SetReceiveWatermarks(soft, hard);
   }

@@ -2,6 +2,7 @@
 // Endpoint's data path: posts, receiving, sending, gathering.
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 
 #include <algorithm>
 
@@ -19,6 +20,11 @@ constexpr size_t kReceiveBudget = 512 * 1024;
 // Bytes written in one go, for the same reason: a reader that keeps up would never let the socket
 // fill.
 constexpr size_t kSendBudget = 4 << 20;
+// After so many gathered writes of its own, a program is not watched by the helper more closely
+// than by its tick.
+constexpr uint32_t kTrusted = 4;
+// A process that exits waits so often for a thread which is at its last payment: some 10 ms.
+constexpr int kMostLooks = 100;
 
 size_t BytesOf(const transport::SendRequest& request) {
   size_t bytes = 0;
@@ -42,37 +48,48 @@ Code Endpoint::PostSend(const transport::SendRequest& request) {
     upcalls.Make();
     return Code::kOk;
   }
-  const Code code = stream_->PostSend(request);
-  if (code != Code::kOk) return code;
-  if (MustGather(request)) {
-    ++gathered_messages_;
-    gathered_bytes_ += BytesOf(request);
-    if (gathered_messages_ >= adapter_->options.gather_messages ||
-        gathered_bytes_ >= adapter_->options.gather_bytes ||
-        send_queue_->count() >= send_queue_->capacity() - send_queue_->capacity() / 4) {
-      Transmit();
-      driver_->NoteFlush();
-    } else {
-      counters_.deferred_sends.Add();
-      // Once for each gathering: whoever takes it from the driver's stack finds what was added
-      // since.
-      if (gathered_messages_ == 1) driver_->DeferSends(this);
-    }
-  } else if (!send_blocked_) {
-    counters_.inline_sends.Add();
-    Transmit();
-    sent_epoch_ = driver_->epoch();
-    driver_->MarkPosted();
+  Code code = stream_->PostSend(request);
+  if (code == Code::kQueueFull && data_open_ && fd_.valid() && Receive(kReceiveBudget)) {
+    // A program that suppresses its completions polls for nothing: what confirms them may lie in
+    // the socket.
+    code = stream_->PostSend(request);
+    if (code != Code::kOk) Finish(&lock, &upcalls);
   }
+  if (code != Code::kOk) return code;
+  if (state_ == State::kConnected && !send_blocked_) WriteOrGather(request);
   Finish(&lock, &upcalls);
   return Code::kOk;
 }
 
-// While earlier work is unreaped: nobody polled or waited since a post wrote to this socket, or
-// there is a gathered message already.
-bool Endpoint::MustGather(const transport::SendRequest&) const {
-  if (send_blocked_ || state_ != State::kConnected) return false;
-  return gathered_messages_ > 0 || sent_epoch_ == driver_->epoch();
+void Endpoint::WriteOrGather(const transport::SendRequest& request) {
+  const PostBursts::Plan plan = bursts_.OnPost(driver_->epoch(), send_queue_->count() > 1);
+  driver_->MarkPosted();
+  const bool quietly = plan == PostBursts::Plan::kGatherQuietly;
+  if (plan == PostBursts::Plan::kWrite || (quietly && !driver_->HelperTicks())) {
+    counters_.inline_sends.Add();
+    Transmit();
+    return;
+  }
+  ++gathered_messages_;
+  gathered_bytes_ += BytesOf(request);
+  // Before the queue is full. With confirmation it is full of what is under way, and what gathers
+  // leaves in halves, so that the peer is at work on one while the other is posted.
+  const uint32_t capacity = send_queue_->capacity();
+  const bool much = adapter_->options.confirm ? 2 * gathered_messages_ > capacity
+                                              : send_queue_->count() >= capacity - capacity / 4;
+  if (much || gathered_messages_ >= adapter_->options.gather_messages ||
+      gathered_bytes_ >= adapter_->options.gather_bytes) {
+    Transmit();
+    driver_->NoteFlush();
+    return;
+  }
+  counters_.deferred_sends.Add();
+  // A program that has always written what it gathered, by polling or waiting, will do it again.
+  const bool announce = !quietly && own_flushes_ < kTrusted;
+  // Whoever takes it from the driver's stack finds what was added since.
+  if (gathered_messages_ > 1 && (deferral_announced_ || !announce)) return;
+  deferral_announced_ = announce;
+  driver_->DeferSends(this, announce ? Driver::Wake::kHelper : Driver::Wake::kNobody);
 }
 
 Code Endpoint::PostReceive(const transport::ReceiveRequest& request) {
@@ -115,6 +132,7 @@ bool Endpoint::Transmit() {
     stream_->OnTransmitted(n > 0 ? static_cast<size_t>(n) : 0);
     if (n > 0) {
       counters_.bytes_sent.Add(static_cast<uint64_t>(n));
+      adapter_->paths.NoteSent();
       moved = true;
     }
     if (n < 0 && error == EINTR) continue;
@@ -124,11 +142,7 @@ bool Endpoint::Transmit() {
       while (data_open_ && !stream_->ended() && Receive(kReceiveBudget)) {
       }
       if (stream_->ended()) pending_ |= kActAbort;  // nothing more can be said
-      if (stream_->stalled()) {
-        LoseConnection(error);
-      } else {
-        stream_->OnPeerReset(strerror(error));
-      }
+      LoseConnection(error);
       return true;
     }
     if (n > 0) budget -= std::min(budget, static_cast<size_t>(n));
@@ -142,10 +156,33 @@ bool Endpoint::Transmit() {
   return moved;
 }
 
-bool Endpoint::FlushSends() {
+bool Endpoint::FlushSends(Flusher by) {
   PendingUpcalls upcalls;
   std::unique_lock<Mutex> lock(mutex_);
+  deferral_announced_ = false;
   if (dead_ || stream_ == nullptr || gathered_messages_ == 0) return false;
+  own_flushes_ = by == Flusher::kHelper ? 0 : std::min(own_flushes_ + 1, kTrusted);
+  const bool moved = Transmit();
+  Finish(&lock, &upcalls);
+  return moved;
+}
+
+bool Endpoint::PayOwed(Patience patience) {
+  PendingUpcalls upcalls;
+  std::unique_lock<Mutex> lock(mutex_, std::defer_lock);
+  if (patience == Patience::kWait) {
+    lock.lock();
+  } else {
+    constexpr timespec kLook{.tv_sec = 0, .tv_nsec = 100'000};
+    for (int looks = 0; !lock.try_lock(); ++looks) {
+      if (looks == kMostLooks) return false;
+      nanosleep(&kLook, nullptr);
+    }
+  }
+  owing_ = false;
+  if (dead_ || stream_ == nullptr || !stream_->owes()) return false;
+  stream_->PayOwed();
+  if (send_blocked_) return false;  // it leaves when there is room
   const bool moved = Transmit();
   Finish(&lock, &upcalls);
   return moved;
@@ -180,7 +217,7 @@ bool Endpoint::Receive(size_t budget) {
     }
     if (error == EINTR) continue;
     if (error != EAGAIN && error != EWOULDBLOCK) {
-      stream_->OnPeerReset(strerror(error));
+      LoseConnection(error);
       return true;
     }
     counters_.recv_empty.Add();
@@ -214,6 +251,10 @@ void Endpoint::TakeActions(PendingUpcalls* upcalls) {
     if ((actions & kActSharedLimit) != 0) upcalls->OweLimit(srq_);
     pending_ |= actions & kControlActions;
     if ((actions & kActEnded) != 0) state_ = State::kEnded;
+    if ((actions & kActOwes) != 0 && !owing_) {
+      owing_ = true;
+      driver_->Owe(this);
+    }
     // A gathered send is left alone; the rest (responses, last words) leaves now.
     const bool may = !send_blocked_ && gathered_messages_ == 0 && fd_.valid();
     if ((actions & kActTransmit) == 0 || !may || round == kRounds) return;
@@ -222,7 +263,13 @@ void Endpoint::TakeActions(PendingUpcalls* upcalls) {
 }
 
 void Endpoint::Finish(std::unique_lock<Mutex>* lock, PendingUpcalls* upcalls) {
-  if (stream_ != nullptr && stream_->has_actions()) TakeActions(upcalls);
+  if (stream_ != nullptr) {
+    if (stream_->has_actions()) TakeActions(upcalls);
+    // A stalled stream begins or ends to look for answers: the watch is to follow.
+    if (stream_->reads() != watch_reads_ && data_open_ && !stream_->ended()) {
+      pending_ |= kPendWatch;
+    }
+  }
   const bool control = pending_ != 0 && !dead_;
   lock->unlock();
   upcalls->Make();

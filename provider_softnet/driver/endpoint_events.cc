@@ -39,23 +39,35 @@ bool Endpoint::StartStream(AgreedConnection* connection, bool initiator) {
   config.watermarks = srq_ ? &watermarks_ : nullptr;
   config.send_completions = send_cq_ ? &send_cq_->ring : nullptr;
   config.receive_completions = recv_cq_ ? &recv_cq_->ring : nullptr;
+  config.solicited_receives = attributes_.solicited_receives;
   config.blocks = &adapter_->blocks;
   config.pd = pd_;
   config.qp = id_;
   config.initiator = initiator;
   config.agreement = connection->agreement;
   config.mulpdu = iwarp::Mulpdu(SegmentSize(connection->fd.get()), false);
+  config.confirm = adapter_->options.confirm;
   config.extensions = adapter_->options.extensions;
   config.short_reads = adapter_->options.short_reads;
   config.rnr_timeout_us = adapter_->options.rnr_timeout_us;
   config.fin_grace_us = std::chrono::microseconds(adapter_->options.fin_grace).count();
   addresses_ = connection->addresses;
+  if (config.confirm &&
+      (!config.agreement.empty_reads || config.agreement.request_slots_out == 0)) {
+    SOFTDAT_LOG(
+        Warning, "connection with {}: the peer {}, so requests complete when TCP has taken them",
+        AddressText(addresses_.remote),
+        config.agreement.empty_reads ? "allows no RDMA reads"
+                                     : "does not say that it answers RDMA reads of nothing");
+  }
   try {
     stream_ = std::make_unique<Stream>(config);
   } catch (const std::bad_alloc&) {
     return false;  // this may be the helper's thread, where nobody else would catch it
   }
   fd_ = std::move(connection->fd);
+  owing_ = false;
+  watch_reads_ = true;
   ++connection_;
   return true;
 }
@@ -117,10 +129,47 @@ void Endpoint::StartLimit(std::chrono::milliseconds limit) {
     limit_timer_.emplace(&driver_->loop(), [this] {
       const RefPtr<Endpoint> keep(this);
       if (accepting_) return FailAccept("the peer sent nothing after our Reply");
+      if (draining_) return LookAtDraining();
       CloseConnection(true);  // an ended connection whose last words nobody reads
     });
   }
   limit_timer_->Start(limit);
+}
+
+// A graceful disconnect waits for the peer to carry out what was posted. One that takes nothing for
+// the limit gets an abrupt end.
+void Endpoint::WatchDraining() {
+  if (adapter_->options.disconnect.count() == 0 || draining_ || !established_) return;
+  draining_ = true;
+  untaken_ = {};
+  idle_looks_ = 0;
+  LookAtDraining();
+}
+
+void Endpoint::LookAtDraining() {
+  constexpr int kLooks = 4;
+  PendingUpcalls upcalls;
+  std::unique_lock<Mutex> lock(mutex_);
+  if (stream_ == nullptr || stream_->ended() || !fd_.valid()) {
+    draining_ = false;
+    return;
+  }
+  const Untaken now{stream_->counters().bytes_sent, UnsentBytes(fd_.get()), send_queue_->count()};
+  idle_looks_ = now == untaken_ ? idle_looks_ + 1 : 0;
+  untaken_ = now;
+  if (idle_looks_ < kLooks) {
+    lock.unlock();
+    return StartLimit(
+        std::max(adapter_->options.disconnect / kLooks, std::chrono::milliseconds(1)));
+  }
+  draining_ = false;
+  SOFTDAT_LOG(
+      Warning,
+      "graceful disconnect from {}: the peer has confirmed nothing for {} ms, so it becomes an "
+      "abrupt one",
+      AddressText(addresses_.remote), adapter_->options.disconnect.count());
+  stream_->Disconnect(transport::DisconnectMode::kAbrupt);
+  Finish(&lock, &upcalls);
 }
 
 // An accepted connection is established when the peer's first bytes are there (RFC 6581 §4); they
@@ -179,15 +228,18 @@ void Endpoint::WatchSocket() {
   if (!watch_) watch_.emplace(&driver_->loop(), [this](int events) { OnSocketReady(events); });
   const Status s = watch_->Start(fd_.get(), UV_READABLE);
   if (!s.ok()) SOFTDAT_LOG(Error, "{}", s.reason());
+  adapter_->paths.Add(this);
 }
 
-int Endpoint::WantedEvents() const {
+int Endpoint::WantedEvents() {
+  watch_reads_ = stream_ != nullptr && stream_->reads();
   if (!fd_.valid()) return 0;
   int events = send_blocked_ ? UV_WRITABLE : 0;
   if (accepting_) return events | UV_READABLE;
   if (stream_ == nullptr || stream_->ended()) return events;
   // A stalled stream leaves its data in the socket: only the peer's end is of interest.
-  if (!stream_->stalled()) return events | UV_READABLE;
+  if (watch_reads_) return events | UV_READABLE;
+  if (!stream_->stalled()) return events;  // it ends, and sends what is due
   // Behind that end only the reset of a peer that has gone altogether: errors come with whatever is
   // watched.
   return events | (hangup_seen_ ? UV_PRIORITIZED : UV_DISCONNECT);
@@ -222,16 +274,42 @@ void Endpoint::OnSocketReady(int events) {
   if (watch_->active()) watch_->Update(wanted);
 }
 
-// The peer's end while the stream does not read up to it: a FIN, a reset, or both. A reset behind a
-// FIN is EPIPE to Linux (tcp_reset), one without it ECONNRESET.
+// A reset, or the peer's end while the stream does not read up to it: a FIN, a reset, or both. A
+// reset behind a FIN is EPIPE to Linux (tcp_reset), one without it ECONNRESET: the peer had not
+// read everything, or our window kept the FIN out. Either way the peer's own TCP ended the
+// connection.
 void Endpoint::LoseConnection(int error) {
-  if (error == EPIPE || (error == 0 && TcpStateOf(fd_.get()) == TCP_CLOSE)) {
+  if (error == EPIPE || error == ECONNRESET || (error == 0 && TcpStateOf(fd_.get()) == TCP_CLOSE)) {
     stream_->OnPeerGone();
   } else if (error == 0) {
     stream_->OnPeerHangup();
   } else {
     stream_->OnPeerReset(strerror(error));
   }
+}
+
+bool Endpoint::LookAtPath(LoopClock::time_point now) {
+  const std::lock_guard<Mutex> lock(mutex_);
+  if (dead_ || stream_ == nullptr || stream_->ended() || !fd_.valid()) return false;
+  const PathSample sample = SamplePath(fd_.get());
+  if (path_judge_.IsDead(sample, now, adapter_->options.dead_path)) {
+    pending_ |= kPendDeadPath;
+    driver_->RequestAttention(this);
+  }
+  return sample.outstanding;
+}
+
+std::string Endpoint::DeadPathText() const {
+  return fmt::format("the peer's TCP has not answered for {} ms",
+                     adapter_->options.dead_path.count());
+}
+
+void Endpoint::BreakDeadPath() {
+  PendingUpcalls upcalls;
+  std::unique_lock<Mutex> lock(mutex_);
+  if (stream_ == nullptr || stream_->ended()) return;
+  stream_->OnPeerReset(DeadPathText());
+  Finish(&lock, &upcalls);
 }
 
 void Endpoint::ReceiveMore() {
@@ -283,12 +361,15 @@ void Endpoint::Attend() {
     }
     return;
   }
+  if ((actions & kPendDeadPath) != 0 && accepting_) return FailAccept(DeadPathText());
+  if ((actions & kPendDeadPath) != 0) BreakDeadPath();  // which asks for attention again
   if ((actions & kPendNoMemory) != 0) return FailAccept("no memory for the connection");
   if ((actions & kPendEstablish) != 0) {
     if (!requester_gone_.empty()) return FailAccept(requester_gone_);
     WatchSocket();
     return Established({});
   }
+  if ((actions & kPendDraining) != 0) WatchDraining();
   if ((actions & kActWatermark) != 0 && !TellWatermark()) return;
   if ((actions & kActTimer) != 0) UpdateTimer();
   if ((actions & (kActEnded | kActCloseWrite | kActAbort)) != 0) return AttendToEnd(actions);
@@ -344,7 +425,7 @@ void Endpoint::AttendToEnd(uint32_t actions) {
   }
   if ((actions & kActAbort) != 0) {
     CloseConnection(true);
-  } else if ((actions & kActCloseWrite) != 0) {
+  } else if ((actions & kActCloseWrite) != 0 || abrupt) {
     CloseConnection(false, abrupt);
   } else {
     // Last words (a Terminate, the rest of a message) wait for room in the socket: not for ever.
@@ -354,6 +435,7 @@ void Endpoint::AttendToEnd(uint32_t actions) {
       wanted = WantedEvents();
     }
     if (watch_ && watch_->active()) watch_->Update(wanted);
+    draining_ = false;
     StartLimit(adapter_->options.close_timeout);
   }
   if ((actions & kActEnded) == 0 || !std::exchange(established_, false)) return;

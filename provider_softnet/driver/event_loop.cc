@@ -4,11 +4,20 @@
 
 #include <errno.h>
 #include <fmt/format.h>
+#include <poll.h>
+#include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <bit>
+#include <new>
 
+#include "dat/base/descriptor.h"
 #include "provider_softnet/driver/descriptor_limit.h"
 
 namespace softdat::softnet {
@@ -40,6 +49,48 @@ int SleepIn(int epoll_fd, epoll_event* events, int max, std::chrono::nanoseconds
   return epoll_pwait(epoll_fd, events, max, RoundUpMs(left), nullptr);
 }
 
+// How many watchers libuv has room for once it had to watch `fd`; it keeps two more entries.
+size_t WatchersFor(int fd) { return std::bit_ceil(static_cast<size_t>(fd) + 3) - 2; }
+
+// Whether there is memory for libuv's table of so many watchers: libuv ends the process when it
+// finds none.
+bool RoomForWatchers(size_t count) {
+  void* const room = malloc((count + 2) * sizeof(void*));
+  free(room);
+  return room != nullptr;
+}
+
+// 0, or a libuv error where uv_loop_init() might not find what it needs: it ends the process when
+// there is no descriptor for the pipe of its signals, which it makes once in a process, or no
+// memory for its watchers.
+int RoomForALoop() {
+  constexpr int kOwnMemory = 4096;  // what else it allocates
+  // Its epoll descriptor, two pipes and an eventfd, and two for others who open one just now.
+  std::array<int, 8> made;
+  size_t count = 0;
+  int error = 0;
+  while (count < made.size() && error == 0) {
+    made[count] = eventfd(0, EFD_CLOEXEC);
+    if (made[count] < 0) {
+      error = errno;
+    } else {
+      ++count;
+    }
+  }
+  const int highest = count > 0 ? *std::max_element(made.begin(), made.begin() + count) : 0;
+  for (size_t i = 0; i < count; ++i) close(made[i]);
+  if (error != 0) return uv_translate_sys_error(error);
+  return RoomForWatchers(WatchersFor(highest) + kOwnMemory / sizeof(void*)) ? 0 : UV_ENOMEM;
+}
+
+// As uv_loop_init(), but never the end of the process.
+int InitLoop(uv_loop_t* loop) {
+  const StandardDescriptorsTaken taken;
+  if (taken.error() != 0) return uv_translate_sys_error(taken.error());
+  const int rc = RoomForALoop();
+  return rc != 0 ? rc : uv_loop_init(loop);
+}
+
 }  // namespace
 
 struct SocketWatch::Handle {
@@ -61,7 +112,9 @@ void LoopEvent::Forget() {
 
 Status SocketWatch::Start(int fd, int events) {
   Stop();
-  auto* handle = new Handle{};
+  if (!loop_->MakeRoomFor(fd)) return Status(Code::kNoResources, "no memory to watch a socket");
+  auto* handle = new (std::nothrow) Handle{};
+  if (handle == nullptr) return Status(Code::kNoResources, "no memory to watch a socket");
   handle->owner = this;
   const int rc = uv_poll_init(&loop_->loop_, &handle->poll, fd);
   if (rc != 0) {
@@ -70,9 +123,7 @@ Status SocketWatch::Start(int fd, int events) {
   }
   handle_ = handle;
   fd_ = fd;
-  const size_t index = static_cast<size_t>(fd);
-  if (loop_->by_fd_.size() <= index) loop_->by_fd_.resize(index + 64);
-  loop_->by_fd_[index] = this;
+  loop_->by_fd_[static_cast<size_t>(fd)] = this;
   events_ = 0;
   Update(events);
   return Status::Ok();
@@ -149,7 +200,7 @@ void LoopTimer::Fire() { handler_(); }
 Status EventLoop::Open() {
   int rc;
   do {
-    rc = uv_loop_init(&loop_);
+    rc = InitLoop(&loop_);
   } while (rc == UV_EMFILE && RaiseDescriptorLimit());
   if (rc != 0) {
     return Status(Code::kNoResources,
@@ -165,6 +216,26 @@ EventLoop::~EventLoop() {
   // Every watch and timer is gone by now; what remains are handles whose close libuv has yet to
   // report.
   while (uv_loop_close(&loop_) == UV_EBUSY) uv_run(&loop_, UV_RUN_NOWAIT);
+}
+
+bool EventLoop::Readable() const {
+  pollfd p{epoll_fd_, POLLIN, 0};
+  timespec now{};
+  // Raw: poll() is a cancellation point.
+  return syscall(SYS_ppoll, &p, 1, &now, nullptr, 0) > 0;
+}
+
+// Grows by_fd_ in step with libuv's own table, so that there is memory for that too.
+bool EventLoop::MakeRoomFor(int fd) {
+  if (static_cast<size_t>(fd) < by_fd_.size()) return true;
+  const size_t size = WatchersFor(fd);
+  if (!RoomForWatchers(2 * size)) return false;  // for both tables
+  try {
+    by_fd_.resize(size);
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  return RoomForWatchers(size);
 }
 
 void EventLoop::OnPoll(uv_poll_t* handle, int status, int events) {

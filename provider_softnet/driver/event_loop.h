@@ -126,6 +126,8 @@ class EventLoop {
   // Readable while something that is watched is ready. Timers and changes that libuv has still to
   // make do not show.
   int descriptor() const { return epoll_fd_; }
+  // Whether it is readable now. Any thread, without the token.
+  bool Readable() const;
 
   // Notes what is ready now; never blocks. Follow with Dispatch().
   void Look();
@@ -148,6 +150,7 @@ class EventLoop {
   void RunUv();
   void Note(LoopEvent* event);
   void NoteReady(int fd, uint32_t epoll_events);
+  bool MakeRoomFor(int fd);
 
   DriverCounters* const counters_;
   bool open_ = false;

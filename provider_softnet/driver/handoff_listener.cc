@@ -15,8 +15,8 @@
 #include "provider_softnet/driver/connection_request.h"
 #include "provider_softnet/driver/descriptor_limit.h"
 #include "provider_softnet/driver/handoff_message.h"
+#include "provider_softnet/driver/handoff_rebuild.h"
 #include "provider_softnet/driver/socket_util.h"
-#include "provider_softnet/iwarp/mpa_private_header.h"
 
 namespace softdat::softnet {
 namespace {
@@ -87,35 +87,23 @@ bool IsTcpConnection(int fd) {
          RemoteAddressOf(fd).ss_family != AF_UNSPEC;
 }
 
-// Makes of an offer what an Incoming makes of the bytes of a connection. On failure the reason, and
-// *out owns the descriptor all the same.
-const char* Rebuild(const ServicePoint& point, std::span<const uint8_t> bytes, Received* received,
-                    ArrivedRequest* out) {
+// A request of what came. On failure the reason, and *out owns the descriptor all the same.
+const char* Take(const ServicePoint& point, std::span<const uint8_t> bytes, Received* received,
+                 ArrivedRequest* out) {
   if (received->cut) return "its message is too long, or there is no descriptor left for it";
-  const std::optional<HandoffOffer> offer = DecodeHandoffOffer(bytes);
-  if (!offer) return "its message is no offer of this version";
   if (received->descriptors.size() != 1) return "there must be one descriptor";
   out->fd = std::move(received->descriptors.front());
   if (!IsTcpConnection(out->fd.get())) return "its descriptor is no TCP connection";
-  if (offer->conn_qual != point.conn_qual) return "the offer is for another qualifier";
+  out->handed_on = true;
   out->conn_qual = point.conn_qual;
   out->addresses.local = LocalAddressOf(out->fd.get());
   out->addresses.remote = RemoteAddressOf(out->fd.get());
   out->addresses.remote_port = PortOf(out->addresses.remote);
-  // The qualifier that the peer aimed at, which its Request is judged by.
-  uint64_t aimed_at = PortOf(out->addresses.local);
-  iwarp::MpaStart frame;
-  const iwarp::MpaParseResult parsed = iwarp::ParseMpaStart(offer->frame, &frame);
-  if (parsed.status != iwarp::MpaParseStatus::kOk || parsed.bytes != offer->frame.size())
-    return "there is no MPA Request in it";
-  FindPrivateHeader(frame.private_data, kQualifierMagic, &aimed_at);
-  out->addresses.local_port = aimed_at;
-  MpaConfig config;
-  config.crc = point.adapter->options.crc;
-  config.conn_qual = aimed_at;
-  out->responder = std::make_unique<MpaResponder>(config);
-  out->responder->ReceiveAll(offer->frame);
-  return out->responder->state() == MpaState::kRequest ? nullptr : "its MPA Request does not suit";
+  RebuiltRequest rebuilt = RebuildRequest(bytes, point.conn_qual, PortOf(out->addresses.local),
+                                          point.adapter->options.crc);
+  out->addresses.local_port = rebuilt.aimed_at;
+  out->responder = std::move(rebuilt.responder);
+  return rebuilt.refusal;
 }
 
 }  // namespace
@@ -237,7 +225,7 @@ void HandoffArrival::OnReadable() {
   // Until the offer is taken, its connection is the other process's: a descriptor that is not
   // wanted is closed without a word to the peer.
   const std::span<const uint8_t> message{bytes.data(), static_cast<size_t>(received.size)};
-  if (const char* why = Rebuild(*point_, message, &received, &request)) {
+  if (const char* why = Take(*point_, message, &received, &request)) {
     Answer(HandoffVerdict::kRefused);
     return Discard(why);
   }

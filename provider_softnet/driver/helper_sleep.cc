@@ -17,8 +17,10 @@ void HelperSleep::Sleep(Kind kind, std::chrono::microseconds tick) {
     kind = Kind::kTick;
     kind_.store(kind, std::memory_order_seq_cst);
   }
-  // A send that was deferred before the store has not woken us.
-  const bool pending = kind != Kind::kShortTick && !deferred_->empty();
+  // A send that was deferred before the store has not woken us. One that was deferred quietly, and
+  // what is owed, count on ticks, which a deep sleep has not.
+  const bool pending = (kind != Kind::kShortTick && announced_->load(std::memory_order_seq_cst)) ||
+                       (kind == Kind::kDeep && !(deferred_->empty() && owing_->empty()));
   if (!woken_ && !pending) {
     if (kind == Kind::kDeep) {
       wake_.wait(lock);

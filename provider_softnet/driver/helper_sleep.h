@@ -18,9 +18,10 @@ class HelperSleep {
  public:
   enum class Kind : uint8_t { kAwake, kShortTick, kTick, kDeep };
 
-  // Both outlive it.
-  HelperSleep(DriverToken* token, const ChannelStack* deferred)
-      : token_(token), deferred_(deferred) {}
+  // All outlive it. `announced`: what was deferred relies on a helper that was told.
+  HelperSleep(DriverToken* token, const ChannelStack* deferred, const std::atomic<bool>* announced,
+              const ChannelStack* owing)
+      : token_(token), deferred_(deferred), announced_(announced), owing_(owing) {}
   HelperSleep(const HelperSleep&) = delete;
   HelperSleep& operator=(const HelperSleep&) = delete;
 
@@ -31,13 +32,15 @@ class HelperSleep {
   // Any thread. Ends the sleep, or the next one at its beginning.
   void Wake();
 
-  // What it does now. Whoever defers a send asks afterwards; every waiting thread asks after it
-  // gave the token back, and wakes a kDeep (see Sleep()).
+  // What it does now. Whoever defers a send or owes something asks afterwards; every waiting thread
+  // asks after it gave the token back, and wakes a kDeep (see Sleep()).
   Kind kind() const { return kind_.load(std::memory_order_seq_cst); }
 
  private:
   DriverToken* const token_;
   const ChannelStack* const deferred_;
+  const std::atomic<bool>* const announced_;
+  const ChannelStack* const owing_;
   // Guards woken_ and the change of kind_ to kAwake. Taken before the token's mutex, never under
   // it.
   std::mutex mutex_;

@@ -72,7 +72,9 @@ class HelperSleepTest : public testing::Test {
   Nobody nobody_;
   DriverToken token_{&nobody_};
   ChannelStack deferred_{0};
-  HelperSleep sleep_{&token_, &deferred_};
+  std::atomic<bool> announced_{false};
+  ChannelStack owing_{3};
+  HelperSleep sleep_{&token_, &deferred_, &announced_, &owing_};
   std::atomic<bool> over_{false};
   std::thread helper_;
 };

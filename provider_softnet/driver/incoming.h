@@ -20,6 +20,7 @@ struct ArrivedRequest {
   std::unique_ptr<MpaResponder> responder;
   transport::ConnectionAddresses addresses;
   uint64_t conn_qual = 0;  // of the service point: another than the peer's after a handoff
+  bool handed_on = false;  // came to another adapter first
 };
 
 // Reads one Request. Garbage, silence beyond the time limit and a peer that goes away close the

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include <utility>
+
 #include "dat/base/log.h"
 #include "provider_softnet/driver/descriptor_limit.h"
 #include "provider_softnet/driver/incoming.h"
@@ -81,8 +83,9 @@ void SoftnetListener::OnReadable() {
         return Pause(error);
       continue;  // that connection is gone, the next may not be
     }
+    held_ = false;
     adapter->driver.counters().sockets_opened.Add();
-    PrepareStream(socket.get());
+    PrepareStream(socket.get(), adapter->options.dead_path);
     if (adapter->half_open.size() >= adapter->options.max_half_open) {
       adapter->half_open.front()->Discard(
           "too many connections without a request; the oldest goes");
@@ -93,9 +96,12 @@ void SoftnetListener::OnReadable() {
 }
 
 void SoftnetListener::Pause(int error) {
-  SOFTDAT_LOG(Warning, "cannot take connections on port {} now: {}", key_.second, strerror(error));
   watch_.Update(0);
   pause_.Start(kPause);
+  if (std::exchange(held_, true)) return;
+  // Last of all: the upcall may destroy this listener.
+  point_->sink->OnRequestsHeld(
+      fmt::format("cannot take connections on port {}: {}", key_.second, strerror(error)));
 }
 
 }  // namespace softdat::softnet

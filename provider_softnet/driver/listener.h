@@ -35,6 +35,7 @@ class SoftnetListener final : public transport::Listener {
   bool registered_ = false;
   SocketWatch watch_;
   LoopTimer pause_;
+  bool held_ = false;  // the sink was told that requests wait
   std::unique_ptr<HandoffListener> handoff_;
 };
 

@@ -26,31 +26,6 @@ void PendingUpcalls::OweLimit(const RefPtr<SharedReceiveCore>& core) {
   limit_ = core.get();
 }
 
-// A scope in which the calling thread makes upcalls. The scopes of a thread nest, as upcalls do
-// that make progress themselves; between Owe() and Make() no upcall runs, so that all that a thread
-// owes while one runs is in one of them. Only their own thread sees them.
-class PendingUpcalls::Making {
- public:
-  explicit Making(PendingUpcalls* upcalls) : upcalls_(upcalls), outer_(innermost_) {
-    innermost_ = this;
-  }
-  ~Making() { innermost_ = outer_; }
-  Making(const Making&) = delete;
-  Making& operator=(const Making&) = delete;
-
-  template <typename Function>
-  static void ForEach(Function&& function) {
-    for (const Making* m = innermost_; m != nullptr; m = m->outer_) function(m->upcalls_);
-  }
-
- private:
-  PendingUpcalls* const upcalls_;
-  Making* const outer_;
-  static constinit thread_local Making* innermost_;
-};
-
-constinit thread_local PendingUpcalls::Making* PendingUpcalls::Making::innermost_ = nullptr;
-
 namespace {
 
 // Takes over what Owe() took, and gives it back at the end: also when an agent's thread is
@@ -71,6 +46,32 @@ class Owed {
 };
 
 }  // namespace
+
+// A scope in which the calling thread makes upcalls. The scopes of a thread nest, as upcalls do
+// that make progress themselves; between Owe() and Make() no upcall runs, so that all that a thread
+// owes while one runs is in one of them. Only their own thread sees them.
+class PendingUpcalls::Making final : private UpcallGate::Owing {
+ public:
+  explicit Making(PendingUpcalls* upcalls) : upcalls_(upcalls) {}
+
+  template <typename Function>
+  static void ForEach(Function&& function) {
+    for (Owing* o = innermost(); o != nullptr; o = static_cast<Making*>(o)->outer())
+      function(static_cast<Making*>(o)->upcalls_);
+  }
+
+ private:
+  void StepAside() override {
+    upcalls_->ForEachOwed([](auto** core) { (*core)->gate.StepAside(); });
+  }
+  void StepBack() override {
+    upcalls_->ForEachOwed([](auto** core) {
+      if (!(*core)->gate.StepBack()) const Owed owed(std::exchange(*core, nullptr));
+    });
+  }
+
+  PendingUpcalls* const upcalls_;
+};
 
 void PendingUpcalls::MakeOwed() {
   const Making making(this);

@@ -124,6 +124,13 @@ class PendingUpcalls {
   class Making;
 
   void MakeOwed();
+  // What is owed and not begun.
+  template <typename Function>
+  void ForEachOwed(Function&& function) {
+    for (int i = 0; i < count_; ++i)
+      if (cores_[i] != nullptr) function(&cores_[i]);
+    if (limit_ != nullptr) function(&limit_);
+  }
 
   static constexpr int kMost = 2;  // the send and the receive queue
   // Owed still: each entered and referenced, and null once it is made or forgiven.

@@ -6,12 +6,16 @@
 #include <errno.h>
 #include <fmt/format.h>
 #include <ifaddrs.h>
+#include <linux/sockios.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include <algorithm>
 #ifdef __SANITIZE_THREAD__
 #include <sanitizer/tsan_interface.h>
 #endif
@@ -182,13 +186,30 @@ Result<UniqueFd> OpenTcp(int family) {
   }
 }
 
-void PrepareStream(int fd) {
-  const int on = 1, idle_s = 15, interval_s = 5, probes = 4;
+void PrepareStream(int fd, std::chrono::milliseconds dead_path) {
+  const int on = 1;
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+  if (dead_path.count() == 0) return;
+  // Half of the time without a word, then four probes; TCP counts in seconds.
+  constexpr int kProbes = 4;
+  const auto limit_s = static_cast<int>(std::chrono::ceil<std::chrono::seconds>(dead_path).count());
+  const int idle_s = std::max(limit_s / 2, 1);
+  const int interval_s = std::max((limit_s - idle_s) / kProbes, 1);
+  const int probes = std::clamp((limit_s - idle_s) / interval_s, 1, kProbes);
   setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
   setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
   setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof(interval_s));
   setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof(probes));
+}
+
+void SetUnansweredLimit(int fd, std::chrono::milliseconds limit) {
+  const auto limit_ms = static_cast<unsigned>(limit.count());
+  setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit_ms, sizeof(limit_ms));
+}
+
+int UnsentBytes(int fd) {
+  int queued = 0;
+  return ioctl(fd, SIOCOUTQ, &queued) == 0 ? queued : 0;
 }
 
 size_t SegmentSize(int fd) {

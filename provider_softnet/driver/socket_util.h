@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -48,8 +49,15 @@ sockaddr_storage Unmapped(const sockaddr_storage& address);
 // A non-blocking, close-on-exec TCP socket. When descriptors run out, the soft limit is raised
 // towards the hard one first (logged). kNoResources, kAddressUnsupported.
 Result<UniqueFd> OpenTcp(int family);
-// Makes `socket` ready for data: no Nagle delay, keep-alive probes against hosts that vanish.
-void PrepareStream(int fd);
+// Makes `socket` ready for data: no Nagle delay, keep-alive probes against hosts that vanish, which
+// end an idle connection after `dead_path`; 0: none.
+void PrepareStream(int fd, std::chrono::milliseconds dead_path);
+// Breaks the connection (ETIMEDOUT) when what was sent stays unacknowledged for so long; 0: when
+// the kernel gives up. For a connection whose peer may close its window, see PathWatch.
+void SetUnansweredLimit(int fd, std::chrono::milliseconds limit);
+
+// Bytes that the peer's TCP does not have yet.
+int UnsentBytes(int fd);
 // Largest segment that the connection sends (TCP_MAXSEG), or a safe value.
 size_t SegmentSize(int fd);
 // TCP_ESTABLISHED and so on; -1 when it cannot be told.

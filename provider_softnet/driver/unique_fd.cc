@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "dat/base/descriptor.h"
+
 namespace softdat::softnet {
 namespace {
 
@@ -31,7 +33,7 @@ void Mark(int fd, bool owned) {
 
 }  // namespace
 
-UniqueFd::UniqueFd(int fd) : fd_(fd) {
+UniqueFd::UniqueFd(int fd) : fd_(AboveStandard(fd)) {
   if (fd_ >= 0) Mark(fd_, true);
 }
 

@@ -12,7 +12,8 @@ namespace softdat::softnet {
 class UniqueFd {
  public:
   UniqueFd() = default;
-  // Takes ownership; a negative number is "none".
+  // Takes ownership; a negative number is "none". One of 0, 1 and 2 is replaced by a duplicate
+  // above them; "none", with errno, where there is no number left for it.
   explicit UniqueFd(int fd);
   ~UniqueFd() { Close(); }
   UniqueFd(UniqueFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}

@@ -2,11 +2,18 @@
 // Completion upcalls run without any lock, so the object they go to could be destroyed under them.
 // A gate counts the upcalls that run or are about to; closing it waits for those of other threads,
 // not for the caller's own (a consumer may free an EVD inside its own upcall).
+//
+// A thread that waits, for a gate or for the driver token, may be inside upcalls itself, and the
+// one that it waits for may be closing their gates. So it steps aside in them while it waits: who
+// closes a gate from inside an upcall does not wait for it. Its upcalls are at the consumer's call
+// that waits, where each object may be destroyed as it may in its own upcall.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_DRIVER_UPCALL_GATE_H_
 #define SOFTDAT_PROVIDER_SOFTNET_DRIVER_UPCALL_GATE_H_
 
 #include <atomic>
 #include <cstdint>
+
+#include "dat/base/thread_local.h"
 
 namespace softdat::softnet {
 
@@ -17,16 +24,24 @@ class UpcallGate {
   UpcallGate& operator=(const UpcallGate&) = delete;
 
   // Under a lock that keeps the object alive; Leave() follows without it.
-  void Enter() { entered_.fetch_add(1, std::memory_order_relaxed); }
+  void Enter() { state_.fetch_add(1, std::memory_order_relaxed); }
   void Leave() {
-    entered_.fetch_sub(1, std::memory_order_release);
-    entered_.notify_all();
+    state_.fetch_sub(1, std::memory_order_release);
+    state_.notify_all();
   }
+  // For what has entered, during a wait of its thread.
+  void StepAside() {
+    state_.fetch_add(kAside, std::memory_order_release);
+    state_.notify_all();
+  }
+  // False when the gate was closed meanwhile: what had not begun then must not begin.
+  bool StepBack() { return (state_.fetch_sub(kAside, std::memory_order_acquire) & kClosed) == 0; }
 
-  // Around the upcall itself, on the stack of the thread that makes it.
+  // Around the upcall itself, on the stack of the thread that makes it. Without a gate: an upcall
+  // of another kind.
   class Running {
    public:
-    explicit Running(const UpcallGate* gate) : gate_(gate), outer_(innermost_) {
+    explicit Running(UpcallGate* gate = nullptr) : gate_(gate), outer_(innermost_) {
       innermost_ = this;
     }
     ~Running() { innermost_ = outer_; }
@@ -35,26 +50,55 @@ class UpcallGate {
 
    private:
     friend class UpcallGate;
-    const UpcallGate* const gate_;
+    UpcallGate* const gate_;
     Running* const outer_;
-    static constinit thread_local Running* innermost_;
+    static constinit thread_local Running* innermost_ SOFTDAT_EARLY_TLS;
+  };
+
+  // What a thread has entered and not begun (PendingUpcalls). The scopes of a thread nest.
+  class Owing {
+   public:
+    Owing() : outer_(innermost_) { innermost_ = this; }
+    virtual ~Owing() { innermost_ = outer_; }
+    Owing(const Owing&) = delete;
+    Owing& operator=(const Owing&) = delete;
+
+   protected:
+    virtual void StepAside() = 0;
+    // Forgets what was closed meanwhile.
+    virtual void StepBack() = 0;
+    static Owing* innermost() { return innermost_; }
+    Owing* outer() const { return outer_; }
+
+   private:
+    friend class UpcallGate;
+    Owing* const outer_;
+    static constinit thread_local Owing* innermost_ SOFTDAT_EARLY_TLS;
+  };
+
+  // The calling thread waits.
+  class Aside {
+   public:
+    Aside();
+    ~Aside();
+    Aside(const Aside&) = delete;
+    Aside& operator=(const Aside&) = delete;
   };
 
   // Waits until no other thread is inside. Nobody enters any more. What the calling thread has
   // entered without running yet has left before (PendingUpcalls::Forgive).
-  void Close() const {
-    uint32_t own = 0;
-    for (const Running* r = Running::innermost_; r != nullptr; r = r->outer_)
-      own += r->gate_ == this;
-    while (true) {
-      const uint32_t entered = entered_.load(std::memory_order_acquire);
-      if (entered <= own) return;
-      entered_.wait(entered, std::memory_order_acquire);
-    }
-  }
+  void Close();
 
  private:
-  std::atomic<uint32_t> entered_{0};
+  // state_: how many are inside, how many of these have stepped aside, whether it is closed.
+  static constexpr uint32_t kAside = uint32_t{1} << 15;
+  static constexpr uint32_t kInside = kAside - 1;
+  static constexpr uint32_t kClosed = uint32_t{1} << 31;
+
+  // Whether it is closed now, since there were so many inside and no more.
+  bool CloseWith(uint32_t own, bool without_aside);
+
+  std::atomic<uint32_t> state_{0};
 };
 
 }  // namespace softdat::softnet

@@ -15,6 +15,7 @@ constexpr iwarp::TerminateCode TaggedTerminate(AccessError error) {
     case AccessError::kNone:
       return iwarp::kAccept;
     case AccessError::kInvalidKey:
+    case AccessError::kGone:
       return iwarp::kTermTaggedInvalidStag;
     case AccessError::kProtectionDomain:
     case AccessError::kQueuePair:
@@ -35,6 +36,7 @@ constexpr iwarp::TerminateCode RequestTerminate(AccessError error) {
     case AccessError::kNone:
       return iwarp::kAccept;
     case AccessError::kInvalidKey:
+    case AccessError::kGone:
       return iwarp::kTermRemoteInvalidStag;
     case AccessError::kProtectionDomain:
     case AccessError::kQueuePair:

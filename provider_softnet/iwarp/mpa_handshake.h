@@ -53,6 +53,14 @@ struct MpaAgreement {
   Rtr rtr = Rtr::kNone;  // the initiator's first FPDU; kNone: client-server
   uint16_t ird = 0;      // reads and atomics that the peer may have outstanding here
   uint16_t ord = 0;      // reads and atomics that may be outstanding towards the peer
+  // The same on the wire. A consumer that wants none still gets some, for confirmations; a peer
+  // that takes none leaves request_slots_out at 0.
+  uint16_t request_slots_in = 0;
+  uint16_t request_slots_out = 0;
+  // The peer knows reads of nothing: it has the zero-length RDMA read among its ready-to-receive
+  // messages (RFC 6581). No other peer is asked to confirm by one: siw of Linux 6.1 answers one
+  // that comes while it sends with what stood in its work request before.
+  bool empty_reads = false;
 };
 
 enum class MpaState : uint8_t {

@@ -76,14 +76,52 @@ TEST(MpaHandshake, BothRolesAgreeInEverySplit) {
     EXPECT_EQ(Feed(a, reply, step), reply.size());
     ASSERT_EQ(a.state(), MpaState::kEstablished) << a.reason();
     EXPECT_EQ(ToString(a.peer_private_data()), "welcome, it is a pleasure");
-    EXPECT_EQ(a.agreement().ord, 3);
+    // Three for the consumer; four are stated, so that confirmations have room.
+    EXPECT_EQ(a.agreement().ord, 4);
+    EXPECT_EQ(a.agreement().request_slots_out, 4);
     EXPECT_EQ(a.agreement().ird, 8);
     EXPECT_EQ(b.agreement().ird, 3);
+    EXPECT_EQ(b.agreement().request_slots_in, 4);
     EXPECT_EQ(b.agreement().ord, 8);
-    EXPECT_EQ(a.agreement().rtr, Rtr::kWrite);
-    EXPECT_EQ(b.agreement().rtr, Rtr::kWrite);
+    EXPECT_EQ(a.agreement().rtr, Rtr::kRead);
+    EXPECT_EQ(b.agreement().rtr, Rtr::kRead);
+    EXPECT_TRUE(a.agreement().empty_reads);
+    EXPECT_TRUE(b.agreement().empty_reads);
     EXPECT_FALSE(a.agreement().crc);
   }
+}
+
+// A consumer without reads still has its sends and writes confirmed. A peer that takes none, and
+// says so, is asked for none.
+TEST(MpaHandshake, ConfirmationsHaveRoomWithoutReads) {
+  MpaConfig none = Config();
+  none.max_read_in = none.max_read_out = 0;
+  MpaInitiator a(none, {});
+  MpaResponder b(Config());
+  Feed(b, Drain(a));
+  ASSERT_TRUE(b.Accept(0, 0, {}));
+  Feed(a, Drain(b));
+  ASSERT_EQ(a.state(), MpaState::kEstablished) << a.reason();
+  for (const MpaAgreement& agreed : {a.agreement(), b.agreement()}) {
+    EXPECT_EQ(agreed.ird, 0);
+    EXPECT_EQ(agreed.ord, 0);
+    EXPECT_EQ(agreed.request_slots_in, 4);
+    EXPECT_EQ(agreed.request_slots_out, 4);
+  }
+}
+
+TEST(MpaHandshake, NoRoomForConfirmationsWhereThePeerTakesNoReads) {
+  MpaInitiator a(Config(), {});
+  iwarp::MpaStart reply;
+  reply.reply = reply.enhanced = true;
+  reply.revision = 2;
+  reply.words.ird = 0;
+  reply.words.ord = 4;
+  Drain(a);
+  Feed(a, Frame(reply));
+  ASSERT_EQ(a.state(), MpaState::kEstablished) << a.reason();
+  EXPECT_EQ(a.agreement().ord, 0);
+  EXPECT_EQ(a.agreement().request_slots_out, 0);
 }
 
 TEST(MpaHandshake, ReadsNothingBehindTheFrame) {
@@ -252,7 +290,10 @@ TEST(MpaHandshake, ResponderTowardsForeignInitiators) {
   cases.push_back({"siw", plain, MpaState::kRequest, MpaFailure::kNone, Rtr::kNone});
   iwarp::MpaStart p2p = plain;
   p2p.words.peer_to_peer = p2p.words.rtr_write = p2p.words.rtr_read = true;
-  cases.push_back({"siw p2p", p2p, MpaState::kRequest, MpaFailure::kNone, Rtr::kWrite});
+  cases.push_back({"both", p2p, MpaState::kRequest, MpaFailure::kNone, Rtr::kRead});
+  iwarp::MpaStart write_only = plain;
+  write_only.words.peer_to_peer = write_only.words.rtr_write = true;
+  cases.push_back({"write only", write_only, MpaState::kRequest, MpaFailure::kNone, Rtr::kWrite});
   iwarp::MpaStart read_only = plain;
   read_only.words.peer_to_peer = read_only.words.rtr_read = true;
   cases.push_back({"cxgb4", read_only, MpaState::kRequest, MpaFailure::kNone, Rtr::kRead});
@@ -284,6 +325,7 @@ TEST(MpaHandshake, ResponderTowardsForeignInitiators) {
     if (c.state != MpaState::kRequest) continue;
     ASSERT_TRUE(b.Accept(8, 8, {}));
     EXPECT_EQ(b.agreement().rtr, c.rtr);
+    EXPECT_EQ(b.agreement().empty_reads, c.frame.words.rtr_read) << "asked for confirmations";
     if (c.frame.enhanced) {
       EXPECT_EQ(b.agreement().ird, 1);
       EXPECT_EQ(b.agreement().ord, 1);
@@ -311,6 +353,9 @@ TEST(MpaHandshake, InitiatorTowardsForeignReplies) {
   iwarp::MpaStart read = good;
   read.words.peer_to_peer = read.words.rtr_read = true;
   cases.push_back({"read RTR", read, MpaState::kEstablished, MpaFailure::kNone, Rtr::kRead});
+  iwarp::MpaStart write = good;  // siw, which has the choice between write and read
+  write.words.peer_to_peer = write.words.rtr_write = true;
+  cases.push_back({"write RTR", write, MpaState::kEstablished, MpaFailure::kNone, Rtr::kWrite});
   iwarp::MpaStart send = good;
   send.words.peer_to_peer = send.words.rtr_send = true;
   cases.push_back({"send RTR", send, MpaState::kFailed, MpaFailure::kRtr, Rtr::kNone, true});
@@ -343,6 +388,7 @@ TEST(MpaHandshake, InitiatorTowardsForeignReplies) {
     EXPECT_EQ(a.output().empty(), !c.terminate);
     if (c.state == MpaState::kEstablished) {
       EXPECT_EQ(a.agreement().rtr, c.rtr);
+      EXPECT_EQ(a.agreement().empty_reads, c.frame.words.rtr_read) << "asked for confirmations";
       EXPECT_EQ(a.agreement().ord, c.frame.enhanced && c.frame.words.ird == 2 ? 2 : 4);
     } else {
       EXPECT_FALSE(a.reason().empty());

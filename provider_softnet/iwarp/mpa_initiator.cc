@@ -29,8 +29,8 @@ MpaInitiator::MpaInitiator(const MpaConfig& config, std::span<const uint8_t> pri
   request.revision = config.revision;
   request.enhanced = config.revision >= iwarp::kMpaRevision2;
   if (request.enhanced) {
-    request.words.ird = WireDepth(config.max_read_in);
-    request.words.ord = WireDepth(config.max_read_out);
+    request.words.ird = RequestSlots(config.max_read_in);
+    request.words.ord = RequestSlots(config.max_read_out);
     request.words.peer_to_peer = config.peer_to_peer;
     request.words.rtr_write = config.peer_to_peer;
     request.words.rtr_read = config.peer_to_peer;
@@ -83,17 +83,22 @@ bool MpaInitiator::Settle(const iwarp::MpaStart& frame) {
   agreement_.revision = frame.revision;
   agreement_.ird = WireDepth(config_.max_read_in);
   agreement_.ord = WireDepth(config_.max_read_out);
+  agreement_.request_slots_in = RequestSlots(config_.max_read_in);
+  agreement_.request_slots_out = agreement_.ord;  // all that is known of a peer that says nothing
   agreement_.rtr = Rtr::kNone;
   if (!frame.enhanced) return true;
   const iwarp::MpaEnhanced& words = frame.words;
   agreement_.ord = SettleDepth(config_.max_read_out, words.ird);
-  if (words.ord != iwarp::kMpaDepthUnspecified && words.ord > agreement_.ird) {
+  agreement_.request_slots_out = SettleDepth(RequestSlots(config_.max_read_out), words.ird);
+  if (words.ord != iwarp::kMpaDepthUnspecified && words.ord > agreement_.request_slots_in) {
     FailWithTerminate(MpaFailure::kDepth, iwarp::kTermMpaInsufficientIrd,
                       "the peer wants " + std::to_string(words.ord) +
-                          " reads outstanding here, more than " + std::to_string(agreement_.ird));
+                          " reads outstanding here, more than " +
+                          std::to_string(agreement_.request_slots_in));
     return false;
   }
   if (!words.peer_to_peer || !config_.peer_to_peer) return true;
+  agreement_.empty_reads = words.rtr_read;
   if (words.rtr_write) {
     agreement_.rtr = Rtr::kWrite;
   } else if (words.rtr_read) {

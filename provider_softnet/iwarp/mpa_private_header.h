@@ -32,6 +32,10 @@ inline uint16_t WireDepth(uint32_t depth) {
   return static_cast<uint16_t>(std::min<uint32_t>(depth, iwarp::kMpaMaxDepth));
 }
 
+// What a depth becomes on the wire: confirmations are reads, whatever the consumer asks for, and a
+// few of them keep a stream of messages going.
+inline uint16_t RequestSlots(uint32_t depth) { return WireDepth(std::max<uint32_t>(depth, 4)); }
+
 // The smaller of an own depth and what the peer stated, unless it stated nothing (RFC 6581 §4.3).
 inline uint16_t SettleDepth(uint32_t own, uint16_t stated) {
   if (stated == iwarp::kMpaDepthUnspecified) return WireDepth(own);

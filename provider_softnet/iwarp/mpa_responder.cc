@@ -70,16 +70,22 @@ bool MpaResponder::Accept(uint32_t max_read_in, uint32_t max_read_out,
   agreement_.revision = reply.revision;
   agreement_.ird = WireDepth(max_read_in);
   agreement_.ord = WireDepth(max_read_out);
+  agreement_.request_slots_in = RequestSlots(max_read_in);
+  agreement_.request_slots_out = agreement_.ord;  // all that is known of a peer that says nothing
   agreement_.rtr = Rtr::kNone;
   if (reply.enhanced) {
     const iwarp::MpaEnhanced& asked = request_.words;
     agreement_.ird = SettleDepth(max_read_in, asked.ord);
     agreement_.ord = SettleDepth(max_read_out, asked.ird);
-    reply.words.ird = agreement_.ird;
-    reply.words.ord = agreement_.ord;
+    agreement_.request_slots_in = SettleDepth(RequestSlots(max_read_in), asked.ord);
+    agreement_.request_slots_out = SettleDepth(RequestSlots(max_read_out), asked.ird);
+    reply.words.ird = agreement_.request_slots_in;
+    reply.words.ord = agreement_.request_slots_out;
     if (asked.peer_to_peer && (asked.rtr_write || asked.rtr_read || asked.rtr_send)) {
-      // A zero-length Write touches nothing; a Read costs a response, a Send a message number.
-      agreement_.rtr = asked.rtr_write ? Rtr::kWrite : asked.rtr_read ? Rtr::kRead : Rtr::kSend;
+      // A Read costs a response, but to ask for it tells the initiator that reads of nothing are
+      // known here. A zero-length Write touches nothing, a Send takes a message number.
+      agreement_.rtr = asked.rtr_read ? Rtr::kRead : asked.rtr_write ? Rtr::kWrite : Rtr::kSend;
+      agreement_.empty_reads = asked.rtr_read;
       reply.words.peer_to_peer = true;
       reply.words.rtr_write = agreement_.rtr == Rtr::kWrite;
       reply.words.rtr_read = agreement_.rtr == Rtr::kRead;

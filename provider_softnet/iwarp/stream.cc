@@ -12,8 +12,9 @@ namespace {
 
 constexpr char kUnreadDropped[] =
     "the peer disconnected; data for which no receive was posted are dropped";
+constexpr char kPeerLeft[] = "the peer's process ended, or its system reset the connection";
 
-uint32_t RingSize(uint16_t depth) { return std::bit_ceil(depth + 1u); }
+uint32_t RingSize(uint32_t depth) { return std::bit_ceil(depth + 1); }
 
 }  // namespace
 
@@ -34,11 +35,18 @@ void StreamBlocks::Leave() {
 Stream::Stream(const StreamConfig& config)
     : config_(config),
       mulpdu_(std::clamp(config.mulpdu, iwarp::kMinMulpdu, iwarp::kMaxUlpdu)),
+      slots_in_(std::max(config.agreement.ird, config.agreement.request_slots_in)),
+      slots_out_(std::max(config.agreement.ord, config.agreement.request_slots_out)),
       rtr_due_(config.initiator && config.agreement.rtr != Rtr::kNone),
       send_next_(config.send_queue->back()),
       // One more each than agreed: an RTR read counts against nothing that the consumer asked for.
-      response_mask_(RingSize(config.agreement.ird) - 1),
-      pending_mask_(RingSize(config.agreement.ord) - 1) {
+      response_mask_(RingSize(slots_in_) - 1),
+      pending_mask_(RingSize(slots_out_) - 1),
+      confirmed_(send_next_),
+      asked_(send_next_),
+      confirm_to_(send_next_),
+      transfers_to_(send_next_),
+      confirmable_to_(send_next_) {
   if (config.agreement.rtr == Rtr::kRead) {
     // The ready-to-receive message is the first request.
     responses_ = RawArray<Response>(response_mask_ + 1);
@@ -76,6 +84,7 @@ void Stream::StopTimer() {
 void Stream::OnTimer(uint32_t id) {
   if (id == 0 || id != timer_.id || phase_ == Phase::kEnded) return;
   timer_ = {};
+  if (phase_ == Phase::kTerminating) return FinishTerminating();
   if (!stalled_) return;
   if (peer_closing_) {
     return Finish(transport::EndReason::kDisconnected, kUnreadDropped, true, Blame::Nobody());
@@ -91,17 +100,20 @@ void Stream::Disconnect(transport::DisconnectMode mode) {
     return Finish(transport::EndReason::kDisconnected, "disconnected abruptly by the own consumer",
                   false, Blame::Nobody());
   }
+  if (phase_ != Phase::kOpen) return;
   phase_ = Phase::kDraining;
-  MaybeDrained();
+  ConfirmAll();
+  MaybeDone();
 }
 
 void Stream::OnPeerFin() {
-  if (phase_ == Phase::kEnded) return;
+  if (phase_ > Phase::kDraining) return;
   fin_read_ = true;
   if (stalled_) return OnPeerHangup();
   if (rx_phase_ != RxPhase::kHeader || begin_ != end_of_staging_) {
-    return Break(iwarp::kAccept, {}, 0, Blame::Nobody(),
-                 "the peer closed in the middle of an FPDU");
+    // A process that was ended while it sent.
+    return Finish(transport::EndReason::kDisconnected, "the peer closed in the middle of an FPDU",
+                  true, Blame::Nobody());
   }
   Finish(transport::EndReason::kDisconnected, "disconnected by the peer", true, Blame::Nobody());
 }
@@ -119,11 +131,17 @@ void Stream::OnPeerHangup() {
 void Stream::OnPeerGone() {
   if (phase_ == Phase::kEnded) return;
   actions_ |= kActAbort;  // nothing that is sent would arrive
-  Finish(transport::EndReason::kDisconnected, kUnreadDropped, true, Blame::Nobody());
+  if (phase_ == Phase::kTerminating) return FinishTerminating();
+  Finish(transport::EndReason::kDisconnected, stalled_ ? kUnreadDropped : kPeerLeft, true,
+         Blame::Nobody());
 }
 
 void Stream::OnPeerReset(const std::string& why) {
   if (phase_ == Phase::kEnded) return;
+  if (phase_ == Phase::kTerminating) {
+    actions_ |= kActAbort;
+    return FinishTerminating();
+  }
   Blame blame;
   // The oldest request that has begun is the one that the loss hit.
   if (!config_.send_queue->empty() &&

@@ -31,6 +31,7 @@
 
 #include <sys/uio.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -65,6 +66,7 @@ struct StreamConfig {
   ReceiveWatermarks* watermarks = nullptr;     // of shared_receives; null: none
   CompletionRing* send_completions = nullptr;  // null: dropped
   CompletionRing* receive_completions = nullptr;
+  bool solicited_receives = false;  // transport::QueuePairAttributes
   uint32_t pd = 0;
   uint32_t qp = 0;
 
@@ -74,6 +76,9 @@ struct StreamConfig {
   size_t mulpdu = 1460;  // largest DDP segment to send: iwarp::Mulpdu(EMSS, false)
 
   // Policy.
+  // Sends and writes complete when the peer has confirmed them, not when TCP has them: as on
+  // InfiniBand. Without effect towards a peer that takes no reads, or knows none of nothing.
+  bool confirm = false;
   bool extensions = true;       // RFC 7306 operations may be sent (immediate data, atomics)
   bool short_reads = false;     // a read moves min(remote, local) instead of failing with kLength
   uint64_t rnr_timeout_us = 0;  // wait for a receive that long, then Terminate 1/2/2; 0: no limit
@@ -88,6 +93,11 @@ struct StreamConfig {
 inline constexpr uint64_t kMaxMessage = uint64_t{1} << 31;
 inline constexpr size_t kInlinePayload = 512;
 inline constexpr size_t kStaging = 80 * 1024;  // of received bytes; an FPDU at least
+// What is read and kept at most while a message waits for its receive and answers may stand behind
+// it.
+inline constexpr size_t kMostHeld = 8 << 20;
+// Under way at a time.
+inline constexpr uint32_t kMostConfirmations = 4;
 
 // Bits of TakeActions().
 enum : uint32_t {
@@ -105,6 +115,7 @@ enum : uint32_t {
                              // discard input until the peer's FIN or a bounded wait, then close
   kActAbort = 1u << 10,      // close with RST; nothing more to send
   kActWatermark = 1u << 11,  // the soft watermark was exceeded: ConnectionSink::OnReceiveWatermark
+  kActOwes = 1u << 12,  // owes() holds: PayOwed() at the first turn that finds nothing else to do
 };
 
 // How the connection ended.
@@ -175,13 +186,21 @@ class Stream {
   // The peer closed, but unread bytes are left because this stream is stalled (POLLRDHUP). Wants to
   // send: a peer that has gone altogether answers with a reset (OnPeerGone).
   void OnPeerHangup();
-  // The peer closed and then left: nobody is there any more (a reset behind its FIN). What a
-  // stalled stream has not read is dropped.
+  // The peer left, and its system says that nobody is there any more: a reset, with or without a
+  // FIN in front of it. That is a disconnection, as InfiniBand's connection manager and siw make of
+  // a process that ends. What a stalled stream has not read is dropped.
   void OnPeerGone();
-  // The connection broke; `why` is the system's text.
+  // The connection broke, and no end of the peer's is the cause; `why` is the system's text.
   void OnPeerReset(const std::string& why);
-  // Reading is paused because no receive is posted.
+  // A message waits because no receive is posted.
   bool stalled() const { return stalled_; }
+  // Whether ReceiveVector wants bytes. A stalled stream reads on as long as answers that it waits
+  // for may stand behind the message that stalls it.
+  bool reads() const {
+    if (phase_ > Phase::kDraining) return false;
+    return !stalled_ ||
+           (pending_front_ != pending_back_ && !fin_read_ && end_of_staging_ - begin_ < kMostHeld);
+  }
 
   // ---- transmit side ----
 
@@ -198,22 +217,32 @@ class Stream {
   // Whether TransmitVector would have something to do.
   bool wants_transmit() const {
     if (phase_ == Phase::kEnded) return last_words_sent_ < last_words_.size();
-    return tx_front_ != tx_back_ || CanGather();
+    return tx_front_ != tx_back_ || CanGather() || (PaysNow() && owes());
   }
+  // Something small is to be sent for which nobody waits in a hurry: an answer to the peer's
+  // confirmation, or the request for an own one. It rides on whatever is sent next.
+  bool owes() const {
+    return turn_ == Turn::kNone && (config_.initiator || first_fpdu_seen_) &&
+           phase_ != Phase::kEnded && (response_gather_ != response_back_ || WantsConfirmation());
+  }
+  // It has waited long enough: TransmitVector offers it now.
+  void PayOwed() { pay_ = true; }
 
   // ---- events ----
 
   // Whether TakeActions() would return any: most posts and messages leave nothing to do.
-  bool has_actions() const { return actions_ != 0 || wants_transmit(); }
+  bool has_actions() const { return actions_ != 0 || wants_transmit() || owes(); }
   // What to do now, kAct bits; cleared by the call.
   uint32_t TakeActions() {
-    const uint32_t actions = std::exchange(actions_, 0);
+    const uint32_t actions = std::exchange(actions_, 0) | (owes() ? uint32_t{kActOwes} : 0u);
     return wants_transmit() ? actions | kActTransmit : actions;
   }
   const StreamTimer& timer() const { return timer_; }
   void OnTimer(uint32_t id);
   bool ended() const { return phase_ == Phase::kEnded; }
   const StreamEnd& end() const { return end_; }
+  // Whether the peer can be asked to confirm sends and writes.
+  bool can_confirm() const { return CanConfirm(); }
   const StreamCounters& counters() const { return counters_; }
   // Receives taken by a message that has not completed: what a pair holds of its SRQ.
   uint32_t held_receives() const { return rx_receive_ != nullptr ? 1 : 0; }
@@ -221,8 +250,9 @@ class Stream {
  private:
   enum class Phase : uint8_t {
     kOpen,
-    kDraining,  // graceful disconnect asked for: no new sends
-    kEnded,     // flushed; at most a Terminate or the rest of an FPDU is still to be sent
+    kDraining,     // graceful disconnect asked for: no new sends
+    kTerminating,  // broken: answers that were due before are sent, then the Terminate
+    kEnded,        // flushed; at most a Terminate or the rest of an FPDU is still to be sent
   };
 
   // An FPDU that was gathered and is not wholly sent yet.
@@ -235,6 +265,8 @@ class Stream {
     enum class Source : uint8_t { kArena, kSend, kResponse } source = Source::kArena;
     bool ends_work = false;      // its last byte completes the send at `position`
     bool ends_response = false;  // its last byte frees the oldest response
+    bool of_work = false;        // of a request in the send queue, or a confirmation of some
+    bool asks = false;           // a request with an answer: the next of pending_
     uint64_t position = 0;       // kSend: in the send queue
     uint32_t segment = 0;        // kSend: where the payload begins in the work's segments
     uint32_t segment_offset = 0;
@@ -254,10 +286,13 @@ class Stream {
 
   // An own read or atomic request that was sent and is not answered.
   struct PendingRead {
-    uint64_t position = 0;    // in the send queue; kNoWork: the RTR
+    uint64_t position = 0;    // in the send queue; kNoWork: the RTR, a confirmation
+    uint64_t covers = 0;      // its answer confirms all work in front of this position
     iwarp::ReadRequest read;  // as asked
-    uint32_t placed = 0;      // bytes
+    uint32_t msn = 0;
+    uint32_t placed = 0;  // bytes
     bool atomic = false;
+    bool confirmation = false;
     uint32_t request_id = 0;
   };
 
@@ -280,7 +315,7 @@ class Stream {
   enum class Emitted : uint8_t { kAll, kNoRoom, kLost };
   enum class Turn : uint8_t { kNone, kSend, kResponse };
   // What of an RDMA write is gathered next.
-  enum class WriteStage : uint8_t { kData, kImmediate, kConfirmation };
+  enum class WriteStage : uint8_t { kData, kImmediate };
 
   // Which work a failure belongs to.
   struct Blame {
@@ -296,6 +331,13 @@ class Stream {
   };
 
   static constexpr uint64_t kNoWork = ~uint64_t{0};
+
+  // The work that a Terminate of the peer speaks about.
+  struct Meant {
+    uint64_t position = kNoWork;  // none, or no work of the consumer's
+    bool named = false;           // beyond doubt; else a guess
+  };
+
   static constexpr uint32_t kTxRing = 128;
   static constexpr size_t kTxPins = 64;
   // Read responses under CRC are copied there, see stream_gather.cc.
@@ -309,6 +351,33 @@ class Stream {
   Code FillWork(const transport::SendRequest& request, SendWork* work, Segment* segments);
   Code FillTransfer(const transport::SendRequest& request, SendWork* work, Segment* segments);
   Code FillBind(const transport::SendRequest& request, SendWork* work) const;
+  bool HavePending() { return pending_.allocated() || pending_.Allocate(pending_mask_ + 1); }
+
+  // stream_confirm.cc
+  bool CanConfirm() const { return slots_out_ > 0 && config_.agreement.empty_reads; }
+  bool WantsConfirmation() const {
+    return confirm_to_ > asked_ && phase_ != Phase::kTerminating && MayConfirm() &&
+           (send_next_ == config_.send_queue->back() || SendBlocked());
+  }
+  // Several may be under way, so that the next messages do not wait for the answer to the ones
+  // before. All but the first leave room for a request of the consumer's.
+  bool MayConfirm() const {
+    const uint32_t out = pending_back_ - pending_front_;
+    const uint32_t kept = confirmations_out_ == 0 || config_.agreement.ord == 0 ? 0 : 1;
+    return confirmations_out_ < kMostConfirmations && out + kept < slots_out_;
+  }
+  bool PaysNow() const { return pay_ || phase_ != Phase::kOpen; }
+  void NoteGathered(const SendWork& work);
+  void ConfirmAll();
+  bool GatherConfirmation();
+  void GatherOwed(IovWriter* out);
+  void Confirmed(uint64_t position) { confirmed_ = std::max(confirmed_, position); }
+
+  // stream_look_behind.cc
+  bool HoldMore();
+  void LookBehind();
+  bool IsAnswer(const uint8_t* fpdu, size_t size) const;
+  bool TakeAnswer(size_t at, size_t size);
 
   // stream_receive.cc
   void Process();
@@ -337,6 +406,11 @@ class Stream {
   void CompleteReceive(transport::Op op, uint64_t length, uint32_t key, bool solicited);
 
   // stream_place.cc
+  // Whether a program may poll the last bytes of the segment being received.
+  bool EndIsPolled() const {
+    return rx_header_.last &&
+           (rx_header_.opcode == iwarp::Opcode::kWrite || iwarp::IsSend(rx_header_.opcode));
+  }
   bool NextPiece(RxCursor* cursor, size_t want, AccessRequest* request) const;
   [[gnu::cold]] void RefusePlacement(AccessError error);
   bool Place(const uint8_t* data, size_t size);
@@ -346,19 +420,25 @@ class Stream {
   void TakeAtomicRequest(ByteSpan payload);
   AccessError ExecuteAtomic(const iwarp::AtomicRequest& request, uint64_t* original);
   bool RoomForResponse();
+  bool ReadsAllowed();
   void TakeAtomicResponse(ByteSpan payload);
   void FinishOldestRead();
 
   // stream_transmit.cc
   // Whether there is work or a response that is not wholly gathered, and it may be now.
   bool CanGather() const {
-    return (send_next_ != config_.send_queue->back() || response_gather_ != response_back_ ||
-            turn_ != Turn::kNone || rtr_due_) &&
+    return (send_next_ != config_.send_queue->back() || ResponseDue() || turn_ != Turn::kNone ||
+            rtr_due_) &&
            MayGather();
   }
+  // Whether a response is to be sent without waiting for something to ride on.
+  bool ResponseDue() const { return static_cast<int32_t>(response_due_ - response_gather_) > 0; }
   bool MayGather() const;
-  // Whether the work at send_next_ has to wait for reads or atomics that are not answered.
-  bool SendBlocked() const { return pending_front_ != pending_back_ && WaitsForReads(); }
+  // Whether the work at send_next_ has to wait: for reads or atomics that are not answered, or
+  // because nothing behind a failure is sent.
+  bool SendBlocked() const {
+    return failing_ || (pending_front_ != pending_back_ && WaitsForReads());
+  }
   bool WaitsForReads() const;
   void NextTxPiece(const TxFpdu& fpdu, TxCursor* cursor, size_t want, AccessRequest* request) const;
   Emitted AcquireTx(const AccessRequest& request, uint8_t** address, AccessError* error);
@@ -370,11 +450,13 @@ class Stream {
   bool EmitAt(uint32_t position, IovWriter* out);
   void GatherAndEmit(IovWriter* out, size_t max_bytes);
   [[gnu::cold]] void LoseFpdu(AccessError error);
+  [[gnu::cold]] void TakeBackWork(uint64_t position);
   void CompleteSends();
   void CompleteOldestSend(transport::WorkStatus status);
-  // Ends a graceful disconnect when nothing is left to do.
-  void MaybeDrained() {
+  // Ends a graceful disconnect, or what precedes a Terminate, when nothing is left to do.
+  void MaybeDone() {
     if (phase_ == Phase::kDraining) EndIfDrained();
+    if (phase_ == Phase::kTerminating) EndIfAnswered();
   }
   void EndIfDrained();
 
@@ -393,13 +475,14 @@ class Stream {
   bool FillData(TxFpdu* fpdu, size_t payload, bool alone, uint32_t* crc_state);
   bool GatherData(SendWork* work, bool alone);
   bool GatherImmediate(SendWork* work);
-  bool GatherConfirmation(SendWork* work);
   bool GatherRead(SendWork* work);
   bool GatherAtomic(SendWork* work);
 
   // stream_refuse.cc
   bool CarryOutBind(SendWork* work, bool alone);
   [[gnu::cold]] void RefuseSend(AccessError error);
+  [[gnu::cold]] void FailSend(transport::WorkStatus status, std::string why);
+  [[gnu::cold]] void BreakIfAllInFrontIsOver();
   [[gnu::cold]] void RefuseResponse(AccessError error);
 
   // stream_finish.cc. What ends a connection is marked cold: it stays out of the way of what does
@@ -409,7 +492,10 @@ class Stream {
   [[gnu::cold]] void Break(iwarp::TerminateCode code, ByteSpan ulpdu, size_t ulpdu_size,
                            Blame blame, const std::string& what);
   [[gnu::cold]] void BreakSegment(iwarp::TerminateCode code, Blame blame, const std::string& what);
+  [[gnu::cold]] void EndIfAnswered();
+  [[gnu::cold]] void FinishTerminating();
   void KeepLastWords();
+  void KeepLastAnswers();
   void FlushSends(Blame blame);
   void FlushReceivesOf(Blame blame);
   [[gnu::cold]] void Abort(const std::string& why, Blame blame);
@@ -418,13 +504,20 @@ class Stream {
 
   // stream_terminate.cc
   void TakeTerminate(ByteSpan payload);
-  Blame BlameFor(const iwarp::Terminate& terminate) const;
+  Meant MeantBy(const iwarp::Terminate& terminate) const;
+  Meant RequestMeant(const iwarp::Terminate& terminate, const iwarp::DdpHeader* header) const;
+  Meant TransferMeant(const iwarp::DdpHeader& header) const;
+  Meant OldestBegun() const;
+  bool HasBegun(uint64_t position) const;
 
   void PushReceive(const transport::Completion& completion);
   uint32_t ReceiveDomain() const;
 
   const StreamConfig config_;
   const size_t mulpdu_;
+  // Requests that may be outstanding here, and there, confirmations among them.
+  const uint32_t slots_in_;
+  const uint32_t slots_out_;
   Phase phase_ = Phase::kOpen;
   uint32_t actions_ = 0;
   StreamTimer timer_;
@@ -435,6 +528,9 @@ class Stream {
   // Receive side.
   uint8_t* staging_ = nullptr;             // borrowed while bytes are in it
   size_t begin_ = 0, end_of_staging_ = 0;  // unparsed bytes in staging_
+  std::unique_ptr<uint8_t[]> held_;        // staging_ is here while more than a block is kept
+  size_t staging_size_ = kStaging;
+  size_t looked_to_ = 0;      // up to here LookBehind has seen what waits behind a stall
   size_t needed_ = 0;         // bytes that the frame at begin_ must have before it is looked at
   size_t read_ahead_ = 4096;  // how much to read into staging_, adapted to the traffic
   size_t staging_offered_ = 0, direct_offered_ = 0;
@@ -469,7 +565,7 @@ class Stream {
   bool rtr_due_ = false;
   Turn turn_ = Turn::kNone;     // whose message is being gathered
   bool response_next_ = false;  // fairness between messages
-  uint64_t send_next_ = 0;      // work being gathered, or the next to be
+  uint64_t send_next_;          // work being gathered, or the next to be
   uint64_t send_offset_ = 0;    // its bytes gathered so far
   uint32_t send_segment_ = 0, send_segment_offset_ = 0;
   WriteStage send_stage_ = WriteStage::kData;
@@ -479,10 +575,30 @@ class Stream {
   RawArray<Response> responses_;  // at least ird + 1; with the first request
   uint32_t response_mask_ = 0;    // ring of a power of two
   uint32_t response_front_ = 0, response_gather_ = 0, response_back_ = 0;
-  RawArray<PendingRead> pending_;  // at least ord + 1; with the first request
+  uint32_t response_due_ = 0;      // behind the last one that somebody waits for in a hurry
+  RawArray<PendingRead> pending_;  // at least slots_out_ + 1; with the first request
   uint32_t pending_mask_ = 0;
   uint32_t pending_front_ = 0, pending_back_ = 0;
-  std::vector<uint8_t> last_words_;  // after the end: rest of an FPDU, Terminate
+  uint32_t reads_out_ = 0;  // of those, without confirmations
+
+  // Confirmation, as positions in the send queue.
+  uint64_t confirmed_;              // the peer has carried out all in front of it
+  uint64_t asked_;                  // what answers that are due will confirm
+  uint64_t confirm_to_;             // what has to be confirmed
+  uint64_t transfers_to_;           // behind the last send or write that was gathered
+  uint64_t confirmable_to_;         // behind the last one that is over only when confirmed
+  uint32_t confirmations_out_ = 0;  // not answered
+  bool pay_ = false;                // see PayOwed()
+
+  // The work at send_next_ has failed here: the connection breaks when all in front of it is over.
+  bool failing_ = false;
+  transport::WorkStatus failing_status_ = transport::WorkStatus::kSuccess;
+  std::string failing_why_;
+
+  // kTerminating.
+  Blame terminating_blame_;
+  std::vector<uint8_t> terminate_;   // the FPDU
+  std::vector<uint8_t> last_words_;  // after the end: rest of an FPDU, answers, Terminate
   size_t last_words_sent_ = 0;
 };
 

@@ -45,6 +45,28 @@ struct ConfirmTest : ::testing::Test {
   size_t source = 0, target = 0;
 };
 
+// A peer that has not said that it answers reads of nothing gets none (siw of Linux answers them
+// with other bytes): what is sent is over when TCP has it, also in front of a graceful end.
+TEST_F(ConfirmTest, APeerThatKnowsNoEmptyReadsIsNotAsked) {
+  PairOptions options;
+  options.confirm = true;
+  options.empty_reads = false;
+  Make(options);
+  EXPECT_EQ(Write(1, 8), Code::kNoResources) << "what is to be confirmed cannot be";
+  ASSERT_EQ(Write(2, 8, 0), Code::kOk);
+  ASSERT_EQ(pair->b().Receive(3, {pair->b().Local(target, 8, 8)}), Code::kOk);
+  ASSERT_EQ(pair->a().Send(4, {pair->a().Local(source, 0, 8)}), Code::kOk);
+  pair->a().stream->Disconnect(transport::DisconnectMode::kGraceful);
+  while (pair->Transmit(0)) {
+  }
+  const auto sent = pair->a().Sends();
+  ASSERT_EQ(sent.size(), 2u);
+  for (const auto& completion : sent) EXPECT_EQ(completion.status, WorkStatus::kSuccess);
+  ASSERT_TRUE(pair->Run());
+  EXPECT_TRUE(Arrived(8));
+  EXPECT_EQ(pair->b().stream->counters().fpdus_received, 3u) << "ready-to-receive, write, send";
+}
+
 TEST_F(ConfirmTest, CompletesWhenThePeerHasIt) {
   for (const uint32_t size : {0u, 8u, 4096u, 100'000u}) {
     std::memset(pair->b().data(target), 0, kBytes);

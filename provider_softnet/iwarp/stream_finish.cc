@@ -6,6 +6,7 @@
 
 #include "provider_softnet/iwarp/iov_writer.h"
 #include "provider_softnet/iwarp/stream.h"
+#include "wire/iwarp/fpdu.h"
 
 namespace softdat::softnet {
 
@@ -14,7 +15,10 @@ using transport::WorkStatus;
 // Ends the stream. last_words_ holds what is still to be sent, or kActAbort is set.
 void Stream::Finish(transport::EndReason reason, std::string why, bool by_peer, Blame blame) {
   if (phase_ == Phase::kEnded) return;
-  if ((actions_ & kActAbort) == 0 && last_words_.empty()) KeepLastWords();
+  if ((actions_ & kActAbort) == 0 && last_words_.empty()) {
+    KeepLastWords();
+    if (!by_peer) KeepLastAnswers();
+  }
   phase_ = Phase::kEnded;
   stalled_ = false;
   StopTimer();
@@ -36,23 +40,44 @@ void Stream::Finish(transport::EndReason reason, std::string why, bool by_peer, 
 }
 
 // Breaks the connection and tells the peer why (unless `code` is kAccept). `ulpdu`: front of the
-// offending segment, `ulpdu_size` its whole length.
+// offending segment, `ulpdu_size` its whole length. Answers that were due before it go first: what
+// the peer asked for in front of its failure was carried out.
 void Stream::Break(iwarp::TerminateCode code, ByteSpan ulpdu, size_t ulpdu_size, Blame blame,
                    const std::string& what) {
+  // Answers that were due are not to be had any more: nothing holds up the end.
+  if (phase_ == Phase::kTerminating) return EndIfAnswered();
   if (phase_ == Phase::kEnded) return;
-  KeepLastWords();
-  std::string why = what;
+  end_.why = what;
   if (!code.ok()) {
     end_.terminate = code;
-    why += std::string(" (Terminate sent: ") + iwarp::TerminateText(code) + ")";
-    if ((actions_ & kActAbort) == 0) {
-      uint8_t fpdu[iwarp::kTerminateMaxFpdu];
-      const iwarp::Terminate terminate = iwarp::TerminateForSegment(code, ulpdu, ulpdu_size);
-      const size_t size = iwarp::EncodeTerminateFpdu(terminate, config_.agreement.crc, fpdu);
-      last_words_.insert(last_words_.end(), fpdu, fpdu + size);
-    }
+    end_.why += std::string(" (Terminate sent: ") + iwarp::TerminateText(code) + ")";
+    uint8_t fpdu[iwarp::kTerminateMaxFpdu];
+    const iwarp::Terminate terminate = iwarp::TerminateForSegment(code, ulpdu, ulpdu_size);
+    const size_t size = iwarp::EncodeTerminateFpdu(terminate, config_.agreement.crc, fpdu);
+    terminate_.assign(fpdu, fpdu + size);
   }
-  Finish(transport::EndReason::kBroken, std::move(why), false, blame);
+  terminating_blame_ = blame;
+  phase_ = Phase::kTerminating;
+  response_due_ = response_back_;
+  if (turn_ == Turn::kSend) turn_ = Turn::kNone;
+  rtr_due_ = false;
+  // Where nothing can be said, or nothing is due, this is the end already.
+  if (code.ok() || response_front_ == response_back_) return FinishTerminating();
+  SetTimer(config_.fin_grace_us);  // a peer that reads nothing does not hold it up
+  EndIfAnswered();
+}
+
+void Stream::EndIfAnswered() {
+  if (response_front_ != response_back_ && (actions_ & kActAbort) == 0) return;
+  FinishTerminating();
+}
+
+void Stream::FinishTerminating() {
+  if ((actions_ & kActAbort) == 0) {
+    KeepLastWords();
+    last_words_.insert(last_words_.end(), terminate_.begin(), terminate_.end());
+  }
+  Finish(transport::EndReason::kBroken, std::move(end_.why), false, terminating_blame_);
 }
 
 // The same for the segment that is being received. Its header is encoded anew: it may have left
@@ -104,8 +129,31 @@ void Stream::KeepLastWords() {
   ReleaseTxPins();
 }
 
-// In post order. Work that is done succeeds until the first that did not: behind that, nothing
-// does.
+// What the peer has done and was asked to confirm, it has done: a consumer that leaves abruptly
+// says so in these few bytes, as an adapter would have long ago.
+void Stream::KeepLastAnswers() {
+  const bool begun = tx_front_ != tx_back_ && tx_ring_[tx_front_ % kTxRing].sent > 0;
+  uint32_t next = response_front_;
+  if (begun && tx_ring_[tx_front_ % kTxRing].ends_response) ++next;  // whole already
+  // In the middle of a longer one nothing else fits, and behind half an FPDU nothing is read.
+  if (turn_ == Turn::kResponse || (actions_ & kActAbort) != 0) return;
+  for (; next != response_back_; ++next) {
+    const Response& r = responses_[next & response_mask_];
+    if (r.atomic || r.read.size > 0) return;
+    uint8_t fpdu[iwarp::kTaggedFpduHeaderSize + iwarp::kFpduMaxTrailer];
+    iwarp::EncodeTaggedFpduHeader(fpdu, iwarp::Opcode::kReadResponse, /*last=*/true,
+                                  r.read.sink_stag, r.read.sink_to, 0);
+    constexpr size_t kHead = iwarp::kTaggedFpduHeaderSize;
+    constexpr size_t kUlpdu = kHead - iwarp::kFpduLengthSize;
+    const size_t trailer =
+        config_.agreement.crc
+            ? iwarp::StoreFpduTrailer(fpdu + kHead, kUlpdu, Crc32cExtend(kCrc32cInit, fpdu, kHead))
+            : iwarp::StoreFpduTrailerWithoutCrc(fpdu + kHead, kUlpdu);
+    last_words_.insert(last_words_.end(), fpdu, fpdu + kHead + trailer);
+  }
+}
+
+// In post order. Work that is over succeeds until the first that is not: behind that, nothing does.
 void Stream::FlushSends(Blame blame) {
   SendQueue& queue = *config_.send_queue;
   bool failed = false;
@@ -114,7 +162,7 @@ void Stream::FlushSends(Blame blame) {
     WorkStatus status = WorkStatus::kFlushed;
     if (blame.send && queue.front() == blame.position) {
       status = blame.status;
-    } else if (work.done && !failed) {
+    } else if (work.done && !failed && (!work.confirm || queue.front() < confirmed_)) {
       status = work.status;
     }
     failed |= status != WorkStatus::kSuccess;
@@ -128,7 +176,7 @@ void Stream::FlushReceivesOf(Blame blame) {
     transport::Completion c;
     c.context = config_.context;
     c.cookie = rx_receive_->cookie;
-    c.quiet = (rx_receive_->flags & transport::kQuiet) != 0;
+    c.flags = rx_receive_->flags & transport::kEchoed;
     c.op = transport::Op::kReceive;
     c.status = blame.receive ? blame.status : WorkStatus::kFlushed;
     PushReceive(c);

@@ -94,8 +94,9 @@ bool Stream::Gather(bool alone) {
   if (rtr_due_) return GatherRtr();
   if (turn_ == Turn::kResponse) return GatherResponse(alone);
   if (turn_ == Turn::kSend) return GatherSend(alone);
-  const bool response = response_gather_ != response_back_;
-  const bool send = send_next_ != config_.send_queue->back() && !SendBlocked();
+  const bool response = ResponseDue();
+  const bool send =
+      phase_ != Phase::kTerminating && send_next_ != config_.send_queue->back() && !SendBlocked();
   if (response && (response_next_ || !send)) {
     response_next_ = false;
     return GatherResponse(alone);
@@ -115,6 +116,8 @@ bool Stream::GatherRtr() {
     PendingRead& read = pending_[pending_back_ & pending_mask_];
     read = {};
     read.position = kNoWork;
+    read.covers = send_next_;
+    read.msn = read_msn_;
     read.read.source_stag = 1;
     iwarp::EncodeReadRequestFpduHead(head, read_msn_++, read.read);
     fpdu->head_size = iwarp::kReadRequestFpduHeadSize;
@@ -198,7 +201,6 @@ bool Stream::GatherSend(bool alone) {
       // the receiver takes the length it reports from the write directly in front.
     case Op::kRdmaWrite:
       if (send_stage_ == WriteStage::kImmediate) return GatherImmediate(&work);
-      if (send_stage_ == WriteStage::kConfirmation) return GatherConfirmation(&work);
       return GatherData(&work, alone);
     default:
       return GatherData(&work, alone);
@@ -211,6 +213,7 @@ void Stream::EndOfWork(TxFpdu* fpdu, bool completes) {
     fpdu->ends_work = true;
     fpdu->position = send_next_;
   }
+  NoteGathered(config_.send_queue->at(send_next_));
   ++send_next_;
   send_offset_ = 0;
   send_segment_ = send_segment_offset_ = 0;
@@ -222,8 +225,6 @@ void Stream::EndOfWork(TxFpdu* fpdu, bool completes) {
 void Stream::NextStage(const SendWork& work, TxFpdu* fpdu) {
   if (send_stage_ == WriteStage::kData && work.op == Op::kRdmaWriteImmediate) {
     send_stage_ = WriteStage::kImmediate;
-  } else if (IsConfirmed(work)) {
-    send_stage_ = WriteStage::kConfirmation;
   } else {
     return EndOfWork(fpdu, /*completes=*/true);
   }
@@ -279,12 +280,14 @@ bool Stream::GatherData(SendWork* work, bool alone) {
     iwarp::EncodeTaggedFpduHeader(head, Opcode::kWrite, last, work->remote_key,
                                   work->remote_address + send_offset_, payload);
   } else {
+    work->msn = send_msn_;
     const uint32_t invalidate = work->op == Op::kSendInvalidate ? work->key : 0;
     iwarp::EncodeUntaggedFpduHeader(head, SendOpcode(*work), last, invalidate, iwarp::kQnSend,
                                     send_msn_, static_cast<uint32_t>(send_offset_), payload);
   }
   fpdu->head_size = static_cast<uint32_t>(iwarp::kFpduLengthSize + header);
   fpdu->source = TxFpdu::Source::kSend;
+  fpdu->of_work = true;
   fpdu->position = send_next_;
   fpdu->segment = send_segment_;
   fpdu->segment_offset = send_segment_offset_;
@@ -319,32 +322,23 @@ bool Stream::GatherImmediate(SendWork* work) {
   TxFpdu* fpdu = NewFpdu();
   if (fpdu == nullptr) return false;
   const bool solicited = (work->flags & transport::kSolicited) != 0;
+  const bool as_message = (work->flags & transport::kAsMessage) != 0;
+  const Opcode immediate = solicited ? Opcode::kImmediateSolicited : Opcode::kImmediate;
+  const size_t payload = as_message ? sizeof(work->key) : iwarp::kImmediateSize;
+  work->msn = send_msn_;
   uint8_t* head = arena_ + fpdu->head;
-  iwarp::EncodeUntaggedFpduHeader(
-      head, solicited ? Opcode::kImmediateSolicited : Opcode::kImmediate,
-      /*last=*/true, 0, iwarp::kQnSend, send_msn_++, 0, iwarp::kImmediateSize);
-  iwarp::EncodeImmediate(head + iwarp::kUntaggedFpduHeaderSize, work->key);
-  fpdu->head_size = iwarp::kUntaggedFpduHeaderSize + iwarp::kImmediateSize;
+  iwarp::EncodeUntaggedFpduHeader(head, as_message ? SendOpcode(*work) : immediate, /*last=*/true,
+                                  0, iwarp::kQnSend, send_msn_++, 0, payload);
+  uint8_t* const value = head + iwarp::kUntaggedFpduHeaderSize;
+  if (as_message) {
+    std::memcpy(value, &work->key, sizeof(work->key));
+  } else {
+    iwarp::EncodeImmediate(value, work->key);
+  }
+  fpdu->head_size = static_cast<uint32_t>(iwarp::kUntaggedFpduHeaderSize + payload);
+  fpdu->of_work = true;
   CommitCopied(fpdu);
   NextStage(*work, fpdu);
-  return true;
-}
-
-// The read of nothing behind a write. Its keys name nothing: a size of 0 is not judged.
-bool Stream::GatherConfirmation(SendWork* work) {
-  TxFpdu* fpdu = NewFpdu();
-  if (fpdu == nullptr) return false;
-  PendingRead& read = pending_[pending_back_ & pending_mask_];
-  read = {};
-  read.position = send_next_;
-  read.read.source_stag = 1;
-  iwarp::EncodeReadRequestFpduHead(arena_ + fpdu->head, read_msn_++, read.read);
-  fpdu->head_size = iwarp::kReadRequestFpduHeadSize;
-  CommitCopied(fpdu);
-  ++pending_back_;
-  work->reads_pending = 1;
-  work->all_sent = true;
-  EndOfWork(fpdu, /*completes=*/false);
   return true;
 }
 
@@ -354,7 +348,8 @@ bool Stream::GatherRead(SendWork* work) {
   if (fpdu == nullptr) return false;
   PendingRead& read = pending_[pending_back_ & pending_mask_];
   read = {};
-  read.position = send_next_;
+  read.position = read.covers = send_next_;
+  read.msn = read_msn_;
   read.read.source_stag = work->remote_key;
   read.read.source_to = work->remote_address + send_offset_;
   const uint64_t left = work->length - send_offset_;
@@ -366,8 +361,11 @@ bool Stream::GatherRead(SendWork* work) {
   }
   iwarp::EncodeReadRequestFpduHead(arena_ + fpdu->head, read_msn_++, read.read);
   fpdu->head_size = iwarp::kReadRequestFpduHeadSize;
+  fpdu->of_work = fpdu->asks = true;
   CommitCopied(fpdu);
   ++pending_back_;
+  ++reads_out_;
+  asked_ = std::max(asked_, send_next_);
   ++work->reads_pending;
   send_offset_ += read.read.size;
   if (send_offset_ == work->length) {
@@ -392,7 +390,8 @@ bool Stream::GatherAtomic(SendWork* work) {
   }
   PendingRead& read = pending_[pending_back_ & pending_mask_];
   read = {};
-  read.position = send_next_;
+  read.position = read.covers = send_next_;
+  read.msn = read_msn_;
   read.atomic = true;
   read.request_id = request.request_id;
   uint8_t* head = arena_ + fpdu->head;
@@ -400,8 +399,11 @@ bool Stream::GatherAtomic(SendWork* work) {
                                   iwarp::kQnReadRequest, read_msn_++, 0, iwarp::kAtomicRequestSize);
   iwarp::EncodeAtomicRequest(head + iwarp::kUntaggedFpduHeaderSize, request);
   fpdu->head_size = iwarp::kUntaggedFpduHeaderSize + iwarp::kAtomicRequestSize;
+  fpdu->of_work = fpdu->asks = true;
   CommitCopied(fpdu);
   ++pending_back_;
+  ++reads_out_;
+  asked_ = std::max(asked_, send_next_);
   work->reads_pending = 1;
   work->all_sent = true;
   EndOfWork(fpdu, /*completes=*/false);

@@ -35,12 +35,15 @@ Side::Side(MemoryTable* table, bool initiator, const PairOptions& o)
   c.agreement.crc = o.crc;
   c.agreement.rtr = o.rtr;
   c.agreement.ird = c.agreement.ord = o.depth;
+  c.agreement.empty_reads = o.empty_reads;
+  c.agreement.request_slots_in = c.agreement.request_slots_out = o.depth + o.confirmation_slots;
   c.mulpdu = o.mulpdu;
   c.blocks = &blocks;
   c.direct_payload = o.direct_payload;
   c.rnr_timeout_us = o.rnr_timeout_us;
   c.extensions = o.extensions;
   c.short_reads = o.short_reads;
+  c.confirm = o.confirm;
   stream = std::make_unique<Stream>(c);
 }
 
@@ -188,6 +191,7 @@ bool StreamPair::Transmit(int i) {
   const size_t max_iov = options_.whole_steps ? 32 : 4 + Draw(28);
   const size_t max_bytes = options_.whole_steps ? 1 << 20 : 1 + Draw(1 << (4 + Draw(14)));
   const uint64_t completed = side.send_ring.size();
+  if (side.stream->owes() && (options_.whole_steps || Draw(4) == 0)) side.stream->PayOwed();
   const Stream::Batch batch = side.stream->TransmitVector(iov, max_iov, max_bytes);
   size_t room = pipe.capacity - std::min(pipe.capacity, pipe.size());
   if (pipe.cut) room = std::min<size_t>(room, *pipe.cut - pipe.carried);
@@ -217,9 +221,12 @@ bool StreamPair::Receive(int i) {
     return discarded;
   }
   if (pipe.empty()) {
-    if (pipe.reset) {
+    const bool cut = pipe.cut && pipe.carried == *pipe.cut;
+    if (pipe.reset || (cut && pipe.cut_resets)) {
       side.stream->OnPeerReset("reset");
-    } else if (pipe.fin || (pipe.cut && pipe.carried == *pipe.cut)) {
+    } else if (cut && pipe.cut_is_gone) {
+      side.stream->OnPeerGone();
+    } else if (pipe.fin || cut) {
       side.stream->OnPeerFin();
     } else {
       return false;
@@ -253,6 +260,9 @@ bool StreamPair::Receive(int i) {
 }
 
 bool StreamPair::StepAll() {
+  for (const auto& side : sides) {
+    if (side->stream->owes()) side->stream->PayOwed();
+  }
   const bool sent = Transmit(0);
   const bool received = Receive(1);
   const bool answered = Transmit(1);

@@ -44,6 +44,8 @@ struct Pipe {
   bool reset = false;
   uint64_t carried = 0;         // bytes that ever went in
   std::optional<uint64_t> cut;  // the connection breaks when that many bytes went in
+  bool cut_resets = false;      // with an error of the path, not with a FIN
+  bool cut_is_gone = false;     // with a reset of the peer's system
   std::vector<uint8_t> log;     // everything that went in, if wanted
   bool keep_log = false;
 };
@@ -63,6 +65,9 @@ struct PairOptions {
   uint64_t rnr_timeout_us = 0;
   bool extensions = true;
   bool short_reads = false;
+  bool confirm = false;
+  bool empty_reads = true;
+  uint16_t confirmation_slots = 0;  // requests on the wire beyond `depth`
   // Virtual time. Each piece takes up to this long; one in `loss_one_in` is lost once and takes
   // kRetransmitUs more (0: none is).
   uint64_t max_delay_us = 0;
@@ -70,6 +75,17 @@ struct PairOptions {
 };
 
 inline constexpr uint64_t kRetransmitUs = 200000;
+
+// A region as a bind names it.
+class FakeRegion : public transport::MemoryRegion {
+ public:
+  explicit FakeRegion(uint32_t key) : key_(key) {}
+  uint32_t local_key() const override { return key_; }
+  uint32_t remote_key() const override { return key_; }
+
+ private:
+  uint32_t key_;
+};
 
 // Counts upcalls.
 struct CountingSink : transport::CompletionSink {

@@ -13,10 +13,10 @@ using iwarp::Opcode;
 
 namespace {
 
-// Copies the end of an RDMA write so that its last bytes become visible last, and after everything
-// before them: a program may poll them (semantics 10.3). The last unit is one store of up to 8
-// bytes.
-void CopyWriteEnd(uint8_t* to, const uint8_t* from, size_t size) {
+// Copies the end of a message or an RDMA write so that its last bytes become visible last, and
+// after everything before them: a program may poll them (semantics 10.3). The last unit is one
+// store of up to 8 bytes.
+void CopyPolledEnd(uint8_t* to, const uint8_t* from, size_t size) {
   const uintptr_t end = reinterpret_cast<uintptr_t>(to) + size;
   const size_t unit = end % 8 == 0 && size >= 8 ? 8 : end % 4 == 0 && size >= 4 ? 4 : 1;
   const size_t rest = size - unit;
@@ -86,18 +86,20 @@ void Stream::RefusePlacement(AccessError error) {
   }
   if (rx_header_.opcode == Opcode::kReadResponse) {
     const PendingRead& read = pending_[pending_front_ & pending_mask_];
+    Confirmed(read.covers);  // it is an answer all the same
     return BreakSegment(TaggedTerminate(error),
                         Blame::Send(read.position, transport::WorkStatus::kLocalProtection),
                         "the sink of an RDMA read cannot be written: " + text);
   }
-  BreakSegment(iwarp::kTermLocalCatastrophic,
+  // A local catastrophe would come without the header that names the message.
+  BreakSegment(iwarp::kTermRemoteOperationUnspecified,
                Blame::Receive(transport::WorkStatus::kLocalProtection),
                "a receive buffer cannot be written: " + text);
 }
 
 // Copies staged payload to its destination. False when that ended the connection.
 bool Stream::Place(const uint8_t* data, size_t size) {
-  const bool write = rx_header_.opcode == Opcode::kWrite;
+  const bool ends = size == rx_payload_left_ && EndIsPolled();
   size_t left = size;
   while (left > 0) {
     AccessRequest piece;
@@ -112,8 +114,8 @@ bool Stream::Place(const uint8_t* data, size_t size) {
       RefusePlacement(error);
       return false;
     }
-    if (write && rx_header_.last && left == rx_payload_left_) {
-      CopyWriteEnd(pin.address(), data, piece.length);
+    if (ends && piece.length == left) {
+      CopyPolledEnd(pin.address(), data, piece.length);
     } else {
       std::memcpy(pin.address(), data, piece.length);
     }

@@ -22,6 +22,7 @@ Code CodeFor(AccessError error) {
     case AccessError::kWrap:
       return Code::kOutOfBounds;
     case AccessError::kInvalidKey:
+    case AccessError::kGone:
     case AccessError::kProtectionDomain:
     case AccessError::kQueuePair:
       return Code::kProtection;
@@ -42,8 +43,10 @@ Access LocalAccess(const transport::SendRequest& request) {
   }
 }
 
-bool IsExtension(Op op) {
-  return op == Op::kRdmaWriteImmediate || op == Op::kFetchAdd || op == Op::kCompareSwap;
+// Does it take a message of RFC 7306?
+bool IsExtension(const transport::SendRequest& request) {
+  if (request.op == Op::kRdmaWriteImmediate) return (request.flags & transport::kAsMessage) == 0;
+  return request.op == Op::kFetchAdd || request.op == Op::kCompareSwap;
 }
 
 constexpr uint64_t kAtomicSize = 8;
@@ -93,7 +96,10 @@ Code Stream::FillTransfer(const transport::SendRequest& request, SendWork* work,
                           Segment* segments) {
   if (TakesReadCredit(*work)) {
     if (config_.agreement.ord == 0) return Code::kNoResources;
-    if (!pending_.allocated() && !pending_.Allocate(pending_mask_ + 1)) return Code::kNoMemory;
+    if (!HavePending()) return Code::kNoMemory;
+  } else if (work->confirm) {
+    if (!CanConfirm()) return Code::kNoResources;
+    if (!HavePending()) return Code::kNoMemory;
   }
   const Code code = CopySegments(request.local, config_.send_queue->max_segments(), segments,
                                  &work->segment_count, &work->length);
@@ -128,9 +134,9 @@ Code Stream::FillTransfer(const transport::SendRequest& request, SendWork* work,
 // is looked up once, and nothing is left to look for when it is transmitted.
 bool Stream::GathersAtOnce(const SendWork& work) const {
   return work.length <= kInlinePayload && phase_ == Phase::kOpen && tx_front_ == tx_back_ &&
-         send_next_ == config_.send_queue->back() && response_gather_ == response_back_ &&
-         turn_ == Turn::kNone && !rtr_due_ && (config_.initiator || first_fpdu_seen_) &&
-         (work.flags & (transport::kFence | transport::kConfirm)) == 0 &&
+         send_next_ == config_.send_queue->back() && !ResponseDue() && turn_ == Turn::kNone &&
+         !rtr_due_ && (config_.initiator || first_fpdu_seen_) &&
+         (work.flags & transport::kFence) == 0 &&
          (work.op == Op::kSend || work.op == Op::kSendInvalidate || work.op == Op::kRdmaWrite);
 }
 
@@ -143,13 +149,16 @@ Code Stream::FillWork(const transport::SendRequest& request, SendWork* work, Seg
   work->key = request.key;
   work->sink_is_window = request.sink_is_window;
   work->invalidate_sink = request.invalidate_sink;
+  work->confirm = (config_.confirm && CanConfirm() && IsUnanswered(request.op)) ||
+                  ((request.flags & transport::kConfirm) != 0 && IsWrite(request.op));
   work->done = false;
   work->status = transport::WorkStatus::kSuccess;
   work->reads_pending = 0;
+  work->msn = 0;
   work->all_sent = false;
   if (request.op == Op::kBind) return FillBind(request, work);
   if (request.op > Op::kBind) return Code::kInvalidArgument;
-  if (IsExtension(request.op) && !config_.extensions) return Code::kNotSupported;
+  if (IsExtension(request) && !config_.extensions) return Code::kNotSupported;
   return FillTransfer(request, work, segments);
 }
 
@@ -207,7 +216,7 @@ bool FlushReceives(ReceiveQueue* queue, CompletionRing* ring, void* context) {
       c.cookie = work->cookie;
       c.op = Op::kReceive;
       c.status = transport::WorkStatus::kFlushed;
-      c.quiet = (work->flags & transport::kQuiet) != 0;
+      c.flags = work->flags & transport::kEchoed;
       notify |= ring->Push(c);
     }
     queue->PopFront();
@@ -222,7 +231,7 @@ bool FlushPostedSend(const transport::SendRequest& request, CompletionRing* ring
   c.cookie = request.cookie;
   c.op = request.op;
   c.status = transport::WorkStatus::kFlushed;
-  c.quiet = (request.flags & transport::kQuiet) != 0;
+  c.flags = request.flags & transport::kEchoed;
   return ring->Push(c);
 }
 

@@ -18,11 +18,11 @@ bool Stream::RoomForResponse() {
     return false;
   }
   const bool is_rtr = !first_fpdu_seen_ && config_.agreement.rtr == Rtr::kRead;
-  const uint32_t limit = config_.agreement.ird + (is_rtr ? 1u : 0u);
+  const uint32_t limit = slots_in_ + (is_rtr ? 1u : 0u);
   if (response_back_ - response_front_ < limit) return true;
-  BreakSegment(iwarp::kTermStreamCatastrophic, Blame::Nobody(),
-               "the peer has more than " + std::to_string(config_.agreement.ird) +
-                   " reads and atomics outstanding");
+  BreakSegment(
+      iwarp::kTermStreamCatastrophic, Blame::Nobody(),
+      "the peer has more than " + std::to_string(slots_in_) + " reads and atomics outstanding");
   return false;
 }
 
@@ -33,6 +33,7 @@ void Stream::TakeReadRequest(ByteSpan payload) {
   iwarp::ParseReadRequest(payload, &r.read);
   r.msn = rx_header_.msn;
   if (r.read.size > 0) {
+    if (!ReadsAllowed()) return;
     const AccessError error =
         config_.memory->Check({r.read.source_stag, config_.pd, config_.qp, Access::kRemoteRead,
                                r.read.source_to, r.read.size});
@@ -44,10 +45,20 @@ void Stream::TakeReadRequest(ByteSpan payload) {
     }
   }
   ++response_back_;
+  // A read of nothing is a confirmation, and nobody's hurry. The one that opens a stream is.
+  if (r.read.size > 0 || !first_fpdu_seen_) response_due_ = response_back_;
+}
+
+// A consumer that takes no reads has none, though the wire leaves room for a confirmation.
+bool Stream::ReadsAllowed() {
+  if (config_.agreement.ird > 0) return true;
+  BreakSegment(iwarp::kTermStreamCatastrophic, Blame::Nobody(),
+               "the peer reads, or has atomics, where none may be outstanding");
+  return false;
 }
 
 void Stream::TakeAtomicRequest(ByteSpan payload) {
-  if (!RoomForResponse()) return;
+  if (!RoomForResponse() || !ReadsAllowed()) return;
   iwarp::AtomicRequest request;
   iwarp::ParseAtomicRequest(payload, &request);
   if (request.op != iwarp::kAtomicFetchAdd && request.op != iwarp::kAtomicCmpSwap) {
@@ -63,13 +74,13 @@ void Stream::TakeAtomicRequest(ByteSpan payload) {
   r.atomic = true;
   r.answer.request_id = request.request_id;
   const AccessError error = ExecuteAtomic(request, &r.answer.original);
-  if (phase_ == Phase::kEnded) return;
+  if (phase_ > Phase::kDraining) return;
   if (error != AccessError::kNone) {
     ++counters_.remote_accesses_refused;
     return BreakSegment(RequestTerminate(error), Blame::Nobody(),
                         std::string("the peer's atomic was refused: ") + AccessErrorText(error));
   }
-  ++response_back_;
+  response_due_ = ++response_back_;
 }
 
 // On the processor's own atomics, so that connections and local threads all agree.
@@ -121,6 +132,7 @@ void Stream::TakeAtomicResponse(ByteSpan payload) {
         {s.lmr_context, config_.pd, config_.qp, Access::kLocalWrite, s.virtual_address, piece},
         &pin);
     if (error != AccessError::kNone) {
+      Confirmed(read->covers);  // it is an answer all the same
       return BreakSegment(
           iwarp::kTermLocalCatastrophic, Blame::Send(read->position, WorkStatus::kLocalProtection),
           std::string("the result of an atomic cannot be stored: ") + AccessErrorText(error));
@@ -135,9 +147,12 @@ void Stream::TakeAtomicResponse(ByteSpan payload) {
 void Stream::FinishOldestRead() {
   const PendingRead read = pending_[pending_front_ & pending_mask_];
   ++pending_front_;
-  if (read.position == kNoWork) return MaybeDrained();
+  Confirmed(read.covers);
+  if (read.confirmation) --confirmations_out_;
+  if (read.position == kNoWork) return CompleteSends();
+  --reads_out_;
   SendWork& work = config_.send_queue->at(read.position);
-  if (--work.reads_pending > 0 || !work.all_sent) return;
+  if (--work.reads_pending > 0 || !work.all_sent) return CompleteSends();
   if (work.invalidate_sink && work.segment_count > 0) {
     const uint32_t key = config_.send_queue->segments(read.position)[0].lmr_context;
     const AccessError error = config_.memory->Invalidate(key, config_.pd, config_.qp);

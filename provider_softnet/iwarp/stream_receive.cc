@@ -14,9 +14,11 @@ namespace {
 // again.
 constexpr size_t kMinReadAhead = 256;
 constexpr size_t kMaxReadAhead = 64 * 1024;
-// The end of an RDMA write always goes through staging, so that its last bytes can be stored last
-// (semantics 10.3: programs poll them).
-constexpr size_t kWriteTail = 64;
+// The end of a message or an RDMA write always goes through staging, so that its last bytes can be
+// stored last (semantics 10.3: programs poll them).
+constexpr size_t kPolledTail = 64;
+// More than a program answers at once: a message, what it announces, confirmation and answer.
+constexpr uint64_t kManyFpdus = 12;
 
 }  // namespace
 
@@ -26,27 +28,34 @@ bool Stream::MakeRoom(size_t wanted) {
   if (staging_ == nullptr) return false;
   if (begin_ == end_of_staging_) {
     begin_ = end_of_staging_ = 0;
-  } else if (begin_ > 0 && kStaging - end_of_staging_ < wanted) {
+    looked_to_ = 0;
+  } else if (begin_ > 0 && staging_size_ - end_of_staging_ < wanted) {
     std::memmove(staging_, staging_ + begin_, end_of_staging_ - begin_);
     end_of_staging_ -= begin_;
+    looked_to_ -= std::min(looked_to_, begin_);
     begin_ = 0;
   }
-  staging_offered_ = std::min(wanted, kStaging - end_of_staging_);
+  if (stalled_ && staging_size_ - end_of_staging_ < wanted && !HoldMore()) return false;
+  staging_offered_ = std::min(wanted, staging_size_ - end_of_staging_);
   return true;
 }
 
 void Stream::GiveStagingBack() {
+  if (held_ != nullptr) {
+    held_.reset();
+    staging_ = nullptr;
+    staging_size_ = kStaging;
+  }
   if (staging_ != nullptr) config_.blocks->receiving.Give(this, std::exchange(staging_, nullptr));
 }
 
 size_t Stream::ReceiveVector(iovec* iov, size_t max) {
-  if (phase_ == Phase::kEnded || stalled_) return 0;
+  if (!reads()) return 0;
   size_t count = 0;
   direct_offered_ = 0;
   if (rx_phase_ == RxPhase::kPayload && rx_payload_size_ >= config_.direct_payload &&
       begin_ == end_of_staging_) {
-    const bool write_end = rx_header_.last && rx_header_.opcode == iwarp::Opcode::kWrite;
-    size_t want = rx_payload_left_ - (write_end ? std::min(rx_payload_left_, kWriteTail) : 0);
+    size_t want = rx_payload_left_ - (EndIsPolled() ? std::min(rx_payload_left_, kPolledTail) : 0);
     RxCursor cursor = rx_cursor_;
     while (want > 0 && count + 1 < max && count < kRxPins) {
       AccessRequest piece;
@@ -75,11 +84,13 @@ size_t Stream::ReceiveVector(iovec* iov, size_t max) {
 
 void Stream::OnReceived(size_t size) {
   while (rx_pin_count_ > 0) rx_pins_[--rx_pin_count_].Release();
-  if (phase_ == Phase::kEnded || size == 0) {
+  if (phase_ > Phase::kDraining || size == 0) {
     if (begin_ == end_of_staging_) GiveStagingBack();
     return;
   }
   counters_.bytes_received += size;
+  const bool owed = owes();
+  const uint64_t fpdus = counters_.fpdus_received;
   const size_t direct = std::min(size, direct_offered_);
   if (direct > 0) {
     counters_.bytes_direct_in += direct;
@@ -92,7 +103,14 @@ void Stream::OnReceived(size_t size) {
   const size_t staged = std::min(size - direct, staging_offered_);
   end_of_staging_ += staged;
   const bool filled = staged == staging_offered_;
-  Process();
+  if (stalled_) {
+    LookBehind();
+  } else {
+    Process();
+  }
+  // A peer that keeps sending is answered all the same, and what comes in numbers is a stream, for
+  // which no reply is on its way that the answer could ride on.
+  if ((owed || counters_.fpdus_received - fpdus >= kManyFpdus) && owes()) PayOwed();
   if (segment_was_large_) {
     read_ahead_ = kMinReadAhead;
   } else if (filled) {
@@ -103,7 +121,7 @@ void Stream::OnReceived(size_t size) {
 
 // Works through what is staged until more bytes, a receive or the end are needed.
 void Stream::Process() {
-  while (phase_ != Phase::kEnded) {
+  while (phase_ <= Phase::kDraining) {
     if (rx_phase_ == RxPhase::kHeader) {
       if (!ProcessHeader()) break;
     } else if (rx_phase_ == RxPhase::kPayload) {
@@ -116,6 +134,7 @@ void Stream::Process() {
       rx_phase_ = RxPhase::kHeader;
     }
   }
+  if (stalled_) LookBehind();
   if (fin_read_ && !stalled_) OnPeerFin();
 }
 
@@ -176,8 +195,8 @@ bool Stream::ProcessHeader() {
 
 bool Stream::ProcessPayload() {
   size_t now = std::min(rx_payload_left_, end_of_staging_ - begin_);
-  // The last bytes of a write stay here until they can be stored in one piece.
-  if (now < rx_payload_left_ && rx_header_.last && rx_header_.opcode == iwarp::Opcode::kWrite) {
+  // The last bytes stay here until they can be stored in one piece.
+  if (now < rx_payload_left_ && EndIsPolled()) {
     now = std::min(now, rx_payload_left_ - std::min<size_t>(rx_payload_left_, sizeof(uint64_t)));
   }
   if (now > 0) {
@@ -189,7 +208,7 @@ bool Stream::ProcessPayload() {
   if (rx_payload_left_ > 0) return false;
   rx_phase_ = RxPhase::kTrailer;
   FinishSegment();
-  return phase_ != Phase::kEnded;
+  return phase_ <= Phase::kDraining;
 }
 
 void Stream::Stall() {
@@ -204,7 +223,7 @@ void Stream::Stall() {
 }
 
 void Stream::OnReceivePosted() {
-  if (!stalled_ || phase_ == Phase::kEnded) return;
+  if (!stalled_ || phase_ > Phase::kDraining) return;
   if (config_.shared_receives != nullptr ? config_.shared_receives->Available() == 0
                                          : config_.receive_queue->empty()) {
     return;

@@ -24,8 +24,8 @@ bool Stream::CarryOutBind(SendWork* work, bool alone) {
   bind.window = work->remote_key;
   const AccessError error = config_.memory->Bind(bind);
   if (error != AccessError::kNone) {
-    Break(iwarp::kTermLocalCatastrophic, {}, 0, Blame::Send(send_next_, WorkStatus::kBindFailed),
-          std::string("a window cannot be bound: ") + AccessErrorText(error));
+    FailSend(WorkStatus::kBindFailed,
+             std::string("a window cannot be bound: ") + AccessErrorText(error));
     return false;
   }
   work->done = true;
@@ -37,13 +37,33 @@ bool Stream::CarryOutBind(SendWork* work, bool alone) {
 // The memory of the send or write whose turn it is cannot be read. Nothing of its next FPDU is
 // sent.
 void Stream::RefuseSend(AccessError error) {
-  Break(iwarp::kTermLocalCatastrophic, {}, 0, Blame::Send(send_next_, WorkStatus::kLocalProtection),
-        std::string("memory to be sent cannot be read: ") + AccessErrorText(error));
+  FailSend(WorkStatus::kLocalProtection,
+           std::string("memory to be sent cannot be read: ") + AccessErrorText(error));
+}
+
+// The work at send_next_ fails here, and breaks the connection. What was posted in front of it is
+// not its victim: it is sent, and the break waits until it is over.
+void Stream::FailSend(WorkStatus status, std::string why) {
+  failing_ = true;
+  failing_status_ = status;
+  failing_why_ = std::move(why);
+  if (turn_ == Turn::kSend) turn_ = Turn::kNone;
+  ConfirmAll();
+  pay_ = true;
+  BreakIfAllInFrontIsOver();
+}
+
+void Stream::BreakIfAllInFrontIsOver() {
+  if (phase_ > Phase::kDraining || config_.send_queue->front() != send_next_) return;
+  Break(iwarp::kTermLocalCatastrophic, {}, 0, Blame::Send(send_next_, failing_status_),
+        failing_why_);
 }
 
 // The source of the peer's oldest read is gone since it was asked for.
 void Stream::RefuseResponse(AccessError error) {
-  const Response& r = responses_[response_front_ & response_mask_];
+  const Response r = responses_[response_front_ & response_mask_];
+  response_front_ = response_gather_ = response_due_ = response_back_;  // it and those behind it
+  turn_ = Turn::kNone;
   uint8_t head[iwarp::kReadRequestFpduHeadSize];
   iwarp::EncodeReadRequestFpduHead(head, r.msn, r.read);
   const ByteSpan ulpdu(head + iwarp::kFpduLengthSize, sizeof head - iwarp::kFpduLengthSize);

@@ -55,7 +55,8 @@ Stream::Verdict Stream::StartSegment(size_t payload) {
   } else {
     verdict = TakeFixed({staging_ + begin_ + iwarp::kUntaggedFpduHeaderSize, payload});
   }
-  if (verdict == Verdict::kGo && !first_fpdu_seen_) {
+  // A message that waits for its receive has arrived all the same.
+  if (verdict != Verdict::kStop && !first_fpdu_seen_) {
     first_fpdu_seen_ = true;
     actions_ |= kActEstablished;
   }
@@ -135,7 +136,7 @@ bool Stream::WithinWatermarks() {
 }
 
 void Stream::OnWatermarksSet() {
-  if (phase_ != Phase::kEnded && config_.watermarks != nullptr) WithinWatermarks();
+  if (phase_ <= Phase::kDraining && config_.watermarks != nullptr) WithinWatermarks();
 }
 
 Stream::Verdict Stream::StartSend(size_t payload) {
@@ -181,7 +182,7 @@ Stream::Verdict Stream::TakeFixed(ByteSpan payload) {
     default:
       break;
   }
-  return phase_ == Phase::kEnded ? Verdict::kStop : Verdict::kGo;
+  return phase_ > Phase::kDraining ? Verdict::kStop : Verdict::kGo;
 }
 
 // The last byte of the segment's payload is in place.
@@ -235,7 +236,8 @@ void Stream::CompleteReceive(transport::Op op, uint64_t length, uint32_t key, bo
   transport::Completion c;
   c.context = config_.context;
   c.cookie = rx_receive_->cookie;
-  c.quiet = (rx_receive_->flags & transport::kQuiet) != 0;
+  c.flags = rx_receive_->flags & transport::kEchoed;
+  if (config_.solicited_receives && !solicited) c.flags |= transport::kQuiet;
   c.length = length;
   c.key = key;
   c.op = op;

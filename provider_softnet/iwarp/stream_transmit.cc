@@ -14,16 +14,19 @@ using transport::WorkStatus;
 
 bool Stream::WaitsForReads() const {
   const SendWork& work = config_.send_queue->at(send_next_);
-  if ((work.flags & transport::kFence) != 0 && work.reads_pending == 0) return true;
-  return TakesReadCredit(work) && pending_back_ - pending_front_ >= config_.agreement.ord;
+  const bool waits_for_all = (work.flags & transport::kFence) != 0 && work.reads_pending == 0;
+  if (waits_for_all && reads_out_ > 0) return true;
+  return TakesReadCredit(work) &&
+         (reads_out_ >= config_.agreement.ord || pending_back_ - pending_front_ >= slots_out_);
 }
 
 bool Stream::MayGather() const {
   if (phase_ == Phase::kEnded) return false;
+  if (phase_ == Phase::kTerminating) return ResponseDue() || turn_ == Turn::kResponse;
   if (rtr_due_ || turn_ != Turn::kNone) return true;
   // A responder sends nothing before the initiator's first FPDU (RFC 5044 §7.1.2).
   if (!config_.initiator && !first_fpdu_seen_) return false;
-  if (response_gather_ != response_back_) return true;
+  if (ResponseDue()) return true;
   return send_next_ != config_.send_queue->back() && !SendBlocked();
 }
 
@@ -114,7 +117,8 @@ Stream::Emitted Stream::Emit(const TxFpdu& fpdu, IovWriter* out, AccessError* er
 Stream::Batch Stream::TransmitVector(iovec* iov, size_t max_iov, size_t max_bytes) {
   ReleaseTxPins();
   tx_offered_ = 0;
-  if (arena_ == nullptr && phase_ != Phase::kEnded && CanGather() && !TakeArena())
+  if (arena_ == nullptr && phase_ != Phase::kEnded && (CanGather() || (PaysNow() && owes())) &&
+      !TakeArena())
     Abort("no memory for what is to be sent", Blame::Nobody());
   if (phase_ != Phase::kEnded) {
     IovWriter out(iov, max_iov);
@@ -158,23 +162,55 @@ void Stream::GatherAndEmit(IovWriter* out, size_t max_bytes) {
     if (tx_back_ == before) continue;  // a bind was carried out
     if (!EmitAt(before, out)) return;
   }
+  if ((out->bytes() > 0 || PaysNow()) && out->bytes() < max_bytes && owes()) GatherOwed(out);
 }
 
 // The memory behind the oldest FPDU was deregistered.
 void Stream::LoseFpdu(AccessError error) {
   const TxFpdu fpdu = tx_ring_[tx_front_ % kTxRing];
   const std::string text = AccessErrorText(error);
-  Blame blame;
-  if (fpdu.source == TxFpdu::Source::kSend) {
-    blame = Blame::Send(fpdu.position, WorkStatus::kLocalProtection);
+  const bool own = fpdu.source == TxFpdu::Source::kSend;
+  if (fpdu.sent > 0) {
+    tx_front_ = tx_back_;
+    return Abort("memory was freed in the middle of a transfer: " + text,
+                 own ? Blame::Send(fpdu.position, WorkStatus::kLocalProtection) : Blame::Nobody());
   }
-  tx_front_ = tx_back_;
-  if (fpdu.sent > 0) return Abort("memory was freed in the middle of a transfer: " + text, blame);
-  if (fpdu.source == TxFpdu::Source::kSend) {
-    return Break(iwarp::kTermLocalCatastrophic, {}, 0, blame,
-                 "memory to be sent cannot be read: " + text);
+  if (!own) {
+    tx_front_ = tx_back_;
+    return RefuseResponse(error);
   }
-  RefuseResponse(error);
+  TakeBackWork(fpdu.position);
+  if (phase_ <= Phase::kDraining) RefuseSend(error);
+}
+
+// Of what is gathered and has not left, only answers to the peer stay: the work at `position` and
+// what is behind it count as not gathered.
+void Stream::TakeBackWork(uint64_t position) {
+  uint32_t kept = tx_front_;
+  for (uint32_t i = tx_front_; i != tx_back_; ++i) {
+    const TxFpdu fpdu = tx_ring_[i % kTxRing];
+    if (!fpdu.of_work) tx_ring_[kept++ % kTxRing] = fpdu;
+    if (!fpdu.of_work || !fpdu.asks) continue;
+    --read_msn_;
+    if (pending_back_ == pending_front_) continue;  // a peer that answers what it was not asked
+    const PendingRead& read = pending_[--pending_back_ & pending_mask_];
+    if (read.confirmation) --confirmations_out_;
+    if (read.position != kNoWork) {
+      --reads_out_;
+      --config_.send_queue->at(read.position).reads_pending;
+    }
+  }
+  tx_back_ = kept;
+  if (turn_ == Turn::kSend) turn_ = Turn::kNone;
+  send_next_ = position;
+  send_offset_ = 0;
+  transfers_to_ = std::min(transfers_to_, position);
+  confirmable_to_ = std::min(confirmable_to_, position);
+  confirm_to_ = std::min(confirm_to_, position);
+  asked_ = confirmed_;
+  if (pending_front_ != pending_back_) {
+    asked_ = std::max(asked_, pending_[(pending_back_ - 1) & pending_mask_].covers);
+  }
 }
 
 void Stream::OnTransmitted(size_t size) {
@@ -188,6 +224,7 @@ void Stream::OnTransmitted(size_t size) {
     if (last_words_sent_ == last_words_.size()) actions_ |= kActCloseWrite;
     return;
   }
+  if (phase_ == Phase::kTerminating) SetTimer(config_.fin_grace_us);  // somebody reads
   bool work_done = false;
   while (size > 0 && tx_front_ != tx_back_) {
     TxFpdu& fpdu = tx_ring_[tx_front_ % kTxRing];
@@ -215,7 +252,7 @@ void Stream::OnTransmitted(size_t size) {
   if (work_done) {
     CompleteSends();
   } else {
-    MaybeDrained();
+    MaybeDone();
   }
 }
 
@@ -224,10 +261,11 @@ void Stream::CompleteSends() {
   SendQueue& queue = *config_.send_queue;
   while (!queue.empty() && queue.front() != send_next_) {
     const SendWork& work = queue.at(queue.front());
-    if (!work.done) break;
+    if (!work.done || (work.confirm && queue.front() >= confirmed_)) break;
     CompleteOldestSend(work.status);
   }
-  MaybeDrained();
+  if (failing_) BreakIfAllInFrontIsOver();
+  MaybeDone();
 }
 
 // Takes the oldest send out of its queue and reports it. The slot is free before the completion can
@@ -245,13 +283,13 @@ void Stream::CompleteOldestSend(WorkStatus status) {
   c.length = work.length;
   c.op = work.op;
   c.status = status;
-  c.quiet = (work.flags & transport::kQuiet) != 0;
+  c.flags = work.flags & transport::kEchoed;
   queue.PopFront();
   if (config_.send_completions->Push(c)) actions_ |= kActNotifySend;
 }
 
 void Stream::EndIfDrained() {
-  if (!config_.send_queue->empty()) return;
+  if (!config_.send_queue->empty() || confirm_to_ > confirmed_) return;
   if (tx_front_ != tx_back_ || rtr_due_ || response_front_ != response_back_ ||
       pending_front_ != pending_back_) {
     return;

@@ -18,16 +18,6 @@ using transport::WorkStatus;
 
 constexpr uint32_t kRemoteRw = kPrivRemoteRead | kPrivRemoteWrite;
 
-class FakeRegion : public transport::MemoryRegion {
- public:
-  explicit FakeRegion(uint32_t key) : key_(key) {}
-  uint32_t local_key() const override { return key_; }
-  uint32_t remote_key() const override { return key_; }
-
- private:
-  uint32_t key_;
-};
-
 // Posts a bind of `window` and returns the context it announces.
 uint32_t PostBind(Side& side, uint32_t window, size_t buffer, uint64_t offset, uint32_t length,
                   uint32_t privileges, Code* code = nullptr, uint64_t cookie = 50,

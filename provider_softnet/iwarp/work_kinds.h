@@ -12,16 +12,17 @@ inline bool IsWrite(transport::Op op) {
   return op == transport::Op::kRdmaWrite || op == transport::Op::kRdmaWriteImmediate;
 }
 
-// A write completes when TCP has its last byte. One that is to be confirmed is followed by a read
-// of nothing, which the peer answers when all that went before is in its memory (RFC 5040 §5.5).
-inline bool IsConfirmed(const SendWork& work) {
-  return (work.flags & transport::kConfirm) != 0 && IsWrite(work.op);
+inline bool IsSendOp(transport::Op op) {
+  return op == transport::Op::kSend || op == transport::Op::kSendInvalidate;
 }
+
+// What the wire itself does not answer: it is over when TCP has it, or when the peer confirms it.
+inline bool IsUnanswered(transport::Op op) { return IsWrite(op) || IsSendOp(op); }
 
 // One of the reads that may be outstanding.
 inline bool TakesReadCredit(const SendWork& work) {
   return work.op == transport::Op::kRdmaRead || work.op == transport::Op::kFetchAdd ||
-         work.op == transport::Op::kCompareSwap || IsConfirmed(work);
+         work.op == transport::Op::kCompareSwap;
 }
 
 }  // namespace softdat::softnet

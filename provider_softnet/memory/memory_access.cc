@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Who may touch what: judged accesses, and pins.
+#include <numeric>
+
+#include "dat/base/mapped_memory.h"
 #include "provider_softnet/memory/memory_slot.h"
 
 namespace softdat::softnet {
@@ -16,6 +19,15 @@ bool TryPin(std::atomic<uint64_t>* state, uint32_t key) {
   } while (!state->compare_exchange_weak(seen, seen + 1, std::memory_order_acquire,
                                          std::memory_order_relaxed));
   return true;
+}
+
+// Whether the memory at `address` is still there for this access.
+[[gnu::cold]] AccessError CheckThere(uint64_t address, const AccessRequest& request) {
+  if (request.length == 0) return AccessError::kNone;
+  const bool writes = request.kind != Access::kLocalRead && request.kind != Access::kRemoteRead;
+  return CheckAccessible(reinterpret_cast<const void*>(address), request.length, writes).ok()
+             ? AccessError::kNone
+             : AccessError::kGone;
 }
 
 }  // namespace
@@ -36,6 +48,8 @@ const char* AccessErrorText(AccessError error) {
       return "the range leaves the registered memory";
     case AccessError::kWrap:
       return "the range passes the end of the address space";
+    case AccessError::kGone:
+      return "the memory is no longer mapped as it was registered";
   }
   return "unknown";
 }
@@ -69,14 +83,16 @@ bool Pin::CoversHeld(const AccessRequest& r, uint8_t** address) const {
 
 // ---- the table ----
 
-MemoryTable::MemoryTable() : chunks_(std::make_unique<std::atomic<Slot*>[]>(kChunks)) {}
+MemoryTable::MemoryTable(bool check_memory, std::function<uint64_t()> random)
+    : check_memory_(check_memory),
+      random_(std::move(random)),
+      chunks_(std::make_unique<std::atomic<Slot*>[]>(kChunks)) {
+  std::iota(key_bits_.begin(), key_bits_.end(), uint8_t{0});
+  for (uint32_t i = 255; i > 0; --i) std::swap(key_bits_[i], key_bits_[Below(i + 1)]);
+}
 
 MemoryTable::~MemoryTable() {
-  for (uint32_t i = 0; i < kChunks; ++i) {
-    Slot* chunk = chunks_[i].load(std::memory_order_relaxed);
-    if (chunk == nullptr) break;
-    delete[] chunk;
-  }
+  for (uint32_t i = 0; i < kChunks; ++i) delete[] chunks_[i].load(std::memory_order_relaxed);
 }
 
 AccessError MemoryTable::Check(const AccessRequest& request) const {
@@ -114,6 +130,10 @@ AccessError MemoryTable::Acquire(const AccessRequest& request, Pin* pin) {
     }
   }
   if (error == AccessError::kNone) error = Judge(view, request);
+  if (check_memory_ && error == AccessError::kNone) [[unlikely]] {
+    error = CheckThere(request.offset + view.delta, request);
+    view.length = 0;  // so that the pin does not answer for bytes that were not asked for
+  }
   if (error != AccessError::kNone) [[unlikely]] {
     if (second != nullptr) Unpin(second);
     Unpin(&slot->state);

@@ -1,32 +1,58 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Registration of regions, and the slots that keys name.
+#include <algorithm>
 #include <thread>
 
 #include "provider_softnet/memory/memory_slot.h"
 
 namespace softdat::softnet {
 
-namespace {
+std::function<uint64_t()> MemoryTable::Replayed() {
+  return [state = uint64_t{0}]() mutable {
+    state += 0x9E3779B97F4A7C15u;  // SplitMix64
+    uint64_t z = state;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+  };
+}
 
-// Freed indices that rest before the oldest is used again.
-constexpr size_t kResting = 64;
+uint32_t MemoryTable::Below(uint32_t bound) {
+  // The remainder favours low numbers by less than 2^-32.
+  return static_cast<uint32_t>(random_() % bound);
+}
 
-}  // namespace
+// Makes room for more indices, in a random part of the range of them all.
+bool MemoryTable::AddChunk() {
+  if (chunk_count_ == kChunks) return false;
+  uint32_t at = Below(kChunks);
+  while (chunks_[at].load(std::memory_order_relaxed) != nullptr) at = (at + 1) % kChunks;
+  fresh_.reserve(kChunkSlots);
+  auto chunk = std::make_unique<Slot[]>(kChunkSlots);
+  for (uint32_t i = 0; i < kChunkSlots; ++i) {
+    chunk[i].key = static_cast<uint8_t>(random_());
+    // No key is 0 or 1, nor all ones.
+    const uint32_t index = at * kChunkSlots + i;
+    if (index == 0 || index == kChunks * kChunkSlots - 1) continue;
+    fresh_.push_back(index);
+    std::swap(fresh_.back(), fresh_[Below(static_cast<uint32_t>(fresh_.size()))]);
+  }
+  chunks_[at].store(chunk.release(), std::memory_order_release);
+  ++chunk_count_;
+  return true;
+}
 
 uint32_t MemoryTable::TakeSlot() {
-  uint32_t index = 0;
   // New indices first while few are resting, so that a freed one comes back late.
-  if (used_slots_ < kChunks * kChunkSlots && free_.size() < kResting) {
-    index = used_slots_;
-    std::atomic<Slot*>& chunk = chunks_[index >> kChunkBits];
-    if (chunk.load(std::memory_order_relaxed) == nullptr) {
-      chunk.store(new Slot[kChunkSlots], std::memory_order_release);
-    }
-    ++used_slots_;
+  if (free_.size() < kResting && (!fresh_.empty() || AddChunk())) {
+    const uint32_t index = fresh_.back();
+    fresh_.pop_back();
     return index;
   }
   if (free_.empty()) return 0;
-  index = free_.front();
+  const size_t oldest = std::min(free_.size(), kOldest);
+  std::swap(free_.front(), free_[Below(static_cast<uint32_t>(oldest))]);
+  const uint32_t index = free_.front();
   free_.pop_front();
   return index;
 }
@@ -64,7 +90,8 @@ uint32_t MemoryTable::RegisterRegion(void* address, uint64_t length, uint32_t pr
   Slot* slot = Find(index << 8);
   const uint64_t base = reinterpret_cast<uintptr_t>(address);
   slot->kind = Slot::Kind::kRegion;
-  const uint32_t key = index << 8 | ++slot->key;
+  ++slot->key;
+  const uint32_t key = KeyOf(index, *slot);
   View view;
   view.start = zero_based ? 0 : base;
   view.length = length;

@@ -25,7 +25,7 @@ struct alignas(64) MemoryTable::Slot {
   uint32_t window_pd = 0;
   uint32_t window = 0;  // tells the windows apart that have this slot one after another
   enum class Kind : uint8_t { kFree, kRegion, kWindow } kind = Kind::kFree;
-  uint8_t key = 0;         // last key bits given out
+  uint8_t key = 0;         // place of the last key bits given out in MemoryTable::key_bits_
   bool exclusive = false;  // window of scope EP
 };
 
@@ -44,6 +44,10 @@ inline MemoryTable::Slot* MemoryTable::Find(uint32_t key) const {
   const uint32_t index = key >> 8;
   Slot* chunk = chunks_[index >> kChunkBits].load(std::memory_order_acquire);
   return chunk == nullptr ? nullptr : &chunk[index & (kChunkSlots - 1)];
+}
+
+inline uint32_t MemoryTable::KeyOf(uint32_t index, const Slot& slot) const {
+  return index << 8 | key_bits_[slot.key];
 }
 
 // The loads are acquire loads so that the second look at `state` cannot move before them. False

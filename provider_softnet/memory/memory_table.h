@@ -2,7 +2,7 @@
 // Every key (STag) of one adapter, and the one place where an access to memory is judged: local and
 // remote, over either wire. A region or window is named by a key of 24 index bits and 8 key bits
 // (RFC 5040 §5.2); the index finds a slot in O(1) without a lock, the key bits change on every
-// reuse.
+// reuse. Both are drawn at random, so that nobody infers a key from others that they were told.
 //
 // Deregistration and placement. Work that is merely queued does not hold memory: it is judged anew
 // when its bytes move, and fails then (semantics 7.2). Only the copy or system call itself is
@@ -13,12 +13,15 @@
 #ifndef SOFTDAT_PROVIDER_SOFTNET_MEMORY_MEMORY_TABLE_H_
 #define SOFTDAT_PROVIDER_SOFTNET_MEMORY_MEMORY_TABLE_H_
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 namespace softdat::softnet {
 
@@ -51,6 +54,7 @@ enum class AccessError : uint8_t {
   kRights,            // privilege missing; or a window where a region is needed, and the reverse
   kBounds,            // leaves the region or window
   kWrap,              // offset + length passes 2^64
+  kGone,              // the program has taken the memory away under its registration
 };
 
 // A fixed text for logs and reasons.
@@ -110,7 +114,12 @@ class Pin {
 
 class MemoryTable {
  public:
-  MemoryTable();
+  // `check_memory`: Acquire asks the kernel whether the memory is still there, as
+  // SOFTDAT_CHECK_MEMORY wants it. What goes away between that and the end of the access, however
+  // short, is not noticed.
+  // `random`: 64 bits of which nobody else can tell anything; called with the table's mutex. The
+  // default draws the same numbers in each table, for tests and simulations that are to replay.
+  explicit MemoryTable(bool check_memory = false, std::function<uint64_t()> random = Replayed());
   ~MemoryTable();
   MemoryTable(const MemoryTable&) = delete;
   MemoryTable& operator=(const MemoryTable&) = delete;
@@ -161,7 +170,7 @@ class MemoryTable {
 
   // ---- data: any thread, no lock ----
 
-  // Judges an access as of now; holds nothing.
+  // Judges an access as of now; holds nothing. Never kGone.
   AccessError Check(const AccessRequest& request) const;
   // Judges it and, if granted, takes the pin. `pin` must not be held; on refusal it stays so.
   AccessError Acquire(const AccessRequest& request, Pin* pin);
@@ -182,6 +191,13 @@ class MemoryTable {
   static constexpr uint32_t kChunkBits = 10;
   static constexpr uint32_t kChunkSlots = 1u << kChunkBits;
   static constexpr uint32_t kChunks = (1u << 24) / kChunkSlots;
+  // Freed indices that rest before one of them is used again: as many as two megabytes of slots. A
+  // freed key comes back when its index has been used 255 times since.
+  static constexpr size_t kResting = 32 * kChunkSlots;
+  // One of so many that have rested longest is taken.
+  static constexpr size_t kOldest = 64;
+
+  static std::function<uint64_t()> Replayed();
 
   Slot* Find(uint32_t key) const;
   Slot* FindWindow(uint32_t key) const;  // mutex_ held
@@ -189,16 +205,24 @@ class MemoryTable {
   static AccessError Judge(const View& view, const AccessRequest& request);
   AccessError JudgeBind(const BindRequest& request, View* window) const;  // mutex_ held
   uint32_t TakeSlot();                                                    // mutex_ held; index or 0
+  bool AddChunk();                                                        // mutex_ held
+  uint32_t Below(uint32_t bound);                                         // mutex_ held; random
+  uint32_t KeyOf(uint32_t index, const Slot& slot) const;
   static void Publish(Slot* slot, uint32_t key, const View& view);
   static void Kill(Slot* slot);
   static void Drain(Slot* slot);
 
+  const bool check_memory_;
   // Serialises changes: registration, bind, invalidation. Readers go by the slots' state words.
   mutable std::mutex mutex_;
-  std::deque<uint32_t>
-      free_;                  // guarded by mutex_; FIFO, so that an index rests as long as possible
-  uint32_t used_slots_ = 1;   // guarded by mutex_; index 0 is never used: no key is 0 or 1
-  uint32_t last_window_ = 0;  // guarded by mutex_; see Slot::window
+  // Guarded by mutex_, down to the empty line.
+  const std::function<uint64_t()> random_;
+  std::array<uint8_t, 256> key_bits_;  // all values in random order; constant
+  std::vector<uint32_t> fresh_;        // indices of the last chunk never used yet, in random order
+  std::deque<uint32_t> free_;          // used before, the one freed first in front
+  uint32_t chunk_count_ = 0;
+  uint32_t last_window_ = 0;  // see Slot::window
+
   // Chunks of slots: set once under mutex_, read without; freed with the table.
   std::unique_ptr<std::atomic<Slot*>[]> chunks_;
   std::atomic<uint32_t> next_id_{1};

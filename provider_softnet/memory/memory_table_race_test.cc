@@ -40,8 +40,12 @@ TEST(MemoryTableRace, NothingIsWrittenAfterDeregistration) {
   std::thread one(writer), two(writer);
   for (int i = 0; i < kRounds; ++i) {
     const uint32_t k = table.RegisterRegion(&word, sizeof word, kPrivRemoteWrite, false, pd);
+    const uint64_t writes_before = writes.load(std::memory_order_relaxed);
     key.store(k, std::memory_order_relaxed);
-    if (i % 8 == 0) std::this_thread::yield();
+    // Now and then the memory goes while it certainly is in use.
+    while (i % 8 == 0 && writes.load(std::memory_order_relaxed) == writes_before) {
+      std::this_thread::yield();
+    }
     ASSERT_TRUE(table.DeregisterRegion(k));
     const uint64_t before = word;  // a plain read: safe only if all writers are out
     word = before + 1;
@@ -51,6 +55,7 @@ TEST(MemoryTableRace, NothingIsWrittenAfterDeregistration) {
   one.join();
   two.join();
   EXPECT_EQ(table.regions(), 0u);
+  EXPECT_GE(writes, uint64_t{kRounds} / 8);
 }
 
 TEST(MemoryTableRace, RebindAndInvalidate) {
@@ -63,6 +68,8 @@ TEST(MemoryTableRace, RebindAndInvalidate) {
   const uint32_t window = table.CreateWindow(pd, false);
   std::atomic<uint32_t> key{0};
   std::atomic<bool> stop{false};
+  std::atomic<uint64_t> writes{0};
+  std::atomic<uint64_t> invalidated{0};
   std::thread user([&] {
     while (!stop.load(std::memory_order_relaxed)) {
       const uint32_t k = key.load(std::memory_order_relaxed);
@@ -70,6 +77,7 @@ TEST(MemoryTableRace, RebindAndInvalidate) {
       if (table.Acquire({k, pd, 0, Access::kRemoteWrite, base + 8, 8}, &pin) ==
           AccessError::kNone) {
         __atomic_fetch_add(pin.address(), 1, __ATOMIC_RELAXED);
+        writes.fetch_add(1, std::memory_order_relaxed);
       } else {
         std::this_thread::yield();
       }
@@ -77,11 +85,13 @@ TEST(MemoryTableRace, RebindAndInvalidate) {
   });
   std::thread invalidator([&] {
     while (!stop.load(std::memory_order_relaxed)) {
-      table.Invalidate(key.load(std::memory_order_relaxed), pd, 0);
+      if (table.Invalidate(key.load(std::memory_order_relaxed), pd, 0) == AccessError::kNone) {
+        invalidated.fetch_add(1, std::memory_order_relaxed);
+      }
       std::this_thread::yield();
     }
   });
-  for (int i = 0; i < kRounds; ++i) {
+  const auto rebind = [&] {
     MemoryTable::BindRequest b;
     b.key = table.NextWindowKey(window);
     b.region = region;
@@ -89,9 +99,19 @@ TEST(MemoryTableRace, RebindAndInvalidate) {
     b.length = 64;
     b.privileges = kPrivRemoteWrite;
     b.pd = pd;
-    ASSERT_EQ(table.Bind(b), AccessError::kNone);
+    EXPECT_EQ(table.Bind(b), AccessError::kNone);
     key.store(b.key, std::memory_order_relaxed);
-    if (i % 4 == 0) std::this_thread::yield();
+  };
+  for (int i = 0; i < kRounds; ++i) {
+    const uint64_t changes = writes + invalidated;
+    rebind();
+    // Now and then a window goes that one of the threads has certainly met.
+    while (i % 4 == 0 && writes + invalidated == changes) std::this_thread::yield();
+  }
+  // The two may have left each other nothing: each gets its turn.
+  while (writes == 0 || invalidated == 0) {
+    rebind();
+    std::this_thread::yield();
   }
   stop = true;
   user.join();
@@ -99,6 +119,8 @@ TEST(MemoryTableRace, RebindAndInvalidate) {
   EXPECT_TRUE(table.DestroyWindow(window));
   EXPECT_TRUE(table.DeregisterRegion(region));
   memory[8] = 0;  // plain: everybody is out
+  EXPECT_GT(writes, 0u);
+  EXPECT_GT(invalidated, 0u);
 }
 
 }  // namespace

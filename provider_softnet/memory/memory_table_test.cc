@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <utility>
 #include <vector>
 
 namespace softdat::softnet {
@@ -116,14 +117,40 @@ TEST_F(MemoryTableTest, KeysOfOthersAndStaleKeys) {
   EXPECT_FALSE(table.IsLive(key));
   EXPECT_FALSE(table.DeregisterRegion(key));
   EXPECT_EQ(Check(key, Access::kRemoteRead, base, 1), AccessError::kInvalidKey);
-  // The index comes back with other key bits.
-  std::set<uint32_t> seen = {key};
-  for (int i = 0; i < 2000; ++i) {
+  // The index comes back, with other key bits.
+  int same_index = 0;
+  for (int i = 0; i < 200'000; ++i) {
     const uint32_t fresh = Register(kAll);
-    EXPECT_NE(fresh, key) << "after " << i;
+    ASSERT_NE(fresh, key) << "after " << i;
+    same_index += fresh >> 8 == key >> 8 ? 1 : 0;
     table.DeregisterRegion(fresh);
   }
+  EXPECT_GE(same_index, 3);
+  EXPECT_LE(same_index, 9);
   EXPECT_EQ(table.regions(), 0u);
+}
+
+// Who knows some keys can tell neither the next one nor those of another table.
+TEST_F(MemoryTableTest, KeysCannotBeInferred) {
+  constexpr int kCount = 4000;
+  uint64_t state = 12345;
+  MemoryTable other(false, [&state] { return state = state * 0x5851F42D4C957F2Du + 1; });
+  std::set<uint32_t> keys, steps, low_bits;
+  uint32_t last = 0;
+  for (int i = 0; i < kCount; ++i) {
+    const uint32_t key = Register(kAll);
+    keys.insert(key);
+    low_bits.insert(key & 0xff);
+    steps.insert(key - std::exchange(last, key));
+  }
+  EXPECT_EQ(low_bits.size(), 256u);
+  EXPECT_GT(steps.size(), kCount * 9u / 10);
+  int common = 0;
+  for (int i = 0; i < kCount; ++i) {
+    common +=
+        keys.contains(other.RegisterRegion(memory.data(), memory.size(), kAll, false, pd)) ? 1 : 0;
+  }
+  EXPECT_LT(common, 10);
 }
 
 TEST_F(MemoryTableTest, ZeroBased) {
@@ -217,13 +244,14 @@ TEST_F(WindowTest, ABindWhoseWindowIsGoneTouchesNoOther) {
   ASSERT_TRUE(table.DestroyWindow(window));
   EXPECT_EQ(table.Bind(late), AccessError::kNone);
   EXPECT_FALSE(table.IsLive(late.key));
-  // The slot has another owner: indices come round when all others are used up.
-  std::vector<uint32_t> others;
-  while (others.empty() || others.back() >> 8 != window >> 8) {
-    others.push_back(table.CreateWindow(pd, false));
-    ASSERT_NE(others.back(), 0u);
+  // The slot has another owner: indices come round.
+  uint32_t other = table.CreateWindow(pd, false);
+  while (other >> 8 != window >> 8) {
+    ASSERT_TRUE(table.DestroyWindow(other));
+    other = table.CreateWindow(pd, false);
+    ASSERT_NE(other, 0u);
   }
-  auto current = Request(others.back(), 200, 50, kPrivRemoteRead);
+  auto current = Request(other, 200, 50, kPrivRemoteRead);
   ASSERT_EQ(Bind(current), AccessError::kNone);
   EXPECT_EQ(table.Bind(late), AccessError::kNone);
   EXPECT_FALSE(table.IsLive(late.key));

@@ -19,7 +19,7 @@ uint32_t MemoryTable::CreateWindow(uint32_t pd, bool exclusive_to_qp) {
   slot->window = ++last_window_;
   slot->exclusive = exclusive_to_qp;
   windows_.fetch_add(1, std::memory_order_relaxed);
-  return index << 8 | slot->key;
+  return KeyOf(index, *slot);
 }
 
 bool MemoryTable::DestroyWindow(uint32_t window) {
@@ -37,12 +37,11 @@ uint32_t MemoryTable::NextWindowKey(uint32_t window) {
   const std::lock_guard<std::mutex> guard(mutex_);
   Slot* slot = FindWindow(window);
   if (slot == nullptr) return 0;
-  const uint32_t index_bits = window & ~0xffu;
   const uint32_t live = LiveKey(slot->state.load(std::memory_order_relaxed));
   do {
     ++slot->key;
-  } while ((index_bits | slot->key) == live);
-  return index_bits | slot->key;
+  } while (KeyOf(window >> 8, *slot) == live);
+  return KeyOf(window >> 8, *slot);
 }
 
 // On success `window` is what the binding will look like.
@@ -91,7 +90,7 @@ AccessError MemoryTable::Bind(const BindRequest& request) {
   View window;
   const AccessError error = JudgeBind(request, &window);
   // A later bind was posted since: the region may be freed although this one is still to come.
-  const bool superseded = request.window != 0 && slot->key != (request.key & 0xff);
+  const bool superseded = request.window != 0 && KeyOf(request.key >> 8, *slot) != request.key;
   const bool bound_to_nothing = error == AccessError::kInvalidKey && superseded;
   if (error != AccessError::kNone && !bound_to_nothing) return error;
   Kill(slot);

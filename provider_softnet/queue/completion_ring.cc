@@ -39,7 +39,7 @@ bool CompletionRing::Push(const transport::Completion& completion) {
     if (armed_ == Armed::kNo) return false;
     const bool failed = completion.status != transport::WorkStatus::kSuccess;
     const bool matches =
-        failed || (armed_ == Armed::kAny ? !completion.quiet : completion.solicited);
+        failed || (armed_ == Armed::kAny ? !completion.quiet() : completion.solicited);
     if (!matches) return false;
     armed_ = Armed::kNo;
     due = kDueCompletion;

@@ -87,7 +87,7 @@ TEST(CompletionRing, WhichCompletionsNotify) {
     CompletionRing ring(8, &sink);
     ASSERT_TRUE(ring.Arm(c.solicited_only));
     Completion done = Make(1);
-    done.quiet = c.quiet;
+    done.flags = c.quiet ? transport::kQuiet : 0;
     done.solicited = c.solicited;
     if (c.failed) done.status = WorkStatus::kFlushed;
     Push(ring, done);

@@ -38,11 +38,13 @@ struct SendWork {
   bool zero_based;
   bool sink_is_window;
   bool invalidate_sink;
+  bool confirm;  // is over when the peer has confirmed it, not when it is sent
   // Progress.
-  bool done;  // nothing left to do, `status` is final; reported in post order
+  bool done;  // nothing left to do here, `status` is final; reported in post order
   transport::WorkStatus status;
   uint32_t reads_pending;  // read or atomic requests sent and not answered
   bool all_sent;           // kRdmaRead, atomics: every request has been sent
+  uint32_t msn;            // of the untagged message on queue 0, once it is gathered
 };
 
 // A posted receive.
@@ -51,7 +53,7 @@ struct ReceiveWork {
   uint64_t length;         // room in all segments
   uint32_t segment_count;  // non-empty segments
   uint32_t index;          // SharedReceiveQueue's own
-  uint8_t flags;           // transport::kQuiet
+  uint8_t flags;           // transport::kEchoed
   Segment* segments;
 };
 

@@ -106,7 +106,7 @@ TEST_F(WordsTest, ArgumentsOfRegions) {
             Failure(DAT_INVALID_PARAMETER, DAT_INVALID_ARG7));
 }
 
-// 2.0 has a privilege that 1.2 does not have, and another 1.2 one that means nothing here.
+// Another 1.2 has a privilege that means nothing here.
 TEST_F(WordsTest, PrivilegesOf12) {
   char memory[8];
   DAT_REGION_DESCRIPTION region;
@@ -117,7 +117,7 @@ TEST_F(WordsTest, PrivilegesOf12) {
                           static_cast<DAT_MEM_PRIV_FLAGS>(privileges), &lmr, nullptr, nullptr,
                           nullptr, nullptr);
   };
-  EXPECT_EQ(create(DAT_MEM_PRIV_ALL_FLAG | 0x40), Failure(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6));
+  EXPECT_EQ(create(DAT_MEM_PRIV_ALL_FLAG | 0x80), Failure(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6));
   EXPECT_DAT(create(DAT_MEM_PRIV_ALL_FLAG | 0x100));
   DAT_LMR_PARAM param;
   EXPECT_DAT(dat_lmr_query(lmr, DAT_LMR_FIELD_ALL, &param));

@@ -18,7 +18,16 @@ TEST_P(AttributesOf2Test, TheExtensionIsThatOfInfiniBand) {
 TEST_P(AttributesOf2Test, TheProviderTellsWhatItHonours) {
   DAT_PROVIDER_ATTR provider{};
   ASSERT_OK(dat_ia_query(a_->ia, nullptr, 0, nullptr, DAT_PROVIDER_FIELD_ALL, &provider));
-  EXPECT_EQ(provider.rdma_read_lmr_rmr_context_exposure, DAT_FALSE);
+  // iWARP's read requests name their sink (RFC 5040 §4.4); InfiniBand's do not.
+  if (TheOptions().ia.starts_with("softnet-")) {
+    EXPECT_EQ(provider.rdma_read_lmr_rmr_context_exposure, DAT_TRUE);
+  } else if (TheOptions().ia.starts_with("toy")) {
+    EXPECT_EQ(provider.rdma_read_lmr_rmr_context_exposure, DAT_FALSE);
+  }
+  // A sink that must be open to the peer is one that the peer knows.
+  if (provider.rdma_write_for_rdma_read_req != DAT_FALSE) {
+    EXPECT_EQ(provider.rdma_read_lmr_rmr_context_exposure, DAT_TRUE);
+  }
   EXPECT_TRUE(provider.rmr_scope_supported == DAT_RMR_SCOPE_ANY ||
               provider.rmr_scope_supported == DAT_RMR_SCOPE_EP);
   EXPECT_EQ(provider.is_signal_safe, DAT_FALSE);

@@ -83,15 +83,27 @@ TEST_P(ConnectTest, NobodyListening) {
 TEST_P(ConnectTest, NoAnswerTimesOutAndALateAcceptFails) {
   DAT_CONN_QUAL qualifier = 0;
   const DAT_PSP_HANDLE psp = Listen(*b_, &qualifier);
-  ASSERT_OK(Connect(a_->ep, qualifier, {}, 100'000));
-  const DAT_CR_HANDLE cr = NextRequest(*b_);
-  a_->ExpectConnection(a_->ep, DAT_CONNECTION_EVENT_TIMED_OUT);
-  EXPECT_EQ(StateOf(a_->ep), DAT_EP_STATE_DISCONNECTED);
+  // On a busy machine the time may be over before the request has left.
+  DAT_CR_HANDLE cr = DAT_HANDLE_NULL;
+  for (DAT_TIMEOUT timeout_us = 100'000; cr == DAT_HANDLE_NULL; timeout_us *= 4) {
+    ASSERT_LT(timeout_us, kPatienceUs) << "no request came";
+    if (StateOf(a_->ep) == DAT_EP_STATE_DISCONNECTED) {
+      ASSERT_OK(dat_ep_reset(a_->ep));
+    }
+    ASSERT_OK(Connect(a_->ep, qualifier, {}, timeout_us));
+    a_->ExpectConnection(a_->ep, DAT_CONNECTION_EVENT_TIMED_OUT);
+    EXPECT_EQ(StateOf(a_->ep), DAT_EP_STATE_DISCONNECTED);
+    const std::vector<DAT_EVENT> requests = Side::Drain(b_->cr_evd);
+    if (!requests.empty()) cr = requests[0].event_data.cr_arrival_event_data.cr_handle;
+    for (size_t i = 1; i < requests.size(); ++i) {
+      EXPECT_OK(Reject(requests[i].event_data.cr_arrival_event_data.cr_handle));
+    }
+  }
   ASSERT_OK(dat_cr_accept(cr, b_->ep, 0, nullptr));
   b_->ExpectConnection(b_->ep, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
   EXPECT_EQ(StateOf(b_->ep), DAT_EP_STATE_DISCONNECTED);
-  a_->ExpectSilence(a_->connect_evd);
   EXPECT_OK(dat_psp_free(psp));
+  ExpectNothingMore();
 }
 
 TEST_P(ConnectTest, DisconnectAbortsAPendingConnectWithOneEvent) {
@@ -104,9 +116,9 @@ TEST_P(ConnectTest, DisconnectAbortsAPendingConnectWithOneEvent) {
     a_->ExpectConnection(a_->ep, DAT_CONNECTION_EVENT_DISCONNECTED);
     EXPECT_EQ(StateOf(a_->ep), DAT_EP_STATE_DISCONNECTED);
     ASSERT_OK(Reject(cr));
-    a_->ExpectSilence(a_->connect_evd);
-    ASSERT_OK(dat_ep_reset(a_->ep));
     EXPECT_OK(dat_psp_free(psp));
+    ExpectNothingMore();
+    ResetBoth();
   }
 }
 
@@ -117,10 +129,10 @@ TEST_P(ConnectTest, FreeingAConnectingEpIsSilent) {
   ASSERT_OK(Connect(ep, qualifier));
   const DAT_CR_HANDLE cr = NextRequest(*b_);
   a_->FreeEp(ep);
-  a_->ExpectSilence(a_->connect_evd);
   ASSERT_OK(dat_cr_accept(cr, b_->ep, 0, nullptr));
   b_->ExpectConnection(b_->ep, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
   EXPECT_OK(dat_psp_free(psp));
+  ExpectNothingMore();
 }
 
 TEST_P(ConnectTest, AnUnreachableAddressIsAnEvent) {
@@ -181,8 +193,7 @@ TEST_P(ConnectArgumentsTest, EachBadArgumentIsNamedAndChangesNothing) {
       ConnectWith(reinterpret_cast<DAT_IA_ADDRESS_PTR>(&unix_address), kPatienceUs, 0, nullptr),
       DAT_INVALID_ADDRESS);
   EXPECT_EQ(StateOf(a_->ep), DAT_EP_STATE_UNCONNECTED);
-  a_->ExpectSilence(a_->connect_evd);
-  Join();
+  ExpectNothingMore();
 }
 
 TEST_P(ConnectArgumentsTest, AnEpWithoutItsPartsIsNotReady) {

@@ -126,5 +126,31 @@ TEST_P(CountersTest, TheyAreAnnounced) {
   EXPECT_EQ(found, 1);
 }
 
+// Of what can hand to another IA at all, as the fixture of handoff_test.
+class HandoffToAnotherIaCountersTest : public CountersTest {};
+CONFORMANCE_FAMILIES(HandoffToAnotherIaCountersTest);
+
+// A request came once, to the IA that its requester asked.
+TEST_P(HandoffToAnotherIaCountersTest, ARequestCountsWhereItCameFirst) {
+  Side c(variant().mode);
+  c.MakeEp();
+  DAT_CONN_QUAL here = 0, there = 0;
+  const DAT_PSP_HANDLE first = Listen(*b_, &here), second = Listen(c, &there);
+  ASSERT_OK(Connect(a_->ep, here));
+  ASSERT_OK(dat_cr_handoff(NextRequest(*b_), there));
+  ASSERT_OK(dat_cr_accept(NextRequest(c), c.ep, 0, nullptr));
+  a_->ExpectConnection(a_->ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+  c.ExpectConnection(c.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+  EXPECT_EQ(Read(b_->ia, DCNT_IA_CM_REQ_RX), 1u);
+  EXPECT_EQ(Read(c.ia, DCNT_IA_CM_REQ_RX), 0u);
+  EXPECT_EQ(Read(c.ia, DCNT_IA_SP_CR), 1u);
+  EXPECT_EQ(Read(c.ia, DCNT_IA_CM_REP_TX), 1u);
+  ASSERT_OK(dat_ep_disconnect(a_->ep, DAT_CLOSE_ABRUPT_FLAG));
+  a_->ExpectConnection(a_->ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+  c.ExpectConnection(c.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+  EXPECT_OK(dat_psp_free(first));
+  EXPECT_OK(dat_psp_free(second));
+}
+
 }  // namespace
 }  // namespace softdat::conformance

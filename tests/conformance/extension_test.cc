@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The InfiniBand extension: RDMA write with immediate data, fetch-and-add, compare-and-swap
 // (DAT 2.0 semantics 15.2).
+#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <thread>
+#include <utility>
 
 #include "dat2/dat_ib_extensions.h"
 #include "dat2/softdat.h"
@@ -10,6 +13,8 @@
 
 namespace softdat::conformance {
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 constexpr DAT_COMPLETION_FLAGS kPlain = DAT_COMPLETION_DEFAULT_FLAG;
 
@@ -80,7 +85,10 @@ TEST_P(ExtensionTest, ASuppressedWriteWithImmediateIsToldToThePeerAlone) {
   ASSERT_OK(dat_ib_post_rdma_write_immed(a_->ep, 1, &local, Cookie(12), &remote, 0x7777,
                                          DAT_COMPLETION_SUPPRESS_FLAG));
   ExpectExtension(*b_, b_->recv_evd, 11, DAT_IB_RDMA_WRITE_IMMED_DATA, 0x7777);
-  a_->ExpectSilence(a_->request_evd);
+  // What stands behind it completes, so that it is over.
+  ASSERT_OK(PostRead(a_->ep, {source_->local()}, target_->remote(), 13));
+  a_->ExpectDto(a_->request_evd, a_->ep, 13);
+  ExpectNothingMore({a_->request_evd});
 }
 
 // Nothing but the initiator's own completion tells that the data are there.
@@ -122,20 +130,77 @@ TEST_P(ExtensionTest, CompareAndSwapSwapsOnlyOnAMatch) {
   EXPECT_EQ(__atomic_load_n(Word(), __ATOMIC_ACQUIRE), 9u);
 }
 
+// The local processor adds all the while, and the remote adds that count are those during which it
+// did: each could lose one of its own, or make one of the processor's undone.
 TEST_P(ExtensionTest, AtomicsAreAtomicAgainstTheLocalProcessor) {
-  constexpr int kRounds = 500;
+  constexpr uint64_t kWanted = 1000, kWindow = 8;
   *Word() = 0;
-  std::thread local_adder([this] {
-    for (int i = 0; i < kRounds; ++i) __atomic_fetch_add(Word(), 1, __ATOMIC_ACQ_REL);
+  std::atomic<uint64_t> added{0};
+  std::jthread local_adder([&](const std::stop_token& stop) {
+    for (uint64_t n = 1; !stop.stop_requested(); ++n) {
+      __atomic_fetch_add(Word(), 1, __ATOMIC_ACQ_REL);
+      added.store(n, std::memory_order_relaxed);
+    }
   });
   DAT_LMR_TRIPLET local = source_->local(0, 8);
   DAT_RMR_TRIPLET remote = WordTriplet();
-  for (uint64_t i = 0; i < kRounds; ++i) {
-    ASSERT_OK(dat_ib_post_fetch_and_add(a_->ep, 1, &local, Cookie(i), &remote, kPlain));
-    ExpectExtension(*a_, a_->request_evd, i, DAT_IB_FETCH_AND_ADD);
+  const auto deadline = Clock::now() + std::chrono::microseconds(kPatienceUs);
+  uint64_t remote_adds = 0;
+  for (uint64_t met = 0; met < kWanted && !HasFailure();) {
+    ASSERT_LT(Clock::now(), deadline) << "the two seldom ran at the same time";
+    const uint64_t before = added.load();
+    for (uint64_t i = 0; i < kWindow; ++i) {
+      ASSERT_OK(dat_ib_post_fetch_and_add(a_->ep, 1, &local, Cookie(i), &remote, kPlain));
+    }
+    for (uint64_t i = 0; i < kWindow; ++i) {
+      ExpectExtension(*a_, a_->request_evd, i, DAT_IB_FETCH_AND_ADD);
+    }
+    remote_adds += kWindow;
+    if (added.load() != before) met += kWindow;
   }
+  local_adder.request_stop();
   local_adder.join();
-  EXPECT_EQ(__atomic_load_n(Word(), __ATOMIC_ACQUIRE), uint64_t{2 * kRounds});
+  EXPECT_EQ(__atomic_load_n(Word(), __ATOMIC_ACQUIRE), remote_adds + added.load());
+}
+
+// A word as a lock between the local processor, which takes it as 2, and a peer, which takes it as
+// 1: whoever has it is alone.
+TEST_P(ExtensionTest, ASwapIsAtomicAgainstTheLocalProcessor) {
+  constexpr uint64_t kFree = 0, kPeer = 1, kLocal = 2, kWanted = 150;
+  *Word() = kFree;
+  std::atomic<uint64_t> taken{0};
+  std::atomic<bool> robbed{false};
+  std::jthread processor([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      uint64_t seen = kFree;
+      if (!__atomic_compare_exchange_n(Word(), &seen, kLocal, false, __ATOMIC_ACQ_REL,
+                                       __ATOMIC_RELAXED))
+        continue;
+      taken.fetch_add(1, std::memory_order_relaxed);
+      seen = kLocal;
+      if (!__atomic_compare_exchange_n(Word(), &seen, kFree, false, __ATOMIC_ACQ_REL,
+                                       __ATOMIC_RELAXED))
+        robbed = true;
+    }
+  });
+  DAT_LMR_TRIPLET local = source_->local(0, 8);
+  DAT_RMR_TRIPLET remote = WordTriplet();
+  const auto swap = [&](uint64_t compare, uint64_t value) {
+    EXPECT_OK(dat_ib_post_cmp_and_swap(a_->ep, compare, value, &local, Cookie(7), &remote, kPlain));
+    ExpectExtension(*a_, a_->request_evd, 7, DAT_IB_CMP_AND_SWAP);
+    return Result();
+  };
+  const auto deadline = Clock::now() + std::chrono::microseconds(kPatienceUs);
+  for (uint64_t met = 0; met < kWanted && !HasFailure() && !robbed;) {
+    ASSERT_LT(Clock::now(), deadline) << "the two seldom ran at the same time";
+    const uint64_t before = taken.load();
+    if (swap(kFree, kPeer) != kFree) continue;
+    EXPECT_EQ(swap(kPeer, kFree), kPeer) << "the processor took what the peer had";
+    if (taken.load() != before) ++met;
+  }
+  processor.request_stop();
+  processor.join();
+  EXPECT_FALSE(robbed) << "the peer took what the processor had";
 }
 
 TEST_P(ExtensionTest, AtomicsNeedTheirRight) {
@@ -151,6 +216,20 @@ TEST_P(ExtensionTest, AtomicsNeedTheirRight) {
   a_->ExpectConnection(a_->ep, DAT_CONNECTION_EVENT_BROKEN);
   b_->ExpectConnection(b_->ep, DAT_CONNECTION_EVENT_BROKEN);
   EXPECT_TRUE(plain->untouched());
+}
+
+TEST_P(ExtensionTest, AtomicsNeedEightBytesAtBothEnds) {
+  *Word() = 40;
+  for (const auto& [here, there] : {std::pair{7u, 8u}, {8u, 7u}, {8u, 0u}}) {
+    DAT_LMR_TRIPLET local = source_->local(0, here);
+    DAT_RMR_TRIPLET remote = WordTriplet();
+    remote.segment_length = there;
+    EXPECT_RETURN(dat_ib_post_fetch_and_add(a_->ep, 1, &local, Cookie(1), &remote, kPlain),
+                  Error(DAT_LENGTH_ERROR));
+    EXPECT_RETURN(dat_ib_post_cmp_and_swap(a_->ep, 40, 9, &local, Cookie(1), &remote, kPlain),
+                  Error(DAT_LENGTH_ERROR));
+  }
+  EXPECT_EQ(*Word(), 40u);
 }
 
 TEST_P(ExtensionTest, TheAttributesAnnounceThem) {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -15,6 +16,9 @@ namespace softdat::conformance {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+// SOFTDAT_ATTR_COMPLETION of dat2/softdat.h, which programs of 1.2 do not include.
+constexpr char kCompletionAttribute[] = "SOFTDAT_COMPLETION";
 
 DAT_LMR_TRIPLET* Iov(std::initializer_list<DAT_LMR_TRIPLET> iov) {
   // The call copies the triplets and never writes them.
@@ -129,12 +133,23 @@ Side::Side(EventMode mode) : mode_(mode) {
 
 Side::~Side() {
   for (const DAT_EP_HANDLE made : eps_) EXPECT_OK(dat_ep_free(made));
+  ExpectOneEndEach();
   for (const DAT_EVD_HANDLE made : evds_) EXPECT_OK(dat_evd_free(made));
   if (cno != DAT_HANDLE_NULL) {
     EXPECT_OK(dat_cno_free(cno));
   }
   EXPECT_OK(dat_pz_free(pz));
   EXPECT_OK(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
+}
+
+// Of what the case has not read: a connection ends once.
+void Side::ExpectOneEndEach() {
+  std::map<DAT_EP_HANDLE, int> ends;
+  for (const DAT_EVENT& event : Drain(connect_evd)) {
+    int& of_ep = ends[event.event_data.connect_event_data.ep_handle];
+    of_ep += event.event_number == DAT_CONNECTION_EVENT_ESTABLISHED ? -1 : 1;
+    EXPECT_LE(of_ep, 1) << "a second final event, " << EventName(event.event_number);
+  }
 }
 
 DAT_EVD_HANDLE Side::MakeEvd(DAT_EVD_FLAGS flags, DAT_COUNT qlen) {
@@ -224,6 +239,18 @@ std::vector<DAT_EVENT> Side::Drain(DAT_EVD_HANDLE evd) {
   DAT_EVENT event{};
   while (dat_evd_dequeue(evd, &event) == DAT_SUCCESS) events.push_back(event);
   return events;
+}
+
+bool ConfirmsCompletions(DAT_IA_HANDLE ia) {
+  DAT_PROVIDER_ATTR attr{};
+  EXPECT_OK(dat_ia_query(ia, nullptr, 0, nullptr, DAT_PROVIDER_FIELD_ALL, &attr));
+  for (int i = 0; i < attr.num_provider_specific_attr; ++i) {
+    const DAT_NAMED_ATTR& named = attr.provider_specific_attr[i];
+    if (std::strcmp(named.name, kCompletionAttribute) == 0) {
+      return std::strcmp(named.value, "confirmed") == 0;
+    }
+  }
+  return true;
 }
 
 bool HasWindows(DAT_IA_HANDLE ia) {
@@ -320,6 +347,26 @@ void PairTest::Part() {
 void PairTest::ResetBoth() {
   EXPECT_OK(dat_ep_reset(a_->ep));
   EXPECT_OK(dat_ep_reset(b_->ep));
+}
+
+void PairTest::ExpectNothingMore(std::initializer_list<DAT_EVD_HANDLE> evds) {
+  if (StateOf(a_->ep) != DAT_EP_STATE_CONNECTED || StateOf(b_->ep) != DAT_EP_STATE_CONNECTED) {
+    for (const DAT_EP_HANDLE ep : {a_->ep, b_->ep}) {
+      if (StateOf(ep) == DAT_EP_STATE_DISCONNECTED) {
+        EXPECT_OK(dat_ep_reset(ep));
+      }
+    }
+    Join();
+    if (HasFatalFailure()) return;
+  }
+  Part();
+  std::vector<DAT_EVD_HANDLE> all(evds);
+  all.insert(all.end(), {a_->connect_evd, b_->connect_evd});
+  for (const DAT_EVD_HANDLE evd : all) {
+    for (const DAT_EVENT& event : Side::Drain(evd)) {
+      ADD_FAILURE() << EventName(event.event_number) << " came, where nothing was to come";
+    }
+  }
 }
 
 DAT_RETURN PostSend(DAT_EP_HANDLE ep, std::initializer_list<DAT_LMR_TRIPLET> iov, uint64_t cookie,

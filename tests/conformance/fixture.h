@@ -69,7 +69,8 @@ class Buffer {
 class Side {
  public:
   explicit Side(EventMode mode);
-  // Everything of it is freed one by one, and a graceful close succeeds.
+  // Everything of it is freed one by one, and a graceful close succeeds. No connection has told of
+  // two ends.
   ~Side();
   Side(const Side&) = delete;
   Side& operator=(const Side&) = delete;
@@ -85,7 +86,8 @@ class Side {
 
   // The next event of an EVD, within the patience, collected as the variant says.
   DAT_EVENT Next(DAT_EVD_HANDLE evd);
-  // No event comes for a while.
+  // No event comes for a while. Only where something is still to happen on the EVD: what must never
+  // come is for ExpectNothingMore.
   void ExpectSilence(DAT_EVD_HANDLE evd);
   // The next event is of this kind; returns it.
   DAT_EVENT Expect(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number);
@@ -108,6 +110,8 @@ class Side {
   DAT_EP_HANDLE ep = DAT_HANDLE_NULL;  // the first one made
 
  private:
+  void ExpectOneEndEach();
+
   const EventMode mode_;
   std::vector<DAT_EVD_HANDLE> evds_;
   std::vector<DAT_EP_HANDLE> eps_;
@@ -116,6 +120,9 @@ class Side {
 DAT_EP_STATE StateOf(DAT_EP_HANDLE ep);
 // Whether the IA has memory windows; without them, creating one is DAT_MODEL_NOT_SUPPORTED.
 bool HasWindows(DAT_IA_HANDLE ia);
+// Whether a send or write that has completed is in the peer's memory, as on InfiniBand, and not
+// only taken by the device. A provider that says nothing of it is taken for one of InfiniBand.
+bool ConfirmsCompletions(DAT_IA_HANDLE ia);
 
 // Two opens of the IA, a (active) and b (passive), each with an unconnected EP.
 class PairTest : public testing::Test {
@@ -139,6 +146,10 @@ class PairTest : public testing::Test {
   // Disconnects abruptly at the active end and takes the final event of each side.
   void Part();
   void ResetBoth();
+  // Nothing more comes of what was done so far, neither a connection event nor anything on `evds`:
+  // proven not by a pause but by an end, that of the connection of the two EPs, and if that is over
+  // by another connection between them. Leaves both EPs in DISCONNECTED.
+  void ExpectNothingMore(std::initializer_list<DAT_EVD_HANDLE> evds = {});
 
   std::unique_ptr<Side> a_;
   std::unique_ptr<Side> b_;

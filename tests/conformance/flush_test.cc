@@ -19,8 +19,7 @@ TEST_P(FlushTest, ReceivesAreFlushedInOrderOnBothSides) {
     a_->ExpectDto(a_->recv_evd, a_->ep, 0xFFFFFFFF00000000u + i, DAT_DTO_ERR_FLUSHED);
     b_->ExpectDto(b_->recv_evd, b_->ep, 0xEEEEEEEE00000000u + i, DAT_DTO_ERR_FLUSHED);
   }
-  a_->ExpectSilence(a_->recv_evd);
-  b_->ExpectSilence(b_->recv_evd);
+  ExpectNothingMore({a_->recv_evd, b_->recv_evd});
   EXPECT_TRUE(at_a->untouched());
   EXPECT_TRUE(at_b->untouched());
 }
@@ -33,7 +32,8 @@ TEST_P(FlushTest, EveryRequestCompletesOnceAndNoneSucceedsAfterAFlush) {
     ASSERT_OK(PostRead(a_->ep, {memory->local()}, target->remote(), 3 * i + 2));
   }
   Part();
-  bool flushed = false;
+  // Nothing of it reached the peer's memory.
+  bool flushed = ConfirmsCompletions(a_->ia);
   for (uint64_t i = 0; i < 12; ++i) {
     const auto done =
         a_->Expect(a_->request_evd, DAT_DTO_COMPLETION_EVENT).event_data.dto_completion_event_data;
@@ -45,7 +45,7 @@ TEST_P(FlushTest, EveryRequestCompletesOnceAndNoneSucceedsAfterAFlush) {
     flushed |= done.status != DAT_DTO_SUCCESS;
   }
   EXPECT_TRUE(flushed) << "reads behind a send that nobody takes cannot all have succeeded";
-  a_->ExpectSilence(a_->request_evd);
+  ExpectNothingMore({a_->request_evd});
 }
 
 TEST_P(FlushTest, PostsAfterTheEndAreAcceptedAndFlushed) {

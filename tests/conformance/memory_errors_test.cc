@@ -88,16 +88,12 @@ class RemoteAccessTest : public ConnectedTest {
     const auto done =
         a_->Expect(a_->request_evd, DAT_DTO_COMPLETION_EVENT).event_data.dto_completion_event_data;
     EXPECT_EQ(done.user_cookie.as_64, 42u);
-    // A wire without acknowledgements of writes completes them when they are sent.
-    EXPECT_TRUE(done.status == DAT_DTO_ERR_REMOTE_ACCESS ||
-                (write && done.status == DAT_DTO_SUCCESS))
-        << done.status;
+    EXPECT_EQ(done.status,
+              write && !ConfirmsCompletions(a_->ia) ? DAT_DTO_SUCCESS : DAT_DTO_ERR_REMOTE_ACCESS);
     a_->ExpectDto(a_->recv_evd, a_->ep, 6, DAT_DTO_ERR_FLUSHED);
     b_->ExpectDto(b_->recv_evd, b_->ep, 5, DAT_DTO_ERR_FLUSHED);
-    EXPECT_TRUE(Side::Drain(a_->request_evd).empty());
-    EXPECT_TRUE(Side::Drain(a_->connect_evd).empty());
-    EXPECT_TRUE(Side::Drain(b_->connect_evd).empty());
-    // Both are fit for another connection.
+    // Both are fit for another connection, and for one more.
+    ExpectNothingMore({a_->request_evd, a_->recv_evd, b_->recv_evd});
     ResetBoth();
     Join();
   }

@@ -26,9 +26,8 @@ TEST_P(RejectTest, TheActiveSideHearsItOnceAndTheEpCanBeReset) {
     ASSERT_OK(dat_ep_reset(a_->ep));
     EXPECT_EQ(StateOf(a_->ep), DAT_EP_STATE_UNCONNECTED);
   }
-  a_->ExpectSilence(a_->connect_evd);
   EXPECT_OK(dat_psp_free(psp));
-  Join();
+  ExpectNothingMore();
 }
 
 // The backlog is the room in the CR EVD; a request that finds none is refused by the provider.

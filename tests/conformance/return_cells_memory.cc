@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Actions of the return code table: PZ, LMR and RMR.
+#include "tests/conformance/pages.h"
 #include "tests/conformance/return_cells.h"
 
 namespace softdat::conformance {
@@ -114,6 +115,20 @@ ACTION(dat_pz_query, INVALID_PARAMETER, INVALID_ARG3) {
 }
 
 ACTION(dat_lmr_create, SUCCESS, NO_SUBTYPE) { return Register(w.a().ia, Good(w)); }
+ACTION(dat_lmr_create, INVALID_ADDRESS, NO_SUBTYPE) {
+  Pages pages(1);
+  pages.Unmap(0, 1);
+  LmrArguments of = Good(w);
+  of.region.for_va = pages.page(0);
+  return Register(w.a().ia, of);
+}
+ACTION(dat_lmr_create, PRIVILEGES_VIOLATION, NO_SUBTYPE) {
+  Pages pages(1);
+  pages.Protect(0, 1, PROT_READ);
+  LmrArguments of = Good(w);
+  of.region.for_va = pages.page(0);
+  return Register(w.a().ia, of);
+}
 ACTION(dat_lmr_create, INVALID_HANDLE, INVALID_HANDLE_IA) {
   return w.EachBadIa([&w](DAT_HANDLE h) { return Register(h, Good(w)); });
 }

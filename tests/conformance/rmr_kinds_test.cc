@@ -67,5 +67,26 @@ TEST_P(RmrKindsTest, AReadMayLandInAWindowAndInvalidatesIt) {
   ExpectRefused(Through(context, 0, 8));
 }
 
+// The window is bound, read into and bound to nothing in one go: the fence keeps it until the data
+// are there.
+TEST_P(RmrKindsTest, AFencedUnbindLetsAReadIntoTheWindowEnd) {
+  constexpr size_t kSize = 1 << 20;
+  const auto sink = a_->MakeBuffer(kSize), from = b_->MakeBuffer(kSize);
+  from->FillPattern(9);
+  const DAT_LMR_TRIPLET all = sink->local(), nothing = sink->local(0, 0);
+  DAT_RMR_TRIPLET window = sink->remote();
+  ASSERT_OK(BindRmr(rmr_, sink->lmr(), &all, DAT_MEM_PRIV_REMOTE_WRITE_FLAG, a_->ep, Cookie(40),
+                    DAT_COMPLETION_DEFAULT_FLAG, &window.rmr_context));
+  const DAT_RMR_TRIPLET source = from->remote();
+  ASSERT_OK(dat_ep_post_rdma_read_to_rmr(a_->ep, &window, Cookie(41), &source,
+                                         DAT_COMPLETION_SUPPRESS_FLAG));
+  ASSERT_OK(BindRmr(rmr_, sink->lmr(), &nothing, DAT_MEM_PRIV_NONE_FLAG, a_->ep, Cookie(42),
+                    DAT_COMPLETION_BARRIER_FENCE_FLAG, nullptr));
+  ExpectBound(rmr_, 40);
+  ExpectBound(rmr_, 42);
+  EXPECT_TRUE(std::equal(sink->data(), sink->data() + kSize, from->data()));
+  EXPECT_OK(sink->Free());
+}
+
 }  // namespace
 }  // namespace softdat::conformance

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory windows: bind, rebind, unbind, stale contexts (DAT 2.0 semantics 7.3).
+#include <utility>
+
 #include "tests/conformance/evd_waiter.h"
 #include "tests/conformance/rmr_fixture.h"
 
@@ -123,7 +125,18 @@ TEST_P(RmrTest, ASuppressedBindSucceedsInSilence) {
   a_->ExpectDto(a_->request_evd, a_->ep, 61);
   b_->ExpectDto(b_->recv_evd, b_->ep, 1);
   ExpectReadable(context, 0, 64);
-  a_->ExpectSilence(a_->request_evd);
+  ExpectNothingMore({a_->request_evd});
+}
+
+// Nothing else tells of the writes in front, so that the bind must.
+TEST_P(RmrTest, ABindBehindSuppressedWritesCompletes) {
+  const auto source = a_->MakeBuffer(64);
+  for (uint64_t i = 0; i < 3; ++i) {
+    ASSERT_OK(PostWrite(a_->ep, {source->local(0, 8)}, mine_->remote(0, 8), i,
+                        DAT_COMPLETION_SUPPRESS_FLAG));
+  }
+  Bind(memory_->local());
+  ExpectNothingMore({a_->request_evd});
 }
 
 TEST_P(RmrTest, ASuppressedBindReportsItsFlush) {
@@ -171,16 +184,97 @@ TEST_P(RmrTest, AnUnsignalledBindNeedsTheEpsConsentAndWakesNobody) {
   EXPECT_OK(dat_ep_free(near));
 }
 
+// A fenced bind waits for the read in front of it: who reaches the window finds what was read. b
+// tries it over another connection while the read may be under way, and is either too early or
+// sees all of it.
 TEST_P(RmrTest, AFencedBindComesBehindTheRead) {
-  mine_->FillPattern(5);
-  const auto sink = a_->MakeBuffer(kWindowed);
-  ASSERT_OK(PostRead(a_->ep, {sink->local()}, mine_->remote(), 60));
+  constexpr size_t kSize = 1 << 20;
+  const auto sink = a_->MakeBuffer(kSize), from = b_->MakeBuffer(kSize), last = b_->MakeBuffer(8);
+  from->FillPattern(5);
+  const DAT_EP_HANDLE near = a_->MakeEp(), far = b_->MakeEp();
+  Join(*a_, near, *b_, far);
+  ASSERT_OK(PostRead(a_->ep, {sink->local()}, from->remote(), 60));
+  const DAT_LMR_TRIPLET all = sink->local();
   DAT_RMR_CONTEXT context = 0;
-  ASSERT_OK(PostBindOn(a_->ep, 61, DAT_COMPLETION_BARRIER_FENCE_FLAG, &context));
+  ASSERT_OK(BindRmr(rmr_, sink->lmr(), &all, DAT_MEM_PRIV_REMOTE_READ_FLAG, a_->ep, Cookie(61),
+                    DAT_COMPLETION_BARRIER_FENCE_FLAG, &context));
+  DAT_RMR_TRIPLET end = sink->remote(kSize - 8, 8);
+  end.rmr_context = context;
+  ASSERT_OK(PostRead(far, {last->local()}, end, 62));
   a_->ExpectDto(a_->request_evd, a_->ep, 60);
   ExpectBound(rmr_, 61);
-  EXPECT_TRUE(std::equal(sink->data(), sink->data() + kWindowed, mine_->data()));
-  ExpectReadable(context, 0, 8);
+  EXPECT_TRUE(std::equal(sink->data(), sink->data() + kSize, from->data()));
+  if (b_->Next(b_->request_evd).event_data.dto_completion_event_data.status == DAT_DTO_SUCCESS) {
+    EXPECT_TRUE(std::equal(last->data(), last->data() + 8, from->data() + kSize - 8));
+  }
+  ASSERT_OK(PostRead(b_->ep, {last->local()}, end, 63));
+  b_->ExpectDto(b_->request_evd, b_->ep, 63);
+  EXPECT_TRUE(std::equal(last->data(), last->data() + 8, from->data() + kSize - 8));
+  EXPECT_OK(dat_rmr_free(std::exchange(rmr_, DAT_HANDLE_NULL)));  // before what it is bound over
+}
+
+// A write, a read, a message and another bind, all posted right behind a bind: each is carried out
+// and completes in its turn, and what tells of the bind finds it done.
+TEST_P(RmrTest, EveryRequestMayStandBehindABind) {
+  const auto note = a_->MakeBuffer(sizeof(DAT_RMR_CONTEXT)), sink = a_->MakeBuffer(32);
+  const auto source = b_->MakeBuffer(32, 0x42);
+  DAT_RMR_HANDLE second = DAT_HANDLE_NULL;
+  ASSERT_OK(dat_rmr_create(a_->pz, &second));
+  ASSERT_OK(PostRecv(b_->ep, {}, 1));
+  const DAT_RMR_CONTEXT context =
+      PostBind(rmr_, memory_->local(), DAT_MEM_PRIV_REMOTE_READ_FLAG, 40);
+  std::copy_n(reinterpret_cast<const uint8_t*>(&context), sizeof context, note->data());
+  ASSERT_OK(PostWrite(a_->ep, {note->local()}, mine_->remote(0, sizeof context), 41));
+  ASSERT_OK(PostRead(a_->ep, {sink->local()}, source->remote(), 42));
+  const DAT_RMR_CONTEXT other =
+      PostBind(second, memory_->local(64, 64), DAT_MEM_PRIV_REMOTE_READ_FLAG, 43);
+  ASSERT_OK(PostSend(a_->ep, {}, 44));
+  b_->ExpectDto(b_->recv_evd, b_->ep, 1);
+  DAT_RMR_CONTEXT told = 0;
+  std::copy_n(mine_->data(), sizeof told, reinterpret_cast<uint8_t*>(&told));
+  EXPECT_EQ(told, context);
+  ExpectReadable(told, 0, 32);
+  ExpectReadable(other, 64, 64);
+  ExpectBound(rmr_, 40);
+  a_->ExpectDto(a_->request_evd, a_->ep, 41);
+  a_->ExpectDto(a_->request_evd, a_->ep, 42);
+  EXPECT_TRUE(std::equal(sink->data(), sink->data() + 32, source->data()));
+  ExpectBound(second, 43);
+  a_->ExpectDto(a_->request_evd, a_->ep, 44);
+  EXPECT_OK(dat_rmr_free(second));
+}
+
+// Bound, bound anew and bound to nothing in one go: the last one counts.
+TEST_P(RmrTest, BindsOfOneWindowInARowEndAsTheLastOne) {
+  const DAT_RMR_CONTEXT first = PostBind(rmr_, memory_->local(), DAT_MEM_PRIV_REMOTE_READ_FLAG, 40);
+  PostBind(rmr_, memory_->local(0, 0), 0, 41);
+  const DAT_RMR_CONTEXT last =
+      PostBind(rmr_, memory_->local(32, 64), DAT_MEM_PRIV_REMOTE_READ_FLAG, 42);
+  EXPECT_NE(first, last);
+  for (uint64_t i = 40; i <= 42; ++i) ExpectBound(rmr_, i);
+  ExpectReadable(last, 32, 64);
+  ExpectRefused(Through(first, 0, 8));
+}
+
+// The call has returned a context, and then the bind fails: the read in front of it is refused.
+TEST_P(RmrTest, ABindThatFailsAfterItsReturnLeavesNothingBound) {
+  const auto closed = b_->MakeBuffer(64, 0, DAT_MEM_PRIV_LOCAL_READ_FLAG);
+  const auto sink = a_->MakeBuffer(64);
+  ASSERT_OK(PostRead(a_->ep, {sink->local()}, closed->remote(), 40));
+  DAT_RMR_CONTEXT context = 0;
+  ASSERT_OK(PostBindOn(a_->ep, 41, DAT_COMPLETION_BARRIER_FENCE_FLAG, &context));
+  a_->ExpectDto(a_->request_evd, a_->ep, 40, DAT_DTO_ERR_REMOTE_ACCESS);
+  const auto bind = a_->Expect(a_->request_evd, DAT_RMR_BIND_COMPLETION_EVENT)
+                        .event_data.rmr_completion_event_data;
+  EXPECT_EQ(bind.rmr_handle, rmr_);
+  EXPECT_EQ(bind.user_cookie.as_64, 41u);
+  EXPECT_EQ(bind.status, DAT_RMR_BIND_FAILURE);
+  a_->ExpectConnection(a_->ep, DAT_CONNECTION_EVENT_BROKEN);
+  b_->ExpectConnection(b_->ep, DAT_CONNECTION_EVENT_BROKEN);
+  ResetBoth();
+  Join();
+  ExpectRefused(Through(context, 0, 8));
+  EXPECT_OK(memory_->Free()) << "nothing is bound";
 }
 
 }  // namespace

@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // LMRs over shared memory and over other LMRs (DAT 2.0 semantics 7.2).
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstring>
+#include <string>
+#include <vector>
 
 #include "tests/conformance/fixture.h"
 
@@ -36,6 +43,17 @@ class SharedLmrTest : public ConnectedTest {
     return CreateLmr(side.ia, DAT_MEM_TYPE_SHARED_VIRTUAL, region, kLength, side.pz,
                      DAT_MEM_PRIV_ALL_FLAG, lmr, context, remote, nullptr, nullptr);
   }
+  // The cookie as the table spells it.
+  std::string Hex() const {
+    std::string text;
+    for (const char c : id_) {
+      char two[3];
+      std::snprintf(two, sizeof two, "%02x", static_cast<unsigned char>(c));
+      text += two;
+    }
+    return text;
+  }
+
   void* shared_ = nullptr;
   char id_[DAT_LMR_COOKIE_SIZE];
 };
@@ -71,6 +89,46 @@ TEST_P(SharedLmrTest, OtherMemoryUnderTheSameCookieIsRefused) {
   ASSERT_OK(Share(*b_, other, &second));
   EXPECT_OK(dat_lmr_free(second));
   munmap(other, kLength);
+}
+
+// Another user of the host makes and locks whatever the table of registrations may look for.
+TEST_P(SharedLmrTest, AnotherUserDoesNotHoldUpARegistration) {
+  if (geteuid() != 0) GTEST_SKIP() << "not root: there is no other user to be";
+  int locked[2], done[2];
+  ASSERT_EQ(pipe(locked), 0);
+  ASSERT_EQ(pipe(done), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    close(done[1]);
+    constexpr uid_t kNobody = 65534;
+    if (setgid(kNobody) != 0 || setuid(kNobody) != 0) _exit(1);
+    const std::string folder = "/dev/shm/softdat-lmr";
+    std::vector<std::string> made;
+    for (const std::string& place : {folder, folder + "-0"}) {
+      const bool mine = mkdir(place.c_str(), 01777) == 0 && chmod(place.c_str(), 01777) == 0;
+      const std::string path = place + "/" + Hex();
+      const int fd = open(path.c_str(), O_RDWR | O_CREAT, 0666);
+      if (fd >= 0 && fchmod(fd, 0666) == 0 && flock(fd, LOCK_EX) == 0) made.push_back(path);
+      if (mine) made.push_back(place);
+    }
+    char byte = 0;
+    if (write(locked[1], &byte, 1) != 1 || read(done[0], &byte, 1) < 0) _exit(2);
+    for (const std::string& path : made) std::remove(path.c_str());
+    _exit(0);
+  }
+  char byte = 0;
+  ASSERT_EQ(read(locked[0], &byte, 1), 1);
+  DAT_LMR_HANDLE first = DAT_HANDLE_NULL, second = DAT_HANDLE_NULL;
+  ASSERT_OK(Share(*a_, shared_, &first));
+  ASSERT_OK(Share(*b_, shared_, &second));
+  close(done[1]);
+  int status = -1;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status)) << status;
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_OK(dat_lmr_free(first));
+  EXPECT_OK(dat_lmr_free(second));
+  for (const int fd : {locked[0], locked[1], done[0]}) close(fd);
 }
 
 TEST_P(SharedLmrTest, MemoryThatIsNotSharedIsRefused) {

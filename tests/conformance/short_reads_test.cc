@@ -28,10 +28,16 @@ TEST_P(ShortReadsTest, TheLocalTotalIsRead) {
 }
 
 TEST_P(ShortReadsTest, SegmentsAreFilledInOrder) {
+  DAT_EP_PARAM param{};
+  ASSERT_OK(dat_ep_query(a_->ep, DAT_EP_FIELD_ALL, &param));
+  DAT_EP_ATTR attr = param.ep_attr;
+  attr.max_rdma_read_iov = 2;
+  const DAT_EP_HANDLE active = a_->MakeEp(&attr), passive = b_->MakeEp();
+  Join(*a_, active, *b_, passive);
   const auto to = a_->MakeBuffer(64), from = b_->MakeBuffer(64);
   from->FillPattern(3);
-  ASSERT_OK(PostRead(a_->ep, {to->local(32, 8), to->local(0, 8)}, from->remote(), 1));
-  EXPECT_EQ(a_->ExpectDto(a_->request_evd, a_->ep, 1).transfered_length, 16u);
+  ASSERT_OK(PostRead(active, {to->local(32, 8), to->local(0, 8)}, from->remote(), 1));
+  EXPECT_EQ(a_->ExpectDto(a_->request_evd, active, 1).transfered_length, 16u);
   EXPECT_EQ(std::memcmp(to->data() + 32, from->data(), 8), 0);
   EXPECT_EQ(std::memcmp(to->data(), from->data() + 8, 8), 0);
   EXPECT_EQ(to->data()[40], 0);

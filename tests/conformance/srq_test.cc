@@ -77,11 +77,26 @@ class SrqTest : public ConformanceTest {
     }
   }
   bool Watermarks() const { return (provider_.srq_watermarks_supported & 6) == 6; }
-  void ExpectSoftNotice(DAT_EP_HANDLE ep) {
+  void ExpectSoftNotice(DAT_EP_HANDLE ep) { ExpectAsync(ep, DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT); }
+
+  void ExpectAsync(DAT_HANDLE of, DAT_COUNT reason) {
     const auto data =
         b_->Expect(b_->async_evd, DAT_ASYNC_ERROR_EP_BROKEN).event_data.asynch_error_event_data;
-    EXPECT_EQ(data.dat_handle, ep);
-    EXPECT_EQ(data.reason, DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT);
+    EXPECT_EQ(data.dat_handle, of);
+    EXPECT_EQ(data.reason, reason);
+  }
+  // One message from a_'s EP takes the oldest buffer.
+  void Consume(DAT_EP_HANDLE ep, uint64_t cookie) {
+    ASSERT_OK(Send(a_->ep));
+    b_->ExpectDto(b_->recv_evd, ep, cookie);
+  }
+  // The end of the connection, of which the asynchronous EVD tells, and of nothing in front of it.
+  void ExpectNoNoticeUntilTheEnd(DAT_EP_HANDLE ep) {
+    ASSERT_OK(dat_ep_disconnect(a_->ep, DAT_CLOSE_ABRUPT_FLAG));
+    a_->ExpectConnection(a_->ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+    b_->ExpectConnection(ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+    ExpectAsync(ep, DAT_EP_TRANSFER_TO_ERROR);
+    EXPECT_TRUE(Side::Drain(b_->async_evd).empty());
   }
 
   DAT_PROVIDER_ATTR provider_{};
@@ -208,12 +223,49 @@ TEST_P(SrqTest, TheSoftHighWatermarkIsToldOncePerSetting) {
     b_->ExpectDto(b_->recv_evd, ep, i);
   }
   ExpectSoftNotice(ep);
-  b_->ExpectSilence(b_->async_evd);
   ASSERT_OK(dat_ep_set_watermark(ep, 0, DAT_WATERMARK_INFINITE));
-  ASSERT_OK(Send(a_->ep));
-  b_->ExpectDto(b_->recv_evd, ep, 2);
+  EXPECT_TRUE(Side::Drain(b_->async_evd).empty());
+  Consume(ep, 2);
   ExpectSoftNotice(ep);
   EXPECT_EQ(StateOf(ep), DAT_EP_STATE_CONNECTED);
+  ExpectNoNoticeUntilTheEnd(ep);
+}
+
+TEST_P(SrqTest, AsManyAsTheLowWatermarkIsNotBelowIt) {
+  const DAT_EP_HANDLE ep = MakeSrqEp();
+  Join(*a_, a_->ep, *b_, ep);
+  for (uint64_t i = 0; i < 5; ++i) ASSERT_OK(Post(i));
+  ASSERT_OK(dat_srq_set_lw(srq_, 3));
+  EXPECT_EQ(Query().low_watermark, 3);
+  for (uint64_t i = 0; i < 2; ++i) Consume(ep, i);
+  ExpectCounts(3, 3);
+  ExpectNoNoticeUntilTheEnd(ep);
+}
+
+TEST_P(SrqTest, BelowTheLowWatermarkIsToldOncePerSetting) {
+  const DAT_EP_HANDLE ep = MakeSrqEp();
+  Join(*a_, a_->ep, *b_, ep);
+  for (uint64_t i = 0; i < 5; ++i) ASSERT_OK(Post(i));
+  ASSERT_OK(dat_srq_set_lw(srq_, 3));
+  for (uint64_t i = 0; i < 3; ++i) Consume(ep, i);
+  ExpectAsync(srq_, DAT_SRQ_LOW_WATERMARK_EVENT);
+  // Further below, and from above once more: it has been told.
+  Consume(ep, 3);
+  for (uint64_t i = 0; i < 3; ++i) ASSERT_OK(Post(i));
+  ExpectCounts(4, 4);
+  Consume(ep, 4);
+  for (uint64_t i = 0; i < 2; ++i) Consume(ep, i);
+  EXPECT_TRUE(Side::Drain(b_->async_evd).empty());
+  // Set anew, it is told anew; set to 0 it is not.
+  for (uint64_t i = 3; i < 5; ++i) ASSERT_OK(Post(i));
+  ExpectCounts(3, 3);
+  ASSERT_OK(dat_srq_set_lw(srq_, 3));
+  Consume(ep, 2);
+  ExpectAsync(srq_, DAT_SRQ_LOW_WATERMARK_EVENT);
+  ASSERT_OK(dat_srq_set_lw(srq_, 2));
+  ASSERT_OK(dat_srq_set_lw(srq_, 0));
+  for (uint64_t i = 3; i < 5; ++i) Consume(ep, i);
+  ExpectNoNoticeUntilTheEnd(ep);
 }
 
 TEST_P(SrqTest, AboveTheHardHighWatermarkTheConnectionBreaks) {

@@ -11,6 +11,16 @@
 namespace softdat::field {
 namespace {
 
+// Until a thread is inside dat_evd_wait on it: others may not dequeue then.
+bool IsWaitedOn(DAT_EVD_HANDLE evd) {
+  return Eventually([evd] {
+    DAT_EVENT event{};
+    const DAT_RETURN ret = dat_evd_dequeue(evd, &event);
+    return DAT_GET_TYPE(ret) == DAT_RETURN{DAT_INVALID_STATE} &&
+           DAT_GET_SUBTYPE(ret) == DAT_RETURN{DAT_INVALID_STATE_EVD_WAITER};
+  });
+}
+
 // Calls of this and of another thread are inside the IA.
 TEST(AgentCloseTest, ClosesTheIa) {
   WarmUp();
@@ -25,9 +35,9 @@ TEST(AgentCloseTest, ClosesTheIa) {
       DAT_EVENT event{};
       DAT_COUNT nmore = 0;
       const DAT_RETURN ret = dat_evd_wait(waited, kPatienceUs, 1, &event, &nmore);
-      EXPECT_TRUE(DAT_GET_TYPE(ret) == DAT_ABORT || DAT_GET_TYPE(ret) == DAT_INVALID_HANDLE)
-          << Text(ret);
+      EXPECT_DAT_TYPE(ret, DAT_ABORT);
     });
+    ASSERT_TRUE(IsWaitedOn(waited));
     DAT_RETURN closed = DAT_CLASS_ERROR;
     agent.Set([&](DAT_EVD_HANDLE) { closed = dat_ia_close(ia.handle(), DAT_CLOSE_ABRUPT_FLAG); });
     EXPECT_DAT_OK(PostNumber(evd, 1));
@@ -59,12 +69,15 @@ TEST(AgentCloseTest, ClosesTheIaOfTheUpcallBelow) {
     DAT_RETURN closed = DAT_CLASS_ERROR;
     agent.Set([&](DAT_EVD_HANDLE) { closed = dat_ia_close(ia.handle(), DAT_CLOSE_ABRUPT_FLAG); });
     EXPECT_DAT_OK(dat_evd_modify_cno(b.connect_evd, agent.cno()));
-    EXPECT_DAT_OK(dat_ep_disconnect(a.ep, DAT_CLOSE_ABRUPT_FLAG));
+    std::jthread disconnector([&a, idle] {
+      EXPECT_TRUE(IsWaitedOn(idle));
+      EXPECT_DAT_OK(dat_ep_disconnect(a.ep, DAT_CLOSE_ABRUPT_FLAG));
+    });
     DAT_EVENT event{};
     DAT_COUNT nmore = 0;
     const DAT_RETURN ret = dat_evd_wait(idle, kPatienceUs, 1, &event, &nmore);
-    EXPECT_TRUE(DAT_GET_TYPE(ret) == DAT_ABORT || DAT_GET_TYPE(ret) == DAT_INVALID_HANDLE)
-        << Text(ret);
+    EXPECT_DAT_TYPE(ret, DAT_ABORT);
+    disconnector.join();
     EXPECT_TRUE(Called(agent, 1, DAT_HANDLE_NULL));
     EXPECT_DAT_OK(closed);
     agent.Forget();

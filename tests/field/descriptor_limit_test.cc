@@ -1,49 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A process that has no descriptor left: DAT calls fail with DAT_INSUFFICIENT_RESOURCES or the
 // connection attempt with an event, and all is well again when there are descriptors.
-#include <fcntl.h>
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include <memory>
 #include <vector>
 
+#include "tests/field/few_descriptors.h"
 #include "tests/field/field.h"
 #include "tests/field/process.h"
 
 namespace softdat::field {
 namespace {
-
-// While it lives the process has `left` descriptors left.
-class FewDescriptors {
- public:
-  explicit FewDescriptors(int left) {
-    EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &before_), 0);
-    rlimit few = before_;
-    few.rlim_cur = 256;
-    EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
-    for (;;) {
-      const int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-      if (fd < 0) break;
-      taken_.push_back(fd);
-    }
-    Release(left);
-  }
-  ~FewDescriptors() {
-    Release(static_cast<int>(taken_.size()));
-    setrlimit(RLIMIT_NOFILE, &before_);
-  }
-  void Release(int n) {
-    for (; n > 0 && !taken_.empty(); --n) {
-      close(taken_.back());
-      taken_.pop_back();
-    }
-  }
-
- private:
-  rlimit before_{};
-  std::vector<int> taken_;
-};
 
 void Exchange(const End& a, const End& b, const Memory& memory, uint64_t n) {
   ASSERT_DAT_OK(PostReceive(b.ep, memory.Local(0, 8), n));

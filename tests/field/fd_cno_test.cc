@@ -153,6 +153,28 @@ struct Peers {
   End other;
 };
 
+// A program that has nothing to do sleeps: a call that finds nothing does not wake it, also while a
+// thread of the back end looks after the sockets, as it does when the program has made no call for
+// a millisecond.
+TEST_F(FdCnoTest, StaysAsleepWhenIdle) {
+  constexpr int kRounds = 100;
+  constexpr int kIdleMs = 5;
+  Peers peers(ia_, cno_);
+  ASSERT_TRUE(Join(peers.other, peers.mine));
+  DAT_EVD_HANDLE hint = DAT_HANDLE_NULL;
+  while (dat_cno_trigger(cno_, &hint) == DAT_SUCCESS) {
+  }
+  ASSERT_TRUE(Quiet());
+  for (int i = 0; i < kRounds; ++i) {
+    pollfd p = {fd_, POLLIN, 0};
+    ASSERT_EQ(poll(&p, 1, kIdleMs), 0) << "woken in round " << i;
+    EXPECT_DAT_TYPE(dat_cno_trigger(cno_, &hint), DAT_QUEUE_EMPTY);
+    ASSERT_FALSE(Readable()) << "in round " << i;
+    DAT_EVENT event{};
+    EXPECT_DAT_TYPE(dat_evd_dequeue(peers.mine.recv_evd, &event), DAT_QUEUE_EMPTY);
+  }
+}
+
 // A trigger that is collected in the call that raised it leaves nothing behind.
 TEST_F(FdCnoTest, WhatAMessageBringsIsCollectedOnce) {
   Peers peers(ia_, cno_);

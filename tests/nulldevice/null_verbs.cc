@@ -3,6 +3,8 @@
 // interface, whose queues complete at once and move nothing. What is left of an operation is what
 // the library above it costs. Connections are those of an active side without a peer: whatever
 // address is asked for accepts.
+#include "tests/nulldevice/null_verbs.h"
+
 #include <errno.h>
 #include <infiniband/verbs.h>
 #include <netinet/in.h>
@@ -12,8 +14,11 @@
 
 #include <atomic>
 #include <cstring>
+#include <deque>
 #include <iterator>
 #include <memory>
+#include <mutex>
+#include <utility>
 
 // The headers have inline wrappers under these names.
 #undef ibv_reg_mr
@@ -21,6 +26,9 @@
 #undef ibv_query_port
 
 namespace {
+
+using softdat::nulldevice::NullRegion;
+using softdat::nulldevice::TheNullDevice;
 
 constexpr uint64_t kGuid = 0x0200000000000001;
 constexpr int kMost = 1 << 16;
@@ -31,8 +39,8 @@ struct Pipe {
   int ends[2] = {-1, -1};
   bool Open() { return pipe(ends) == 0; }
   void Close() {
-    close(ends[0]);
-    close(ends[1]);
+    for (const int end : ends)
+      if (end >= 0) close(end);
   }
   void Put(void* item) { [[maybe_unused]] const ssize_t n = write(ends[1], &item, sizeof item); }
 };
@@ -46,6 +54,7 @@ struct NullChannel {
 
 struct NullQueue {
   ibv_cq base;
+  uint32_t pages = 0;
   std::atomic_flag lock = ATOMIC_FLAG_INIT;  // guards the rest
   bool armed = false;  // for every completion; solicited ones and failures never come here
   uint32_t head = 0, tail = 0, mask = 0;
@@ -55,6 +64,7 @@ struct NullQueue {
 struct NullPair {
   ibv_qp base;
   bool signal_all = false;
+  uint32_t pages = 0;
 };
 
 struct NullCmChannel {
@@ -76,6 +86,30 @@ class Locked {
   NullQueue* const queue_;
 };
 
+std::mutex g_mutex;  // protects the next four
+std::vector<NullRegion> g_regions;
+uint32_t g_pages = 0;
+std::deque<ibv_async_event> g_events;  // raised and not read yet
+ibv_srq* g_shared_queue = nullptr;     // the one made last
+
+// What an iWARP adapter says of the sink of a read.
+ibv_wc_status JudgeSink(const ibv_send_wr& wr) {
+  constexpr unsigned kNeeded = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
+  const std::lock_guard<std::mutex> lock(g_mutex);
+  for (int i = 0; i < wr.num_sge; ++i) {
+    const ibv_sge& sge = wr.sg_list[i];
+    bool good = false;
+    for (const NullRegion& region : g_regions) {
+      const uint64_t offset = sge.addr - reinterpret_cast<uintptr_t>(region.address);
+      good |= region.key == sge.lkey && (region.access & kNeeded) == kNeeded &&
+              offset <= region.length && sge.length <= region.length - offset;
+    }
+    if (!good) return IBV_WC_LOC_PROT_ERR;
+  }
+  return IBV_WC_SUCCESS;
+}
+
+template <bool kIwarp>
 void Complete(NullPair* pair, const ibv_send_wr& wr) {
   auto* queue = reinterpret_cast<NullQueue*>(pair->base.send_cq);
   const Locked lock(queue);
@@ -83,6 +117,10 @@ void Complete(NullPair* pair, const ibv_send_wr& wr) {
   wc.wr_id = wr.wr_id;
   wc.status = IBV_WC_SUCCESS;
   wc.opcode = wr.opcode == IBV_WR_SEND ? IBV_WC_SEND : IBV_WC_RDMA_WRITE;
+  if (kIwarp && wr.opcode == IBV_WR_RDMA_READ) {
+    wc.status = JudgeSink(wr);
+    wc.opcode = IBV_WC_RDMA_READ;
+  }
   wc.byte_len = 0;
   wc.qp_num = pair->base.qp_num;
   wc.wc_flags = 0;
@@ -95,13 +133,52 @@ void Complete(NullPair* pair, const ibv_send_wr& wr) {
 int PostSend(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr**) {
   auto* pair = reinterpret_cast<NullPair*>(qp);
   for (; wr != nullptr; wr = wr->next) {
-    if (pair->signal_all || (wr->send_flags & IBV_SEND_SIGNALED) != 0) Complete(pair, *wr);
+    if (pair->signal_all || (wr->send_flags & IBV_SEND_SIGNALED) != 0) Complete<false>(pair, *wr);
   }
   return 0;
 }
 
+int PostSendIwarp(ibv_qp* qp, ibv_send_wr* first, ibv_send_wr** bad) {
+  auto* pair = reinterpret_cast<NullPair*>(qp);
+  for (ibv_send_wr* wr = first; wr != nullptr; wr = wr->next) {
+    if (wr->opcode == IBV_WR_RDMA_READ && wr->num_sge > 1) {
+      *bad = wr;
+      return EINVAL;
+    }
+    if (pair->signal_all || (wr->send_flags & IBV_SEND_SIGNALED) != 0) Complete<true>(pair, *wr);
+  }
+  return 0;
+}
+
+// As soft-iWARP lays out its queues: a power of two of entries each.
+constexpr uint32_t kPage = 4096, kSendEntry = 120, kReceiveEntry = 112, kCompletionEntry = 48;
+
+uint32_t PagesOf(uint32_t entries, uint32_t entry_size) {
+  if (entries == 0) return 0;
+  uint32_t size = 1;
+  while (size < entries) size *= 2;
+  return (size * entry_size + kPage - 1) / kPage;
+}
+
+bool TakePages(uint32_t pages) {
+  const std::lock_guard<std::mutex> lock(g_mutex);
+  const uint32_t limit = TheNullDevice().queue_pages;
+  if (limit != 0 && g_pages + pages > limit) {
+    errno = EINVAL;
+    return false;
+  }
+  g_pages += pages;
+  return true;
+}
+
+void GivePages(uint32_t pages) {
+  const std::lock_guard<std::mutex> lock(g_mutex);
+  g_pages -= pages;
+}
+
 // Nothing ever arrives.
 int PostRecv(ibv_qp*, ibv_recv_wr*, ibv_recv_wr**) { return 0; }
+int PostSharedRecv(ibv_srq*, ibv_recv_wr*, ibv_recv_wr**) { return 0; }
 
 int PollCq(ibv_cq* cq, int most, ibv_wc* out) {
   auto* queue = reinterpret_cast<NullQueue*>(cq);
@@ -140,12 +217,27 @@ ibv_context* Context() {
     g_context.ops.poll_cq = PollCq;
     g_context.ops.req_notify_cq = RequestNotify;
     g_context.ops.alloc_mw = AllocMw;
-    g_context.async_fd = eventfd(0, EFD_CLOEXEC);
+    g_context.async_fd = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);  // counts g_events
+    g_context.ops.post_srq_recv = PostSharedRecv;
     g_context.cmd_fd = -1;
     g_context.num_comp_vectors = 1;
     return &g_context;
   }();
+  if (TheNullDevice().iwarp) {
+    g_device.node_type = IBV_NODE_RNIC;
+    g_device.transport_type = IBV_TRANSPORT_IWARP;
+    g_context.ops.post_send = PostSendIwarp;
+  }
   return context;
+}
+
+void Raise(const ibv_async_event& event) {
+  {
+    const std::lock_guard<std::mutex> lock(g_mutex);
+    g_events.push_back(event);
+  }
+  const uint64_t one = 1;
+  [[maybe_unused]] const ssize_t n = write(Context()->async_fd, &one, sizeof one);
 }
 
 uint32_t NextNumber() {
@@ -166,6 +258,42 @@ void SetAddress(sockaddr* to, const sockaddr* from) {
 }
 
 }  // namespace
+
+namespace softdat::nulldevice {
+
+NullDevice& TheNullDevice() {
+  static NullDevice device;
+  return device;
+}
+
+std::vector<NullRegion> NullRegions() {
+  const std::lock_guard<std::mutex> lock(g_mutex);
+  return g_regions;
+}
+
+uint32_t QueuePagesInUse() {
+  const std::lock_guard<std::mutex> lock(g_mutex);
+  return g_pages;
+}
+
+void RaiseNullPortError(int port) {
+  ibv_async_event event{};
+  event.event_type = IBV_EVENT_PORT_ERR;
+  event.element.port_num = port;
+  Raise(event);
+}
+
+void RaiseNullSharedQueueError() {
+  ibv_async_event event{};
+  event.event_type = IBV_EVENT_SRQ_ERR;
+  {
+    const std::lock_guard<std::mutex> lock(g_mutex);
+    event.element.srq = g_shared_queue;
+  }
+  Raise(event);
+}
+
+}  // namespace softdat::nulldevice
 
 extern "C" {
 
@@ -193,6 +321,8 @@ int ibv_query_device(ibv_context*, ibv_device_attr* a) {
   a->max_qp_wr = a->max_srq_wr = kMost / 4;
   a->max_cqe = kMost;
   a->max_sge = a->max_sge_rd = a->max_srq_sge = 16;
+  a->vendor_id = TheNullDevice().vendor_id;
+  if (TheNullDevice().iwarp) a->max_sge_rd = 1;
   a->max_qp_rd_atom = a->max_qp_init_rd_atom = 16;
   a->max_res_rd_atom = kMost;
   a->atomic_cap = IBV_ATOMIC_HCA;
@@ -222,11 +352,14 @@ int ibv_query_pkey(ibv_context*, uint8_t, int, __be16* pkey) {
   *pkey = htobe16(0xffff);
   return 0;
 }
-int ibv_get_async_event(ibv_context* context, ibv_async_event*) {
+int ibv_get_async_event(ibv_context* context, ibv_async_event* event) {
   uint64_t count = 0;
-  // Nothing ever happens: blocks, or fails with EAGAIN, as the descriptor is.
-  [[maybe_unused]] const ssize_t n = read(context->async_fd, &count, sizeof count);
-  return -1;
+  // Blocks while nothing has happened, or fails with EAGAIN, as the descriptor is.
+  if (read(context->async_fd, &count, sizeof count) != sizeof count) return -1;
+  const std::lock_guard<std::mutex> lock(g_mutex);
+  *event = g_events.front();
+  g_events.pop_front();
+  return 0;
 }
 void ibv_ack_async_event(ibv_async_event*) {}
 
@@ -241,13 +374,15 @@ int ibv_dealloc_pd(ibv_pd* pd) {
   delete pd;
   return 0;
 }
-ibv_mr* ibv_reg_mr_iova2(ibv_pd* pd, void* address, size_t length, uint64_t, unsigned) {
+ibv_mr* ibv_reg_mr_iova2(ibv_pd* pd, void* address, size_t length, uint64_t, unsigned access) {
   auto* mr = new ibv_mr{};
   mr->context = pd->context;
   mr->pd = pd;
   mr->addr = address;
   mr->length = length;
   mr->lkey = mr->rkey = NextNumber() << 8;
+  const std::lock_guard<std::mutex> lock(g_mutex);
+  g_regions.push_back({mr->lkey, address, length, access});
   return mr;
 }
 ibv_mr* ibv_reg_mr(ibv_pd* pd, void* address, size_t length, int access) {
@@ -257,6 +392,10 @@ ibv_mr* ibv_reg_mr_iova(ibv_pd* pd, void* address, size_t length, uint64_t iova,
   return ibv_reg_mr_iova2(pd, address, length, iova, static_cast<unsigned>(access));
 }
 int ibv_dereg_mr(ibv_mr* mr) {
+  {
+    const std::lock_guard<std::mutex> lock(g_mutex);
+    std::erase_if(g_regions, [mr](const NullRegion& region) { return region.key == mr->lkey; });
+  }
   delete mr;
   return 0;
 }
@@ -285,7 +424,10 @@ void ibv_ack_cq_events(ibv_cq*, unsigned) {}
 
 ibv_cq* ibv_create_cq(ibv_context* context, int entries, void* cq_context,
                       ibv_comp_channel* channel, int) {
+  const uint32_t pages = PagesOf(static_cast<uint32_t>(entries), kCompletionEntry);
+  if (!TakePages(pages)) return nullptr;
   auto* queue = new NullQueue{};
+  queue->pages = pages;
   uint32_t size = 1;
   while (size < static_cast<uint32_t>(entries)) size *= 2;
   queue->ring = std::make_unique<ibv_wc[]>(size);
@@ -296,14 +438,22 @@ ibv_cq* ibv_create_cq(ibv_context* context, int entries, void* cq_context,
   queue->base.cqe = static_cast<int>(size);
   return &queue->base;
 }
-int ibv_resize_cq(ibv_cq* cq, int entries) { return entries <= cq->cqe ? 0 : ENOMEM; }
+int ibv_resize_cq(ibv_cq* cq, int entries) {
+  if (TheNullDevice().iwarp) return EOPNOTSUPP;  // as soft-iWARP
+  return entries <= cq->cqe ? 0 : ENOMEM;
+}
 int ibv_destroy_cq(ibv_cq* cq) {
+  GivePages(reinterpret_cast<NullQueue*>(cq)->pages);
   delete reinterpret_cast<NullQueue*>(cq);
   return 0;
 }
 
 ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* init) {
+  const uint32_t pages =
+      PagesOf(init->cap.max_send_wr, kSendEntry) + PagesOf(init->cap.max_recv_wr, kReceiveEntry);
+  if (!TakePages(pages)) return nullptr;
   auto* pair = new NullPair{};
+  pair->pages = pages;
   pair->base.context = pd->context;
   pair->base.qp_context = init->qp_context;
   pair->base.pd = pd;
@@ -326,15 +476,26 @@ int ibv_query_qp(ibv_qp* qp, ibv_qp_attr* attr, int, ibv_qp_init_attr* init) {
   return 0;
 }
 int ibv_destroy_qp(ibv_qp* qp) {
+  GivePages(reinterpret_cast<NullPair*>(qp)->pages);
   delete reinterpret_cast<NullPair*>(qp);
   return 0;
 }
-ibv_srq* ibv_create_srq(ibv_pd*, ibv_srq_init_attr*) {
-  errno = ENOTSUP;
-  return nullptr;
+ibv_srq* ibv_create_srq(ibv_pd* pd, ibv_srq_init_attr*) {
+  auto* srq = new ibv_srq{};
+  srq->context = pd->context;
+  srq->pd = pd;
+  const std::lock_guard<std::mutex> lock(g_mutex);
+  return g_shared_queue = srq;
 }
 int ibv_modify_srq(ibv_srq*, ibv_srq_attr*, int) { return ENOTSUP; }
-int ibv_destroy_srq(ibv_srq*) { return 0; }
+int ibv_destroy_srq(ibv_srq* srq) {
+  {
+    const std::lock_guard<std::mutex> lock(g_mutex);
+    if (g_shared_queue == srq) g_shared_queue = nullptr;
+  }
+  delete srq;
+  return 0;
+}
 ibv_ah* ibv_create_ah(ibv_pd*, ibv_ah_attr*) {
   errno = ENOTSUP;
   return nullptr;
@@ -351,6 +512,10 @@ rdma_event_channel* rdma_create_event_channel(void) {
 }
 void rdma_destroy_event_channel(rdma_event_channel* base) {
   auto* channel = reinterpret_cast<NullCmChannel*>(base);
+  // The end of a connection that nobody waits for any more is left in it.
+  close(std::exchange(channel->pipe.ends[1], -1));
+  for (void* event = nullptr; Get(channel->pipe.ends[0], &event);)
+    delete static_cast<rdma_cm_event*>(event);
   channel->pipe.Close();
   delete channel;
 }
@@ -412,7 +577,9 @@ int rdma_init_qp_attr(rdma_cm_id*, ibv_qp_attr* attr, int* mask) {
   return 0;
 }
 int rdma_connect(rdma_cm_id* id, rdma_conn_param*) {
-  Tell(id, id->qp != nullptr ? RDMA_CM_EVENT_ESTABLISHED : RDMA_CM_EVENT_CONNECT_RESPONSE);
+  // On iWARP, and where librdmacm knows the queue pair, that is all.
+  const bool whole = id->qp != nullptr || TheNullDevice().iwarp;
+  Tell(id, whole ? RDMA_CM_EVENT_ESTABLISHED : RDMA_CM_EVENT_CONNECT_RESPONSE);
   return 0;
 }
 int rdma_establish(rdma_cm_id*) { return 0; }

@@ -4,21 +4,27 @@
 
 #include <errno.h>
 #include <fmt/format.h>
+#include <signal.h>
+#include <stddef.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 
 namespace softdat::nulldevice {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kDebianProvider[] = "/usr/lib/x86_64-linux-gnu/libdaplofa.so.2";
+constexpr char kOfaProvider[] = "/usr/lib/x86_64-linux-gnu/libdaplofa.so.2";
+constexpr char kDebianLibdat2[] = "/usr/lib/x86_64-linux-gnu/libdat2.so.2";
 // Two lengths, so that what comes before and behind the loop drops out.
 constexpr long kFew = 20;
 constexpr long kMany = 80;
@@ -33,7 +39,10 @@ fs::path Runfile(const std::string& name) { return fs::absolute(name); }
   if (file < 0 || write(file, conf.data(), conf.size()) != static_cast<ssize_t>(conf.size()))
     _exit(125);
   setenv("DAT_OVERRIDE", fmt::format("/proc/self/fd/{}", file).c_str(), 1);
-  setenv("LD_PRELOAD", Runfile("tests/nulldevice/libnullverbs.so").c_str(), 1);
+  std::string preload = Runfile("tests/nulldevice/libnullverbs.so").string();
+  // Ours, which the program would load, has the same name.
+  if (subject.debian_libdat2) preload += fmt::format(":{}", kDebianLibdat2);
+  setenv("LD_PRELOAD", preload.c_str(), 1);
   const std::string count = std::to_string(operations);
   const std::string program =
       Runfile(subject.is_12 ? "tests/nulldevice/subject12" : "tests/nulldevice/subject");
@@ -68,57 +77,92 @@ bool IsMark(pid_t pid) {
          (info.si_code == SI_TKILL || info.si_code == SI_USER);
 }
 
-long Steps(const Subject& subject, long operations, std::string* failure) {
+// Where the code of libdat2 lies in the subject; of the package's file, if that is to run.
+struct Range {
+  uintptr_t begin = 0, end = 0;
+  bool Contains(uintptr_t address) const { return address - begin < end - begin; }
+};
+
+Range FindLibdat2(pid_t pid, bool debian, std::string* failure) {
+  std::ifstream maps(fmt::format("/proc/{}/maps", pid));
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find("r-xp") == std::string::npos || line.find("/libdat2.so.2") == std::string::npos)
+      continue;
+    if (debian != (line.find(" /usr/lib/") != std::string::npos)) break;
+    Range range;
+    if (std::sscanf(line.c_str(), "%lx-%lx", &range.begin, &range.end) == 2) return range;
+  }
+  *failure = "the subject does not run with the libdat2 that was asked for";
+  return {};
+}
+
+struct Steps {
+  long all = 0;
+  long in_libdat2 = 0;
+};
+
+// One instruction. False when the subject has ended or has come to its mark.
+bool Step(pid_t pid, std::string* failure) {
+  int status = 0;
+  if (ptrace(PTRACE_SINGLESTEP, pid, nullptr, nullptr) != 0 || waitpid(pid, &status, 0) != pid ||
+      !WIFSTOPPED(status)) {
+    *failure = "the subject ended in its loop; its message is above";
+    return false;
+  }
+  return !IsMark(pid);
+}
+
+uintptr_t InstructionPointer(pid_t pid) {
+  return static_cast<uintptr_t>(ptrace(
+      PTRACE_PEEKUSER, pid, offsetof(user, regs) + offsetof(user_regs_struct, rip), nullptr));
+}
+
+Steps CountSteps(const Subject& subject, long operations, std::string* failure) {
+  Steps steps;
   const pid_t pid = fork();
   if (pid < 0) {
     *failure = fmt::format("fork: {}", strerror(errno));
-    return 0;
+    return steps;
   }
   if (pid == 0) Become(subject, operations);
   int status = 0;
-  long steps = 0;
   waitpid(pid, &status, 0);  // the exec
-  if (WIFSTOPPED(status)) {
-    if (RunToMark(pid, failure)) {
-      for (;; ++steps) {
-        if (ptrace(PTRACE_SINGLESTEP, pid, nullptr, nullptr) != 0 ||
-            waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status)) {
-          *failure = "the subject ended in its loop; its message is above";
-          break;
-        }
-        if (IsMark(pid)) break;
-      }
-    }
-  } else {
+  if (!WIFSTOPPED(status)) {
     *failure = fmt::format("the subject did not start (wait status {:#x})", status);
+    return steps;
   }
-  if (WIFSTOPPED(status)) {
-    ptrace(PTRACE_KILL, pid, nullptr, nullptr);
-    waitpid(pid, &status, 0);
+  if (RunToMark(pid, failure)) {
+    Range libdat2;
+    if (subject.ia != "-") libdat2 = FindLibdat2(pid, subject.debian_libdat2, failure);
+    while (failure->empty() && Step(pid, failure)) {
+      ++steps.all;
+      if (libdat2.Contains(InstructionPointer(pid))) ++steps.in_libdat2;
+    }
   }
+  if (kill(pid, SIGKILL) == 0) waitpid(pid, &status, 0);
   return steps;
 }
 
 }  // namespace
 
-bool DebianIsInstalled() { return fs::exists(kDebianProvider); }
-
+// Debian's libdat2 finds a line only with the thread safety that the program has asked for.
 std::string OurLine() {
-  return fmt::format("ours u2.0 threadsafe default {} softdat.2.0 \"verbs-lo\" \"\"\n",
+  return fmt::format("ours u2.0 nonthreadsafe default {} softdat.2.0 \"verbs-lo\" \"\"\n",
                      Runfile("provider_verbs/libdaplverbs.so.2").string());
 }
 
-std::string DebianLine() {
-  return fmt::format("debian u2.0 nonthreadsafe default {} dapl.2.0 \"lo 0\" \"\"\n",
-                     kDebianProvider);
+std::string OfaLine() {
+  return fmt::format("ofa u2.0 nonthreadsafe default {} dapl.2.0 \"lo 0\" \"\"\n", kOfaProvider);
 }
 
 Count CountInstructions(const Subject& subject) {
   Count count;
-  const long few = Steps(subject, kFew, &count.failure);
+  const Steps few = CountSteps(subject, kFew, &count.failure);
   if (!count.failure.empty()) return count;
-  const long many = Steps(subject, kMany, &count.failure);
-  count.per_operation = static_cast<double>(many - few) / static_cast<double>(kMany - kFew);
+  const Steps many = CountSteps(subject, kMany, &count.failure);
+  constexpr auto kOperations = static_cast<double>(kMany - kFew);
+  count.per_operation = static_cast<double>(many.all - few.all) / kOperations;
+  count.in_libdat2 = static_cast<double>(many.in_libdat2 - few.in_libdat2) / kOperations;
   return count;
 }
 

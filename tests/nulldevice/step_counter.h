@@ -10,24 +10,26 @@ namespace softdat::nulldevice {
 
 struct Count {
   double per_operation = 0;
-  std::string failure;  // why there is no number; empty when there is one
+  double in_libdat2 = 0;  // of these, what libdat2 itself executes
+  std::string failure;    // why there is no number; empty when there is one
 };
 
 // What runs.
 struct Subject {
-  std::string ia;             // a name in dat_conf; "-": the verbs themselves
-  std::string dat_conf = "";  // the text of a dat.conf
-  bool is_12 = false;         // a program of uDAPL 1.2
-  bool reaps = true;          // takes the completion of each post
+  std::string ia;               // a name in dat_conf; "-": the verbs themselves
+  std::string dat_conf = "";    // the text of a dat.conf
+  bool is_12 = false;           // a program of uDAPL 1.2
+  bool reaps = true;            // takes the completion of each post
+  bool debian_libdat2 = false;  // Debian's libdat2 in the place of ours
 };
 
 // Instructions of the calling thread for one post and its completion, or for one post.
 Count CountInstructions(const Subject& subject);
 
-// The lines of a dat.conf, for our provider and for Debian's; the IAs are "ours" and "debian".
+// The lines of a dat.conf, for our provider and for OFA's of the package libdapl2; the IAs are
+// "ours" and "ofa".
 std::string OurLine();
-std::string DebianLine();
-bool DebianIsInstalled();
+std::string OfaLine();
 
 }  // namespace softdat::nulldevice
 

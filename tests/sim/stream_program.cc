@@ -44,6 +44,10 @@ PairOptions StreamProgram::Options(uint64_t seed) {
   // Receives are posted within a few arrivals: a timer that goes off all the same is a defect.
   if (r() % 3 == 0) o.rnr_timeout_us = 3600'000'000;
   o.direct_payload = direct[r() % 4];
+  o.confirm = r() % 3 != 0;
+  o.empty_reads = r() % 8 != 0;
+  o.confirmation_slots = static_cast<uint16_t>(r() % 3);
+  if (r() % 8 == 0 && o.rtr != Rtr::kRead) o.depth = 0;  // consumers without reads and atomics
   return o;
 }
 
@@ -73,12 +77,32 @@ StreamProgram::StreamProgram(uint64_t seed)
     node.inbox = side.AddBuffer(kInboxSlot * kInboxSlots);
     std::memcpy(side.data(node.source), SourceBytes(i), kArea);
     std::memset(side.data(node.counter), 0, 8);
+    node.own_window = side.memory->CreateWindow(side.pd, false);
     node.posts_left = 5 + pair_.Draw(40);
     for (uint64_t k = 0; k < kInboxSlots; ++k) node.free_inbox.push_back(k);
   }
   windows_ = pair_.Draw(2) == 0;
   if (windows_) BindTargets();
-  if (ending_ == Ending::kCut) pair_.pipes[pair_.Draw(2)].cut = pair_.Draw(60000);
+  eager_ = pair_.Draw(2) == 0;
+  if (ending_ == Ending::kCut) LoseByte();
+}
+
+// The connection is lost at some byte that is still to come.
+void StreamProgram::LoseByte() {
+  lossy_ = true;
+  softnet::testing::Pipe& pipe = pair_.pipes[pair_.Draw(2)];
+  const uint64_t spans[] = {100, 3000, 60000};
+  pipe.cut = pipe.carried + pair_.Draw(spans[pair_.Draw(3)]);
+  switch (static_cast<Cut>(pair_.Draw(static_cast<uint64_t>(Cut::kCount)))) {
+    case Cut::kReset:
+      pipe.cut_resets = true;
+      break;
+    case Cut::kGone:
+      pipe.cut_is_gone = true;
+      break;
+    default:
+      break;
+  }
 }
 
 // A window over the middle of each target.
@@ -139,14 +163,17 @@ void StreamProgram::Post(int i) {
   --node.posts_left;
   const Op ops[] = {Op::kSend,    Op::kSend, Op::kRdmaWrite, Op::kRdmaRead, Op::kRdmaWriteImmediate,
                     Op::kFetchAdd};
+  if (pair_.Draw(12) == 0) return PostBind(i);
   Posted p;
   p.op = ops[pair_.Draw(6)];
+  if (options_.depth == 0 && (p.op == Op::kRdmaRead || p.op == Op::kFetchAdd)) p.op = Op::kSend;
   p.cookie = node.next_cookie++;
   p.length = RandomLength();
   if (pair_.Draw(3) == 0) p.flags |= transport::kSuppress;
   if (pair_.Draw(4) == 0) p.flags |= transport::kFence;
   if (pair_.Draw(4) == 0) p.flags |= transport::kSolicited;
-  if (pair_.Draw(3) == 0) p.flags |= transport::kConfirm;  // of writes
+  if (pair_.Draw(3) == 0 && side.stream->can_confirm())
+    p.flags |= transport::kConfirm;  // of writes
   p.stream = static_cast<uint64_t>(i);
   uint64_t from = pair_.Draw(kArea - p.length);
   SendRequest r;
@@ -187,6 +214,31 @@ void StreamProgram::Post(int i) {
   if (!over && (p.op == Op::kSend || p.op == Op::kRdmaWriteImmediate)) node.messages.push_back(p);
 }
 
+void StreamProgram::PostBind(int i) {
+  Side& side = *pair_.sides[i];
+  Node& node = nodes_[i];
+  Posted p;
+  p.op = Op::kBind;
+  p.cookie = node.next_cookie++;
+  p.length = RandomLength();
+  if (pair_.Draw(3) == 0) p.flags |= transport::kSuppress;
+  if (pair_.Draw(4) == 0) p.flags |= transport::kFence;
+  softnet::testing::FakeRegion region(side.buffers[node.source].key);
+  const Segment part = side.Local(node.source, 0, p.length);
+  SendRequest r;
+  r.op = p.op;
+  r.cookie = p.cookie;
+  r.flags = p.flags;
+  r.key = side.memory->NextWindowKey(node.own_window);
+  r.bind = {};
+  r.bind.region = &region;
+  r.bind.privileges = softnet::kPrivRemoteRead;
+  r.bind.context = &side;
+  if (p.length > 0) r.local = {&part, 1};
+  Expect(side.stream->PostSend(r) == Code::kOk, "a bind was refused");
+  node.sends.push_back(p);
+}
+
 void StreamProgram::PostReceives(int i) {
   Side& side = *pair_.sides[i];
   Node& node = nodes_[i];
@@ -198,6 +250,29 @@ void StreamProgram::PostReceives(int i) {
     Expect(code == Code::kOk, "receive refused");
     node.free_inbox.pop_back();
   }
+}
+
+// Something moves, or time passes.
+void StreamProgram::Step() {
+  const int i = static_cast<int>(pair_.Draw(2));
+  switch (pair_.Draw(6)) {
+    case 0:
+      PostReceives(i);
+      break;
+    case 1:
+      // No timer goes off while something could move.
+      if (!pair_.pipes[i].flights.empty()) pair_.AdvanceClock();
+      break;
+    case 2:
+    case 3:
+      pair_.Transmit(i);
+      break;
+    default:
+      pair_.Receive(i);
+      break;
+  }
+  if (eager_) Reap(0);
+  if (eager_) Reap(1);
 }
 
 // Posts and moves bytes at random until all is posted and received.
@@ -228,6 +303,8 @@ void StreamProgram::Drive() {
         moved = pair_.Receive(i);
         break;
     }
+    if (eager_) Reap(0);
+    if (eager_) Reap(1);
     if (moved) {
       idle = 0;
     } else if (++idle == 50) {
@@ -285,61 +362,25 @@ void StreamProgram::End() {
       pair_.sides[0]->stream->Disconnect(DisconnectMode::kAbrupt);
       pair_.sides[1]->stream->Disconnect(DisconnectMode::kAbrupt);
       break;
-    case Ending::kReset:
-      for (auto& side : pair_.sides) side->stream->OnPeerReset("reset");
+    case Ending::kReset: {
+      const uint64_t sides = 1 + pair_.Draw(3);
+      for (uint64_t k = 0; k < 2; ++k) {
+        if ((sides >> k & 1) != 0) pair_.sides[k]->stream->OnPeerReset("reset");
+      }
       break;
-    case Ending::kOutside:
-      outside_posted_ = ReachOutside(i);
-      if (!outside_posted_) pair_.sides[i]->stream->Disconnect(DisconnectMode::kAbrupt);
-      break;
-  }
-}
-
-// Side `i` reaches for what the peer has not opened: in front of the window, behind it, or through
-// a context that is not bound. False if it cannot be posted any more.
-bool StreamProgram::ReachOutside(int i) {
-  Side& side = *pair_.sides[i];
-  Side& peer = *pair_.sides[1 - i];
-  Node& node = nodes_[i];
-  if (side.send_queue.full() || side.stream->ended() || peer.stream->ended()) return false;
-  constexpr uint32_t kLength = 16;
-  Posted p;
-  p.op = pair_.Draw(2) == 0 ? Op::kRdmaWrite : Op::kRdmaRead;
-  p.cookie = node.next_cookie++;
-  p.length = kLength;
-  p.slot = node.sink_used;
-  if (p.slot + kLength > kArea) return false;
-  const bool to_sink = p.op == Op::kRdmaRead;
-  const Segment local =
-      side.Local(to_sink ? node.sink : node.source, to_sink ? p.slot : 0, kLength);
-  SendRequest r;
-  r.op = p.op;
-  r.cookie = p.cookie;
-  r.local = {&local, 1};
-  r.remote = TargetOf(1 - i, 0, kLength);
-  // Without windows the whole region, margins and all, is open.
-  const uint64_t open = windows_ ? kArea : kArea + 2 * kMargin;
-  if (!windows_) r.remote.virtual_address -= kMargin;
-  switch (pair_.Draw(3)) {
-    case 0:
-      r.remote.virtual_address -= kLength / 2;
-      break;
-    case 1:
-      r.remote.virtual_address += open - kLength / 2;
-      break;
-    default:
-      r.remote.rmr_context ^= 0x5a;
+    }
+    case Ending::kBadRequest:
+      PostAmongGood(i);
       break;
   }
-  Expect(side.stream->PostSend(r) == Code::kOk, "a post towards the outside was refused");
-  node.sends.push_back(p);
-  return true;
 }
 
 // Until both sides have ended and nothing moves any more.
 void StreamProgram::Settle() {
-  for (int round = 0; round < 400000 && wrong_.empty(); ++round) {
+  for (int round = 0, idle = 0; round < 400000 && wrong_.empty(); ++round) {
     const bool moved = pair_.StepAll() || pair_.AdvanceClock();
+    idle = moved ? 0 : idle + 1;
+    FreeInTime();
     bool over = true;
     for (int k = 0; k < 2; ++k) {
       if (!pair_.sides[k]->stream->ended()) {
@@ -349,10 +390,15 @@ void StreamProgram::Settle() {
       Reap(k);
     }
     if (over && !moved) break;
-    if (!moved && !over && round > 100 && ending_ == Ending::kCut) {
+    if (over || idle < 100) continue;
+    if (lossy_) {
       for (auto& side : pair_.sides) side->stream->OnPeerReset("gone");
+    } else if (bad_.posted && !bad_.failed) {
+      Expect(bad_.completed, "the bad request does not end: " + Describe());
+      pair_.sides[bad_.side]->stream->Disconnect(DisconnectMode::kGraceful);
     }
   }
+  CheckBehindBad();
   for (int k = 0; k < 2; ++k) {
     CheckUntouched(k);
     CheckSilence(k);

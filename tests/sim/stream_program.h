@@ -3,7 +3,9 @@
 // stream in virtual time, all of it drawn from the seed; and the invariants that every run must
 // keep: one completion per signalled post, in order; data by pattern; guard bytes untouched;
 // nothing written outside a window or region; receives consumed once; failures only behind
-// failures; after the end all flushed, then silence; resources balance; bounded progress.
+// failures; after the end all flushed, then silence; resources balance; bounded progress. With
+// confirmed completions no success for what the peer has not placed. Of requests among which one is
+// bad, those in front of it succeed and those behind it are not carried out.
 #ifndef SOFTDAT_TESTS_SIM_STREAM_PROGRAM_H_
 #define SOFTDAT_TESTS_SIM_STREAM_PROGRAM_H_
 
@@ -29,9 +31,31 @@ enum class Ending : uint8_t {
   kAbrupt,
   kBothGraceful,
   kBothAbrupt,
-  kCut,
-  kReset,
-  kOutside,  // a write or read beyond what the peer has opened
+  kCut,         // the connection is lost at some byte
+  kReset,       // of one side, or of both, with what is under way
+  kBadRequest,  // one among good ones
+  kCount
+};
+
+// How the connection ends for who reads up to the byte at which it was cut.
+enum class Cut : uint8_t { kFin, kReset, kGone, kCount };
+
+// What is wrong with the bad request. "Gone": its memory is freed at some moment behind the post,
+// maybe too late to do harm.
+enum class BadKind : uint8_t {
+  kOutsideWrite,  // reaches for what the peer has not opened
+  kOutsideWriteImmediate,
+  kOutsideRead,
+  kOutsideFetchAdd,
+  kOutsideCompareSwap,
+  kTooLong,  // for its receive
+  kInvalidatesNothing,
+  kReceiveGone,  // the peer's
+  kTargetGone,
+  kReadSourceGone,
+  kSourceGone,  // the own
+  kSinkGone,
+  kBindGone,
   kCount
 };
 
@@ -55,11 +79,13 @@ class StreamProgram {
   struct Node {
     size_t source = 0, target = 0, sink = 0, counter = 0, inbox = 0;
     uint32_t window = 0, window_key = 0;  // over the target's middle, if the run has windows
+    uint32_t own_window = 0;              // bound now and then, for nobody
     uint64_t target_used = 0;             // in the peer's target
     uint64_t sink_used = 0;
     uint64_t posts_left = 0;
     uint64_t next_cookie = 1;
     uint64_t adds = 0;            // fetch-and-adds posted
+    uint64_t adds_done = 0;       // that completed with success
     std::deque<Posted> sends;     // posted, completion not seen (or suppressed)
     std::deque<Posted> writes;    // posted, not seen in place by the peer
     std::deque<Posted> messages;  // sends and immediates posted, not received by the peer yet
@@ -67,6 +93,18 @@ class StreamProgram {
     std::vector<uint64_t> free_inbox;
     bool send_failed = false, receive_failed = false;
     uint64_t received = 0;
+    uint64_t last_received = 0;  // cookie of the peer's message
+  };
+  struct Bad {
+    BadKind kind = BadKind::kCount;
+    bool posted = false, completed = false, failed = false;
+    int side = 0;
+    uint64_t cookie = 0;
+    int owner = 0;  // of the memory that goes
+    size_t memory = kNoBuffer;
+    uint32_t window = 0;  // over it
+    bool freed = false;
+    uint64_t free_in = 0;  // steps
   };
 
   static constexpr uint32_t kInboxSlot = 9000;
@@ -74,6 +112,9 @@ class StreamProgram {
   static constexpr uint64_t kArea = 160 * 1024;
   // Of the target's region, on both sides of its window.
   static constexpr uint64_t kMargin = 4096;
+  static constexpr size_t kNoBuffer = ~size_t{0};
+  // Of a receive in the memory that goes.
+  static constexpr uint64_t kNoSlot = ~uint64_t{0};
 
   static const uint8_t* SourceBytes(int i);
   void BindTargets();
@@ -88,7 +129,25 @@ class StreamProgram {
   void CheckData(int i, const Posted& p);
   void Drive();
   void End();
-  bool ReachOutside(int i);
+  void Step();
+  void LoseByte();
+  void PostBind(int i);
+  // stream_program_bad.cc
+  void PostAmongGood(int i);
+  bool PostBad(int i);
+  void ReachOutside(int i, Posted* p, transport::SendRequest* r, Segment* local);
+  bool AimAtReceive(int i);
+  size_t Mortal(int owner, uint32_t length);
+  void FreeInTime();
+  bool BadMaySucceed() const;
+  bool BadStopsWhatIsBehind() const;
+  bool LostHalfAnFpdu() const;
+  transport::WorkStatus BadStatus() const;
+  void CheckBad(int i, const Posted& p, const transport::Completion& c);
+  void CheckFailedReceive(int i, const transport::Completion& c);
+  void CheckBehindBad();
+  bool Confirms(const Posted& p) const;
+  void CheckTaken(int i, const Posted& p);
   void Settle();
   void CheckLeftovers(int i);
   void CheckUntouched(int i);
@@ -105,7 +164,9 @@ class StreamProgram {
   std::array<Node, 2> nodes_;
   Ending ending_;
   bool windows_ = false;
-  bool outside_posted_ = false;
+  bool eager_ = false;  // looks at completions at each step
+  bool lossy_ = false;  // the connection may be lost as well
+  Bad bad_;
   std::string wrong_;
 };
 

@@ -26,18 +26,42 @@ bool StreamProgram::Matches(const uint8_t* at, const Posted& p) {
   return std::memcmp(at, owner.data(nodes_[p.stream].source) + p.expect, p.length) == 0;
 }
 
+// Whether the success of `p` says that the peer has it.
+bool StreamProgram::Confirms(const Posted& p) const {
+  const bool write = p.op == Op::kRdmaWrite || p.op == Op::kRdmaWriteImmediate;
+  return pair_.sides[0]->stream->can_confirm() &&
+         (options_.confirm || (write && (p.flags & transport::kConfirm) != 0));
+}
+
+// With confirmed completions: the peer has what a successful send or write brought.
+void StreamProgram::CheckTaken(int i, const Posted& p) {
+  if (!Confirms(p)) return;
+  if (p.op == Op::kRdmaWrite || p.op == Op::kRdmaWriteImmediate) {
+    const bool mortal = bad_.posted && bad_.side == i && bad_.cookie == p.cookie;
+    Expect(mortal || Matches(TargetData(1 - i) + p.slot, p),
+           "confirmed bytes of " + std::to_string(p.cookie) + " are not there");
+  }
+  if (p.op != Op::kSend && p.op != Op::kRdmaWriteImmediate) return;
+  for (const Completion& c : pair_.sides[1 - i]->Receives()) CheckReceive(1 - i, c);
+  for (const Posted& m : nodes_[i].messages) {
+    Expect(m.cookie != p.cookie,
+           "message " + std::to_string(p.cookie) + " has completed, and its receive has not");
+  }
+}
+
 void StreamProgram::CheckData(int i, const Posted& p) {
   Side& side = *pair_.sides[i];
   const uint8_t* sink = side.data(nodes_[i].sink) + p.slot;
   if (p.op == Op::kFetchAdd) {
     uint64_t before = 0;
     std::memcpy(&before, sink, 8);
+    ++nodes_[i].adds_done;
     Expect(before == p.expect, "fetch-and-add returned " + std::to_string(before));
   } else if (p.op == Op::kRdmaRead) {
-    Expect(Matches(sink, p), "bytes read by " + std::to_string(p.cookie));
-  } else if (p.op != Op::kSend && (p.flags & transport::kConfirm) != 0) {
-    Expect(Matches(TargetData(1 - i) + p.slot, p),
-           "confirmed bytes of " + std::to_string(p.cookie) + " are not there");
+    const bool mortal = bad_.posted && bad_.side == i && bad_.cookie == p.cookie;
+    Expect(mortal || Matches(sink, p), "bytes read by " + std::to_string(p.cookie));
+  } else {
+    CheckTaken(i, p);
   }
 }
 
@@ -58,6 +82,7 @@ void StreamProgram::CheckSend(int i, const Completion& c) {
   const Posted p = node.sends.front();
   node.sends.pop_front();
   Expect(c.op == p.op && c.context == pair_.sides[i].get(), "a completion of another operation");
+  CheckBad(i, p, c);
   Expect(!node.send_failed || failed, "success behind a failure");
   node.send_failed |= failed;
   if (failed) return;
@@ -74,17 +99,20 @@ void StreamProgram::CheckReceive(int i, const Completion& c) {
   if (!wrong_.empty()) return;
   const uint64_t slot = node.receives.front().second;
   node.receives.pop_front();
-  node.free_inbox.push_back(slot);
-  uint8_t* inbox = pair_.sides[i]->data(node.inbox) + slot * kInboxSlot;
+  if (slot != kNoSlot) node.free_inbox.push_back(slot);
+  uint8_t* inbox = slot == kNoSlot ? pair_.sides[i]->data(bad_.memory)
+                                   : pair_.sides[i]->data(node.inbox) + slot * kInboxSlot;
   const bool failed = c.status != WorkStatus::kSuccess;
   Expect(!node.receive_failed || failed, "received behind a failure");
+  if (failed) CheckFailedReceive(i, c);
   node.receive_failed |= failed;
-  if (failed) return Expect(c.status == WorkStatus::kFlushed, "a receive failed");
+  if (failed) return;
   Expect(!peer.messages.empty(), "a message that nobody sent");
   if (!wrong_.empty()) return;
   const Posted m = peer.messages.front();
   peer.messages.pop_front();
   ++node.received;
+  node.last_received = m.cookie;
   Expect(c.solicited == ((m.flags & transport::kSolicited) != 0), "solicited");
   if (m.op == Op::kRdmaWriteImmediate) {
     Expect(c.op == Op::kReceiveImmediate && c.key == static_cast<uint32_t>(m.cookie) &&
@@ -159,9 +187,10 @@ void StreamProgram::CheckLeftovers(int k) {
   Side& side = *pair_.sides[k];
   const bool broken = side.stream->end().reason == EndReason::kBroken;
   const bool may_break =
-      ending_ == Ending::kCut || ending_ == Ending::kReset || ending_ == Ending::kOutside;
-  Expect(!broken || may_break, "broken: " + side.stream->end().why);
-  Expect(broken || !outside_posted_, "a reach outside did not break the connection");
+      lossy_ || ending_ == Ending::kReset || (bad_.posted && (bad_.failed || !BadMaySucceed()));
+  Expect(!broken || may_break || bad_.freed, "broken: " + side.stream->end().why);
+  Expect(broken || lossy_ || !bad_.posted || BadMaySucceed(),
+         "a bad request did not break the connection");
   Expect(side.send_sink.overflows == 0 && side.receive_sink.overflows == 0, "overflow");
   if (side.shared != nullptr) {
     Expect(side.stream->held_receives() == 0, "a receive is held");
@@ -169,7 +198,14 @@ void StreamProgram::CheckLeftovers(int k) {
   }
   // Nothing is pinned any more, or this would hang.
   if (windows_) Expect(side.memory->DestroyWindow(nodes_[k].window), "destroy window");
-  for (const auto& b : side.buffers) Expect(side.memory->DeregisterRegion(b.key), "deregister");
+  Expect(side.memory->DestroyWindow(nodes_[k].own_window), "destroy window");
+  if (bad_.window != 0 && bad_.owner == k) {
+    Expect(side.memory->DestroyWindow(bad_.window), "destroy window");
+  }
+  for (size_t n = 0; n < side.buffers.size(); ++n) {
+    if (bad_.freed && bad_.owner == k && bad_.memory == n) continue;
+    Expect(side.memory->DeregisterRegion(side.buffers[n].key), "deregister");
+  }
   Expect(side.memory->regions() == 0 && side.memory->windows() == 0, "regions or windows left");
 }
 

@@ -204,8 +204,8 @@ if soft_dummy "$device"; then
   contract "$device"
   raw_verbs "$device"
   conformance "$device"
+  conformance12 "$device"
   if [[ $device == rxe ]]; then
-    conformance12 rxe
     conformance12_foreign rxe
     programs12 rxe
     programs12_foreign rxe

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "tools/bench/unit.h"
@@ -35,11 +36,12 @@ struct Row {
   const char* what;
   Measure measure;
   double target;
-  const char* floor;  // "": the IA without settings
+  std::string_view floor;  // an IA's settings, if it begins with a comma or is empty
   Job job;
   Where where = Where::kTwoCpus;
   const char* settings = "";  // after the name of the IA
   WorkerTask task = WorkerTask::kTransfers;
+  std::optional<Job> floor_job = std::nullopt;  // what the floor does, if something else
 };
 
 Job Latency(Operation operation, uint32_t size, WaitMode wait) {
@@ -69,7 +71,13 @@ std::vector<Row> Rows() {
   const Job pages = Stream(kWrite, kPage, kWindow, kPollMode);
   const Job large = Stream(kWrite, kLarge, kLargeWindow, WaitMode::kWait);
   const Job reads = Stream(kRead, kLarge, kLargeWindow, WaitMode::kWait);
+  const Job notice = Latency(kWrite, kSmall, WaitMode::kWait);  // a write, and a message behind it
+  Job pair = wait;
+  pair.messages = 2;
+  const Job large_sends = Stream(kSend, kLarge, kLargeWindow, WaitMode::kWait);
   static constexpr char kCrc[] = ",SOFTDAT_CRC=on";  // the rows point to it
+  // What the default, by which a completion means that the peer has the data, takes besides.
+  static constexpr char kTaken[] = ",SOFTDAT_COMPLETION=taken";
   return {
       {"64 B send, polling", kLatency, 1.08, "raw:tcp-poll", send},
       {"64 B write, memory and EVD", kLatency, 1.10, "raw:tcp-poll",
@@ -96,6 +104,25 @@ std::vector<Row> Rows() {
       {"64 B send, dat_evd_wait, a CPU busy", kLatency, 1.3, "raw:tcp-block", wait,
        Where::kAnywhereOneBusy},
       {"64 B send, one of 1000 end points", kLatency, 1.2, "", send, Where::kTwoCpus, "@1000"},
+      {.what = "64 B write and its notice, beside a send",
+       .measure = kLatency,
+       .target = 1.35,
+       .floor = "",
+       .job = notice,
+       .floor_job = wait},
+      {.what = "two 64 B sends in a row, beside one",
+       .measure = kLatency,
+       .target = 1.35,
+       .floor = "",
+       .job = pair,
+       .floor_job = wait},
+      {"confirmed: 64 B send, polling", kLatency, 1.05, kTaken, send},
+      {"confirmed: 64 B write, memory and EVD", kLatency, 1.05, kTaken,
+       Latency(kWrite, kSmall, kPollMode)},
+      {"confirmed: 64 B sends, window 64", kRate, 0.8, kTaken, sends},
+      {"confirmed: 64 B writes, window 64", kRate, 0.8, kTaken, writes},
+      {"confirmed: 1 MiB sends", kBandwidth, 0.97, kTaken, large_sends},
+      {"confirmed: 1 MiB writes", kBandwidth, 0.97, kTaken, large},
       {"connections, one by one",
        kRate,
        0.5,
@@ -118,11 +145,12 @@ Placement Place(Where where, const std::vector<int>& cpus) {
   }
 }
 
-Outcome StartUnit(const std::string& text, const Row& row, const Placement& placement, Unit* unit) {
+Outcome StartUnit(const std::string& text, const Row& row, const Job& job,
+                  const Placement& placement, Unit* unit) {
   std::string problem;
   const auto spec = ParseUnitSpec(text, &problem);
   if (!spec) return Outcome::Fail(problem);
-  return unit->Start(*spec, row.job, 1, placement, row.task);
+  return unit->Start(*spec, job, 1, placement, row.task);
 }
 
 Outcome MeasureRow(const TargetPlan& plan, const Row& row, const std::vector<int>& cpus,
@@ -131,7 +159,8 @@ Outcome MeasureRow(const TargetPlan& plan, const Row& row, const std::vector<int
   result->measure = row.measure;
   result->target = row.target;
   result->bytes_per_iteration = BytesPerIteration(row.job);
-  result->floor_name = *row.floor == 0 ? plan.ia : row.floor;
+  const bool is_ia = row.floor.empty() || row.floor.starts_with(',');
+  result->floor_name = is_ia ? plan.ia + std::string(row.floor) : std::string(row.floor);
   result->name = plan.ia + row.settings;
   if (cpus.size() < 2 && row.where != Where::kOneCpu) {
     result->impossible = "it needs two CPUs";
@@ -141,8 +170,9 @@ Outcome MeasureRow(const TargetPlan& plan, const Row& row, const std::vector<int
   Unit floor;
   Unit dat;
   Spinner spinner;
-  SOFTDAT_TRY(StartUnit(result->floor_name, row, placement, &floor));
-  SOFTDAT_TRY(StartUnit(result->name, row, placement, &dat));
+  SOFTDAT_TRY(
+      StartUnit(result->floor_name, row, row.floor_job.value_or(row.job), placement, &floor));
+  SOFTDAT_TRY(StartUnit(result->name, row, row.job, placement, &dat));
   if (row.where == Where::kAnywhereOneBusy) SOFTDAT_TRY(spinner.Start(cpus[1]));
   std::vector<Series> series;
   const auto run = [](Unit* unit) {

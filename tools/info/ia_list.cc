@@ -43,7 +43,8 @@ void FindOrigin(const registry::LoadedConf& conf,
 Outcome ListIas(std::vector<IaEntry>* entries) {
   const QuietStdout quiet;
   DAT_COUNT count = 0;
-  // Asking for none is an error that tells how many there are (DAT 2.0, list providers).
+  // Asking for none is an error that tells how many there are (DAT 2.0, list providers); a list
+  // with too few places is none.
   const DAT_RETURN asked = dat_registry_list_providers(0, &count, nullptr);
   if (asked != DAT_SUCCESS && DAT_GET_TYPE(asked) != DAT_INVALID_PARAMETER)
     return Check("dat_registry_list_providers", asked);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "dat/base/log.h"
 #include "dat/base/settings.h"
 #include "dat/registry/conf_file.h"
 #include "tools/common/build_paths.h"
@@ -31,6 +32,13 @@ void Print(const Json& json) {
 ExitCode Fail(const Outcome& outcome) {
   fmt::print(stderr, "dat_info: {}\n", outcome.message());
   return outcome.exit_code();
+}
+
+// Whether DAT_OVERRIDE, if it is set, names a file that can be read. If it does not, no other
+// source of names takes its place.
+Outcome ConfOfProcess() {
+  const Status problem = registry::LoadConf(ConfSourceOfProcess()).problem;
+  return problem.ok() ? Outcome() : Outcome::Fail(std::string(problem.reason()));
 }
 
 // The entry of a name; a name that is in no list may still be opened, or say why not.
@@ -58,7 +66,8 @@ ExitCode ShowNames(const InfoOptions& options, const std::vector<IaEntry>& entri
     }
   }
   if (options.json) Print(names);
-  return kExitOk;
+  const Outcome conf = ConfOfProcess();
+  return conf.ok() ? kExitOk : Fail(conf);
 }
 
 ExitCode ShowTable(const InfoOptions& options, const std::vector<IaEntry>& entries) {
@@ -75,6 +84,8 @@ ExitCode ShowTable(const InfoOptions& options, const std::vector<IaEntry>& entri
   } else if (options.verbose) {
     for (size_t i = 0; i < ias.size(); ++i)
       fmt::print("{}{}", i > 0 ? "\n" : "", RenderVerbose(ias[i]));
+  } else if (const Outcome conf = ConfOfProcess(); ias.empty() && !conf.ok()) {
+    fmt::print("no IA: {}\n", conf.message());
   } else if (ias.empty()) {
     fmt::print(
         "no IA: no dat.conf names one, and no provider is beside {} or in SOFTDAT_PROVIDER_PATH\n",
@@ -82,7 +93,8 @@ ExitCode ShowTable(const InfoOptions& options, const std::vector<IaEntry>& entri
   } else {
     fmt::print("{}", RenderTable(ias));
   }
-  return options.ia.empty() || ias[0].state.ok ? kExitOk : kExitFailed;
+  if (options.ia.empty()) return ConfOfProcess().ok() ? kExitOk : kExitFailed;
+  return ias[0].state.ok ? kExitOk : kExitFailed;
 }
 
 ExitCode ShowWhy(const InfoOptions& options, const std::vector<IaEntry>& entries) {
@@ -125,7 +137,9 @@ ExitCode ShowCheck(const InfoOptions& options) {
 
 ExitCode ShowSettings(const InfoOptions& options) {
   const auto tables = CollectSettings();
-  const auto& problems = GetParsedSettings().problems;
+  std::vector<std::string> problems = GetParsedSettings().problems;
+  if (std::string log = LogProblem(); !log.empty()) problems.push_back(std::move(log));
+  if (const Outcome conf = ConfOfProcess(); !conf.ok()) problems.push_back(conf.message());
   if (options.json) {
     Json list = Json::array();
     for (const auto& table : tables)

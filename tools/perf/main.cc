@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,8 @@ int Main(const std::vector<std::string>& arguments) {
     return exit_status;
   }
   UseProvidersOfThisBuild();
+  // Before a back end or a child process can have read it.
+  if (!options->completion.empty()) setenv("SOFTDAT_COMPLETION", options->completion.c_str(), 1);
   const Outcome outcome = Run(*options);
   if (!outcome.ok()) fmt::print(stderr, "dat_perf: {}\n", outcome.message());
   return outcome.exit_code();

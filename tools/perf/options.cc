@@ -114,6 +114,18 @@ struct Texts {
   std::vector<bool> ignored;
 };
 
+void AddJson(CLI::App* app, PerfOptions* options) {
+  app->add_flag("--out_json", options->json, "results as JSON, on standard output");
+  app->add_option("--out_json_file", options->json_file, "results as JSON, into this file");
+}
+
+void AddCompletion(CLI::App* app, PerfOptions* options) {
+  app->add_option("--completion", options->completion,
+                  "what a completed send or write means on softnet: confirmed (in the peer's "
+                  "memory, the default) or taken (by TCP); sets SOFTDAT_COMPLETION")
+      ->check(CLI::IsMember({"confirmed", "taken"}));
+}
+
 void AddWork(CLI::App* app, PerfOptions* options, Texts* texts) {
   app->add_option("-s,--size", options->size, "bytes of a transfer (2; bandwidth: 65536)")
       ->transform(SizeValue(kMaxJobSize));
@@ -132,8 +144,10 @@ void AddWork(CLI::App* app, PerfOptions* options, Texts* texts) {
   app->add_flag("-e,--events", texts->events, "sleep in dat_evd_wait: --wait wait");
   app->add_option("--wait", texts->wait, "poll, wait, cno, fd or memory (poll)")
       ->check(CLI::IsMember({"poll", "wait", "cno", "fd", "memory"}));
-  app->add_flag("--out_json", options->json, "results as JSON, on standard output");
-  app->add_option("--out_json_file", options->json_file, "results as JSON, into this file");
+  app->add_option("--messages", options->messages, "messages in a row each way, of send_lat (1)")
+      ->check(CLI::Range(1u, kMaxMessages));
+  AddCompletion(app, options);
+  AddJson(app, options);
 }
 
 void AddTest(CLI::App* app, PerfOptions* options, Texts* texts) {
@@ -190,15 +204,14 @@ void AddScale(CLI::App* app, PerfOptions* options) {
       ->check(CLI::Range(1u, kMaxConnections - 1));
   app->add_option("-n,--iters", options->iterations, "connections one after the other (10000)")
       ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 32));
-  app->add_flag("--out_json", options->json, "results as JSON, on standard output");
-  app->add_option("--out_json_file", options->json_file, "results as JSON, into this file");
+  AddJson(app, options);
 }
 
 void AddTargets(CLI::App* app, PerfOptions* options, Texts* texts) {
   app->add_option("-d,--ia", options->ia, "interface adapter on this host")->capture_default_str();
   app->add_option("--only", options->only, "the rows with TEXT in their names");
-  app->add_flag("--out_json", options->json, "results as JSON, on standard output");
-  app->add_option("--out_json_file", options->json_file, "results as JSON, into this file");
+  AddCompletion(app, options);
+  AddJson(app, options);
   AddSlices(app, options, texts);
 }
 
@@ -254,6 +267,7 @@ Job PerfOptions::ToJob(uint32_t size_of_one) const {
   job.wait = wait;
   job.server_decides_wait = false;
   job.size = size_of_one;
+  job.messages = messages;
   if (test.shape == Shape::kStream) {
     job.window = tx_depth;
     job.signal_every = std::min(cq_moderation, tx_depth);

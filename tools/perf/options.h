@@ -36,6 +36,8 @@ struct PerfOptions {
   bool both_ways = false;
   bool check = false;
   WaitMode wait = WaitMode::kPoll;
+  uint32_t messages = 1;   // in a row each way, of send_lat
+  std::string completion;  // "confirmed", "taken" or, as the environment has it, ""
 
   // Of kTest.
   std::string host;  // "" for the server

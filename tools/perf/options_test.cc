@@ -116,6 +116,18 @@ TEST(PerfOptions, Compare) {
   EXPECT_EQ(options->slices.slices, 5);
 }
 
+TEST(PerfOptions, WhatACompletionMeans) {
+  EXPECT_EQ(Parse({"send_lat"}).options->completion, "");
+  EXPECT_EQ(Parse({"send_lat", "--completion", "taken"}).options->completion, "taken");
+  EXPECT_EQ(Parse({"targets", "--completion", "confirmed"}).options->completion, "confirmed");
+}
+
+TEST(PerfOptions, SeveralMessagesInARow) {
+  const auto options = Parse({"send_lat", "--messages", "2"}).options;
+  ASSERT_TRUE(options);
+  EXPECT_EQ(options->ToJob(64).messages, 2u);
+}
+
 TEST(PerfOptions, WhatMakesNoSenseIsSaid) {
   ExpectRefused({}, "subcommand");
   ExpectRefused({"send_latency"}, "subcommand");
@@ -133,6 +145,10 @@ TEST(PerfOptions, WhatMakesNoSenseIsSaid) {
   ExpectRefused({"send_lat", "-6"}, "is for a client");
   ExpectRefused({"send_lat", "-m", "4096"}, "no path MTU");
   ExpectRefused({"write_bw", "-s", "0"}, "for messages only");
+  ExpectRefused({"write_lat", "--messages", "2"}, "several in a row");
+  ExpectRefused({"send_bw", "--messages", "2"}, "several in a row");
+  ExpectRefused({"send_lat", "--messages", "5"}, "1 to 4");
+  ExpectRefused({"send_lat", "--completion", "done"}, "taken");
 }
 
 TEST(PerfOptions, HelpIsNoFailure) {

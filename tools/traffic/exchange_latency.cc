@@ -10,36 +10,40 @@
 
 namespace softdat::tools {
 
-// Transfers are numbered through: the client's are even, the server's odd.
+// Turns are numbered through: the client's are even, the server's odd.  A turn is a message, or
+// several in a row.
 Outcome Exchange::SendPingPong() {
   ReceiveFeed& feed = feeds_[0];
   for (uint64_t i = 0; i < job_.iterations; ++i) {
     if (ends_.is_server) {
       SOFTDAT_TRY(Take(2 * i));
       SOFTDAT_TRY(Give(2 * i + 1));
-      SOFTDAT_TRY(feed.PostNext());
+      SOFTDAT_TRY(feed.PostNext(job_.messages));
     } else {
       SOFTDAT_TRY(Give(2 * i));
-      // The receive that the last message took is replaced while this one is on its way.
-      if (i > 0) SOFTDAT_TRY(feed.PostNext());
+      // The receives that the last turn took are replaced while this one is on its way.
+      if (i > 0) SOFTDAT_TRY(feed.PostNext(job_.messages));
       SOFTDAT_TRY(Take(2 * i + 1));
       if (ends_.log != nullptr) ends_.log->Lap();
     }
   }
-  return ends_.is_server || job_.iterations == 0 ? Outcome() : feed.PostNext();
+  return ends_.is_server || job_.iterations == 0 ? Outcome() : feed.PostNext(job_.messages);
 }
 
 Outcome Exchange::Give(uint64_t sequence) {
   if (job_.check) FillPattern(sequence, Source());
-  return PostSuppressed(&Exchange::PostTransfer);
+  for (uint32_t n = 0; n < job_.messages; ++n) SOFTDAT_TRY(PostSuppressed(&Exchange::PostTransfer));
+  return {};
 }
 
 Outcome Exchange::Take(uint64_t sequence) {
-  Completion arrival;
-  SOFTDAT_TRY(link_.NextReceive(wait_, &arrival));
-  if (job_.operation == Operation::kSend && arrival.bytes != job_.size && problem_.empty())
-    problem_ =
-        fmt::format("message {} has {} bytes instead of {}", sequence, arrival.bytes, job_.size);
+  for (uint32_t n = 0; n < job_.messages; ++n) {
+    Completion arrival;
+    SOFTDAT_TRY(link_.NextReceive(wait_, &arrival));
+    if (job_.operation == Operation::kSend && arrival.bytes != job_.size && problem_.empty())
+      problem_ =
+          fmt::format("message {} has {} bytes instead of {}", sequence, arrival.bytes, job_.size);
+  }
   if (job_.check) Verify(sequence, job_.size);
   return {};
 }

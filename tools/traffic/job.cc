@@ -11,7 +11,7 @@ namespace softdat::tools {
 namespace {
 
 // "SDT" and the version of these messages.
-constexpr uint32_t kMagic = 0x53445403;
+constexpr uint32_t kMagic = 0x53445404;
 
 enum MessageKind : uint8_t { kRequest = 1, kReply = 2, kDone = 3 };
 
@@ -135,6 +135,10 @@ std::string JobProblem(const Job& job) {
     return "only RDMA writes there and back can be awaited by a look at memory";
   if (job.signal_every == 0 || job.signal_every > job.window)
     return fmt::format("completions must come for every 1 to {} transfers, the window", job.window);
+  if (job.messages == 0 || job.messages > kMaxMessages)
+    return fmt::format("{} messages in a row are not 1 to {}", job.messages, kMaxMessages);
+  if (job.messages > 1 && (job.operation != Operation::kSend || job.shape != Shape::kLatency))
+    return "only messages there and back can be several in a row";
   if (job.both_ways && job.shape != Shape::kStream) return "only streams can go both ways at once";
   if (job.both_ways && job.size == 0) return "size 0 is possible in one direction only";
   if (job.both_ways && job.check) return "the data of streams that go both ways cannot be checked";
@@ -142,7 +146,7 @@ std::string JobProblem(const Job& job) {
 }
 
 uint64_t BytesPerIteration(const Job& job) {
-  return uint64_t{job.size} * (job.IsPingPong() || job.both_ways ? 2 : 1);
+  return uint64_t{job.size} * job.messages * (job.IsPingPong() || job.both_ways ? 2 : 1);
 }
 
 ControlMessage EncodeRequest(const Request& request) {
@@ -157,6 +161,7 @@ ControlMessage EncodeRequest(const Request& request) {
   writer.Put(job.size, 4);
   writer.Put(job.window, 4);
   writer.Put(job.signal_every, 4);
+  writer.Put(job.messages, 4);
   writer.Put(job.iterations, 8);
   PutMemory(request.memory, &writer);
   writer.Put(request.receives, 4);
@@ -198,6 +203,7 @@ std::optional<Request> DecodeRequest(std::span<const uint8_t> bytes) {
   job.size = static_cast<uint32_t>(reader.Get(4));
   job.window = static_cast<uint32_t>(reader.Get(4));
   job.signal_every = static_cast<uint32_t>(reader.Get(4));
+  job.messages = static_cast<uint32_t>(reader.Get(4));
   job.iterations = reader.Get(8);
   request.memory = GetMemory(&reader);
   request.receives = static_cast<uint32_t>(reader.Get(4));

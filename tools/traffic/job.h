@@ -67,6 +67,7 @@ struct Job {
   uint32_t size = 4096;             // bytes of each transfer
   uint32_t window = 1;              // transfers outstanding, of the streams
   uint32_t signal_every = 1;        // of the streams: completions for every so many transfers only
+  uint32_t messages = 1;            // in a row each way, when messages go there and back
   uint64_t iterations = 1000;
 
   bool IsPingPong() const { return shape == Shape::kLatency && !IsOneSided(operation); }
@@ -77,6 +78,7 @@ inline constexpr uint32_t kMaxJobSize = 1u << 30;
 inline constexpr uint64_t kMaxIterations = uint64_t{1} << 40;
 inline constexpr uint32_t kMaxWindow = 4096;
 inline constexpr uint32_t kAtomicBytes = 8;
+inline constexpr uint32_t kMaxMessages = 4;
 
 // Why a job cannot be run by anybody; "" if it can.
 std::string JobProblem(const Job& job);

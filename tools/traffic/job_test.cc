@@ -43,6 +43,14 @@ TEST(JobMessages, RequestComesBackAsItWas) {
   EXPECT_EQ(out->receives, in.receives);
 }
 
+TEST(JobMessages, SeveralInARowComeBackAsTheyWere) {
+  Request in;
+  in.job.messages = 3;
+  const auto out = DecodeRequest(EncodeRequest(in));
+  ASSERT_TRUE(out);
+  EXPECT_EQ(out->job.messages, 3u);
+}
+
 TEST(JobMessages, ReplyComesBackAndLongTextIsCut) {
   Reply in;
   in.ok = false;
@@ -121,6 +129,7 @@ TEST(Jobs, WhatCannotBeIsSaid) {
            [](Job* job) { job->operation = Operation::kFetchAndAdd; },  // not of 64 bytes
            [](Job* job) { job->wait = WaitMode::kMemory; },             // of a stream
            [](Job* job) { job->both_ways = true; },                     // with data to be checked
+           [](Job* job) { job->messages = 0; }, [](Job* job) { job->messages = 2; },  // of a stream
            [](Job* job) { job->signal_every = job->window + 1; }}) {
     Job job = SomeRequest().job;
     spoil(&job);

@@ -15,6 +15,9 @@ namespace {
 
 constexpr uint32_t kConnectQueue = 8;   // and two for each connection
 constexpr DAT_COUNT kRequestQueue = 8;  // connection requests; one is served at a time
+// Beside a full window: their completions are suppressed, so that nothing says when their places in
+// the queue are free again.
+constexpr int kControlMessages = 8;
 // How long the other side may take to finish its part of a set-up or a graceful end.
 constexpr DAT_TIMEOUT kSettleUs = 10'000'000;
 
@@ -37,9 +40,9 @@ Outcome Link::Open(const std::string& ia_name, const LinkDepths& depths, uint32_
   depths_ = depths;
   const auto share = static_cast<int>(connections);
   for (const int limit : {attr.max_dto_per_ep, attr.max_evd_qlen / share}) {
-    if (limit > 0) {
+    if (limit > kControlMessages) {
       depths_.receives = std::min(depths_.receives, limit);
-      depths_.requests = std::min(depths_.requests, limit);
+      depths_.requests = std::min(depths_.requests, limit - kControlMessages);
     }
   }
   SOFTDAT_TRY(Check("dat_pz_create", dat_pz_create(ia_.get(), pz_.out())));
@@ -49,8 +52,8 @@ Outcome Link::Open(const std::string& ia_name, const LinkDepths& depths, uint32_
   SOFTDAT_TRY(create("dat_evd_create(connection)",
                      static_cast<DAT_COUNT>(kConnectQueue + 2 * connections),
                      DAT_EVD_CONNECTION_FLAG, &connect_evd_));
-  SOFTDAT_TRY(create("dat_evd_create(request)", depths_.requests * share, DAT_EVD_DTO_FLAG,
-                     &requests_.evd));
+  SOFTDAT_TRY(create("dat_evd_create(request)", (depths_.requests + kControlMessages) * share,
+                     DAT_EVD_DTO_FLAG, &requests_.evd));
   return create("dat_evd_create(receive)", depths_.receives * share, DAT_EVD_DTO_FLAG,
                 &receives_.evd);
 }
@@ -63,7 +66,7 @@ Outcome Link::MakeEndPoint(Ep* ep) {
   attr.max_rdma_size = adapter.max_rdma_size;
   attr.qos = DAT_QOS_BEST_EFFORT;
   attr.max_recv_dtos = depths_.receives;
-  attr.max_request_dtos = depths_.requests;
+  attr.max_request_dtos = depths_.requests + kControlMessages;
   attr.max_recv_iov = 1;
   attr.max_request_iov = 1;
   attr.max_rdma_read_in = adapter.max_rdma_read_per_ep_in;

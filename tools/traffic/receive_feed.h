@@ -30,10 +30,11 @@ class ReceiveFeed {
     while (posted_ < std::min(depth, total_)) SOFTDAT_TRY(PostNext());
     return {};
   }
-  // After each receive completion.
-  Outcome PostNext() {
-    if (posted_ == total_) return {};
-    return link_->PostReceive(posted_++ < data_count_ ? data_ : *control_, connection_);
+  // After each receive completion, or after so many.
+  Outcome PostNext(uint32_t count = 1) {
+    for (; count > 0 && posted_ < total_; --count)
+      SOFTDAT_TRY(link_->PostReceive(posted_++ < data_count_ ? data_ : *control_, connection_));
+    return {};
   }
 
  private:

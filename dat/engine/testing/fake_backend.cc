@@ -44,7 +44,7 @@ void FakeCompletionQueue::Add(const Completion& completion) {
     if (!overflow) {
       queue_.push_back(completion);
       const bool failed = completion.status != transport::WorkStatus::kSuccess;
-      const bool matches = solicited_only_ ? completion.solicited || failed : !completion.quiet;
+      const bool matches = failed || (solicited_only_ ? completion.solicited : !completion.quiet());
       call = armed_ && matches;
       if (call) armed_ = false;
     }

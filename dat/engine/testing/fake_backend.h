@@ -108,6 +108,7 @@ class FakeQueuePair final : public transport::QueuePair {
   transport::ConnectionAddresses addresses;
   uint32_t outstanding_sends = 0;
   uint32_t outstanding_receives = 0;
+  bool confirms = true;
 
   // The answer to the next control call, then success again.
   Status next_status;
@@ -127,6 +128,7 @@ class FakeQueuePair final : public transport::QueuePair {
   transport::ConnectionAddresses Addresses() const override { return addresses; }
   uint32_t OutstandingSends() const override { return outstanding_sends; }
   uint32_t OutstandingReceives() const override { return outstanding_receives; }
+  bool ConfirmsCompletions() const override { return confirms; }
   Status SetReceiveWatermarks(uint32_t soft, uint32_t hard) override;
 
   Status Answer(const std::string& call);

@@ -10,7 +10,7 @@ namespace softdat::engine {
 const Registration* FindRegistration(const std::string& ia_name, bool thread_safe) {
   static const Registration* registration = [] {
     auto* r = new Registration;
-    FillProviderTable(&r->table);
+    FillProviderTable(&r->table, false);
     r->ia_name = "fake-0";
     r->info.dapl_version_major = 2;
     return r;
@@ -24,4 +24,8 @@ transport::Backend& TheBackend() { return testing::TheFakeBackend(); }
 
 extern "C" DAT_RETURN dats_get_ia_handle(DAT_IA_HANDLE, DAT_IA_HANDLE*) {
   return DAT_CLASS_ERROR | DAT_INVALID_HANDLE;
+}
+
+extern "C" DAT_RETURN dat_strerror(DAT_RETURN, const char**, const char**) {
+  return DAT_CLASS_ERROR | DAT_INVALID_PARAMETER;
 }

@@ -37,12 +37,19 @@
  * ext_flags, completion_flags): RDMA write of num_segments local segments to the segment
  * remote_iov.
  *
- * @param immediate DAT_UINT32: with DAT_EXT_WRITE_IMMED_FLAG it is sent behind the write. The
- * peer's next receive is consumed and completes as DAT_EXTENSION_EVENT with type
- * DAT_EXT_RECV_IMMED_DATA_EVENT on the EVD for receives; its memory is not touched, and the data of
- * the write are visible before the event is. The initiator's completion is a DAT_EXTENSION_EVENT
- * with DAT_EXT_RDMA_WRITE_IMMED_STATUS on the EVD for requests. Without the flag this is a write,
- * and completes as one.
+ * @param immediate DAT_UINT32: with DAT_EXT_WRITE_IMMED_FLAG it is sent behind the write, and
+ * consumes the peer's next receive. How it arrives, the named attributes of the IA tell:
+ *   DAT_EXT_ATTR_RECV_IMMED_EVENT    in the event: the receive, of whatever kind, completes as
+ *     DAT_EXTENSION_EVENT with type DAT_EXT_RECV_IMMED_DATA_EVENT on the EVD for receives; its
+ *     memory is not touched
+ *   DAT_EXT_ATTR_RECV_IMMED_PAYLOAD  as a message of 4 bytes, which are those of the number in the
+ *     sender's memory. A receive of dat_ep_post_recv_immed() completes as DAT_EXTENSION_EVENT with
+ *     type DAT_EXT_RECV_IMMED_DATA_PAYLOAD, as it does for any message of that size; another
+ *     receive as a DTO
+ * The data of the write are visible before either event is.
+ *
+ * The initiator's completion is a DAT_EXTENSION_EVENT with DAT_EXT_RDMA_WRITE_IMMED_STATUS on the
+ * EVD for requests, also without the flag, when this is a write and nothing more.
  * @param ext_flags DAT_EXT_FLAGS. DAT_EXT_WRITE_CONFIRM_FLAG: completes when the data are in the
  * peer's memory, and no earlier; it may take one of the EP's outstanding reads.
  * @param completion_flags as of dat_ep_post_rdma_write(); DAT_COMPLETION_SOLICITED_WAIT_FLAG with
@@ -55,8 +62,13 @@
                 (DAT_COMPLETION_FLAGS)(completion_flags))
 
 /* dat_ep_post_recv_immed(ep, num_segments, local_iov, user_cookie, completion_flags): posts a
- * receive that has room for immediate data. Here every receive has it; a message without them
- * completes as a DTO. */
+ * receive that has room for immediate data. It completes as DAT_EXTENSION_EVENT in each case: with
+ * the two types above, or DAT_EXT_RECV_NO_IMMED for a message without them, or when nothing came
+ * (the status is not success then). The local segments need 4 bytes for immediate data that come
+ * as a message.
+ *
+ * Providers of 2.0 of other makes complete such a receive as a DTO when a message came, and a write
+ * without DAT_EXT_WRITE_IMMED_FLAG too. */
 #define dat_ep_post_recv_immed(ep, num_segments, local_iov, user_cookie, completion_flags) \
   dat_extension((DAT_EP_HANDLE)(ep), DAT_EXT_RECV_IMMED, (DAT_COUNT)(num_segments),        \
                 (DAT_LMR_TRIPLET*)(local_iov), (user_cookie),                              \
@@ -64,8 +76,9 @@
 
 /* dat_ep_post_fetch_and_add(ep, add_value, local_iov, user_cookie, remote_iov, completion_flags):
  * adds a 64-bit number to the peer's 64-bit number at remote_iov, in one step; the old value goes
- * to the one segment local_iov. Both segments are 8 bytes, the remote one aligned to 8, in memory
- * that the peer may read and write. The completion is a DAT_EXTENSION_EVENT with
+ * to the one segment local_iov. Both segments have 8 bytes at least (DAT_LENGTH_ERROR), of which
+ * the first 8 are used; the remote one is aligned to 8, in memory that was registered or bound with
+ * DAT_EXT_MEM_PRIV_REMOTE_ATOMIC. The completion is a DAT_EXTENSION_EVENT with
  * DAT_EXT_FETCH_AND_ADD_STATUS on the EVD for requests; the peer sees none. */
 #define dat_ep_post_fetch_and_add(ep, add_value, local_iov, user_cookie, remote_iov,          \
                                   completion_flags)                                           \

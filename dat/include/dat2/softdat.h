@@ -7,6 +7,7 @@
 
 #include <dat2/udat.h>
 #include <stddef.h>
+#include <stdint.h>
 
 SOFTDAT_BEGIN_DECLS
 
@@ -37,13 +38,43 @@ DAT_EXPORT const char* DAT_API softdat_version(void);
  * providers whose named attribute SOFTDAT_ATTR_CONFIRMED_WRITES is "TRUE": the request completes
  * when the peer's end has confirmed that it has the data. On softnet-* they are in its memory then;
  * on InfiniBand and RoCE the peer's adapter has acknowledged them, as it has for every write that
- * completes. Without the flag a write over TCP may complete before. It takes one of the EP's
- * outstanding reads (max_rdma_read_out). Where the attribute is "FALSE" or missing, the flag is
- * DAT_INVALID_PARAMETER; other makes of provider may ignore it. */
+ * completes. softnet-* does so without the flag too, unless SOFTDAT_ATTR_COMPLETION is "taken".
+ * Where the attribute is "FALSE" or missing, the flag is DAT_INVALID_PARAMETER; other makes of
+ * provider may ignore it. */
 typedef enum softdat_completion_flags {
+  SOFTDAT_COMPLETION_EXTENSION_FLAG = 0x40, /* see below */
   SOFTDAT_COMPLETION_CONFIRM_FLAG = 0x80
 } SOFTDAT_COMPLETION_FLAGS;
 #define SOFTDAT_ATTR_CONFIRMED_WRITES "SOFTDAT_CONFIRMED_WRITES"
+
+/* What the extension interface of uDAPL 1.2 (dat/dat_extensions.h) is made of, with SoftDAT's
+ * providers whose named attribute SOFTDAT_ATTR_EXTENSION_COMPLETIONS is "TRUE":
+ * SOFTDAT_COMPLETION_EXTENSION_FLAG for dat_ep_post_recv(), dat_ep_post_rdma_write() and
+ * dat_ib_post_rdma_write_immed(). What is posted with it completes as DAT_IB_DTO_EVENT in each
+ * case, also when it fails or is flushed. `operation` and the kind of the extension say what it was
+ * where those of dat_ib_extensions.h have no name for it: a write without immediate data, and a
+ * receive that a message came to, or nothing.
+ * On an IA whose named attribute SOFTDAT_ATTR_IMMED_AS_MESSAGE is "TRUE", which has no immediate
+ * data, dat_ib_post_rdma_write_immed() with the flag sends the value as a message of 4 bytes behind
+ * the write, in the sender's order of bytes; any receive of the peer takes it. */
+#define SOFTDAT_ATTR_EXTENSION_COMPLETIONS "SOFTDAT_EXTENSION_COMPLETIONS"
+#define SOFTDAT_ATTR_IMMED_AS_MESSAGE "SOFTDAT_IMMED_AS_MESSAGE"
+typedef enum softdat_dtos {
+  SOFTDAT_DTO_RDMA_WRITE = 0x100,
+  SOFTDAT_DTO_RECEIVE = 0x101
+} SOFTDAT_DTOS;
+typedef enum softdat_ext_type { /* DAT_IB_EXTENSION_EVENT_DATA.type */
+                                SOFTDAT_EXT_RDMA_WRITE = 0x100,
+                                SOFTDAT_EXT_RECV = 0x101
+} SOFTDAT_EXT_TYPE;
+
+/* Named attribute of an IA of SoftDAT's providers: what success of a send or RDMA write means.
+ * "confirmed": it is in the peer's memory, and stays there whatever becomes of this process; as on
+ * InfiniBand. "taken": the device or TCP has it; it can still be lost or refused, as with iWARP
+ * adapters. softnet-* has either, by the environment variable SOFTDAT_COMPLETION.
+ * Named attribute of an EP (dat_ep_query), "taken", where the IA's is "confirmed" and the peer of
+ * the EP's connection does not confirm. Attributes with it may be given to dat_ep_create(). */
+#define SOFTDAT_ATTR_COMPLETION "SOFTDAT_COMPLETION"
 
 /* ---- for providers: exported by libdat2.so.2, also by other implementations, in no header of
  * theirs ---- */
@@ -67,6 +98,15 @@ DAT_EXPORT DAT_RETURN DAT_API dats_get_ia_handle(DAT_IA_HANDLE handle, DAT_IA_HA
 typedef size_t (*softdat_provider_reason_func)(char* buf, size_t len);
 #define SOFTDAT_PROVIDER_REASON_STR "softdat_provider_reason"
 DAT_EXPORT size_t DAT_API softdat_provider_reason(char* buf, size_t len);
+
+/* softdat_provider_reason_time(): when the text of softdat_provider_reason() came to be, for the
+ * calling thread. libdat2 compares it with those of other providers, because calls of the data path
+ * go straight to the provider and it does not see how they end.
+ *
+ * @return nanoseconds of CLOCK_MONOTONIC; 0 if there is no text. Any thread; never blocks. */
+typedef uint64_t (*softdat_provider_reason_time_func)(void);
+#define SOFTDAT_PROVIDER_REASON_TIME_STR "softdat_provider_reason_time"
+DAT_EXPORT uint64_t DAT_API softdat_provider_reason_time(void);
 
 /* One IA name of a provider.
  *

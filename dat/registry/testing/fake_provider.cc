@@ -10,8 +10,11 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <mutex>
+
+#include "dat/base/thread_local.h"
 
 namespace {
 
@@ -30,7 +33,16 @@ struct Object {
   DAT_CONTEXT context;
 };
 
-thread_local const char* t_reason = "";
+thread_local const char* t_reason SOFTDAT_EARLY_TLS = "";
+thread_local uint64_t t_reason_time SOFTDAT_EARLY_TLS = 0;
+
+void SetReason(const char* reason) {
+  t_reason = reason;
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  t_reason_time =
+      static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
 
 #ifdef FAKE_FOREIGN
 Object* NewObject() { return static_cast<Object*>(calloc(1, sizeof(Object))); }
@@ -82,7 +94,7 @@ DAT_RETURN IaOpen(const DAT_NAME_PTR, DAT_COUNT qlen, DAT_EVD_HANDLE* evd, DAT_I
   if (qlen <= 0) return DAT_CLASS_ERROR | DAT_INVALID_PARAMETER | DAT_INVALID_ARG2;
   if (evd == nullptr) return DAT_CLASS_ERROR | DAT_INVALID_PARAMETER | DAT_INVALID_ARG3;
   if (control->open_result != DAT_SUCCESS) {
-    t_reason = "fake: told to refuse";
+    SetReason("fake: told to refuse");
     return control->open_result;
   }
   if (control->return_junk_ia) {
@@ -148,7 +160,7 @@ DAT_RETURN EpCreate(DAT_IA_HANDLE ia, DAT_PZ_HANDLE, DAT_EVD_HANDLE, DAT_EVD_HAN
 
 DAT_RETURN EpPostSend(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET*, DAT_DTO_COOKIE,
                       DAT_COMPLETION_FLAGS) {
-  t_reason = "fake: queue full";
+  SetReason("fake: queue full");
   return softdat::registry::testing::kPostSendResult;
 }
 
@@ -199,6 +211,20 @@ DAT_PROVIDER MakeTable() {
   table.ep_post_send_func = EpPostSend;
   table.ep_free_func = PzFree;
   table.ia_ha_related_func = HaRelated;
+  if (Control()->fill_data_path) {
+    const auto fail = [](auto...) -> DAT_RETURN {
+      SetReason("fake: data path");
+      return softdat::registry::testing::kDataPathResult;
+    };
+    table.ep_post_recv_func = fail;
+    table.ep_post_rdma_read_func = fail;
+    table.ep_post_rdma_write_func = fail;
+    table.ep_post_send_with_invalidate_func = fail;
+    table.ep_post_rdma_read_to_rmr_func = fail;
+    table.srq_post_recv_func = fail;
+    table.rmr_bind_func = fail;
+    table.evd_wait_func = fail;
+  }
 #ifndef FAKE_FOREIGN
   table.handle_extendedop_func = Extension;
 #endif
@@ -252,6 +278,8 @@ FAKE_EXPORT size_t softdat_provider_reason(char* buf, size_t len) {
   if (buf != nullptr && len > 0) CopyName(buf, len, t_reason);
   return strlen(t_reason);
 }
+
+FAKE_EXPORT uint64_t softdat_provider_reason_time() { return t_reason_time; }
 
 FAKE_EXPORT const softdat_handle_arena* softdat_provider_handle_arena() {
   static const softdat_handle_arena arena{g_objects, sizeof g_objects};

@@ -33,7 +33,8 @@ struct FakeControl {
   std::atomic<DAT_RETURN> close_result{DAT_SUCCESS};
   std::atomic<DAT_RETURN> within_result{DAT_SUCCESS};  // of open_within_init
   std::atomic<bool> return_junk_ia{false};
-  std::atomic<bool> hold_related{false};  // the HA question is not answered meanwhile
+  std::atomic<bool> fill_data_path{false};  // no slot of the data path is empty
+  std::atomic<bool> hold_related{false};    // the HA question is not answered meanwhile
   std::atomic<int> inside_related{0};
   // Of the last extended operation.
   DAT_HANDLE extension_handle = nullptr;
@@ -43,6 +44,7 @@ struct FakeControl {
 
 // What the fake answers to calls that only show that they arrived.
 inline constexpr DAT_RETURN kPostSendResult = DAT_CLASS_ERROR | DAT_QUEUE_FULL;
+inline constexpr DAT_RETURN kDataPathResult = DAT_CLASS_ERROR | DAT_LENGTH_ERROR;
 
 }  // namespace softdat::registry::testing
 

@@ -138,7 +138,9 @@ TEST_F(ContractTest, NoAnswerTimesOut) {
   ASSERT_TRUE(Connect(*a, listener->listener->conn_qual(), {}, std::chrono::milliseconds(50)).ok());
   ASSERT_TRUE(Until([&] { return a->over(); }));
   EXPECT_TRUE(a->failed(RejectReason::kTimedOut));
-  EXPECT_GE(Clock::now() - before, std::chrono::milliseconds(50));
+  const Clock::duration waited = Clock::now() - before;
+  EXPECT_GE(waited, std::chrono::milliseconds(50));
+  EXPECT_LT(waited, std::chrono::seconds(8)) << "later than on any machine, however busy";
   // A late accept succeeds as a call, and its handshake does not finish.
   ASSERT_TRUE(listener->has_request());
   ASSERT_TRUE(listener->TakeRequest()->Accept(*b->qp, {}).ok());
@@ -157,7 +159,7 @@ TEST_F(ContractTest, DisconnectBeforeEstablishedEndsOnce) {
   EXPECT_EQ(a->log.all(), std::vector<std::string>{"ended:0"});
   ASSERT_TRUE(listener->TakeRequest()->Accept(*b->qp, {}).ok());
   ASSERT_TRUE(Until([&] { return b->over(); }));
-  EXPECT_TRUE(b->failed(RejectReason::kAborted) || b->ended(EndReason::kDisconnected));
+  EXPECT_TRUE(b->failed(RejectReason::kAborted));
   Settle();
   EXPECT_EQ(a->log.all().size(), 1u);
 }
@@ -225,8 +227,7 @@ TEST_F(ContractTest, AnAddressOfAnotherFamilyIsRefusedAtOnce) {
   p.remote.ss_family = AF_UNIX;
   p.conn_qual = 1;
   p.timeout = std::chrono::seconds(1);
-  const Code code = a->qp->Connect(p).code();
-  EXPECT_TRUE(code == Code::kAddressUnsupported || code == Code::kAddressMalformed);
+  EXPECT_EQ(a->qp->Connect(p).code(), Code::kAddressUnsupported);
   Settle();
   EXPECT_TRUE(a->log.all().empty());
 }

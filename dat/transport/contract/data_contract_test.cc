@@ -168,8 +168,8 @@ TEST_F(ContractPairTest, FlagsComeBackWhereTheyBelong) {
   ASSERT_EQ(PostSend(*a_, {}, 2, kQuiet), Code::kOk);
   EXPECT_TRUE(Next(*b_->recv_queue).solicited);
   EXPECT_FALSE(Next(*b_->recv_queue).solicited);
-  EXPECT_FALSE(Next(*a_->send_queue).quiet);
-  EXPECT_TRUE(Next(*a_->send_queue).quiet);
+  EXPECT_FALSE(Next(*a_->send_queue).quiet());
+  EXPECT_TRUE(Next(*a_->send_queue).quiet());
 }
 
 TEST_F(ContractPairTest, AFullQueueRefusesAndLeavesNothingBehind) {

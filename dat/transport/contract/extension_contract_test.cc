@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Contract: write with immediate, confirmed writes, and atomics. For back ends with all of these.
+#include <atomic>
 #include <cstring>
 #include <thread>
 
@@ -84,7 +85,7 @@ TEST_F(ExtensionTester, FetchAddAndCompareSwapReturnTheOldValue) {
 
 TEST_F(ExtensionTester, AtomicsAreAtomicAgainstTheLocalProcessor) {
   alignas(8) uint64_t word = 0;
-  constexpr uint64_t kAdds = 2000;
+  constexpr uint64_t kAdds = 1000;
   const auto result = MakeMemory(*pd_, 8);
   auto region = adapter_->RegisterMemory(
       *pd_, {.address = &word, .length = 8, .privileges = kAtomicRights, .zero_based = false});
@@ -94,15 +95,27 @@ TEST_F(ExtensionTester, AtomicsAreAtomicAgainstTheLocalProcessor) {
   remote.segment_length = 8;
   remote.rmr_context = region.value()->remote_key();
   const DAT_LMR_TRIPLET local = result->local();
-  std::thread processor([&] {
-    for (uint64_t i = 0; i < kAdds; ++i) __atomic_fetch_add(&word, 1, __ATOMIC_SEQ_CST);
+  // It adds all the while; what counts are the remote adds during which it did.
+  std::atomic<uint64_t> added{0};
+  std::jthread processor([&](const std::stop_token& stop) {
+    for (uint64_t n = 1; !stop.stop_requested(); ++n) {
+      __atomic_fetch_add(&word, 1, __ATOMIC_SEQ_CST);
+      added.store(n, std::memory_order_relaxed);
+    }
   });
-  for (uint64_t i = 0; i < kAdds; ++i) {
+  uint64_t remote_adds = 0;
+  const Clock::time_point deadline = Clock::now() + std::chrono::seconds(30);
+  for (uint64_t met = 0; met < kAdds;) {
+    ASSERT_LT(Clock::now(), deadline) << "the two seldom ran at the same time";
+    const uint64_t before = added.load();
     ASSERT_EQ(a_->qp->PostSend(Atomic(Op::kFetchAdd, local, remote, 1)), Code::kOk);
-    EXPECT_EQ(Next(*a_->send_queue).status, WorkStatus::kSuccess);
+    ASSERT_EQ(Next(*a_->send_queue).status, WorkStatus::kSuccess);
+    ++remote_adds;
+    if (added.load() != before) ++met;
   }
+  processor.request_stop();
   processor.join();
-  EXPECT_EQ(__atomic_load_n(&word, __ATOMIC_SEQ_CST), 2 * kAdds);
+  EXPECT_EQ(__atomic_load_n(&word, __ATOMIC_SEQ_CST), remote_adds + added.load());
 }
 
 TEST_F(ExtensionTester, AtomicsNeedTheirRightAndAlignment) {

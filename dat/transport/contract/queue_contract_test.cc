@@ -38,7 +38,7 @@ TEST_F(ContractPairTest, AQuietReceiveSaysSo) {
     ASSERT_EQ(PostSend(*a_, {}, 1), Code::kOk);
     const Completion got = Next(*b_->recv_queue);
     EXPECT_EQ(got.cookie, flags);
-    EXPECT_EQ(got.quiet, flags == kQuiet);
+    EXPECT_EQ(got.quiet(), flags == kQuiet);
   }
 }
 

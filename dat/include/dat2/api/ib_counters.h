@@ -24,7 +24,8 @@ SOFTDAT_BEGIN_DECLS
  * - ASYNC_ERROR: all asynchronous events; ASYNC_QP_ERROR those of broken EPs, ASYNC_CQ_ERROR EVD
  *   overflows.
  * - CM_*, group DCNT_IA_CM: LISTEN service points that began to listen. REQ and REP: connection
- *   requests and the replies that accept them; USER_REJ: refusals by a consumer. ACTIVE_EST,
+ *   requests and the replies that accept them, a request that dat_cr_handoff gave to another IA
+ *   where it came first; USER_REJ: refusals by a consumer. ACTIVE_EST,
  *   PASSIVE_EST: connections established from either side. DREQ: disconnects, begun here (TX) or
  *   by the peer (RX).
  * - CM_ERR counts everything of connection management that failed; of that, REFUSED: nobody

@@ -125,6 +125,9 @@ typedef struct dat_lmr_param {
  *     DAT_INVALID_PARAMETER (ARG2: type; ARG3: a range that wraps, or NULL cookie; ARG6:
  *         privileges; ARG7: va_type or lmr_handle is NULL)
  *     DAT_LENGTH_ERROR (length is 0)
+ *     DAT_INVALID_ADDRESS (a page of it is not mapped, or lies behind the end of its file)
+ *     DAT_PRIVILEGES_VIOLATION (a page of it may not be read, or not be written while privileges
+ *         has a right to write; the protection of pages is that of mmap and mprotect)
  *     DAT_INVALID_STATE (shared type: the memory is not shared between processes)
  *     DAT_MODEL_NOT_SUPPORTED (type or va_type that this provider does not have; see its
  *         attributes)

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// When the posts of a queue pair reach the socket. One system call for each would cost most of what
+// a small message costs, so posts that come in bursts are written together:
+//
+//  * A post behind which nothing is expected writes at once.
+//  * A post behind earlier ones, while nobody has polled or waited since, gathers: whoever polls or
+//    waits next writes it, at the latest the helper thread, which is woken for that.
+//  * A program that posts two requests and waits, again and again (a write and the message that
+//    announces it), is known by its last bursts: the first of the two gathers without waking
+//    anybody, and the second writes both.
+//  * A stream with earlier work still under way gathers from its first post on.
+//
+// A burst ends when somebody makes progress: that is a new epoch (Driver::epoch()).
+#ifndef SOFTDAT_PROVIDER_SOFTNET_DRIVER_POST_BURSTS_H_
+#define SOFTDAT_PROVIDER_SOFTNET_DRIVER_POST_BURSTS_H_
+
+#include <cstdint>
+
+namespace softdat::softnet {
+
+class PostBursts {
+ public:
+  enum class Plan : uint8_t {
+    kWrite,          // this one and what has gathered
+    kGather,         // somebody must see to it that it leaves
+    kGatherQuietly,  // the next post is expected to write it
+  };
+
+  // For each post. `under_way`: earlier work of the queue pair is not over.
+  Plan OnPost(uint32_t epoch, bool under_way) {
+    if (epoch != epoch_) {
+      expected_ = length_ == before_ && length_ <= kLongestExpected ? length_ : 0;
+      before_ = length_;
+      length_ = 0;
+      epoch_ = epoch;
+    }
+    ++length_;
+    if (length_ < expected_) return Plan::kGatherQuietly;
+    if (length_ == expected_) return Plan::kWrite;
+    if (length_ > 1) return Plan::kGather;
+    return under_way && before_ >= kStream ? Plan::kGather : Plan::kWrite;
+  }
+
+  // A new connection.
+  void Reset() { *this = PostBursts(); }
+
+ private:
+  // A longer burst is a stream, whose length varies.
+  static constexpr uint32_t kLongestExpected = 4;
+  static constexpr uint32_t kStream = 8;
+
+  uint32_t epoch_ = 0;     // of the burst under way; the driver begins with 1
+  uint32_t length_ = 0;    // its posts so far
+  uint32_t before_ = 0;    // posts of the one before
+  uint32_t expected_ = 0;  // posts, if the last two bursts were alike
+};
+
+}  // namespace softdat::softnet
+
+#endif  // SOFTDAT_PROVIDER_SOFTNET_DRIVER_POST_BURSTS_H_

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which post writes, gathers, or gathers without a word.
+#include "provider_softnet/driver/post_bursts.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace softdat::softnet {
+namespace {
+
+// One burst of `posts`: w for a write, g and q for gathering.
+std::string Burst(PostBursts* bursts, uint32_t epoch, int posts, bool under_way = false) {
+  std::string plans;
+  for (int i = 0; i < posts; ++i) {
+    switch (bursts->OnPost(epoch, under_way)) {
+      case PostBursts::Plan::kWrite:
+        plans += 'w';
+        break;
+      case PostBursts::Plan::kGather:
+        plans += 'g';
+        break;
+      case PostBursts::Plan::kGatherQuietly:
+        plans += 'q';
+        break;
+    }
+  }
+  return plans;
+}
+
+TEST(PostBursts, OneAtATimeIsWrittenAtOnce) {
+  PostBursts bursts;
+  for (uint32_t epoch = 1; epoch < 10; ++epoch) EXPECT_EQ(Burst(&bursts, epoch, 1), "w");
+}
+
+TEST(PostBursts, PairsAreKnownAfterTwo) {
+  PostBursts bursts;
+  EXPECT_EQ(Burst(&bursts, 1, 2), "wg");
+  EXPECT_EQ(Burst(&bursts, 2, 2), "wg");
+  for (uint32_t epoch = 3; epoch < 10; ++epoch) EXPECT_EQ(Burst(&bursts, epoch, 2), "qw");
+}
+
+TEST(PostBursts, ABurstThatIsShorterThanExpectedIsForgotten) {
+  PostBursts bursts;
+  for (uint32_t epoch = 1; epoch < 4; ++epoch) Burst(&bursts, epoch, 3);
+  EXPECT_EQ(Burst(&bursts, 4, 1), "q");
+  EXPECT_EQ(Burst(&bursts, 5, 1), "w");
+  EXPECT_EQ(Burst(&bursts, 6, 1), "w");
+}
+
+TEST(PostBursts, ALongerOneGathersItsRest) {
+  PostBursts bursts;
+  for (uint32_t epoch = 1; epoch < 4; ++epoch) Burst(&bursts, epoch, 2);
+  EXPECT_EQ(Burst(&bursts, 4, 4), "qwgg");
+}
+
+TEST(PostBursts, AStreamGathersFromItsFirstPostWhileWorkIsUnderWay) {
+  PostBursts bursts;
+  EXPECT_EQ(Burst(&bursts, 1, 8), "wggggggg");
+  EXPECT_EQ(Burst(&bursts, 2, 8, /*under_way=*/true), "gggggggg");
+  EXPECT_EQ(Burst(&bursts, 3, 8, /*under_way=*/false), "wggggggg");
+}
+
+TEST(PostBursts, LongBurstsAreNotExpected) {
+  PostBursts bursts;
+  for (uint32_t epoch = 1; epoch < 5; ++epoch) EXPECT_EQ(Burst(&bursts, epoch, 6), "wggggg");
+}
+
+TEST(PostBursts, ANewConnectionKnowsNothing) {
+  PostBursts bursts;
+  for (uint32_t epoch = 1; epoch < 4; ++epoch) Burst(&bursts, epoch, 2);
+  bursts.Reset();
+  EXPECT_EQ(Burst(&bursts, 4, 2), "wg");
+}
+
+}  // namespace
+}  // namespace softdat::softnet

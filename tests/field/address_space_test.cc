@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A process whose address space is limited (ulimit -v): IAs open, and what does not fit any more
+// fails with a reason.
+#include <dat2/softdat.h>
+#include <sys/resource.h>
+
+#include <fstream>
+#include <string>
+
+#include "tests/field/field.h"
+#include "tests/field/process.h"
+
+namespace softdat::field {
+namespace {
+
+constexpr size_t kMiB = size_t{1} << 20;
+
+// The process may have this much more than it has now.
+void LimitAddressSpace(size_t more) {
+  std::ifstream statm("/proc/self/statm");
+  size_t pages = 0;
+  statm >> pages;
+  ASSERT_GT(pages, 0u);
+  const rlimit limit = {pages * 4096 + more, RLIM_INFINITY};
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &limit), 0);
+}
+
+TEST(AddressSpaceTest, AQuarterOfAGigabyteIsEnough) {
+  const int child = StartChild([] {
+    LimitAddressSpace(256 * kMiB);
+    const Ia ia;
+    const Memory memory(ia, 4096);
+    End a(ia);
+    End b(ia);
+    EXPECT_TRUE(Join(a, b));
+    DAT_LMR_TRIPLET to = memory.Local(0, 8);
+    DAT_LMR_TRIPLET from = memory.Local(8, 8);
+    EXPECT_DAT_OK(dat_ep_post_recv(b.ep, 1, &to, Cookie(1), DAT_COMPLETION_DEFAULT_FLAG));
+    EXPECT_DAT_OK(dat_ep_post_send(a.ep, 1, &from, Cookie(2), DAT_COMPLETION_DEFAULT_FLAG));
+    EXPECT_TRUE(ExpectDto(b.recv_evd, 1, 8));
+    EXPECT_TRUE(ExpectDto(a.request_evd, 2, 8));
+    return ::testing::Test::HasFailure() ? 1 : 0;
+  });
+  EXPECT_EQ(WaitForChild(child), 0);
+}
+
+// A junk handle beside the smaller table is still no handle.
+TEST(AddressSpaceTest, HandlesAreStillTold) {
+  const int child = StartChild([] {
+    LimitAddressSpace(256 * kMiB);
+    const Ia ia;
+    const End end(ia);
+    const auto real = reinterpret_cast<uintptr_t>(end.ep);
+    for (int bit = 6; bit < 47; ++bit) {
+      auto* const junk = reinterpret_cast<DAT_EP_HANDLE>(real ^ (uintptr_t{1} << bit));
+      EXPECT_DAT_TYPE(dat_ep_get_status(junk, nullptr, nullptr, nullptr), DAT_INVALID_HANDLE);
+    }
+    return ::testing::Test::HasFailure() ? 1 : 0;
+  });
+  EXPECT_EQ(WaitForChild(child), 0);
+}
+
+}  // namespace
+}  // namespace softdat::field

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What programs of several processes share that are no GoogleTest programs, since they also run by
+// hand: checked calls, an open IA, memory whose words can be told apart, processes under a limit of
+// time, and processes that only use the CPUs.
+#ifndef SOFTDAT_TESTS_FIELD_PLAIN_H_
+#define SOFTDAT_TESTS_FIELD_PLAIN_H_
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "dat2/udat.h"
+
+namespace softdat::field {
+
+inline constexpr DAT_TIMEOUT kPlainPatienceUs = 60'000'000;
+
+// Says what went wrong and ends the process with status 1.
+[[noreturn, gnu::format(printf, 1, 2)]] void Die(const char* format, ...);
+// Dies unless the call succeeded.
+void Must(const char* call, DAT_RETURN ret);
+#define MUST(call) ::softdat::field::Must(#call, call)
+
+// An open IA, and memory of it; never closed, since programs end with their process.
+struct PlainIa {
+  DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
+  DAT_EVD_HANDLE async_evd = DAT_HANDLE_NULL;
+  DAT_PZ_HANDLE pz = DAT_HANDLE_NULL;
+  DAT_IA_ADDRESS_PTR address = nullptr;
+
+  explicit PlainIa(const std::string& name);
+  DAT_EVD_HANDLE NewEvd(int flags, DAT_COUNT qlen) const;
+};
+
+struct PlainMemory {
+  uint64_t* words = nullptr;
+  size_t count = 0;  // words
+  DAT_LMR_HANDLE lmr = DAT_HANDLE_NULL;
+  DAT_LMR_CONTEXT lmr_context = 0;
+  DAT_RMR_CONTEXT rmr_context = 0;
+
+  // Zeroed and registered.
+  PlainMemory(const PlainIa& ia, size_t word_count);
+  void Register(const PlainIa& ia);
+  // Of memory that is not registered any more.
+  void Unmap() const;
+  DAT_LMR_TRIPLET Local(size_t first, size_t n) const;
+};
+
+// The word at `index` of the pattern `seed`; no two patterns share a word at the same place.
+inline uint64_t PatternWord(uint64_t seed, size_t index) {
+  return (seed + 1) * 0x9E3779B97F4A7C15u + index;
+}
+void FillPattern(uint64_t* words, size_t n, uint64_t seed);
+// The index of the first word that is not of the pattern, or n.
+size_t FirstStale(const uint64_t* words, size_t n, uint64_t seed);
+
+// The next event of this kind; dies at another one and when none comes.
+DAT_EVENT MustWait(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number);
+// The next completion succeeded; returns it.
+DAT_DTO_COMPLETION_EVENT_DATA MustComplete(DAT_EVD_HANDLE evd);
+
+// Runs `body` in a child, which ends with its answer as exit status and never outlives the parent.
+pid_t Spawn(const std::function<int()>& body);
+// Children that compute for ever, until the object goes.
+class Load {
+ public:
+  explicit Load(int processes);
+  ~Load();
+  Load(const Load&) = delete;
+  Load& operator=(const Load&) = delete;
+
+ private:
+  std::vector<pid_t> pids_;
+};
+
+// --NAME VALUE pairs and --NAME flags; dies at unknown ones.
+class PlainOptions {
+ public:
+  PlainOptions(int argc, char** argv, const char* usage);
+  long Number(const char* name, long otherwise);
+  std::string Text(const char* name, const std::string& otherwise);
+  bool Flag(const char* name);
+  // After all were asked for.
+  void RejectOthers() const;
+
+ private:
+  const char* const usage_;
+  std::vector<std::string> left_;
+};
+
+}  // namespace softdat::field
+
+#endif  // SOFTDAT_TESTS_FIELD_PLAIN_H_
