@@ -5,8 +5,16 @@ root=$(cd "$here/../.." && pwd)
 # A test case that says nothing for so many seconds hangs; the longest takes half a minute on an idle host.
 silence=${SOFTDAT_VM_SILENCE:-240}
 
+# chosen GROUP...: whether any of them is to be run.
+chosen() {
+  local group
+  for group; do
+    [[ ! $group =~ ${only:-.*} ]] || return 0
+  done
+  return 1
+}
 # wanted GROUP: whether it is to be run; says that it begins.
-wanted() { [[ $1 =~ ${only:-.*} ]] && echo "[$1]"; }
+wanted() { chosen "$1" && echo "[$1]"; }
 
 # excluded DEVICE SUITE: the cases that the device cannot pass, as a negative GoogleTest filter.
 excluded() {
@@ -191,6 +199,13 @@ peers() {
   grep -qE '^[0-9]+ passed, [0-9]+ failed$' "$log" || echo "FAILED $name: $(tail -1 "$log")"
 }
 
+# softnet, in the network namespace B, against rping and others outside of it.
+foreign_peers() {
+  wanted "softnet with rping on siw" || return 0
+  CONFORMANCE_PEER=$bin/tests/conformance/peer SOFTDAT_PROVIDER_PATH=$bin/provider_softnet:$bin/provider_verbs \
+    gtest "softnet with rping on siw" "" nsenter --net=/run/netns/B "$bin/tests/vm/foreign_peers" --ia softnet-vD --families 4
+}
+
 # What two implementations or two wires are shown with: send, write, read, private data, disconnect.
 across=(--only '^(dtest|dapltest line (1|2|5|6|7|14))$')
 # Line 14 sends from the passive side first, which must wait for the active one where that speaks MPA revision 1,
@@ -222,8 +237,10 @@ else
 fi
 
 # One wire, two back ends: TCP in user space, and the kernel's iWARP.
-if [[ $device == siw ]] && wanted softnet; then
+if [[ $device == siw ]] &&
+  chosen "softnet to verbs on siw" "verbs on siw to softnet" "softnet with rping on siw"; then
   soft_peer siw || echo "FAILED siw: no device on vC"
+  foreign_peers
   peers siw "softnet to verbs on siw" --server-ia verbs-vC --client-ia softnet-vD --client-netns B \
     --address 10.8.0.1 "${wires[@]}"
   peers siw "verbs on siw to softnet" --server-ia softnet-vD --client-ia verbs-vC --server-netns B \

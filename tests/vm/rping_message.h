@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What rping of rdmacm-utils and its peer say to each other. The client names memory, which the
+// server reads; then it names other memory, to which the server writes the same.
+#ifndef SOFTDAT_TESTS_VM_RPING_MESSAGE_H_
+#define SOFTDAT_TESTS_VM_RPING_MESSAGE_H_
+
+#include <string>
+
+#include "tests/conformance/fixture.h"
+#include "wire/bytes.h"
+
+namespace softdat::vm_test {
+
+inline constexpr size_t kPing = 2500;  // bytes; more than a segment of TCP
+inline constexpr int kPings = 5;
+// What rping says of its memory, all of it big-endian: address (8), key (4), size (4). The other
+// way a message of the same size says only that one has come so far.
+inline constexpr size_t kMessage = 16;
+
+inline DAT_RMR_TRIPLET Advertised(const conformance::Buffer& message) {
+  DAT_RMR_TRIPLET remote{};
+  remote.virtual_address = LoadBe64(message.data());
+  remote.rmr_context = LoadBe32(message.data() + 8);
+  remote.segment_length = LoadBe32(message.data() + 12);
+  return remote;
+}
+
+inline void Advertise(const conformance::Buffer& memory, conformance::Buffer* message) {
+  StoreBe64(message->data(), memory.address());
+  StoreBe32(message->data() + 8, memory.rmr_context());
+  StoreBe32(message->data() + 12, static_cast<uint32_t>(memory.size()));
+}
+
+// What rping fills ping number `ping` with: its name, letters from an own one on, a zero.
+inline std::string PingText(int ping) {
+  std::string text = "rdma-ping-" + std::to_string(ping) + ": ";
+  for (char c = static_cast<char>('A' + ping); text.size() < kPing - 1;) {
+    text.push_back(c);
+    c = c == 'z' ? 'A' : static_cast<char>(c + 1);
+  }
+  text.push_back('\0');
+  return text;
+}
+
+}  // namespace softdat::vm_test
+
+#endif  // SOFTDAT_TESTS_VM_RPING_MESSAGE_H_
