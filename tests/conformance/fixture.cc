@@ -224,6 +224,14 @@ DAT_CONNECTION_EVENT_DATA Side::ExpectConnection(DAT_EP_HANDLE of, DAT_EVENT_NUM
   return data;
 }
 
+void Side::ExpectEnd(DAT_EP_HANDLE of) {
+  const DAT_EVENT event = Next(connect_evd);
+  EXPECT_TRUE(event.event_number == DAT_CONNECTION_EVENT_DISCONNECTED ||
+              event.event_number == DAT_CONNECTION_EVENT_BROKEN)
+      << EventName(event.event_number);
+  EXPECT_EQ(event.event_data.connect_event_data.ep_handle, of);
+}
+
 DAT_DTO_COMPLETION_EVENT_DATA Side::ExpectDto(DAT_EVD_HANDLE evd, DAT_EP_HANDLE of, uint64_t cookie,
                                               DAT_DTO_COMPLETION_STATUS status) {
   const DAT_DTO_COMPLETION_EVENT_DATA data =

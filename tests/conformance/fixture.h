@@ -93,6 +93,8 @@ class Side {
   DAT_EVENT Expect(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number);
   // The next event is a connection event of `ep`.
   DAT_CONNECTION_EVENT_DATA ExpectConnection(DAT_EP_HANDLE ep, DAT_EVENT_NUMBER number);
+  // The connection of `ep` has ended, in whatever way.
+  void ExpectEnd(DAT_EP_HANDLE ep);
   // The next event of `evd` completes this work of `ep`.
   DAT_DTO_COMPLETION_EVENT_DATA ExpectDto(DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep, uint64_t cookie,
                                           DAT_DTO_COMPLETION_STATUS status = DAT_DTO_SUCCESS);

@@ -19,7 +19,6 @@ struct Refusal {
   DAT_MEM_PRIV_FLAGS rights = DAT_MEM_PRIV_ALL_FLAG;
   bool other_pz = false;
   bool freed = false;
-  bool write = true;
   bool read = true;
 };
 
@@ -30,6 +29,8 @@ constexpr DAT_MEM_PRIV_FLAGS kWriteOnly = static_cast<DAT_MEM_PRIV_FLAGS>(
 
 void Keep(DAT_RMR_TRIPLET*) {}
 
+const Refusal kNoReadRight = {"NoReadRight", Keep, kWriteOnly};
+
 const Refusal kRefusals[] = {
     {"KeyPlusOne", [](DAT_RMR_TRIPLET* t) { t->rmr_context += 1; }},
     {"KeyTopBit", [](DAT_RMR_TRIPLET* t) { t->rmr_context ^= 0x80000000u; }},
@@ -37,8 +38,7 @@ const Refusal kRefusals[] = {
     {"KeyAllOnes", [](DAT_RMR_TRIPLET* t) { t->rmr_context = 0xFFFFFFFFu; }},
     {"OtherZone", Keep, DAT_MEM_PRIV_ALL_FLAG, true},
     {"FreedMemory", Keep, DAT_MEM_PRIV_ALL_FLAG, false, true},
-    {"NoWriteRight", Keep, kReadOnly, false, false, true, false},
-    {"NoReadRight", Keep, kWriteOnly, false, false, false, true},
+    {"NoWriteRight", Keep, kReadOnly, false, false, false},
     {"OneByteBefore", [](DAT_RMR_TRIPLET* t) { AddressOf(*t) -= 1; }},
     {"OneByteBehind", [](DAT_RMR_TRIPLET* t) { AddressOf(*t) += 1; }},
     {"OneByteLonger", [](DAT_RMR_TRIPLET* t) { t->segment_length += 1; }},
@@ -51,8 +51,10 @@ const Refusal kRefusals[] = {
 
 class RemoteAccessTest : public ConnectedTest {
  protected:
-  // Makes the target, does the access, and checks all that follows from its refusal.
-  void ExpectRefused(const Refusal& refusal, bool write) {
+  using Told = std::function<void(bool write)>;
+
+  // Makes the target, does the access, looks at what the two ends are `told`, and at all memory.
+  void Refuse(const Refusal& refusal, bool write, const Told& told) {
     SCOPED_TRACE(std::string(refusal.name) + (write ? " write" : " read"));
     DAT_PZ_HANDLE other = DAT_HANDLE_NULL;
     ASSERT_OK(dat_pz_create(b_->ia, &other));
@@ -72,41 +74,61 @@ class RemoteAccessTest : public ConnectedTest {
       } else {
         ASSERT_OK(PostRead(a_->ep, {local->local()}, remote, 42));
       }
-      ExpectBroken(write);
+      told(write);
+      EXPECT_EQ(StateOf(a_->ep), DAT_EP_STATE_DISCONNECTED);
+      EXPECT_EQ(StateOf(b_->ep), DAT_EP_STATE_DISCONNECTED);
+      a_->ExpectDto(a_->recv_evd, a_->ep, 6, DAT_DTO_ERR_FLUSHED);
+      b_->ExpectDto(b_->recv_evd, b_->ep, 5, DAT_DTO_ERR_FLUSHED);
+      // Both are fit for another connection, and for one more.
+      ExpectNothingMore({a_->request_evd, a_->recv_evd, b_->recv_evd});
       EXPECT_TRUE(target.untouched());
       EXPECT_TRUE(local->untouched());
       EXPECT_TRUE(idle->untouched());
     }
     EXPECT_OK(dat_pz_free(other));
-  }
-
-  void ExpectBroken(bool write) {
-    a_->ExpectConnection(a_->ep, DAT_CONNECTION_EVENT_BROKEN);
-    b_->ExpectConnection(b_->ep, DAT_CONNECTION_EVENT_BROKEN);
-    EXPECT_EQ(StateOf(a_->ep), DAT_EP_STATE_DISCONNECTED);
-    EXPECT_EQ(StateOf(b_->ep), DAT_EP_STATE_DISCONNECTED);
-    const auto done =
-        a_->Expect(a_->request_evd, DAT_DTO_COMPLETION_EVENT).event_data.dto_completion_event_data;
-    EXPECT_EQ(done.user_cookie.as_64, 42u);
-    EXPECT_EQ(done.status,
-              write && !ConfirmsCompletions(a_->ia) ? DAT_DTO_SUCCESS : DAT_DTO_ERR_REMOTE_ACCESS);
-    a_->ExpectDto(a_->recv_evd, a_->ep, 6, DAT_DTO_ERR_FLUSHED);
-    b_->ExpectDto(b_->recv_evd, b_->ep, 5, DAT_DTO_ERR_FLUSHED);
-    // Both are fit for another connection, and for one more.
-    ExpectNothingMore({a_->request_evd, a_->recv_evd, b_->recv_evd});
     ResetBoth();
     Join();
+  }
+  void RefuseAll(const Told& told) {
+    for (const Refusal& refusal : kRefusals) {
+      Refuse(refusal, true, told);
+      if (HasFatalFailure()) return;
+      if (refusal.read) Refuse(refusal, false, told);
+      if (HasFatalFailure()) return;
+    }
+  }
+  void ExpectTold(bool write) {
+    a_->ExpectConnection(a_->ep, DAT_CONNECTION_EVENT_BROKEN);
+    b_->ExpectConnection(b_->ep, DAT_CONNECTION_EVENT_BROKEN);
+    EXPECT_EQ(StatusOfTheAccess(),
+              write && !ConfirmsCompletions(a_->ia) ? DAT_DTO_SUCCESS : DAT_DTO_ERR_REMOTE_ACCESS);
+  }
+  DAT_DTO_COMPLETION_STATUS StatusOfTheAccess() {
+    const auto done =
+        a_->Expect(a_->request_evd, DAT_DTO_COMPLETION_EVENT).event_data.dto_completion_event_data;
+    EXPECT_EQ(done.ep_handle, a_->ep);
+    EXPECT_EQ(done.user_cookie.as_64, 42u);
+    return done.status;
   }
 };
 CONFORMANCE_ALL_VARIANTS(RemoteAccessTest);
 
+// Whatever the two ends are told: it is over, and nothing was read or written.
 TEST_P(RemoteAccessTest, EveryRefusalLeavesMemoryAsItWas) {
-  for (const Refusal& refusal : kRefusals) {
-    if (refusal.write) ExpectRefused(refusal, true);
-    if (HasFatalFailure()) return;
-    if (refusal.read) ExpectRefused(refusal, false);
-    if (HasFatalFailure()) return;
-  }
+  RefuseAll([this](bool write) {
+    a_->ExpectEnd(a_->ep);
+    b_->ExpectEnd(b_->ep);
+    const DAT_DTO_COMPLETION_STATUS status = StatusOfTheAccess();
+    EXPECT_TRUE(write || status != DAT_DTO_SUCCESS) << "nothing was read";
+  });
+}
+
+TEST_P(RemoteAccessTest, EveryRefusalIsTold) {
+  RefuseAll([this](bool write) { ExpectTold(write); });
+}
+
+TEST_P(RemoteAccessTest, MemoryWithoutTheReadRightIsNotRead) {
+  Refuse(kNoReadRight, false, [this](bool write) { ExpectTold(write); });
 }
 
 TEST_P(RemoteAccessTest, TheWholeRegionIsAccessibleToItsLastByte) {
@@ -184,6 +206,21 @@ TEST_P(LocalAccessTest, MemoryFreedUnderAPostedReceive) {
   b_->ExpectDto(b_->recv_evd, b_->ep, 1, DAT_DTO_ERR_LOCAL_PROTECTION);
   b_->ExpectConnection(b_->ep, DAT_CONNECTION_EVENT_BROKEN);
   a_->ExpectConnection(a_->ep, DAT_CONNECTION_EVENT_BROKEN);
+  EXPECT_TRUE(to->untouched());
+}
+
+// Whatever the two ends are told of it.
+TEST_P(LocalAccessTest, MemoryFreedUnderAPostedReceiveStaysAsItWas) {
+  const auto from = a_->MakeBuffer(16), to = b_->MakeBuffer(16, 0x29);
+  ASSERT_OK(PostRecv(b_->ep, {to->local()}, 1));
+  ASSERT_OK(to->Free());
+  ASSERT_OK(PostSend(a_->ep, {from->local()}, 2));
+  const DAT_DTO_COMPLETION_EVENT_DATA failed =
+      b_->Expect(b_->recv_evd, DAT_DTO_COMPLETION_EVENT).event_data.dto_completion_event_data;
+  EXPECT_EQ(failed.user_cookie.as_64, 1u);
+  EXPECT_NE(failed.status, DAT_DTO_SUCCESS);
+  b_->ExpectEnd(b_->ep);
+  a_->ExpectEnd(a_->ep);
   EXPECT_TRUE(to->untouched());
 }
 

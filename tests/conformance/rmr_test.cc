@@ -10,11 +10,22 @@ namespace {
 
 CONFORMANCE_FAMILIES(RmrTest);
 
-TEST_P(RmrTest, ABoundWindowIsReachableAndNoFurther) {
+TEST_P(RmrTest, ABoundWindowIsReachable) {
   const DAT_RMR_CONTEXT context = Bind(memory_->local(64, 64));
   ExpectReadable(context, 64, 64);
   ExpectReadable(context, 100, 28);
+}
+
+TEST_P(RmrTest, NothingBeyondABoundWindowIsReachable) {
+  const DAT_RMR_CONTEXT context = Bind(memory_->local(64, 64));
   ExpectRefused(Through(context, 64, 65));
+  EXPECT_TRUE(mine_->untouched());
+}
+
+TEST_P(RmrTest, NothingBeyondTheRegionOfAWindowIsReachable) {
+  const DAT_RMR_CONTEXT context = Bind(memory_->local(64, kWindowed - 64));
+  ExpectRefused(Through(context, 65, kWindowed - 64));
+  EXPECT_TRUE(mine_->untouched());
 }
 
 TEST_P(RmrTest, PrivilegesOfTheWindowCountNotThoseOfTheRegion) {

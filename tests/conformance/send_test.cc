@@ -135,6 +135,28 @@ TEST_P(SendTest, AReceiveTooShortBreaksTheConnection) {
   ExpectNothingMore({a_->request_evd, b_->recv_evd});
 }
 
+// Whatever the two ends are told of it.
+TEST_P(SendTest, AReceiveTooShortEndsTheConnectionAndNothingGoesBeyondIt) {
+  const auto from = a_->MakeBuffer(65), to = b_->MakeBuffer(64, 0x55);
+  const auto second = b_->MakeBuffer(65, 0x55);
+  ASSERT_OK(PostRecv(b_->ep, {to->local()}, 1));
+  ASSERT_OK(PostRecv(b_->ep, {second->local()}, 2));
+  ASSERT_OK(PostSend(a_->ep, {from->local()}, 3));
+  const DAT_DTO_COMPLETION_EVENT_DATA failed =
+      b_->Expect(b_->recv_evd, DAT_DTO_COMPLETION_EVENT).event_data.dto_completion_event_data;
+  EXPECT_EQ(failed.user_cookie.as_64, 1u);
+  EXPECT_NE(failed.status, DAT_DTO_SUCCESS);
+  b_->ExpectDto(b_->recv_evd, b_->ep, 2, DAT_DTO_ERR_FLUSHED);
+  b_->ExpectEnd(b_->ep);
+  a_->ExpectEnd(a_->ep);
+  EXPECT_EQ(a_->Expect(a_->request_evd, DAT_DTO_COMPLETION_EVENT)
+                .event_data.dto_completion_event_data.user_cookie.as_64,
+            3u);
+  ExpectNothingMore({a_->request_evd, b_->recv_evd});
+  EXPECT_TRUE(to->guards_intact());
+  EXPECT_TRUE(second->untouched());
+}
+
 TEST_P(SendTest, AMessageMayBeShorterThanItsReceive) {
   const auto from = a_->MakeBuffer(3, 0x66), to = b_->MakeBuffer(100, 0x11);
   ASSERT_OK(PostRecv(b_->ep, {to->local()}, 1));

@@ -8,42 +8,65 @@
 namespace softdat::transport {
 namespace {
 
-class AccessContractTest : public ContractPairTest {
+// What is looked at when the target refuses: what becomes of memory and connection, whatever the
+// two ends are told; or what they are told.
+enum class Look { kMemory, kTold };
+
+class AccessContractTest : public ContractPairTest, public testing::WithParamInterface<Look> {
  protected:
-  // Posts an RDMA of `length` bytes that the target must refuse, and checks everything that
-  // follows.
+  // Posts an RDMA of `length` bytes that the target must refuse, and checks what follows.
   void ExpectRefused(Op op, const DAT_RMR_TRIPLET& remote, TestMemory& target) {
+    SCOPED_TRACE(op == Op::kRdmaWrite ? "write" : "read");
     const auto local = MakeMemory(*pd_, remote.segment_length, 0x5A);
     const auto pending = MakeMemory(*pd_, 8);
     ASSERT_EQ(PostReceive(*a_, {pending->local()}, 70), Code::kOk);
     ASSERT_EQ(PostReceive(*b_, {pending->local()}, 71), Code::kOk);
     ASSERT_EQ(PostRdma(*a_, op, {local->local()}, remote, 42), Code::kOk);
     ASSERT_TRUE(Until([&] { return a_->over() && b_->over(); }));
-    EXPECT_TRUE(a_->ended(EndReason::kBroken));
-    EXPECT_TRUE(b_->ended(EndReason::kBroken));
     const std::vector<Completion> sends = Drain(*a_->send_queue);
     ASSERT_EQ(sends.size(), 1u);
     EXPECT_EQ(sends[0].cookie, 42u);
-    // Where the device has only taken it, the write itself succeeds; the connection tells.
-    const bool answered = op == Op::kRdmaRead || adapter_->attributes().confirmed_completions;
-    EXPECT_EQ(sends[0].status, answered ? WorkStatus::kRemoteAccess : WorkStatus::kSuccess);
+    if (GetParam() == Look::kTold) {
+      ExpectTold(op, sends[0].status);
+    } else {
+      EXPECT_TRUE(op == Op::kRdmaWrite || sends[0].status != WorkStatus::kSuccess);
+    }
+    ExpectFlushed(*a_, 70);
+    ExpectFlushed(*b_, 71);
     EXPECT_TRUE(local->untouched());
-    const std::vector<Completion> at_a = Drain(*a_->recv_queue), at_b = Drain(*b_->recv_queue);
-    ASSERT_EQ(at_a.size(), 1u);
-    EXPECT_EQ(at_a[0].status, WorkStatus::kFlushed);
-    ASSERT_EQ(at_b.size(), 1u);
-    EXPECT_EQ(at_b[0].status, WorkStatus::kFlushed);
+    EXPECT_TRUE(pending->untouched());
     EXPECT_TRUE(target.untouched());
     EXPECT_EQ(a_->log.all().size(), 2u);
     EXPECT_EQ(b_->log.all().size(), 2u);
-    // A fresh pair for the next case.
+    // A fresh pair for the next case. siw has few queues.
+    a_.reset();
+    b_.reset();
+    queues_.clear();
     a_ = MakePair(pd_.get());
     b_ = MakePair(pd_.get());
     Join(*a_, *b_);
   }
+  void ExpectTold(Op op, WorkStatus status) {
+    EXPECT_TRUE(a_->ended(EndReason::kBroken));
+    EXPECT_TRUE(b_->ended(EndReason::kBroken));
+    // Where the device has only taken it, the write itself succeeds; the connection tells.
+    const bool answered = op == Op::kRdmaRead || adapter_->attributes().confirmed_completions;
+    EXPECT_EQ(status, answered ? WorkStatus::kRemoteAccess : WorkStatus::kSuccess);
+  }
+  void ExpectFlushed(TestPair& pair, uint64_t cookie) {
+    const std::vector<Completion> receives = Drain(*pair.recv_queue);
+    ASSERT_EQ(receives.size(), 1u);
+    EXPECT_EQ(receives[0].cookie, cookie);
+    EXPECT_EQ(receives[0].status, WorkStatus::kFlushed);
+  }
 };
+#define CONTRACT_LOOKS(fixture)                               \
+  INSTANTIATE_TEST_SUITE_P(                                   \
+      , fixture, testing::Values(Look::kMemory, Look::kTold), \
+      [](const auto& p) { return p.param == Look::kMemory ? "Memory" : "Told"; })
+CONTRACT_LOOKS(AccessContractTest);
 
-TEST_F(AccessContractTest, AWrongKeyIsRefused) {
+TEST_P(AccessContractTest, AWrongKeyIsRefused) {
   const auto target = MakeMemory(*pd_, 64, 0x33);
   for (const uint32_t wrong : {target->region->remote_key() + 1,
                                target->region->remote_key() ^ 0x80000000u, 0u, 0xFFFFFFFFu}) {
@@ -55,34 +78,45 @@ TEST_F(AccessContractTest, AWrongKeyIsRefused) {
   }
 }
 
-TEST_F(AccessContractTest, AnotherProtectionDomainIsRefused) {
+TEST_P(AccessContractTest, AnotherProtectionDomainIsRefused) {
   const auto other = MakePd();
   const auto target = MakeMemory(*other, 64, 0x33);
   ExpectRefused(Op::kRdmaWrite, target->remote(), *target);
   ExpectRefused(Op::kRdmaRead, target->remote(), *target);
 }
 
-TEST_F(AccessContractTest, AMissingRightIsRefused) {
+TEST_P(AccessContractTest, AMissingWriteRightIsRefused) {
   const auto readable =
       MakeMemory(*pd_, 64, 0x33,
                  uint32_t{DAT_MEM_PRIV_LOCAL_WRITE_FLAG} | uint32_t{DAT_MEM_PRIV_REMOTE_READ_FLAG});
+  ExpectRefused(Op::kRdmaWrite, readable->remote(), *readable);
+}
+
+TEST_P(AccessContractTest, AMissingReadRightIsRefused) {
   const auto writable = MakeMemory(
       *pd_, 64, 0x33,
       uint32_t{DAT_MEM_PRIV_LOCAL_WRITE_FLAG} | uint32_t{DAT_MEM_PRIV_REMOTE_WRITE_FLAG});
-  ExpectRefused(Op::kRdmaWrite, readable->remote(), *readable);
   ExpectRefused(Op::kRdmaRead, writable->remote(), *writable);
 }
 
-TEST_F(AccessContractTest, ALocalKeyGivesThePeerNothing) {
-  const auto target = MakeMemory(*pd_, 64, 0x33, DAT_MEM_PRIV_LOCAL_WRITE_FLAG);
-  EXPECT_EQ(target->region->remote_key(), 0u);
-  DAT_RMR_TRIPLET remote = target->remote();
-  remote.rmr_context = target->region->local_key();
-  ExpectRefused(Op::kRdmaWrite, remote, *target);
-  ExpectRefused(Op::kRdmaRead, remote, *target);
-}
+// Memory that is registered for its own process alone, by the key that it has for that.
+class LocalKeyContractTest : public AccessContractTest {
+ protected:
+  void ExpectRefusedByLocalKey(Op op) {
+    const auto target = MakeMemory(*pd_, 64, 0x33, DAT_MEM_PRIV_LOCAL_WRITE_FLAG);
+    EXPECT_EQ(target->region->remote_key(), 0u);
+    DAT_RMR_TRIPLET remote = target->remote();
+    remote.rmr_context = target->region->local_key();
+    ExpectRefused(op, remote, *target);
+  }
+};
+CONTRACT_LOOKS(LocalKeyContractTest);
 
-TEST_F(AccessContractTest, OutOfBoundsIsRefused) {
+TEST_P(LocalKeyContractTest, DoesNotWrite) { ExpectRefusedByLocalKey(Op::kRdmaWrite); }
+
+TEST_P(LocalKeyContractTest, DoesNotRead) { ExpectRefusedByLocalKey(Op::kRdmaRead); }
+
+TEST_P(AccessContractTest, OutOfBoundsIsRefused) {
   const auto target = MakeMemory(*pd_, 64, 0x33);
   const uint64_t base = target->address();
   struct Case {
@@ -102,7 +136,7 @@ TEST_F(AccessContractTest, OutOfBoundsIsRefused) {
   }
 }
 
-TEST_F(AccessContractTest, SixtyFourBitWrapIsRefused) {
+TEST_P(AccessContractTest, SixtyFourBitWrapIsRefused) {
   const auto target = MakeMemory(*pd_, 64, 0x33);
   for (const uint64_t address : {UINT64_MAX, UINT64_MAX - 7, UINT64_MAX - 63}) {
     SCOPED_TRACE(address);
@@ -113,7 +147,7 @@ TEST_F(AccessContractTest, SixtyFourBitWrapIsRefused) {
   }
 }
 
-TEST_F(AccessContractTest, DeregisteredMemoryIsRefused) {
+TEST_P(AccessContractTest, DeregisteredMemoryIsRefused) {
   const auto target = MakeMemory(*pd_, 64, 0x33);
   const DAT_RMR_TRIPLET remote = target->remote();
   target->region.reset();
@@ -121,7 +155,7 @@ TEST_F(AccessContractTest, DeregisteredMemoryIsRefused) {
   ExpectRefused(Op::kRdmaRead, remote, *target);
 }
 
-TEST_F(AccessContractTest, TheWholeRegionAndItsLastByteAreAccessible) {
+TEST_F(ContractPairTest, TheWholeRegionAndItsLastByteAreAccessible) {
   const auto target = MakeMemory(*pd_, 64, 0x33), from = MakeMemory(*pd_, 64, 0x44);
   ASSERT_EQ(PostRdma(*a_, Op::kRdmaWrite, {from->local()}, target->remote(0, 64), 1), Code::kOk);
   ASSERT_EQ(PostRdma(*a_, Op::kRdmaRead, {from->local(0, 1)}, target->remote(63, 1), 2), Code::kOk);
@@ -200,6 +234,35 @@ TEST_F(LocalAccessContractTest, AReceiveTooShortBreaksBothSides) {
   EXPECT_TRUE(a_->ended(EndReason::kBroken));
   EXPECT_TRUE(b_->ended(EndReason::kBroken));
   EXPECT_TRUE(to->guards_intact());
+}
+
+// Whatever the two ends are told of it.
+TEST_F(LocalAccessContractTest, NothingGoesBeyondAReceiveTooShort) {
+  const auto from = MakeMemory(*pd_, 64, 0x12), to = MakeMemory(*pd_, 63, 0x34),
+             second = MakeMemory(*pd_, 64, 0x34);
+  ASSERT_EQ(PostReceive(*b_, {to->local()}, 1), Code::kOk);
+  ASSERT_EQ(PostReceive(*b_, {second->local()}, 2), Code::kOk);
+  ASSERT_EQ(PostSend(*a_, {from->local()}, 3), Code::kOk);
+  ASSERT_TRUE(Until([&] { return a_->over() && b_->over(); }));
+  const std::vector<Completion> got = Drain(*b_->recv_queue);
+  ASSERT_EQ(got.size(), 2u);
+  EXPECT_NE(got[0].status, WorkStatus::kSuccess);
+  EXPECT_EQ(got[1].status, WorkStatus::kFlushed);
+  EXPECT_EQ(Drain(*a_->send_queue).size(), 1u);
+  EXPECT_TRUE(to->guards_intact());
+  EXPECT_TRUE(second->untouched());
+}
+
+TEST_F(LocalAccessContractTest, AReceiveWhoseMemoryIsGoneLeavesItAsItWas) {
+  const auto from = MakeMemory(*pd_, 8), to = MakeMemory(*pd_, 8, 0x34);
+  ASSERT_EQ(PostReceive(*b_, {to->local()}, 1), Code::kOk);
+  to->region.reset();
+  ASSERT_EQ(PostSend(*a_, {from->local()}, 3), Code::kOk);
+  ASSERT_TRUE(Until([&] { return a_->over() && b_->over(); }));
+  const std::vector<Completion> got = Drain(*b_->recv_queue);
+  ASSERT_EQ(got.size(), 1u);
+  EXPECT_NE(got[0].status, WorkStatus::kSuccess);
+  EXPECT_TRUE(to->untouched());
 }
 
 TEST_F(LocalAccessContractTest, AReceiveWhoseMemoryIsGoneBreaks) {

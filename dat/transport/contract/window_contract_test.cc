@@ -66,15 +66,34 @@ class WindowTester : public ContractPairTest {
   }
 };
 
-TEST_F(WindowTester, ABoundWindowGivesAccessToItsPartOnly) {
+TEST_F(WindowTester, ABoundWindowGivesAccessToItsPart) {
   const auto memory = MakeMemory(*pd_, 100, 0x33, DAT_MEM_PRIV_LOCAL_WRITE_FLAG);
   const auto window = MakeWindow();
   const uint32_t key = Bind(*b_, *window, *memory, 10, 20);
   const uint64_t base = memory->address() + 10;
   EXPECT_TRUE(Readable(At(base, 20, key)));
   EXPECT_TRUE(Readable(At(base + 19, 1, key)));
+}
+
+TEST_F(WindowTester, ABoundWindowGivesAccessToNothingElse) {
+  const auto memory = MakeMemory(*pd_, 100, 0x33, DAT_MEM_PRIV_LOCAL_WRITE_FLAG);
+  const auto window = MakeWindow();
+  const uint32_t key = Bind(*b_, *window, *memory, 10, 20);
+  const uint64_t base = memory->address() + 10;
   for (const DAT_RMR_TRIPLET& outside :
        {At(base - 1, 2, key), At(base, 21, key), At(base + 20, 1, key)}) {
+    EXPECT_FALSE(Readable(outside));
+    Rejoin();
+  }
+}
+
+TEST_F(WindowTester, ABoundWindowGivesAccessToNothingBeyondItsRegion) {
+  const auto memory = MakeMemory(*pd_, 100, 0x33, DAT_MEM_PRIV_LOCAL_WRITE_FLAG);
+  const auto window = MakeWindow();
+  const uint32_t key = Bind(*b_, *window, *memory, 0, 100);
+  const uint64_t base = memory->address();
+  for (const DAT_RMR_TRIPLET& outside :
+       {At(base - 1, 2, key), At(base, 101, key), At(base + 100, 1, key)}) {
     EXPECT_FALSE(Readable(outside));
     Rejoin();
   }
