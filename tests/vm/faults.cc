@@ -93,9 +93,14 @@ TEST_P(FaultsTest, AnInterfaceThatGoesDownUnderTrafficEndsTheConnection) {
   EXPECT_NE(WriteWhile([&] { return std::chrono::steady_clock::now() < end; }), DAT_DTO_SUCCESS)
       << "writes went on for 20 seconds";
   ExpectEnd(*a_);
-  // Over RoCE nothing tells an end that sends nothing.
-  if (StateOf(b_->ep) == DAT_EP_STATE_CONNECTED) {
-    EXPECT_EQ(kind_, "rxe");
+  // Each IA is told, also that of the end which sends nothing.
+  for (Side* side : {a_.get(), b_.get()}) {
+    const DAT_EVENT event = side->Expect(side->async_evd, DAT_ASYNC_ERROR_IA_CATASTROPHIC);
+    EXPECT_EQ(event.event_data.asynch_error_event_data.dat_handle, side->ia);
+  }
+  // Over RoCE nothing else tells such an end.
+  if (kind_ == "rxe") {
+    EXPECT_EQ(StateOf(b_->ep), DAT_EP_STATE_CONNECTED);
     EXPECT_OK(dat_ep_disconnect(b_->ep, DAT_CLOSE_ABRUPT_FLAG));
   }
   ExpectEnd(*b_);
