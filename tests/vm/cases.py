@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Every line of the tables of deviations still leaves out a case of the programs that are run.
 
-usage: tests/vm/cases.py DEVIATIONS CONFORMANCE LIBDAPLOFA PROGRAM12...
+usage: tests/vm/cases.py DEVIATIONS LIBDAPLOFA SUITE=PROGRAM...
+
+DEVIATIONS names the suites. What libdaplofa does not pass stands for conformance12 and programs12.
 """
 
 import csv
@@ -38,15 +40,24 @@ def unused(filters, *programs):
 
 
 def main():
-    if len(sys.argv) < 5:
+    if len(sys.argv) < 4 or not all("=" in word for word in sys.argv[3:]):
         sys.exit(__doc__)
-    deviations, conformance, libdaplofa, *programs12 = sys.argv[1:]
+    deviations, libdaplofa = sys.argv[1:3]
+    programs = dict(word.split("=", 1) for word in sys.argv[3:])
+    foreign = rows(libdaplofa)
     wrong = [f"{libdaplofa}: not 'case;what it does instead': {';'.join(row)}"
-             for row in rows(libdaplofa) if len(row) != 2 or not all(row)]
+             for row in foreign if len(row) != 2 or not all(row)]
     wrong += [f"{libdaplofa}: {pattern} is no case"
-              for pattern in unused([row[0] for row in rows(libdaplofa)], *programs12)]
-    wrong += [f"{deviations}: {pattern} is no case"
-              for pattern in unused([row[2] for row in rows(deviations) if row[1] == "conformance"], conformance)]
+              for pattern in unused([row[0] for row in foreign], programs["conformance12"], programs["programs12"])]
+    of_suites = {}
+    for row in rows(deviations):
+        of_suites.setdefault(row[1], []).append(row[2])
+    of_suites.pop("peers", None)  # their programs are no GoogleTest ones, and run_peers.py knows its cases
+    for suite, patterns in of_suites.items():
+        if suite not in programs:
+            wrong.append(f"{deviations}: {suite} is no suite")
+            continue
+        wrong += [f"{deviations}: {pattern} is no case of {suite}" for pattern in unused(patterns, programs[suite])]
     if wrong:
         sys.exit("\n".join(wrong))
 
