@@ -172,6 +172,14 @@ names() {
   wait $!
 }
 
+# How many end points with the default attributes a process has: the kernel gives siw's queues some 143 pages.
+limits() {
+  wanted "limits on $1" || return 0
+  says "limits on $1: sixty end points at least, then no resources" 0 \
+    "dat_ep_create #(6[1-9]|[7-9][0-9]|[1-9][0-9][0-9]) fails: DAT_INSUFFICIENT_RESOURCES" \
+    env "SOFTDAT_BIN=$bin" "$root/tools/softdat-run" dapltest -T L -D verbs-dum0 -w 1 -m 1000 limit_ep
+}
+
 # SOFTDAT_PROFILE against what it stands for.
 profile() {
   local name="profile $1" report
@@ -222,6 +230,7 @@ if soft_dummy "$device"; then
   conformance "$device"
   conformance12 "$device"
   programs12 "$device"
+  [[ $device != siw ]] || limits siw
   if [[ $device == rxe ]]; then
     conformance12_foreign rxe
     programs12_foreign rxe
