@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The IAs that the suites run on: one line for each."""
+
+def _ia(name, provider, ia, processes = True, libuv = True):
+    return struct(
+        # What begins the names of its tests.
+        name = name,
+        # What --ia and SOFTDAT_TEST_IA say.
+        ia = ia,
+        # Whether it reaches other processes.
+        processes = processes,
+        # Whether its provider waits with libuv.
+        libuv = libuv,
+        library = "//provider_%s:libdapl%s.so.2" % (provider, provider),
+        env = {"SOFTDAT_PROVIDER_PATH": "provider_" + provider},
+    )
+
+TOY = _ia("toy", "toy", "toy-0", processes = False, libuv = False)
+
+SOFTNET = _ia("softnet", "softnet", "softnet-lo")
+
+IAS = [
+    TOY,
+    SOFTNET,
+]
