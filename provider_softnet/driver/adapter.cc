@@ -84,8 +84,10 @@ uint32_t IdOf(transport::ProtectionDomain& pd) {
 
 }  // namespace
 
-SoftnetAdapter::SoftnetAdapter(const Interface& interface, const AdapterOptions& options)
-    : core_(std::make_shared<AdapterCore>(options, AttributesOf(interface, options))) {
+SoftnetAdapter::SoftnetAdapter(const Interface& interface, const AdapterOptions& options,
+                               std::function<uint64_t()> random)
+    : core_(std::make_shared<AdapterCore>(options, AttributesOf(interface, options),
+                                          std::move(random))) {
   core_->interface_index = interface.index;
 }
 

@@ -3,6 +3,8 @@
 #ifndef SOFTDAT_PROVIDER_SOFTNET_DRIVER_ADAPTER_H_
 #define SOFTDAT_PROVIDER_SOFTNET_DRIVER_ADAPTER_H_
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "dat/transport/transport.h"
@@ -14,7 +16,9 @@ namespace softdat::softnet {
 class SoftnetAdapter final : public transport::Adapter {
  public:
   // Costs no thread and no descriptor before the first listener or connect.
-  SoftnetAdapter(const Interface& interface, const AdapterOptions& options);
+  // `random`: numbers that nobody can foretell, for the keys of memory.
+  SoftnetAdapter(const Interface& interface, const AdapterOptions& options,
+                 std::function<uint64_t()> random);
   ~SoftnetAdapter() override;
 
   const transport::AdapterAttributes& attributes() const override { return core_->attributes; }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 
 #include "dat/base/log.h"
 #include "dat/base/settings.h"
@@ -13,7 +14,6 @@
 #include "provider_softnet/driver/closing_socket.h"
 #include "provider_softnet/driver/handoff_listener.h"
 #include "provider_softnet/driver/incoming.h"
-#include "provider_softnet/driver/random_numbers.h"
 #include "provider_softnet/driver/socket_util.h"
 
 namespace softdat::softnet {
@@ -44,8 +44,9 @@ AdapterOptions AdapterOptions::FromSettings() {
   return o;
 }
 
-AdapterCore::AdapterCore(const AdapterOptions& o, const transport::AdapterAttributes& a)
-    : options(o), attributes(a), memory(o.check_memory, KernelRandomNumbers()), driver(o.driver) {}
+AdapterCore::AdapterCore(const AdapterOptions& o, const transport::AdapterAttributes& a,
+                         std::function<uint64_t()> random)
+    : options(o), attributes(a), memory(o.check_memory, std::move(random)), driver(o.driver) {}
 
 AdapterCore::~AdapterCore() { Stop(); }
 

@@ -4,6 +4,7 @@
 #define SOFTDAT_PROVIDER_SOFTNET_DRIVER_ADAPTER_CORE_H_
 
 #include <atomic>
+#include <functional>
 #include <list>
 #include <memory>
 #include <vector>
@@ -52,7 +53,9 @@ class ClosingSocket;
 
 // Held by every object of the adapter; the driver dies last.
 struct AdapterCore {
-  AdapterCore(const AdapterOptions& o, const transport::AdapterAttributes& a);
+  // `random`: for the keys of memory (MemoryTable).
+  AdapterCore(const AdapterOptions& o, const transport::AdapterAttributes& a,
+              std::function<uint64_t()> random);
   ~AdapterCore();
   AdapterCore(const AdapterCore&) = delete;
   AdapterCore& operator=(const AdapterCore&) = delete;

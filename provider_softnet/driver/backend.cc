@@ -2,10 +2,13 @@
 // The softnet back end: devices and their opening.
 #include "provider_softnet/driver/backend.h"
 
+#include <cstdint>
+#include <functional>
 #include <string_view>
 
 #include "provider_softnet/driver/adapter.h"
 #include "provider_softnet/driver/interfaces.h"
+#include "provider_softnet/driver/random_numbers.h"
 
 namespace softdat::softnet {
 namespace {
@@ -28,8 +31,10 @@ class SoftnetBackend final : public transport::Backend {
     if (device.starts_with(kPrefix)) device.erase(0, kPrefix.size());
     Result<Interface> interface = FindInterface(device);
     if (!interface.ok()) return interface.TakeStatus();
-    return std::unique_ptr<transport::Adapter>(
-        std::make_unique<SoftnetAdapter>(interface.value(), AdapterOptions::FromSettings()));
+    Result<std::function<uint64_t()>> random = RandomNumbers();
+    if (!random.ok()) return random.TakeStatus();
+    return std::unique_ptr<transport::Adapter>(std::make_unique<SoftnetAdapter>(
+        interface.value(), AdapterOptions::FromSettings(), random.Take()));
   }
 };
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "provider_softnet/driver/interfaces.h"
+#include "provider_softnet/driver/random_numbers.h"
 
 namespace softdat::softnet {
 
@@ -24,7 +25,7 @@ BenchNode::BenchNode(const AdapterOptions& options, size_t memory_size, uint32_t
     : memory_(memory_size) {
   Result<Interface> lo = FindInterface("lo");
   if (!lo.ok()) abort();
-  adapter_ = std::make_unique<SoftnetAdapter>(lo.value(), options);
+  adapter_ = std::make_unique<SoftnetAdapter>(lo.value(), options, RandomNumbers().Take());
   pd_ = adapter_->CreateProtectionDomain().Take();
   transport::RegionParameters r;
   r.address = memory_.data();
