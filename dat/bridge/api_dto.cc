@@ -62,7 +62,7 @@ template <auto kSlot>
                                              dat12::DAT_COMPLETION_FLAGS flags) {
   if (const Native to{ep}) return to.Call<kSlot>(count, segments, cookie, remote, flags);
   ::DAT_RMR_TRIPLET remote_2{};
-  if (remote != nullptr && !To2(*remote, &remote_2)) return kTooLong;
+  if (remote != nullptr && !To2(*remote, &remote_2)) return TooLong();
   return WithSegments(segments, count, [&](::DAT_LMR_TRIPLET* local) {
     return post(To2(ep), count, local, CookieTo2(cookie), remote != nullptr ? &remote_2 : nullptr,
                 CompletionFlagsTo2(flags));

@@ -7,8 +7,10 @@
 #include "dat/bridge/flags.h"
 #include "dat/bridge/handles.h"
 #include "dat/bridge/ia_number.h"
+#include "dat/bridge/logged_call.h"
 #include "dat/bridge/native.h"
 #include "dat/bridge/one.h"
+#include "dat/bridge/refused.h"
 #include "dat/bridge/return_words.h"
 #include "dat/bridge/segments.h"
 #include "dat/bridge/two.h"
@@ -19,16 +21,23 @@
 namespace softdat::bridge {
 namespace {
 
-constexpr dat12::DAT_RETURN kNotImplemented = dat12::DAT_NOT_IMPLEMENTED;
+dat12::DAT_RETURN NotImplemented() {
+  return Refused(dat12::DAT_NOT_IMPLEMENTED, "the IA does not have this operation");
+}
 constexpr int kExtensionFlags =
     int{dat12::DAT_EXT_WRITE_IMMED_FLAG} | int{dat12::DAT_EXT_WRITE_CONFIRM_FLAG};
 
-constexpr dat12::DAT_RETURN Invalid(uint32_t argument) {
-  return dat12::kDAT_CLASS_ERROR | uint32_t{dat12::DAT_INVALID_PARAMETER} | argument;
+dat12::DAT_RETURN UnknownExtensionFlags() {
+  return Refused(dat12::kDAT_CLASS_ERROR | uint32_t{dat12::DAT_INVALID_PARAMETER} |
+                     uint32_t{dat12::DAT_INVALID_ARG7},
+                 "unknown flags of the extension");
 }
 
-constexpr dat12::DAT_RETURN kNoEp = dat12::kDAT_CLASS_ERROR | uint32_t{dat12::DAT_INVALID_HANDLE} |
-                                    uint32_t{dat12::DAT_INVALID_HANDLE_EP};
+dat12::DAT_RETURN NoEp() {
+  return Refused(dat12::kDAT_CLASS_ERROR | uint32_t{dat12::DAT_INVALID_HANDLE} |
+                     uint32_t{dat12::DAT_INVALID_HANDLE_EP},
+                 "the operation is one of an EP, and the handle is not");
+}
 
 bool IsEp(::DAT_HANDLE handle) {
   ::DAT_HANDLE_TYPE type{};
@@ -77,10 +86,10 @@ bool NextRemote(Arguments* args, Remote* remote) {
 // acknowledged when it completes.
 dat12::DAT_RETURN Confirm(::DAT_EP_HANDLE ep, ::DAT_COMPLETION_FLAGS* flags) {
   if (!ServicesOfAll().confirm) {
-    if (!IsEp(ep)) return kNoEp;
+    if (!IsEp(ep)) return NoEp();
     const Services services = ServicesOfEp(ep);
     if (services.foreign && services.immediate) return dat12::DAT_SUCCESS;
-    if (!services.confirm) return kNotImplemented;
+    if (!services.confirm) return NotImplemented();
   }
   *flags = Plus(*flags, ::SOFTDAT_COMPLETION_CONFIRM_FLAG);
   return dat12::DAT_SUCCESS;
@@ -91,9 +100,9 @@ dat12::DAT_RETURN Confirm(::DAT_EP_HANDLE ep, ::DAT_COMPLETION_FLAGS* flags) {
 dat12::DAT_RETURN Immediate(::DAT_EP_HANDLE ep, ::DAT_COMPLETION_FLAGS* flags) {
   Services services = ServicesOfAll();
   if (!services.immediate || !services.extended) {
-    if (!IsEp(ep)) return kNoEp;
+    if (!IsEp(ep)) return NoEp();
     services = ServicesOfEp(ep);
-    if (!services.immediate) return kNotImplemented;
+    if (!services.immediate) return NotImplemented();
   }
   if (services.extended) *flags = Plus(*flags, ::SOFTDAT_COMPLETION_EXTENSION_FLAG);
   return dat12::DAT_SUCCESS;
@@ -106,14 +115,14 @@ dat12::DAT_RETURN WriteImmediate(::DAT_EP_HANDLE ep, Arguments* args) {
   const auto* local = va_arg(args->list, const dat12::DAT_LMR_TRIPLET*);
   const ::DAT_DTO_COOKIE cookie = NextCookie(args);
   Remote remote;
-  if (!NextRemote(args, &remote)) return kTooLong;
+  if (!NextRemote(args, &remote)) return TooLong();
   const auto immediate = va_arg(args->list, dat12::DAT_UINT32);
   const int extension_flags = va_arg(args->list, int);
   ::DAT_COMPLETION_FLAGS flags = NextFlags(args);
 
   const dat12::DAT_RETURN has = Immediate(ep, &flags);
   if (has != dat12::DAT_SUCCESS) return has;
-  if ((extension_flags & ~kExtensionFlags) != 0) return Invalid(dat12::DAT_INVALID_ARG7);
+  if ((extension_flags & ~kExtensionFlags) != 0) return UnknownExtensionFlags();
   const bool with_immediate = (extension_flags & dat12::DAT_EXT_WRITE_IMMED_FLAG) != 0;
   if ((extension_flags & dat12::DAT_EXT_WRITE_CONFIRM_FLAG) != 0) {
     const dat12::DAT_RETURN can = Confirm(ep, &flags);
@@ -155,7 +164,7 @@ dat12::DAT_RETURN Atomic(::DAT_EP_HANDLE ep, bool swap, Arguments* args) {
   const auto* local = va_arg(args->list, const dat12::DAT_LMR_TRIPLET*);
   const ::DAT_DTO_COOKIE cookie = NextCookie(args);
   Remote remote;
-  if (!NextRemote(args, &remote)) return kTooLong;
+  if (!NextRemote(args, &remote)) return TooLong();
   const ::DAT_COMPLETION_FLAGS flags = NextFlags(args);
   return WithSegments(local, 1, [&](::DAT_LMR_TRIPLET* local_2) {
     return swap ? two_extension_op(ep, ::DAT_IB_CMP_AND_SWAP_OP, first, second, local_2, cookie,
@@ -175,7 +184,7 @@ dat12::DAT_RETURN Extension(::DAT_EP_HANDLE ep, dat12::DAT_EXT_OP op, Arguments*
     case dat12::DAT_EXT_CMP_AND_SWAP:
       return Atomic(ep, op == dat12::DAT_EXT_CMP_AND_SWAP, args);
   }
-  return kNotImplemented;
+  return NotImplemented();
 }
 
 }  // namespace
@@ -187,7 +196,7 @@ dat12::DAT_RETURN ExtensionOverTwo(dat12::DAT_HANDLE handle, dat12::DAT_EXT_OP o
   va_end(copied.list);
   // 2.0 takes extended operations on every kind of object.
   const bool no_handle = DAT_GET_TYPE(result) == uint32_t{dat12::DAT_INVALID_HANDLE};
-  return no_handle ? kNoEp : result;
+  return no_handle ? NoEp() : result;
 }
 
 }  // namespace softdat::bridge
@@ -200,12 +209,13 @@ dat12::DAT_RETURN one_extension(dat12::DAT_HANDLE handle, int number, ...) {
   va_start(args, number);
   const auto op = static_cast<dat12::DAT_EXT_OP>(number);
   const NativeAny to{handle};
-  dat12::DAT_RETURN result = dat12::DAT_NOT_IMPLEMENTED;
-  if (!to) {
-    result = ExtensionOverTwo(handle, op, args);
-  } else if (HasNativeExtensions(to.object())) {
-    result = to.Call<&Table::extension_func>(op, args);
-  }
+  const auto call = [&](dat12::DAT_HANDLE, int) {
+    if (!to) return ExtensionOverTwo(handle, op, args);
+    return HasNativeExtensions(to.object()) ? to.Call<&Table::extension_func>(op, args)
+                                            : NotImplemented();
+  };
+  const dat12::DAT_RETURN result =
+      MayLogCalls() ? Logged("dat_extension", call, handle, number) : call(handle, number);
   va_end(args);
   return result;
 }

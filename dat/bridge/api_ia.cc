@@ -9,6 +9,7 @@
 #include "dat/bridge/native.h"
 #include "dat/bridge/one.h"
 #include "dat/bridge/params.h"
+#include "dat/bridge/refused.h"
 #include "dat/bridge/regions.h"
 #include "dat/bridge/return_words.h"
 #include "dat/bridge/two.h"
@@ -25,8 +26,9 @@ constexpr dat12::DAT_RETURN Invalid(uint32_t type, uint32_t subtype) {
   return DAT_CLASS_ERROR | type | subtype;
 }
 
-constexpr dat12::DAT_RETURN NotFound(uint32_t subtype) {
-  return Invalid(dat12::DAT_PROVIDER_NOT_FOUND, subtype);
+dat12::DAT_RETURN NotFound(uint32_t subtype) {
+  return Refused(Invalid(dat12::DAT_PROVIDER_NOT_FOUND, subtype),
+                 "libdat.so.1 opens IAs for uDAPL 1.0 to 1.2");
 }
 
 // DAT_EVD_ASYNC_EXISTS and DAT_EVD_OUT_OF_SCOPE are no objects.

@@ -12,6 +12,7 @@
 #include "dat/bridge/one.h"
 #include "dat/bridge/params.h"
 #include "dat/bridge/query.h"
+#include "dat/bridge/refused.h"
 #include "dat/bridge/regions.h"
 #include "dat/bridge/return_words.h"
 #include "dat/bridge/segments.h"
@@ -36,10 +37,15 @@ namespace {
   return region_2;
 }
 
-constexpr dat12::DAT_RETURN kNoSegment =
-    DAT_CLASS_ERROR | uint32_t{dat12::DAT_INVALID_PARAMETER} | uint32_t{dat12::DAT_INVALID_ARG2};
-// A context of no region of this adapter.
-constexpr dat12::DAT_RETURN kNoRegion = DAT_CLASS_ERROR | uint32_t{dat12::DAT_PROTECTION_VIOLATION};
+dat12::DAT_RETURN NoSegment() {
+  return Refused(
+      DAT_CLASS_ERROR | uint32_t{dat12::DAT_INVALID_PARAMETER} | uint32_t{dat12::DAT_INVALID_ARG2},
+      "no segment to bind");
+}
+dat12::DAT_RETURN NoRegion() {
+  return Refused(DAT_CLASS_ERROR | uint32_t{dat12::DAT_PROTECTION_VIOLATION},
+                 "the segment's context is that of no region of this IA");
+}
 
 // The number of the adapter that a window belongs to.
 ::DAT_RETURN IaOfWindow(::DAT_RMR_HANDLE rmr, ::DAT_IA_HANDLE* ia) {
@@ -59,7 +65,7 @@ dat12::DAT_RETURN SyncPieces(const Sync& sync, dat12::DAT_IA_HANDLE ia,
     const dat12::DAT_VLEN now = std::min(kPiece, count - done);
     ::DAT_LMR_TRIPLET piece[kPiece];
     for (dat12::DAT_VLEN i = 0; i < now; ++i) {
-      if (!To2(segments[done + i], &piece[i])) return kTooLong;
+      if (!To2(segments[done + i], &piece[i])) return TooLong();
     }
     if (const ::DAT_RETURN result = sync(IaTo2(ia), piece, now); result != ::DAT_SUCCESS)
       return ReturnTo12(result);
@@ -183,7 +189,7 @@ dat12::DAT_RETURN one_rmr_bind(dat12::DAT_RMR_HANDLE rmr, const dat12::DAT_LMR_T
   if (const Native to{rmr}) [[unlikely]]
     return to.Call<&Table::rmr_bind_func>(segment, privileges, ep, cookie, flags, context);
   ::DAT_LMR_TRIPLET segment_2{};
-  if (segment != nullptr && !To2(*segment, &segment_2)) return kTooLong;
+  if (segment != nullptr && !To2(*segment, &segment_2)) return TooLong();
   Regions::Found region;
   if (segment != nullptr) region = TheRegions().FindOnly(segment_2.lmr_context);
   if (region.lmr == nullptr) {
@@ -191,10 +197,10 @@ dat12::DAT_RETURN one_rmr_bind(dat12::DAT_RMR_HANDLE rmr, const dat12::DAT_LMR_T
     ::DAT_IA_HANDLE ia = nullptr;
     const ::DAT_RETURN asked = IaOfWindow(To2(rmr), &ia);
     if (asked != ::DAT_SUCCESS) return ReturnTo12(asked);
-    if (segment == nullptr) return kNoSegment;
+    if (segment == nullptr) return NoSegment();
     region = TheRegions().Find(segment_2.lmr_context, ia);
     // A length of zero takes the window back; it needs no region.
-    if (region.lmr == nullptr && segment_2.segment_length > 0) return kNoRegion;
+    if (region.lmr == nullptr && segment_2.segment_length > 0) return NoRegion();
   }
   ::DAT_RMR_COOKIE cookie_2;
   cookie_2.as_64 = cookie.as_64;
@@ -203,7 +209,7 @@ dat12::DAT_RETURN one_rmr_bind(dat12::DAT_RMR_HANDLE rmr, const dat12::DAT_LMR_T
                    ArgumentTo2(ep), cookie_2, CompletionFlagsTo2(flags), context);
   if (result ==
       (DAT_CLASS_ERROR | uint32_t{::DAT_INVALID_HANDLE} | uint32_t{::DAT_INVALID_HANDLE_LMR})) {
-    return kNoRegion;  // it was freed meanwhile
+    return NoRegion();  // it was freed meanwhile
   }
   // The second argument of 2.0 is the region, the fifth the type of addresses.
   return MovedArgument(result, [](uint32_t n) { return n > 5 ? n - 2 : n > 2 ? n - 1 : n; });

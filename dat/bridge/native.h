@@ -11,6 +11,7 @@
 
 #include "dat/bridge/dat12.h"
 #include "dat/bridge/handles.h"
+#include "dat/bridge/refused.h"
 
 namespace softdat::bridge {
 
@@ -40,7 +41,7 @@ class Native {
   template <auto kSlot, typename... Args>
   dat12::DAT_RETURN Call(Args... args) const {
     const auto function = table_->*kSlot;
-    if (function == nullptr) return dat12::DAT_NOT_IMPLEMENTED;
+    if (function == nullptr) return NotImplementedByProvider();
     return function(object_, args...);
   }
 
@@ -67,6 +68,10 @@ class Native {
   }
   static const Table* TableOfIa(Handle object) {
     return object != nullptr ? FindNativeTable(object) : nullptr;
+  }
+
+  static dat12::DAT_RETURN NotImplementedByProvider() {
+    return Refused(dat12::DAT_NOT_IMPLEMENTED, "the provider leaves this call out");
   }
 
   Handle object_;

@@ -1,22 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What libdat.so.1 exports, under names that do not clash with the headers of 2.0: a function that
-// is defined as one_ep_free is dat_ep_free in the library, and has the parameters that
-// dat/api/ep.h gives it.
+// What libdat.so.1 exports, under names that do not clash with the headers of 2.0: entry_ep_free is
+// dat_ep_free in the library, and has the parameters that dat/api/ep.h gives it. It is made by
+// entries.cc; what it does stands in the function that is defined as one_ep_free.
 #ifndef SOFTDAT_DAT_BRIDGE_ONE_H_
 #define SOFTDAT_DAT_BRIDGE_ONE_H_
 
 #include "dat/bridge/dat12.h"
 
-#define ONE(name)                                                                             \
-  extern "C"                                                                                  \
-      [[gnu::visibility("default")]] decltype(softdat::dat12::dat_##name) one_##name __asm__( \
-          "dat_" #name)
+#define EXPORTED(name, function)                                                                   \
+  extern "C" [[gnu::visibility("default")]] decltype(softdat::dat12::dat_##name) function __asm__( \
+      "dat_" #name)
 
-#define CALL(name) ONE(name);
+#define CALL(name)                                                                           \
+  EXPORTED(name, entry_##name);                                                              \
+  extern "C"                                                                                 \
+      [[gnu::visibility("hidden")]] decltype(softdat::dat12::dat_##name) one_##name __asm__( \
+          "softdat_one_" #name);
 #include "dat/bridge/calls.inc"
 #undef CALL
-ONE(extension);
-#undef ONE
+// Its arguments are those of an operation: it logs by itself.
+EXPORTED(extension, one_extension);
+#undef EXPORTED
 
 // No header of 1.2 declares it: the provider's own handle behind an IA's number, or the number of
 // such a handle.

@@ -4,6 +4,7 @@
 #define SOFTDAT_DAT_BRIDGE_SEGMENTS_H_
 
 #include "dat/bridge/attributes.h"
+#include "dat/bridge/refused.h"
 #include "dat/bridge/return_words.h"
 
 namespace softdat::bridge {
@@ -11,9 +12,16 @@ namespace softdat::bridge {
 // More segments than any provider takes. What is more is refused with the word that providers have
 // for it.
 inline constexpr dat12::DAT_COUNT kMostSegments = 256;
-inline constexpr dat12::DAT_RETURN kTooManySegments =
-    DAT_CLASS_ERROR | uint32_t{dat12::DAT_INVALID_PARAMETER} | uint32_t{dat12::DAT_INVALID_ARG2};
-inline constexpr dat12::DAT_RETURN kTooLong = DAT_CLASS_ERROR | uint32_t{dat12::DAT_LENGTH_ERROR};
+inline dat12::DAT_RETURN TooManySegments() {
+  return Refused(
+      DAT_CLASS_ERROR | uint32_t{dat12::DAT_INVALID_PARAMETER} | uint32_t{dat12::DAT_INVALID_ARG2},
+      "more than 256 segments");
+}
+
+inline dat12::DAT_RETURN TooLong() {
+  return Refused(DAT_CLASS_ERROR | uint32_t{dat12::DAT_LENGTH_ERROR},
+                 "a segment has 4 GiB or more, and providers of 2.0 take less");
+}
 
 // Calls `post` with the segments as 2.0 has them. A count or an array that cannot be goes through
 // untouched, for the provider to refuse in its turn.
@@ -21,10 +29,10 @@ template <typename Post>
 dat12::DAT_RETURN WithSegments(const dat12::DAT_LMR_TRIPLET* segments, dat12::DAT_COUNT count,
                                const Post& post) {
   if (count <= 0 || segments == nullptr) return ReturnTo12(post(nullptr));
-  if (count > kMostSegments) return kTooManySegments;
+  if (count > kMostSegments) return TooManySegments();
   ::DAT_LMR_TRIPLET translated[kMostSegments];
   for (dat12::DAT_COUNT i = 0; i < count; ++i) {
-    if (!To2(segments[i], &translated[i])) return kTooLong;
+    if (!To2(segments[i], &translated[i])) return TooLong();
   }
   return ReturnTo12(post(translated));
 }

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the bridge refuses by itself, with its reason.
+#ifndef SOFTDAT_DAT_BRIDGE_REFUSED_H_
+#define SOFTDAT_DAT_BRIDGE_REFUSED_H_
+
+#include "dat/base/no_memory.h"
+#include "dat/base/reason.h"
+#include "dat/bridge/dat12.h"
+
+namespace softdat::bridge {
+
+// Starts a new reason chain for the calling thread and gives `word` back.
+[[gnu::cold]] inline dat12::DAT_RETURN Refused(dat12::DAT_RETURN word, const char* why) {
+  return OrNoMemory(
+      [&] {
+        SetReason(why);
+        return word;
+      },
+      word);
+}
+
+}  // namespace softdat::bridge
+
+#endif  // SOFTDAT_DAT_BRIDGE_REFUSED_H_
