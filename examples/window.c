@@ -5,9 +5,9 @@
  * Two connected end points (EPs) play two programs. The owner binds a window to a part of its
  * memory and advertises it by a message. The writer puts data there by RDMA write. The owner then
  * unbinds the window, which costs a request and no registration, and the writer tries again. Such a
- * write is refused: the connection breaks at both ends. The write itself may still be told as a
- * success, because a transport that completes writes when they have left (TCP) knows no more then;
- * InfiniBand and RoCE complete it with DAT_DTO_ERR_REMOTE_ACCESS.
+ * write is refused: it completes with DAT_DTO_ERR_REMOTE_ACCESS, and the connection breaks at both
+ * ends. iWARP adapters, and softnet with SOFTDAT_COMPLETION=taken, complete a write when their TCP
+ * has it, and know no more then: there it is told as a success before the connection breaks.
  *
  *   cc -o window window.c $(pkg-config --cflags --libs dat2)
  *   ./window [IA]

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sending: offers gathered FPDUs to the driver and completes work as TCP takes them.
+// Sending: offers gathered FPDUs to the driver and completes work as TCP takes them, or as the peer
+// confirms it.
 #include <algorithm>
 #include <new>
 

@@ -9,11 +9,13 @@
 SOFTDAT_BEGIN_DECLS
 
 /* Posts a message. It goes into the first receive of the peer that is free; if the peer has
- * none, it waits there.
+ * none, it waits there, and is not completed.
  *
  * For all posts: the segments are copied, the memory belongs to the provider until the
  * completion. Requests of an EP start in the order of their posts, and their completions come
- * in that order on the request EVD. In DISCONNECTED a post succeeds and is flushed.
+ * in that order on the request EVD. What has completed with success is in the peer's memory,
+ * unless SOFTDAT_ATTR_COMPLETION (dat2/softdat.h) is "taken". In DISCONNECTED a post succeeds
+ * and is flushed.
  *
  * @param num_segments how many segments; 0 posts an empty message, which is a message all
  *     the same.
@@ -122,8 +124,8 @@ DAT_EXPORT DAT_RETURN DAT_API dat_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep_hand
  * there when a later send of this EP is seen there; the last byte lands last.
  *
  * @param num_segments,local_iov what to write, in order.
- * @param user_cookie comes back in the completion, which says that the own memory may be
- *     used again.
+ * @param user_cookie comes back in the completion, which says that the data are there (see
+ *     dat_ep_post_send()) and that the own memory may be used again.
  * @param remote_iov where to: address, length and context that the peer gave; it must grant
  *     remote write. It may be longer than what is written.
  * @param completion_flags SUPPRESS, BARRIER_FENCE; UNSIGNALLED if the EP attribute allows
@@ -132,8 +134,9 @@ DAT_EXPORT DAT_RETURN DAT_API dat_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep_hand
  *     DAT_INVALID_PARAMETER (ARG2: count; ARG3, ARG5: NULL or bounds; ARG6: flags)
  *     DAT_LENGTH_ERROR (the remote segment is shorter than the local ones)
  *
- * A refusal by the peer is the status DAT_DTO_ERR_REMOTE_ACCESS. Does not block. Any thread.
- * DAT 2.0, EP post RDMA write.
+ * A refusal by the peer is the status DAT_DTO_ERR_REMOTE_ACCESS; with completions that are
+ * "taken", success and then the end of the connection. Does not block. Any thread. DAT 2.0, EP
+ * post RDMA write.
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_ep_post_rdma_write(DAT_EP_HANDLE ep_handle,
                                                      DAT_COUNT num_segments,
