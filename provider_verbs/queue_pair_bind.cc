@@ -16,7 +16,7 @@ using transport::SendRequest;
 
 namespace {
 
-// Semantics 7.3: the rules that need no device.
+// The rules that need no device (semantics 7.3).
 Code CheckBind(const SendRequest& request, const void* pd, const MemoryRegion& region,
                const WindowCore& window) {
   const DAT_LMR_TRIPLET& part = request.local[0];

@@ -9,7 +9,7 @@
 
 namespace softdat::verbs {
 
-// DAT 2.0 semantics 10.5.
+// What a status of libibverbs means to DAT (semantics 10.5).
 transport::WorkStatus ToWorkStatus(ibv_wc_status status);
 
 }  // namespace softdat::verbs

@@ -89,7 +89,7 @@ LogConfig MakeLogConfig(const Settings& settings, bool dbg_explicit) {
   }
   if (dbg_explicit) {
     const auto type = static_cast<uint32_t>(settings.dat_dbg_type);
-    // DAT 2.0 semantics 2.3: class 1 is errors. Warnings belong to it, the others are areas.
+    // Class 1 is errors (semantics 2.3). Warnings belong to it, the others are areas.
     if (type & 1) config.enabled |= kLogLevelError | kLogLevelWarning;
     if (type & kLogAreaGeneric) config.enabled |= kLogLevelInfo;
     config.enabled |= type & 0xFE;

@@ -23,7 +23,7 @@
 
 namespace softdat {
 
-// Debug classes: bits 0..5 as DAT_DBG_TYPE of OFA uDAPL (DAT 2.0 semantics 2.3), 16..19 the levels.
+// Debug classes: bits 0..5 as DAT_DBG_TYPE of OFA uDAPL (semantics 2.3), 16..19 the levels.
 enum LogBits : uint32_t {
   kLogAreaNone = 0,
   kLogAreaGeneric = 0x02,

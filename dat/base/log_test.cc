@@ -62,7 +62,7 @@ TEST(LogConfig, Destinations) {
   EXPECT_EQ(MakeLogConfig(settings, false).file, "/var/log/softdat");
 }
 
-// DAT 2.0 semantics 2.3; standard error stands in for OFA's standard output.
+// Standard error stands in for OFA's standard output (semantics 2.3).
 TEST(LogConfig, OfaVariablesCountOnlyWhenSet) {
   Settings settings;
   settings.dat_dbg_type = 0x05;

@@ -18,7 +18,7 @@ using transport::QueuePairAttributes;
 
 namespace {
 
-// One direction of an EP that the consumer described: [O] an EVD and room for work go together. An
+// One direction of an EP that the consumer described: an EVD and room for work go together. An
 // EVD may be missing all the same, to be supplied by dat_ep_modify (semantics 8.1).
 DAT_RETURN CheckDirection(const Evd* evd, DAT_COUNT dtos, DAT_COUNT iov, int argument,
                           const char* name) {

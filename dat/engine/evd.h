@@ -103,8 +103,9 @@ class Evd final : public Object, private transport::CompletionSink {
   void OnCompletion() override;
   void OnOverflow() override;
 
-  // The one place where notification is armed and the queue looked at again (DESIGN: arm, then poll
-  // again). Returns false when the completion queue has something. mu_ is held.
+  // The one place where notification is armed and the queue looked at again: what came before the
+  // queue was armed tells nobody. Returns false when the completion queue has something. mu_ is
+  // held.
   bool ArmCompletions();
   // Arms for the CNO, after moving what is in the way into the ring; whether notifications were
   // among that. mu_ is held.

@@ -4,7 +4,7 @@
 // A handle is the address of a Cell in one arena per library. The first word of a cell is the
 // DAT_PROVIDER pointer, as every registry library expects; the rest says whether the object lives
 // and who uses it just now. Cells are never unmapped and are re-used only after many others, so a
-// stale handle is recognised instead of followed (DAT 2.0: INVALID_HANDLE, semantics 3.2).
+// stale handle is recognised instead of followed (INVALID_HANDLE, semantics 3.2).
 #ifndef SOFTDAT_DAT_ENGINE_HANDLE_H_
 #define SOFTDAT_DAT_ENGINE_HANDLE_H_
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// dat_extension_op: extended operations of providers (DAT 2.0 semantics 15.1).
+// dat_extension_op: extended operations of providers (semantics 15.1).
 #include <fmt/format.h>
 #include <stdarg.h>
 #include <string.h>

@@ -15,7 +15,7 @@ inline constexpr char kDefaultConfPath[] = "/etc/dat.conf";
 // Reads a whole file. Refused: what is not a regular file or pipe, and more than 16 MiB.
 Result<std::string> ReadConfFile(const std::string& path);
 
-// Where the static registry comes from (DAT 2.0 semantics 2.2).
+// Where the static registry comes from (semantics 2.2).
 struct ConfSource {
   bool has_override = false;  // DAT_OVERRIDE is set, were it to ""
   std::string override_path;

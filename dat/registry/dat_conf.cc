@@ -113,7 +113,7 @@ std::string ParseApiVersion(const std::string& text, ConfEntry* entry) {
   return "";
 }
 
-// DAT 2.0 semantics 2.2: only the prefix is compared.
+// Only the prefix is compared (semantics 2.2).
 std::string ParseThreadSafety(const std::string& text, ConfEntry* entry) {
   entry->thread_safe = StartsWith(text, "threadsafe");
   if (entry->thread_safe || StartsWith(text, "nonthreadsafe")) return "";

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Parser of dat.conf, the static registry's file. Pure: text in, entries and diagnostics out.
 //
-// A line has eight fields, separated by blanks or tabs (DAT 2.0 semantics 2.2):
+// A line has eight fields, separated by blanks or tabs (semantics 2.2):
 //   IA-name  API-version  thread-safety  default  library  provider-version  IA-params
-//   platform-params softnet-lo u2.0 nonthreadsafe default libdaplsoftnet.so.2 softdat.0.1 "" ""
+//   platform-params
+// For example:
+//   softnet-lo u2.0 nonthreadsafe default libdaplsoftnet.so.2 softdat.0.1 "" ""
 #ifndef SOFTDAT_DAT_REGISTRY_DAT_CONF_H_
 #define SOFTDAT_DAT_REGISTRY_DAT_CONF_H_
 

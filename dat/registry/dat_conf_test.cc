@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Each rule of the dat.conf grammar (DAT 2.0 semantics 2.2).
+// Each rule of the dat.conf grammar (semantics 2.2).
 #include "dat/registry/dat_conf.h"
 
 #include <gmock/gmock.h>

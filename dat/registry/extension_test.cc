@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// dat_extension_op (DAT 2.0 semantics 15.1).
+// dat_extension_op (semantics 15.1).
 #include <dat2/softdat.h>
 #include <dat2/udat.h>
 #include <gmock/gmock.h>

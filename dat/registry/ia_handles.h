@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// IA handles of the consumer: small integers from 1, the lowest free one first (DAT 2.0 semantics
+// IA handles of the consumer: small integers from 1, the lowest free one first (semantics
 // 2.4). Each stands for a pointer of the provider.
 //
 // Concurrency: translation reads one atomic. Reserve() and the other writers may be called from any

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The key of a registry entry, and which entry answers a request (DAT 2.0 semantics 2.1).
+// The key of a registry entry, and which entry answers a request (semantics 2.1).
 #ifndef SOFTDAT_DAT_REGISTRY_PROVIDER_KEY_H_
 #define SOFTDAT_DAT_REGISTRY_PROVIDER_KEY_H_
 

@@ -44,8 +44,8 @@ ProviderExports FindExports(void* handle, const void* load_base) {
       Find<softdat_provider_list_ias_func>(handle, load_base, SOFTDAT_PROVIDER_LIST_IAS_STR);
   exports.handle_arena = Find<softdat_provider_handle_arena_func>(
       handle, load_base, SOFTDAT_PROVIDER_HANDLE_ARENA_STR);
-  // DAT 2.0 semantics 15.1: a provider built with extensions shows it by this symbol, which is
-  // looked up and never called. Ours always are.
+  // A provider built with extensions shows it by this symbol (semantics 15.1), which is looked up
+  // and never called. Ours always are.
   exports.has_extensions = exports.handle_arena != nullptr ||
                            Find<void (*)()>(handle, load_base, "dapl_extensions") != nullptr;
   return exports;

@@ -122,7 +122,7 @@ std::vector<DiscoveredIa> Registry::Discover(const std::string& wanted) {
   return DiscoverIas(folders, wanted);
 }
 
-// Lines with the same key make one entry with several candidates (DAT 2.0 semantics 2.2).
+// Lines with the same key make one entry with several candidates (semantics 2.2).
 void Registry::LoadConfLocked() {
   LoadedConf loaded = LoadConf(config_.conf);
   conf_problem_ = std::move(loaded.problem);
@@ -248,9 +248,9 @@ DAT_RETURN Registry::Acquire(const ProviderKey& request, Entry** entry) {
       if (!again) return result;
       continue;
     }
-    // An unreadable DAT_OVERRIDE leaves the static registry empty (DAT 2.0 semantics 2.2): no other
-    // source of names takes its place. A name that entries have for other versions only, as a line
-    // for programs of 1.2 does, is not taken.
+    // An unreadable DAT_OVERRIDE leaves the static registry empty (semantics 2.2): no other source
+    // of names takes its place. A name that entries have for other versions only, as a line for
+    // programs of 1.2 does, is not taken.
     const bool free = mismatch == KeyMismatch::kName ||
                       (mismatch == KeyMismatch::kMajor && request.major == kDiscoveredMajor);
     if (free && !looked_into_folders && conf_problem_.ok()) {

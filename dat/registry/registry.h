@@ -69,7 +69,7 @@ class Registry {
  public:
   explicit Registry(RegistryConfig config);
 
-  // dat_registry_add_provider and dat_registry_remove_provider (DAT 2.0 semantics 2.1).
+  // dat_registry_add_provider and dat_registry_remove_provider (semantics 2.1).
   DAT_RETURN Add(const DAT_PROVIDER* table, const DAT_PROVIDER_INFO* info);
   DAT_RETURN Remove(const DAT_PROVIDER* table, const DAT_PROVIDER_INFO* info);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The driver of one adapter: who moves its data, and when (DESIGN "the caller drives").
+// The driver of one adapter: who moves its data, and when. The caller drives, if there is one.
 //
 //  * A thread in a wait takes the driver token and runs the loop itself: a short spin of recv() and
 //    sched_yield(), then one sleep in the loop's epoll descriptor. Others park behind it.

@@ -89,7 +89,7 @@ TEST(Lifecycle, QualifiersThatFoldToOnePortShareItAcrossAdapters) {
 // A qualifier where nobody listens any more.
 uint64_t FreeQualifier() { return BenchNode(AdapterOptions{}, 64, 1).Listen(); }
 
-// Semantics 9.2: a program that connects before the other's PSP is there does not fail at once.
+// A program that connects before the other's PSP is there does not fail at once (semantics 9.2).
 TEST(Lifecycle, AConnectMayComeBeforeItsListener) {
   const uint64_t qual = FreeQualifier();
   AdapterOptions patient;

@@ -118,8 +118,8 @@ Stream::Verdict Stream::TakeReceive() {
   return config_.watermarks == nullptr || WithinWatermarks() ? Verdict::kGo : Verdict::kStop;
 }
 
-// Semantics 11. TCP brings messages one after the other, so that a pair holds one buffer at most:
-// that of the message which is arriving.
+// Watermarks of a pair with an SRQ (semantics 11). TCP brings messages one after the other, so that
+// a pair holds one buffer at most: that of the message which is arriving.
 bool Stream::WithinWatermarks() {
   ReceiveWatermarks& marks = *config_.watermarks;
   const uint32_t held = held_receives();

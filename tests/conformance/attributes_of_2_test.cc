@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The attributes and parameters that 1.2 does not have (DAT 2.0 semantics 8.1, 12).
+// The attributes and parameters that 1.2 does not have (semantics 8.1, 12).
 #include "tests/conformance/fixture.h"
 
 namespace softdat::conformance {

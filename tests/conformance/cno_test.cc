@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Consumer notification objects and their agents (DAT 2.0 semantics 6).
+// Consumer notification objects and their agents (semantics 6).
 #include <atomic>
 #include <thread>
 
@@ -150,7 +150,7 @@ TEST_P(CnoTest, AnAgentThatComesAfterTheTriggerIsCalled) {
   ASSERT_OK(dat_cno_modify_agent(cno_, DAT_OS_WAIT_PROXY_AGENT_NULL));
 }
 
-// Semantics 5.3, 6: the events are the waiting thread's.
+// The events are the waiting thread's (semantics 5.3, 6).
 TEST_P(CnoTest, WhatArrivesForAWaitingThreadDoesNotTrigger) {
   EvdWaiter waiter(evds_[0], 2);
   ASSERT_OK(PostSe(evds_[0]));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Completion flags, per post and per EP (DAT 2.0 semantics 8.1, 10.2).
+// Completion flags, per post and per EP (semantics 8.1, 10.2).
 #include "tests/conformance/evd_waiter.h"
 #include "tests/conformance/fixture.h"
 
@@ -221,7 +221,7 @@ TEST_P(CompletionFlagsTest, AnUnsolicitedMessageIsQuietBesideStreamsThatNotify) 
   EXPECT_OK(dat_ep_free(passive));
 }
 
-// Semantics 5.3: a waiter is inside the call, so what arrives does not count as queued before it.
+// A waiter is inside the call, so what arrives does not count as queued before it (semantics 5.3).
 TEST_P(CompletionFlagsTest, AWaitSleepsThroughAnUnsolicitedMessage) {
   const DAT_EP_HANDLE passive =
       MakeEp(*b_, Attributes(DAT_COMPLETION_SOLICITED_WAIT_FLAG, DAT_COMPLETION_DEFAULT_FLAG));
@@ -270,7 +270,7 @@ TEST_P(CompletionFlagsTest, AWaitSleepsThroughAnUnsignalledCompletion) {
   EXPECT_OK(dat_ep_free(active));
 }
 
-// Semantics 6: only notifications trigger a CNO.
+// Only notifications trigger a CNO (semantics 6).
 TEST_P(CompletionFlagsTest, AnUnsignalledCompletionLeavesTheCnoAsleep) {
   DAT_CNO_HANDLE cno = DAT_HANDLE_NULL;
   ASSERT_OK(dat_cno_create(a_->ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connecting: events, states, and every way it can fail (DAT 2.0 semantics 8.3, 9.2, 9.3, 9.7).
+// Connecting: events, states, and every way it can fail (semantics 8.3, 9.2, 9.3, 9.7).
 #include <netinet/in.h>
 
 #include <cstring>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The counters of the InfiniBand extension, through a connection's life
-// (dat2/api/ib_counters.h, DAT 2.0 semantics 15.2).
+// The counters of the InfiniBand extension, through a connection's life (dat2/api/ib_counters.h,
+// semantics 15.2).
 #include <array>
 #include <cstring>
 

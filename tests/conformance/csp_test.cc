@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Common service points and common connects: addresses of the socket name space (DAT 2.0 semantics
-// 16.1, 16.2).
+// Common service points and common connects: addresses of the socket name space (semantics 16.1,
+// 16.2).
 #include <netinet/in.h>
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Disconnecting in all ways, and exactly one final event on each side (DAT 2.0 semantics 8.3, 9.6).
+// Disconnecting in all ways, and exactly one final event on each side (semantics 8.3, 9.6).
 #include "tests/conformance/fixture.h"
 
 namespace softdat::conformance {

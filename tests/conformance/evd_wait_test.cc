@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Event dispatchers: waiting, thresholds, states, software events, overflow (DAT 2.0 semantics 5).
+// Event dispatchers: waiting, thresholds, states, software events, overflow (semantics 5).
 #include <chrono>
 #include <thread>
 
@@ -109,8 +109,7 @@ TEST_P(EvdTest, BadArgumentsAreNamed) {
                 BadArgument(5));
 }
 
-// Semantics 1 and quirk 1: an empty DTO EVD answers with the bare type, any other with the class
-// bits.
+// An empty DTO EVD answers with the bare type, any other with the class bits (semantics 1, 19).
 TEST_P(EvdTest, EmptyIsSpeltAsProgramsExpect) {
   EXPECT_EQ(static_cast<DAT_UINT32>(dat_evd_dequeue(a_->recv_evd, &event_)), 0x000D0000u);
   EXPECT_EQ(static_cast<DAT_UINT32>(dat_evd_dequeue(a_->request_evd, &event_)), 0x000D0000u);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The InfiniBand extension: RDMA write with immediate data, fetch-and-add, compare-and-swap
-// (DAT 2.0 semantics 15.2).
+// (semantics 15.2).
 #include <atomic>
 #include <chrono>
 #include <cstring>

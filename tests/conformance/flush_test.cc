@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What becomes of outstanding work when a connection ends (DAT 2.0 semantics 8.4, 9.6, 10.5).
+// What becomes of outstanding work when a connection ends (semantics 8.4, 9.6, 10.5).
 #include "tests/conformance/fixture.h"
 
 namespace softdat::conformance {
@@ -62,7 +62,7 @@ TEST_P(FlushTest, PostsAfterTheEndAreAcceptedAndFlushed) {
   EXPECT_TRUE(memory->untouched());
 }
 
-// Semantics 8.4: a marker posted after the end is the last completion of its stream.
+// A marker posted after the end is the last completion of its stream (semantics 8.4).
 TEST_P(FlushTest, AMarkerComesLast) {
   const auto memory = a_->MakeBuffer(8);
   for (uint64_t i = 0; i < 5; ++i) ASSERT_OK(PostRecv(a_->ep, {memory->local()}, i));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A forked child's use of inherited handles is an error, and its exit does not disturb the parent
-// (DAT 2.0 semantics 14).
+// (semantics 14).
 #include <sys/wait.h>
 #include <unistd.h>
 

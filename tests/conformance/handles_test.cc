@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Wrong handles of every kind at every call: INVALID_HANDLE, never a crash (DAT 2.0
-// semantics 2.4, 3.2).
+// Wrong handles of every kind at every call: INVALID_HANDLE, never a crash (semantics 2.4, 3.2).
 #include <functional>
 #include <utility>
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A request is handed to another service point (DAT 2.0 semantics 9.3): the active side does not
-// notice.
+// A request is handed to another service point (semantics 9.3): the active side does not notice.
 #include <cstring>
 
 #include "tests/conformance/fixture.h"

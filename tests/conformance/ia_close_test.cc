@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What keeps an IA and a protection zone from going, and what an abrupt close leaves alone (DAT 2.0
-// semantics 3.1, 4).
+// What keeps an IA and a protection zone from going, and what an abrupt close leaves alone
+// (semantics 3.1, 4).
 #include <functional>
 
 #include "tests/conformance/fixture.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Refused accesses: remote ones leave memory untouched and break the connection, local ones are
-// refused at the post or complete with a protection error (DAT 2.0 semantics 7, 10.1, 10.5).
+// refused at the post or complete with a protection error (semantics 7, 10.1, 10.5).
 #include <functional>
 
 #include "tests/conformance/fixture.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two processes: a target that makes no DAT call, and peers that die at any moment (DAT 2.0
-// semantics 9.6, 10.3). For IAs that reach other processes.
+// Two processes: a target that makes no DAT call, and peers that die at any moment (semantics 9.6,
+// 10.3). For IAs that reach other processes.
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>

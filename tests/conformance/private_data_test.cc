@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Private data of connect and accept: whole, exact, up to 256 bytes or what the IA says
-// that it carries (DAT 2.0 semantics 9.3, 9.5).
+// Private data of connect and accept: whole, exact, up to 256 bytes or what the IA says that it
+// carries (semantics 9.3, 9.5).
 #include <algorithm>
 #include <vector>
 

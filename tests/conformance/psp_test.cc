@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Public service points and connection qualifiers (DAT 2.0 semantics 9.1, 9.4).
+// Public service points and connection qualifiers (semantics 9.1, 9.4).
 #include <random>
 #include <set>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Queries: truthful values, bad masks and NULL results (DAT 2.0 semantics 3.2, 8.1, 12).
+// Queries: truthful values, bad masks and NULL results (semantics 3.2, 8.1, 12).
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
@@ -229,7 +229,7 @@ TEST_P(QueriesTest, AnEpTellsItsPartsAndGrantsAtLeastWhatWasAsked) {
   EXPECT_EQ(param.ep_attr.max_rdma_read_out, 1);
 }
 
-// Semantics 2.4: the small integer that dat_ia_open gave, not the provider's own pointer.
+// The small integer that dat_ia_open gave, not the provider's own pointer (semantics 2.4).
 TEST_P(QueriesTest, EveryObjectNamesTheConsumersIa) {
   for (const Side* side : {a_.get(), b_.get()}) {
     DAT_PZ_PARAM pz{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RDMA read (DAT 2.0 semantics 10.1, 10.3, 10.4).
+// RDMA read (semantics 10.1, 10.3, 10.4).
 #include <cstring>
 
 #include "tests/conformance/fixture.h"

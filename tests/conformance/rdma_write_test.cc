@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RDMA write (DAT 2.0 semantics 10.1, 10.3, 10.4).
+// RDMA write (semantics 10.1, 10.3, 10.4).
 #include <sched.h>
 
 #include <chrono>

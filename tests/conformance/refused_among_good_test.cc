@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One request among good ones that the peer refuses: those in front are carried out and succeed, it
-// tells why it failed, those behind are flushed and not carried out (DAT 2.0 semantics 8.4, 10.5).
+// tells why it failed, those behind are flushed and not carried out (semantics 8.4, 10.5).
 #include <algorithm>
 #include <array>
 #include <map>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Private data of a reject, which 1.2 does not have (DAT 2.0 semantics 9.3, 9.5).
+// Private data of a reject, which 1.2 does not have (semantics 9.3, 9.5).
 #include <vector>
 
 #include "tests/conformance/private_data_fixture.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rejected requests: by the consumer and by the provider (DAT 2.0 semantics 8.3, 9.1, 9.3).
+// Rejected requests: by the consumer and by the provider (semantics 8.3, 9.1, 9.3).
 #include "tests/conformance/fixture.h"
 
 namespace softdat::conformance {

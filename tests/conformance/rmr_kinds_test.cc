@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory windows as only 2.0 has them: of one EP, with addresses from zero, invalidated by a peer's
-// send or by a read (DAT 2.0 semantics 7.3, 16.4, 16.5).
+// send or by a read (semantics 7.3, 16.4, 16.5).
 #include <utility>
 
 #include "tests/conformance/rmr_fixture.h"

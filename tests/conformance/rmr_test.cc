@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory windows: bind, rebind, unbind, stale contexts (DAT 2.0 semantics 7.3).
+// Memory windows: bind, rebind, unbind, stale contexts (semantics 7.3).
 #include <utility>
 
 #include "tests/conformance/evd_waiter.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reserved service points: one request, one EP (DAT 2.0 semantics 3.1, 5.7, 8.3, 9.1).
+// Reserved service points: one request, one EP (semantics 3.1, 5.7, 8.3, 9.1).
 #include "tests/conformance/fixture.h"
 
 namespace softdat::conformance {

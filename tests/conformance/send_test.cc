@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Send and receive (DAT 2.0 semantics 10.1, 10.3, 10.4, 10.5).
+// Send and receive (semantics 10.1, 10.3, 10.4, 10.5).
 #include <cstring>
 
 #include "tests/conformance/fixture.h"
@@ -255,8 +255,8 @@ TEST_P(SendTest, DataMayArriveBeforeThePassiveSideSawItsEvent) {
   EXPECT_OK(dat_psp_free(psp));
 }
 
-// Semantics 5.5: with one EVD for everything, ESTABLISHED comes before the data, and the data
-// before DISCONNECTED.
+// With one EVD for everything, ESTABLISHED comes before the data, and the data before DISCONNECTED
+// (semantics 5.5).
 TEST_P(SendTest, OnOneEvdEventsKeepTheirOrder) {
   const DAT_EVD_HANDLE one =
       b_->MakeEvd(static_cast<DAT_EVD_FLAGS>(DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG), 64);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// LMRs over shared memory and over other LMRs (DAT 2.0 semantics 7.2).
+// LMRs over shared memory and over other LMRs (semantics 7.2).
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/mman.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // With SOFTDAT_SHORT_READS=on (set by the test's rule) an RDMA read into less memory than its
-// remote triplet names moves what fits (DAT 2.0 semantics 10.1). Without it the post is refused:
+// remote triplet names moves what fits (semantics 10.1). Without it the post is refused:
 // return_codes.inc.
 #include <cstring>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of DAT 2.0 semantics 8.3, (EP state x call), as data. Seven states are reached over
-// real connections. The two that last only while a handshake or a drain is under way,
-// COMPLETION_PENDING and DISCONNECT_PENDING, cannot be held still from outside:
-// dat/engine/ep_call_table_test.cc has them.
+// The table of semantics 8.3, (EP state x call), as data. Seven states are reached over real
+// connections. The two that last only while a handshake or a drain is under way, COMPLETION_PENDING
+// and DISCONNECT_PENDING, cannot be held still from outside: dat/engine/ep_call_table_test.cc has
+// them.
 #include <netinet/in.h>
 
 #include <cstddef>

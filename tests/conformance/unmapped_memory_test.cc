@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that cannot be accessed is not registered (DAT 2.0 semantics 7.2).
+// Memory that cannot be accessed is not registered (semantics 7.2).
 #include "tests/conformance/pages.h"
 
 namespace softdat::conformance {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Proxy agents that call back into DAT, also on the very objects that the call below them is inside
-// of (DAT 2.0 semantics 6, 14: calls from an agent must not deadlock).
+// of (semantics 6, 14: calls from an agent must not deadlock).
 #include "tests/field/agent.h"
 
 #include <atomic>

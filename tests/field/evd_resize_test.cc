@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// dat_evd_resize while messages arrive: nothing lost, order kept (DAT 2.0 semantics 5.2).
+// dat_evd_resize while messages arrive: nothing lost, order kept (semantics 5.2).
 #include <atomic>
 #include <thread>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // fork() in a program that uses an IA: the child may not use what it inherited, but gets an error
-// and neither crashes nor hangs; its life and end do not disturb the parent (DAT 2.0 semantics 14).
+// and neither crashes nor hangs; its life and end do not disturb the parent (semantics 14).
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>

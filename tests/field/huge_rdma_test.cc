@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One RDMA operation of 100 MiB, on endpoints created with no attributes or with size attributes of
-// zero (DAT 2.0 semantics 8.1: zero means no limit).
+// zero (semantics 8.1: zero means no limit).
 #include <cstring>
 
 #include "tests/field/field.h"

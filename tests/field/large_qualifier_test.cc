@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Connection qualifiers as programs choose them: process ids, addresses of variables, hashes. They
-// are 64 bits wide, whatever the transport's ports are (DAT 2.0 semantics 9.1).
+// are 64 bits wide, whatever the transport's ports are (semantics 9.1).
 #include <unistd.h>
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Programs poll the last byte of a buffer that the peer writes by RDMA, and make no DAT call
-// meanwhile: the write goes on without them, and the last byte is the last to change (DAT 2.0
-// semantics 10.3).
+// meanwhile: the write goes on without them, and the last byte is the last to change (semantics
+// 10.3).
 #include <atomic>
 #include <cstring>
 #include <thread>

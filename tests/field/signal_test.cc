@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Signals during waits: a handler that runs ends the wait with DAT_INTERRUPTED_CALL, whether the
-// signal comes long before, right at, or after the moment of going to sleep (DAT 2.0 semantics 5.3,
-// 6, 14).
+// signal comes long before, right at, or after the moment of going to sleep (semantics 5.3, 6, 14).
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>

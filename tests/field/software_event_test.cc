@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Software events posted from several threads into one EVD: none lost, each thread's in order, a
-// full queue told to the one who posts (DAT 2.0 semantics 5.6).
+// full queue told to the one who posts (semantics 5.6).
 #include <array>
 #include <atomic>
 #include <thread>

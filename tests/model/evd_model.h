@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The reference model of an EVD with a CNO, obviously right: what each call must answer when one
-// thread makes them one after the other (DAT 2.0 semantics 5 and 6).
+// thread makes them one after the other (semantics 5, 6).
 #ifndef SOFTDAT_TESTS_MODEL_EVD_MODEL_H_
 #define SOFTDAT_TESTS_MODEL_EVD_MODEL_H_
 

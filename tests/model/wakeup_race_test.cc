@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// No wake-up is lost: events arrive at every moment of arming, waiting and leaving (DAT 2.0
-// semantics 5.3, 6).
+// No wake-up is lost: events arrive at every moment of arming, waiting and leaving (semantics 5.3,
+// 6).
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The invariants of a run (DESIGN: simulation).
+// What holds after every run of the simulation, whatever its seed.
 #include <algorithm>
 #include <cstring>
 

@@ -78,7 +78,7 @@ constexpr const char* kPzSupport[] = {"unique", "shareable"};
 constexpr const char* kRmrScope[] = {"EP", "PZ", "any"};
 constexpr const char* kStreams[] = {"software",   "connection request", "DTO",
                                     "connection", "RMR bind",           "async"};
-// Bit i stands for memory type i; type 0 has no bit and is always there (DAT 2.0 semantics 12).
+// Bit i stands for memory type i; type 0 has no bit and is always there (semantics 12).
 constexpr Bit kMemTypes[] = {{DAT_MEM_TYPE_LMR, "LMR"},
                              {DAT_MEM_TYPE_SHARED_VIRTUAL, "shared virtual"}};
 constexpr Bit kQos[] = {{DAT_QOS_HIGH_THROUGHPUT, "high throughput"},
