@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What build_defs/citations says of small trees, right and wrong ones."""
+"""What build_defs/citations and build_defs/covers say of small trees, right and wrong ones."""
 
 import pathlib
 import subprocess
@@ -73,6 +73,55 @@ class CitationsTest(TreeTest):
         status, printed = self.run_script("citations")
         self.assertEqual(status, 1)
         self.assertIn("nothing cites docs/semantics.md", printed)
+
+
+class CoversTest(TreeTest):
+    """build_defs/covers"""
+
+    def page(self, source, path="dat/some_test.cc"):
+        """What the script makes of one source, and that it calls this current."""
+        self.put(path, source)
+        self.assertEqual(self.run_script("covers"), (0, ""))
+        self.assertEqual(self.run_script("covers", "--check"), (0, ""))
+        return (self.root / "docs/covered.md").read_text(encoding="utf-8")
+
+    def expect_wrong(self, source, printed):
+        """A source that is refused, and the page not written."""
+        self.put("dat/some_test.cc", source)
+        self.assertEqual(self.run_script("covers"), (1, printed + "\n"))
+        self.assertFalse((self.root / "docs/covered.md").exists())
+
+    def test_cases_tables_and_files(self):
+        page = self.page(f"// Of a file.\n// covers: {WORD} 1\n\n#include <a>\n\n"
+                         f"// covers: {WORD} 1, 9.6\n// Why.\nTEST_P(SomeTest,\n       Case) {{\n\n"
+                         f"// covers: {WORD} 9.6\n// clang-format off\nconst Row kRows[] = {{\n")
+        self.assertIn("## Sections without a test\n\nThere is none.\n", page)
+        self.assertIn("### [1 Codes](semantics.md#1-codes)\n\n- `dat/some_test.cc`\n", page)
+        self.assertIn("### [9.6 The end, at last](semantics.md#96-the-end-at-last)\n\n"
+                      "- `dat/some_test.cc`: `SomeTest.Case`, `kRows`\n", page)
+
+    def test_a_file_alone(self):
+        page = self.page(f"// Of a table.\n// covers: {WORD} 1\n// clang-format off\n\nCELL(a)\n", "dat/codes.inc")
+        self.assertIn("### [1 Codes](semantics.md#1-codes)\n\n- `dat/codes.inc`\n", page)
+
+    def test_a_section_without_a_test(self):
+        page = self.page(f"// covers: {WORD} 1\nTEST(A, B) {{}}\n")
+        self.assertIn("## Sections without a test\n\n- [9.6 The end, at last](semantics.md#96-the-end-at-last)\n\n", page)
+
+    def test_a_page_that_is_not_current(self):
+        self.page(f"// covers: {WORD} 1\nTEST(A, B) {{}}\n")
+        self.put("dat/some_test.cc", f"// covers: {WORD} 1\nTEST(A, Renamed) {{}}\n")
+        self.assertEqual(self.run_script("covers", "--check"),
+                         (1, "docs/covered.md is not what the tests say; again with: build_defs/covers\n"))
+
+    def test_marks_that_are_wrong(self):
+        self.expect_wrong(f"// covers: {WORD} 9.7\nTEST(A, B) {{}}\n",
+                          "dat/some_test.cc:1: docs/semantics.md has no section 9.7")
+        for spelt in ("9.6", f"{WORD} 1,9.6", f"{WORD} 9.6, so", f"{WORD}"):
+            self.expect_wrong(f"// covers: {spelt}\nTEST(A, B) {{}}\n",
+                              f"dat/some_test.cc:1: a mark is spelt '// covers: {WORD} 9.6, 9.7'")
+        self.expect_wrong(f"int a;\n// covers: {WORD} 1\nint Function() {{\n",
+                          "dat/some_test.cc:2: there is no test case and no table below the mark")
 
 
 if __name__ == "__main__":

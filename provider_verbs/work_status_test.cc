@@ -9,6 +9,7 @@ namespace {
 
 using transport::WorkStatus;
 
+// covers: semantics 10.5
 TEST(WorkStatusTest, EveryStatus) {
   struct Row {
     ibv_wc_status from;

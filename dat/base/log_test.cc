@@ -62,7 +62,8 @@ TEST(LogConfig, Destinations) {
   EXPECT_EQ(MakeLogConfig(settings, false).file, "/var/log/softdat");
 }
 
-// Standard error stands in for OFA's standard output (semantics 2.3).
+// Standard error stands in for OFA's standard output.
+// covers: semantics 2.3
 TEST(LogConfig, OfaVariablesCountOnlyWhenSet) {
   Settings settings;
   settings.dat_dbg_type = 0x05;

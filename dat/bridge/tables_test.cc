@@ -74,6 +74,7 @@ void ExpectTranslated(const Constant& constant) {
   }
 }
 
+// covers: semantics 18
 TEST(BridgeTables, EveryConstantThatBothHave) {
   int different = 0;
   for (const Constant& constant : kConstants) {
@@ -84,6 +85,7 @@ TEST(BridgeTables, EveryConstantThatBothHave) {
   EXPECT_EQ(different, 107);
 }
 
+// covers: semantics 1, 18
 TEST(BridgeTables, WordsThatOnlyOneHas) {
   EXPECT_EQ(ReturnTo12(DAT_SUCCESS), 0u);
   EXPECT_EQ(ReturnTo12(kError | DAT_PORT_IN_USE), kError | dat12::DAT_CONN_QUAL_IN_USE);
@@ -170,6 +172,7 @@ struct Checker<dat12::DAT_EP_ATTR, ::DAT_EP_ATTR> {
   }
 };
 
+// covers: semantics 18
 TEST(BridgeTables, EveryMemberOfAttributes) {
   int value = 1;
 #define MEMBER(structure, name)                              \
@@ -204,6 +207,7 @@ TEST(BridgeTables, Texts) {
   EXPECT_EQ(std::memcmp(provider_12.evd_stream_merging_supported, merging, sizeof(merging)), 0);
 }
 
+// covers: semantics 18
 TEST(BridgeTables, WhatDoesNotFitInto32Bits) {
   constexpr uint64_t kTooMuch = uint64_t{1} << 32;
   dat12::DAT_EP_ATTR ep{};

@@ -44,6 +44,7 @@ class FdCnoTest : public EngineTest {
   bool late_ = false;
 };
 
+// covers: semantics 6, 16.6
 TEST_F(FdCnoTest, EachArrivalAfterACollectionIsTold) {
   for (int i = 0; i < 5; ++i) {
     EXPECT_FALSE(Readable());
@@ -58,6 +59,7 @@ TEST_F(FdCnoTest, EachArrivalAfterACollectionIsTold) {
 
 // While dat_cno_trigger looks at one EVD after the other, something arrives at one that it has
 // looked at. Its trigger goes with this collection, and the next arrival must be told all the same.
+// covers: semantics 6
 TEST_F(FdCnoTest, AnArrivalInTheMiddleOfACollectionDoesNotSilenceItsEvd) {
   Arrive(receives_);
   Arrive(requests_);
@@ -108,6 +110,7 @@ class ProgressCnoTest : public EngineTest {
   FakeCompletionQueue* receives_ = nullptr;
 };
 
+// covers: semantics 6
 TEST_F(ProgressCnoTest, DataWakeTheProgramAndTheCallMovesThem) {
   DAT_FD fd = -1;
   DAT_CNO_HANDLE cno = DAT_HANDLE_NULL;

@@ -94,6 +94,7 @@ TEST_F(CountersTest, ServicePointsCountWhenTheyListen) {
   EXPECT_EQ(Ia(DCNT_IA_CM_LISTEN), 2u);
 }
 
+// covers: semantics 15.2
 TEST_F(CountersTest, PostsAndTheirBytes) {
   const DAT_EP_HANDLE ep = MakeEpIn(DAT_EP_STATE_CONNECTED);
   constexpr auto kFlags = DAT_COMPLETION_DEFAULT_FLAG;
@@ -325,6 +326,7 @@ TEST_F(CountersTest, AGroupThatIsStoppedStands) {
             Ret(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA));
 }
 
+// covers: semantics 15.2
 TEST_F(CountersTest, AResetIsForWhatWasRead) {
   MakeEp();
   EXPECT_EQ(Read(ia_, DCNT_IA_EP_CREATE, 1), 1u);
@@ -334,6 +336,7 @@ TEST_F(CountersTest, AResetIsForWhatWasRead) {
   EXPECT_EQ(Ia(DCNT_IA_EP_CREATE), 1u);
 }
 
+// covers: semantics 15.2
 TEST_F(CountersTest, BadQueries) {
   DAT_UINT64 value = kUnread;
   const auto query = [&](DAT_HANDLE handle, int counter, DAT_UINT64* out) {

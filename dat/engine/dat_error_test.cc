@@ -18,6 +18,7 @@ struct Cell {
   Subject subject = Subject::kNone;
 };
 
+// covers: semantics 1
 constexpr Cell kTable[] = {
     {Code::kInvalidArgument, DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE},
     {Code::kOutOfBounds, DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE},
@@ -67,6 +68,7 @@ TEST(DatErrorTest, AFailureKeepsItsReasonForTheThread) {
   EXPECT_NE(LastReasons().find("port 62000 is taken"), std::string::npos) << LastReasons();
 }
 
+// covers: semantics 1, 8.3
 TEST(DatErrorTest, TheWrongStateIsNamed) {
   constexpr struct {
     DAT_EP_STATE state;

@@ -36,6 +36,7 @@ struct Case {
   int extension_type;  // of IB_DTO_EVENT
 };
 
+// covers: semantics 5.7, 10.4, 15.2
 const Case kCases[] = {
     {Op::kSend, DAT_DTO_COMPLETION_EVENT, DAT_DTO_SEND, 0},
     {Op::kSendInvalidate, DAT_DTO_COMPLETION_EVENT, DAT_DTO_SEND, 0},
@@ -51,6 +52,7 @@ const Case kCases[] = {
 };
 
 // What was posted with SOFTDAT_COMPLETION_EXTENSION_FLAG, whatever became of it.
+// covers: semantics 15.2
 TEST(DtoEventTest, ExtendedOnes) {
   const Case cases[] = {
       {Op::kRdmaWrite, DAT_IB_DTO_EVENT, SOFTDAT_DTO_RDMA_WRITE, SOFTDAT_EXT_RDMA_WRITE},
@@ -107,6 +109,7 @@ TEST(DtoEventTest, EveryOperationWithEveryStatus) {
   }
 }
 
+// covers: semantics 5.7
 TEST(DtoEventTest, BindNamesTheWindow) {
   DAT_EVENT event;
   char rmr;

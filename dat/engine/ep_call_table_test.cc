@@ -18,6 +18,7 @@ struct Row {
   const char* cell[9];  // in the order of kAllStates
 };
 
+// covers: semantics 8.3
 const Row kTable[] = {
     //                     UC    RS    PP    TP    AP    CP    CO    DP    DI
     {"connect", {"AP", "IS", "IS", "IS", "IS", "IS", "IS", "IS", "IS"}},

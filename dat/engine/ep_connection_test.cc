@@ -25,6 +25,7 @@ std::span<const uint8_t> Bytes(const std::string& text) {
 
 class EpConnectionTest : public EngineTest {};
 
+// covers: semantics 9.2
 TEST_F(EpConnectionTest, ConnectPassesWhatTheConsumerAskedFor) {
   const DAT_EP_HANDLE ep = MakeEp();
   ASSERT_EQ(Connect(ep, "hello"), DAT_SUCCESS);
@@ -36,6 +37,7 @@ TEST_F(EpConnectionTest, ConnectPassesWhatTheConsumerAskedFor) {
   EXPECT_EQ(qp.attributes.context, ep);
 }
 
+// covers: semantics 9.2
 TEST_F(EpConnectionTest, InfiniteTimeoutHasNoLimit) {
   const DAT_EP_HANDLE ep = MakeEp();
   ASSERT_EQ(slots::EpConnect(ep, reinterpret_cast<DAT_IA_ADDRESS_PTR>(&peer_), kQual,
@@ -45,6 +47,7 @@ TEST_F(EpConnectionTest, InfiniteTimeoutHasNoLimit) {
   EXPECT_EQ(adapter().last_qp().connect.timeout, std::chrono::microseconds::max());
 }
 
+// covers: semantics 5.7, 9.2, 9.3
 TEST_F(EpConnectionTest, EstablishedCarriesTheAcceptorsDataToTheActiveSideOnly) {
   const DAT_EP_HANDLE ep = MakeEp();
   ASSERT_EQ(Connect(ep), DAT_SUCCESS);
@@ -61,6 +64,7 @@ TEST_F(EpConnectionTest, EstablishedCarriesTheAcceptorsDataToTheActiveSideOnly) 
   EXPECT_EQ(TextOf(events[0]), "");
 }
 
+// covers: semantics 5.7, 9.2
 TEST_F(EpConnectionTest, PeerRejectionCarriesPrivateData) {
   const DAT_EP_HANDLE ep = MakeEp();
   ASSERT_EQ(Connect(ep), DAT_SUCCESS);
@@ -70,6 +74,7 @@ TEST_F(EpConnectionTest, PeerRejectionCarriesPrivateData) {
   EXPECT_EQ(TextOf(events[0]), "go away");
 }
 
+// covers: semantics 9.2
 TEST_F(EpConnectionTest, RefusedConnectLeavesTheEpUnconnected) {
   const DAT_EP_HANDLE ep = MakeEp();
   adapter().last_qp().next_status = Status(Code::kAddressUnsupported, "test");
@@ -79,6 +84,7 @@ TEST_F(EpConnectionTest, RefusedConnectLeavesTheEpUnconnected) {
   EXPECT_EQ(Connect(ep), DAT_SUCCESS);
 }
 
+// covers: semantics 9.2
 TEST_F(EpConnectionTest, OutcomeMayComeBeforeConnectReturns) {
   const DAT_EP_HANDLE ep = MakeEp();
   FakeQueuePair& qp = adapter().last_qp();
@@ -151,6 +157,7 @@ TEST_F(EpConnectionTest, SecondConnectionInsideTheFirstConnect) {
   EXPECT_THAT(qp.calls, ElementsAre("connect", "reset", "connect", "disconnect abrupt"));
 }
 
+// covers: semantics 8.3
 TEST_F(EpConnectionTest, BothSidesDisconnectAndThereIsOneEvent) {
   const DAT_EP_HANDLE ep = MakeEpIn(DAT_EP_STATE_CONNECTED);
   FakeQueuePair& qp = adapter().last_qp();
@@ -164,6 +171,7 @@ TEST_F(EpConnectionTest, BothSidesDisconnectAndThereIsOneEvent) {
   EXPECT_THAT(qp.calls, ElementsAre("connect", "disconnect graceful", "disconnect abrupt"));
 }
 
+// covers: semantics 8.3, 8.4
 TEST_F(EpConnectionTest, ResetAndReuse) {
   const DAT_EP_HANDLE ep = MakeEpIn(DAT_EP_STATE_DISCONNECTED);
   ASSERT_EQ(slots::EpReset(ep), DAT_SUCCESS);
@@ -181,13 +189,15 @@ TEST_F(EpConnectionTest, FailedResetLeavesTheState) {
   EXPECT_EQ(StateOf(ep), DAT_EP_STATE_DISCONNECTED);
 }
 
+// covers: semantics 8.3, 19
 TEST_F(EpConnectionTest, ResetOfAnUnconnectedEpKeepsReceives) {
   const DAT_EP_HANDLE ep = MakeEp();
   EXPECT_EQ(slots::EpReset(ep), DAT_SUCCESS);
   EXPECT_THAT(adapter().last_qp().calls, IsEmpty());
 }
 
-// Completions that were made before the end come out before its event, on one EVD (semantics 5.5).
+// Completions that were made before the end come out before its event, on one EVD.
+// covers: semantics 5.5
 TEST_F(EpConnectionTest, CompletionsPrecedeTheEnd) {
   const DAT_EVD_HANDLE all = MakeEvd(DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG);
   recv_evd_ = request_evd_ = connect_evd_ = all;
@@ -207,6 +217,7 @@ TEST_F(EpConnectionTest, CompletionsPrecedeTheEnd) {
                           DAT_DTO_COMPLETION_EVENT, DAT_CONNECTION_EVENT_DISCONNECTED));
 }
 
+// covers: semantics 9.2
 TEST_F(EpConnectionTest, DupConnectGoesWhereTheOtherLeads) {
   const DAT_EP_HANDLE like = MakeEpIn(DAT_EP_STATE_CONNECTED);
   const DAT_EP_HANDLE ep = MakeEp();
@@ -217,6 +228,7 @@ TEST_F(EpConnectionTest, DupConnectGoesWhereTheOtherLeads) {
   EXPECT_EQ(adapter().last_qp().connect_data.size(), sizeof(data));
 }
 
+// covers: semantics 9.2
 TEST_F(EpConnectionTest, DupConnectNeedsAConnectedActiveEp) {
   const DAT_EP_HANDLE ep = MakeEp();
   const DAT_EP_HANDLE unconnected = MakeEp();
@@ -228,6 +240,7 @@ TEST_F(EpConnectionTest, DupConnectNeedsAConnectedActiveEp) {
             Ret(DAT_INVALID_STATE));
 }
 
+// covers: semantics 16.2
 TEST_F(EpConnectionTest, CommonConnectTakesThePortAsQualifier) {
   const DAT_EP_HANDLE ep = MakeEp();
   peer_.sin_port = htons(7777);
@@ -236,6 +249,7 @@ TEST_F(EpConnectionTest, CommonConnectTakesThePortAsQualifier) {
   EXPECT_EQ(adapter().last_qp().connect.conn_qual, 7777u);
 }
 
+// covers: semantics 8.1, 9.2
 TEST_F(EpConnectionTest, MissingPartsAreNotReady) {
   DAT_EP_HANDLE ep;
   ASSERT_EQ(slots::EpCreate(ia_, pz_, recv_evd_, request_evd_, nullptr, nullptr, &ep), DAT_SUCCESS);
@@ -249,6 +263,7 @@ TEST_F(EpConnectionTest, MissingPartsAreNotReady) {
   EXPECT_EQ(StateOf(ep), DAT_EP_STATE_UNCONNECTED);
 }
 
+// covers: semantics 9.2, 17
 TEST_F(EpConnectionTest, ArgumentsOfConnect) {
   const DAT_EP_HANDLE ep = MakeEp();
   const auto address = reinterpret_cast<DAT_IA_ADDRESS_PTR>(&peer_);
@@ -287,6 +302,7 @@ TEST_F(EpConnectionTest, ArgumentsOfConnect) {
 
 // Upcalls on one thread, disconnect, reset and reconnect on others: every attempt that was accepted
 // has exactly one final event.
+// covers: semantics 8.3
 TEST_F(EpConnectionTest, StormKeepsOneFinalEventPerAttempt) {
   connect_evd_ = MakeEvd(DAT_EVD_CONNECTION_FLAG, 4096);
   const DAT_EP_HANDLE ep = MakeEp();

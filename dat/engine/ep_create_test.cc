@@ -36,6 +36,7 @@ class EpCreateTest : public EngineTest {
   DAT_EP_HANDLE ep_ = DAT_HANDLE_NULL;
 };
 
+// covers: semantics 8.1
 TEST_F(EpCreateTest, DefaultsCanBeQueriedAndUsedAgain) {
   DAT_EP_PARAM param = Query(MakeEp());
   EXPECT_EQ(param.ep_state, DAT_EP_STATE_UNCONNECTED);
@@ -56,6 +57,7 @@ TEST_F(EpCreateTest, DefaultsCanBeQueriedAndUsedAgain) {
   EXPECT_EQ(Query(ep_).ep_attr.max_request_dtos, 50);
 }
 
+// covers: semantics 8.1, 19
 TEST_F(EpCreateTest, ZeroedAttributesAreServed) {
   ASSERT_EQ(Create(SomeAttributes()), DAT_SUCCESS);
   const DAT_EP_ATTR attr = Query(ep_).ep_attr;
@@ -67,6 +69,7 @@ TEST_F(EpCreateTest, ZeroedAttributesAreServed) {
   EXPECT_EQ(adapter().last_qp().attributes.max_send_iov, 2u);
 }
 
+// covers: semantics 8.1
 TEST_F(EpCreateTest, BadAttributesNameArgument6) {
   const auto bad = [this](auto change) {
     DAT_EP_ATTR attr = SomeAttributes();
@@ -102,6 +105,7 @@ TEST_F(EpCreateTest, BadAttributesNameArgument6) {
   EXPECT_TRUE(adapter().qps.empty());
 }
 
+// covers: semantics 8.1
 TEST_F(EpCreateTest, StreamsOfOneEvdMayDiffer) {
   recv_evd_ = request_evd_ = MakeEvd(DAT_EVD_DTO_FLAG);
   const auto state = [this] {
@@ -127,6 +131,7 @@ TEST_F(EpCreateTest, StreamsOfOneEvdMayDiffer) {
   EXPECT_EQ(state(), DAT_EVD_STATE_CONFIG_THRESHOLD);
 }
 
+// covers: semantics 8.1
 TEST_F(EpCreateTest, Handles) {
   const auto create = [](DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv,
                          DAT_EVD_HANDLE request, DAT_EVD_HANDLE connect, DAT_EP_HANDLE* out) {
@@ -154,8 +159,8 @@ TEST_F(EpCreateTest, Handles) {
   EXPECT_EQ(slots::EpQuery(ep_, UINT64_C(0x80000000), nullptr), Arg(2));
 }
 
-// OFA's dapltest uses a connect EVD of another instance of the IA (semantics 4); DTO EVDs it does
-// not.
+// OFA's dapltest uses a connect EVD of another instance of the IA; DTO EVDs it does not.
+// covers: semantics 4, 19
 TEST_F(EpCreateTest, EvdsOfAnotherInstance) {
   char name[] = "fake-0";
   DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
@@ -182,6 +187,7 @@ TEST_F(EpCreateTest, FailureOfTheBackEndGivesEverythingBack) {
   EXPECT_EQ(slots::PzFree(pz_), DAT_SUCCESS);
 }
 
+// covers: semantics 3.1, 3.2
 TEST_F(EpCreateTest, FreeReleasesPartsAndKillsTheHandle) {
   const DAT_EP_HANDLE ep = MakeEp();
   EXPECT_EQ(slots::PzFree(pz_), Ret(DAT_INVALID_STATE, DAT_INVALID_STATE_PZ_IN_USE));
@@ -193,6 +199,7 @@ TEST_F(EpCreateTest, FreeReleasesPartsAndKillsTheHandle) {
   EXPECT_EQ(slots::EvdFree(recv_evd_), DAT_SUCCESS);
 }
 
+// covers: semantics 8.1
 TEST_F(EpCreateTest, StatusTellsIdleness) {
   const DAT_EP_HANDLE ep = MakeEp();
   DAT_BOOLEAN recv_idle = DAT_FALSE;
@@ -212,6 +219,7 @@ TEST_F(EpCreateTest, StatusTellsIdleness) {
   EXPECT_EQ(span, 3);
 }
 
+// covers: semantics 8.1
 TEST_F(EpCreateTest, QueryShowsWhereTheConnectionLeads) {
   const DAT_EP_HANDLE ep = MakeEpIn(DAT_EP_STATE_CONNECTED);
   std::memcpy(&adapter().last_qp().addresses.remote, &peer_, sizeof(peer_));
@@ -236,6 +244,7 @@ TEST_F(EpCreateTest, QueryTellsOfAPeerThatDoesNotConfirm) {
   EXPECT_EQ(Query(MakeEp(&attr)).ep_attr.ep_provider_specific_count, 0);
 }
 
+// covers: semantics 8.2
 TEST_F(EpCreateTest, ModifyReplacesParts) {
   const DAT_EP_HANDLE ep = MakeEp();
   const DAT_EVD_HANDLE other = MakeEvd(DAT_EVD_DTO_FLAG);
@@ -252,6 +261,7 @@ TEST_F(EpCreateTest, ModifyReplacesParts) {
   EXPECT_EQ(slots::EvdFree(other), Ret(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE));
 }
 
+// covers: semantics 8.2
 TEST_F(EpCreateTest, ModifyIsAllOrNothing) {
   const DAT_EP_HANDLE ep = MakeEp();
   const DAT_EVD_HANDLE other = MakeEvd(DAT_EVD_DTO_FLAG);
@@ -270,6 +280,7 @@ TEST_F(EpCreateTest, ModifyIsAllOrNothing) {
   EXPECT_EQ(slots::EvdFree(recv_evd_), Ret(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE));
 }
 
+// covers: semantics 8.2
 TEST_F(EpCreateTest, ModifyOfFlagsAlone) {
   ASSERT_EQ(Create(SomeAttributes()), DAT_SUCCESS);
   DAT_EP_PARAM param{};
@@ -289,6 +300,7 @@ TEST_F(EpCreateTest, ModifyOfFlagsAlone) {
   EXPECT_EQ(config(), DAT_EVD_STATE_CONFIG_THRESHOLD);
 }
 
+// covers: semantics 8.2
 TEST_F(EpCreateTest, ModifyRefusesWhatIsFixedOrWrong) {
   const DAT_EP_HANDLE ep = MakeEp();
   DAT_EP_PARAM param{};

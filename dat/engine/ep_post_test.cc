@@ -29,6 +29,7 @@ class EpPostTest : public EngineTest {
   DAT_RMR_TRIPLET remote_{0x9000, 60, 77};
 };
 
+// covers: semantics 10.1
 TEST_F(EpPostTest, SendReachesTheBackEndAsPosted) {
   const int flags = DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_SOLICITED_WAIT_FLAG |
                     DAT_COMPLETION_BARRIER_FENCE_FLAG;
@@ -40,6 +41,7 @@ TEST_F(EpPostTest, SendReachesTheBackEndAsPosted) {
   EXPECT_EQ(std::memcmp(qp().sent_segments.back().data(), iov_, 3 * sizeof(iov_[0])), 0);
 }
 
+// covers: semantics 10.1
 TEST_F(EpPostTest, RdmaCarriesTheRemoteTriplet) {
   ASSERT_EQ(slots::EpPostRdmaWrite(ep_, 1, iov_, cookie_, &remote_, kDefault), DAT_SUCCESS);
   EXPECT_EQ(sent().op, Op::kRdmaWrite);
@@ -51,6 +53,7 @@ TEST_F(EpPostTest, RdmaCarriesTheRemoteTriplet) {
   EXPECT_FALSE(sent().sink_is_window);
 }
 
+// covers: semantics 16.5
 TEST_F(EpPostTest, ReadToRmrNamesAWindowAsSink) {
   const DAT_RMR_TRIPLET sink{0x7000, 60, 88};
   ASSERT_EQ(slots::EpPostRdmaReadToRmr(ep_, &sink, cookie_, &remote_, kDefault), DAT_SUCCESS);
@@ -68,6 +71,7 @@ TEST_F(EpPostTest, ReadToRmrNamesAWindowAsSink) {
             Ret(DAT_MODEL_NOT_SUPPORTED));
 }
 
+// covers: semantics 16.4
 TEST_F(EpPostTest, SendWithInvalidate) {
   ASSERT_EQ(slots::EpPostSendWithInvalidate(ep_, 1, iov_, cookie_, kDefault, DAT_TRUE, 0x55),
             DAT_SUCCESS);
@@ -86,6 +90,7 @@ TEST_F(EpPostTest, SendWithInvalidate) {
             DAT_SUCCESS);
 }
 
+// covers: semantics 10.1
 TEST_F(EpPostTest, EmptyMessagesAreMessages) {
   EXPECT_EQ(slots::EpPostSend(ep_, 0, nullptr, cookie_, kDefault), DAT_SUCCESS);
   EXPECT_EQ(slots::EpPostRecv(ep_, 0, nullptr, cookie_, kDefault), DAT_SUCCESS);
@@ -94,6 +99,7 @@ TEST_F(EpPostTest, EmptyMessagesAreMessages) {
   EXPECT_EQ(qp().receives[0].cookie, 0xfedcba9876543210u);
 }
 
+// covers: semantics 10.1
 TEST_F(EpPostTest, Counts) {
   EXPECT_EQ(slots::EpPostSend(ep_, 5, iov_, cookie_, kDefault), Arg(2));
   EXPECT_EQ(slots::EpPostSend(ep_, -1, iov_, cookie_, kDefault), Arg(2));
@@ -110,6 +116,7 @@ TEST_F(EpPostTest, Counts) {
 }
 
 // One row per flag and kind of post: what a default EP says.
+// covers: semantics 10.2
 TEST_F(EpPostTest, FlagsByKind) {
   const auto all = [this](int flag) {
     return std::vector<DAT_RETURN>{
@@ -130,6 +137,7 @@ TEST_F(EpPostTest, FlagsByKind) {
   EXPECT_THAT(all(0x4000), ElementsAre(Arg(5), Arg(6), Arg(6), Arg(5)));
 }
 
+// covers: semantics 8.1, 10.2
 TEST_F(EpPostTest, UnsignalledIfTheEpAllowsIt) {
   DAT_EP_ATTR attr;
   std::memset(&attr, 0, sizeof(attr));
@@ -146,6 +154,7 @@ TEST_F(EpPostTest, UnsignalledIfTheEpAllowsIt) {
   EXPECT_EQ(qp().receives[0].flags, transport::kQuiet);
 }
 
+// covers: semantics 10.1
 TEST_F(EpPostTest, RefusalsOfTheBackEnd) {
   const auto post = [this](Code code) {
     qp().post_code = code;
@@ -161,6 +170,7 @@ TEST_F(EpPostTest, RefusalsOfTheBackEnd) {
   EXPECT_EQ(StateOf(ep_), DAT_EP_STATE_CONNECTED);
 }
 
+// covers: semantics 3.2
 TEST_F(EpPostTest, StaleAndWrongHandles) {
   const DAT_RETURN bad = Ret(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
   ASSERT_EQ(slots::EpFree(ep_), DAT_SUCCESS);

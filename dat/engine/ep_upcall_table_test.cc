@@ -29,6 +29,7 @@ struct Row {
   int event[9];  // in the order of kAllStates
 };
 
+// covers: semantics 8.3
 const Row kTable[] = {
     //  UC RS PP TP  AP  CP  CO  DP  DI
     {"Established",

@@ -29,6 +29,7 @@ class EvdAsyncTest : public EngineTest {
   }
 };
 
+// covers: semantics 5.8
 TEST_F(EvdAsyncTest, AFullOneKeepsWhatItHasAndGoesOn) {
   DAT_EVD_PARAM param{};
   ASSERT_EQ(slots::EvdQuery(async_evd_, DAT_EVD_FIELD_ALL, &param), DAT_SUCCESS);

@@ -90,6 +90,7 @@ TEST_F(EvdSpinTest, DataForOthersDoNotKeepItFromItsDeadline) {
   EXPECT_GT(spins_, 1);
 }
 
+// covers: semantics 5.3
 TEST_F(EvdSpinTest, ASignalEndsIt) {
   adapter().spin = [this] {
     if (++spins_ == 1) {

@@ -48,6 +48,7 @@ class EvdWaitTest : public EngineTest {
 };
 
 // Wake-ups below the threshold do not start the time anew.
+// covers: semantics 5.3
 TEST_F(EvdWaitTest, AThresholdWaitKeepsItsDeadline) {
   const Clock::time_point end = *adapter().now + std::chrono::microseconds(1000);
   std::vector<Clock::time_point> deadlines;
@@ -69,6 +70,7 @@ TEST_F(EvdWaitTest, AThresholdWaitKeepsItsDeadline) {
   EXPECT_EQ(Take(recv_evd_).size(), 2u) << "nothing is dequeued";
 }
 
+// covers: semantics 5.3, 10.2
 TEST_F(EvdWaitTest, ForSolicitedOnesTheOthersDoNotEndIt) {
   ASSERT_EQ(slots::EpFree(ep_), DAT_SUCCESS);
   UseEp(DAT_COMPLETION_SOLICITED_WAIT_FLAG);
@@ -85,6 +87,7 @@ TEST_F(EvdWaitTest, ForSolicitedOnesTheOthersDoNotEndIt) {
 }
 
 // The queue was armed for another kind of stream; what comes now must not be missed.
+// covers: semantics 5.3
 TEST_F(EvdWaitTest, AStreamThatComesMeanwhileIsWaitedFor) {
   ASSERT_EQ(slots::EpFree(ep_), DAT_SUCCESS);
   UseEp(DAT_COMPLETION_SOLICITED_WAIT_FLAG);

@@ -47,6 +47,7 @@ class ExtensionTest : public EngineTest {
   DAT_RMR_TRIPLET remote_{0x2000, 8, 2};
 };
 
+// covers: semantics 15.2
 TEST_F(ExtensionTest, WriteWithImmediate) {
   ASSERT_EQ(WriteImmediate(ep_, 1, &local_, &remote_, DAT_COMPLETION_SOLICITED_WAIT_FLAG),
             DAT_SUCCESS);
@@ -67,6 +68,7 @@ TEST_F(ExtensionTest, WriteWithImmediate) {
   EXPECT_EQ(WriteImmediate(ep_, 1, &local_, &remote_, 0), Ret(DAT_NOT_IMPLEMENTED));
 }
 
+// covers: semantics 15.2
 TEST_F(ExtensionTest, Atomics) {
   ASSERT_EQ(FetchAdd(ep_, &local_, &remote_, DAT_COMPLETION_SUPPRESS_FLAG), DAT_SUCCESS);
   EXPECT_EQ(sent().op, Op::kFetchAdd);
@@ -85,6 +87,7 @@ TEST_F(ExtensionTest, Atomics) {
   EXPECT_EQ(CompareSwap(ep_, &local_, &remote_, 0x20), Arg(7));
 }
 
+// covers: semantics 15.2
 TEST_F(ExtensionTest, AtomicsMoveEightAlignedBytes) {
   local_.segment_length = 100;
   ASSERT_EQ(FetchAdd(ep_, &local_, &remote_, 0), DAT_SUCCESS);
@@ -100,6 +103,7 @@ TEST_F(ExtensionTest, AtomicsMoveEightAlignedBytes) {
   EXPECT_EQ(FetchAdd(ep_, &local_, &remote_, 0), Ret(DAT_NOT_IMPLEMENTED));
 }
 
+// covers: semantics 15.2
 TEST_F(ExtensionTest, OperationsThatDoNotExist) {
   for (const int op : {int{DAT_IB_UD_SEND_OP}, int{DAT_IB_UD_AH_FREE_OP},
                        int{DAT_IB_COLLECTIVE_BARRIER_OP}, 0x500, -1}) {
@@ -110,6 +114,7 @@ TEST_F(ExtensionTest, OperationsThatDoNotExist) {
   }
 }
 
+// covers: semantics 15.1, 15.2
 TEST_F(ExtensionTest, QueryWithoutOpen) {
   char name[] = "fake-0";
   char unknown[] = "fake-1";

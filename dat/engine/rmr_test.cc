@@ -58,6 +58,7 @@ class RmrTest : public EngineTest {
   static constexpr DAT_RETURN kLmrInUse = Ret(DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE);
 };
 
+// covers: semantics 7.3
 TEST_F(RmrTest, BindIsARequestAndGivesANewContextEachTime) {
   ASSERT_EQ(Bind(), DAT_SUCCESS);
   const transport::SendRequest& request = qp().sends.back();
@@ -75,6 +76,7 @@ TEST_F(RmrTest, BindIsARequestAndGivesANewContextEachTime) {
   EXPECT_NE(context_, first);
 }
 
+// covers: semantics 7.3
 TEST_F(RmrTest, QueryTellsTheLatestBinding) {
   DAT_RMR_PARAM param{};
   ASSERT_EQ(slots::RmrQuery(rmr_, DAT_RMR_FIELD_ALL, &param), DAT_SUCCESS);
@@ -90,6 +92,7 @@ TEST_F(RmrTest, QueryTellsTheLatestBinding) {
   EXPECT_EQ(slots::RmrQuery(rmr_, DAT_RMR_FIELD_ALL, nullptr), Arg(3));
 }
 
+// covers: semantics 7.3, 16.6
 TEST_F(RmrTest, ScopeEp) {
   DAT_RMR_HANDLE rmr;
   ASSERT_EQ(slots::RmrCreateForEp(pz_, &rmr), DAT_SUCCESS);
@@ -98,6 +101,7 @@ TEST_F(RmrTest, ScopeEp) {
   EXPECT_EQ(param.rmr_scope, DAT_RMR_SCOPE_EP);
 }
 
+// covers: semantics 7.3
 TEST_F(RmrTest, CreateArguments) {
   DAT_RMR_HANDLE rmr;
   EXPECT_EQ(slots::RmrCreate(ia_, &rmr), Ret(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ));
@@ -106,6 +110,7 @@ TEST_F(RmrTest, CreateArguments) {
   EXPECT_EQ(slots::RmrCreate(pz_, &rmr), Ret(DAT_MODEL_NOT_SUPPORTED));
 }
 
+// covers: semantics 7.3
 TEST_F(RmrTest, Bounds) {
   const auto first = reinterpret_cast<uintptr_t>(memory_);
   triplet_ = {first, sizeof(memory_), lmr_context_};
@@ -123,6 +128,7 @@ TEST_F(RmrTest, Bounds) {
   EXPECT_EQ(qp().sends.size(), 1u);
 }
 
+// covers: semantics 7.2, 7.3
 TEST_F(RmrTest, ZeroBasedLmrCountsFromZero) {
   lmr_ = MakeLmr(pz_, DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_ZB);
   triplet_ = {0, sizeof(memory_), last_context_};
@@ -131,6 +137,7 @@ TEST_F(RmrTest, ZeroBasedLmrCountsFromZero) {
   EXPECT_EQ(Bind(), Arg(3));
 }
 
+// covers: semantics 7.3
 TEST_F(RmrTest, ZeroBasedWindow) {
   EXPECT_EQ(slots::RmrBind(rmr_, lmr_, &triplet_, kReadWrite, DAT_VA_TYPE_ZB, ep_, cookie_,
                            kDefault, &context_),
@@ -145,6 +152,7 @@ TEST_F(RmrTest, ZeroBasedWindow) {
             Ret(DAT_MODEL_NOT_SUPPORTED));
 }
 
+// covers: semantics 7.3
 TEST_F(RmrTest, WritePrivilegesNeedLocalWrite) {
   lmr_ = MakeLmr(pz_, DAT_MEM_PRIV_LOCAL_READ_FLAG);
   triplet_.lmr_context = last_context_;
@@ -156,6 +164,7 @@ TEST_F(RmrTest, WritePrivilegesNeedLocalWrite) {
   EXPECT_EQ(Bind(static_cast<DAT_MEM_PRIV_FLAGS>(0x80)), Arg(4));
 }
 
+// covers: semantics 7.1, 7.3
 TEST_F(RmrTest, AllInOneZone) {
   DAT_PZ_HANDLE other;
   ASSERT_EQ(slots::PzCreate(ia_, &other), DAT_SUCCESS);
@@ -169,6 +178,7 @@ TEST_F(RmrTest, AllInOneZone) {
   EXPECT_EQ(Bind(), Ret(DAT_PROTECTION_VIOLATION));
 }
 
+// covers: semantics 7.3
 TEST_F(RmrTest, HandlesAndPointers) {
   const auto bind = [this](DAT_RMR_HANDLE rmr, DAT_LMR_HANDLE lmr, DAT_EP_HANDLE ep,
                            const DAT_LMR_TRIPLET* triplet, DAT_RMR_CONTEXT* context, int flags) {
@@ -195,6 +205,7 @@ TEST_F(RmrTest, HandlesAndPointers) {
   EXPECT_EQ(qp().sends.back().flags, transport::kSuppress | transport::kFence);
 }
 
+// covers: semantics 7.3, 8.3
 TEST_F(RmrTest, EpStates) {
   for (const DAT_EP_STATE state :
        {DAT_EP_STATE_UNCONNECTED, DAT_EP_STATE_RESERVED, DAT_EP_STATE_ACTIVE_CONNECTION_PENDING,
@@ -212,6 +223,7 @@ TEST_F(RmrTest, EpStates) {
   EXPECT_EQ(Bind(), DAT_SUCCESS);  // the back end flushes it
 }
 
+// covers: semantics 7.3
 TEST_F(RmrTest, RequestEvdMustTakeBinds) {
   request_evd_ = MakeEvd(DAT_EVD_DTO_FLAG);
   ep_ = MakeEpIn(DAT_EP_STATE_CONNECTED);
@@ -229,6 +241,7 @@ TEST_F(RmrTest, RefusedPostLeavesTheBinding) {
   EXPECT_EQ(param.rmr_context, bound);
 }
 
+// covers: semantics 3.1, 7.3
 TEST_F(RmrTest, LmrIsInUseUntilUnboundOrReboundOrFreed) {
   ASSERT_EQ(Bind(), DAT_SUCCESS);
   adapter().windows.back()->bound_key = context_;
@@ -252,12 +265,14 @@ TEST_F(RmrTest, LmrIsInUseUntilUnboundOrReboundOrFreed) {
   EXPECT_EQ(slots::RmrFree(rmr_), Ret(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RMR));
 }
 
+// covers: semantics 3.1, 7.3
 TEST_F(RmrTest, PendingBindHoldsTheLmr) {
   ASSERT_EQ(Bind(), DAT_SUCCESS);
   qp().outstanding_sends = 1;
   EXPECT_EQ(slots::LmrFree(lmr_), kLmrInUse);
 }
 
+// covers: semantics 7.3, 16.4
 TEST_F(RmrTest, FlushedBindAndRemoteInvalidationLetTheLmrGo) {
   ASSERT_EQ(Bind(), DAT_SUCCESS);
   adapter().windows.back()->bound_key = context_;
@@ -269,6 +284,7 @@ TEST_F(RmrTest, FlushedBindAndRemoteInvalidationLetTheLmrGo) {
   EXPECT_EQ(param.rmr_context, 0u);
 }
 
+// covers: semantics 7.3
 TEST_F(RmrTest, UnbindNeedsNoLmr) {
   ASSERT_EQ(Bind(), DAT_SUCCESS);
   const DAT_LMR_TRIPLET none{};
@@ -277,6 +293,7 @@ TEST_F(RmrTest, UnbindNeedsNoLmr) {
             DAT_SUCCESS);
 }
 
+// covers: semantics 5.7
 TEST_F(RmrTest, BindCompletionNamesTheRmr) {
   ASSERT_EQ(Bind(), DAT_SUCCESS);
   transport::Completion completion;

@@ -36,6 +36,7 @@ class ServicePointTest : public EngineTest {
   static constexpr DAT_RETURN kDeadCr = Ret(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR);
 };
 
+// covers: semantics 5.7, 9.3
 TEST_F(ServicePointTest, RequestIsAnnouncedWithAllItsFacts) {
   const DAT_PSP_HANDLE psp = MakePsp(kQual);
   adapter().Request(kQual, {1, 2, 3});
@@ -55,6 +56,7 @@ TEST_F(ServicePointTest, RequestIsAnnouncedWithAllItsFacts) {
   EXPECT_EQ(param.local_ep_handle, nullptr);
 }
 
+// covers: semantics 9.3, 19
 TEST_F(ServicePointTest, AcceptMayReturnTheRequestsOwnDataChangedInPlace) {
   MakePsp(kQual);
   const DAT_CR_HANDLE cr = TakeRequest(kQual, {1, 2});
@@ -69,6 +71,7 @@ TEST_F(ServicePointTest, AcceptMayReturnTheRequestsOwnDataChangedInPlace) {
   EXPECT_EQ(slots::CrAccept(cr, ep, 0, nullptr), kDeadCr);
 }
 
+// covers: semantics 9.3
 TEST_F(ServicePointTest, RefusedAcceptLeavesBothUnchanged) {
   MakePsp(kQual);
   const DAT_CR_HANDLE cr = TakeRequest(kQual);
@@ -80,6 +83,7 @@ TEST_F(ServicePointTest, RefusedAcceptLeavesBothUnchanged) {
   EXPECT_EQ(slots::CrAccept(cr, ep, 0, nullptr), DAT_SUCCESS);
 }
 
+// covers: semantics 8.1, 9.3
 TEST_F(ServicePointTest, AcceptNeedsReadyEp) {
   MakePsp(kQual);
   const DAT_CR_HANDLE cr = TakeRequest(kQual);
@@ -90,6 +94,7 @@ TEST_F(ServicePointTest, AcceptNeedsReadyEp) {
   EXPECT_EQ(StateOf(ep), DAT_EP_STATE_UNCONNECTED);
 }
 
+// covers: semantics 9.3, 17
 TEST_F(ServicePointTest, ArgumentsOfAcceptAndReject) {
   MakePsp(kQual);
   const DAT_CR_HANDLE cr = TakeRequest(kQual);
@@ -112,6 +117,7 @@ TEST_F(ServicePointTest, ArgumentsOfAcceptAndReject) {
   EXPECT_EQ(StateOf(ep), DAT_EP_STATE_UNCONNECTED);
 }
 
+// covers: semantics 9.3
 TEST_F(ServicePointTest, RejectCarriesData) {
   MakePsp(kQual);
   const DAT_CR_HANDLE cr = TakeRequest(kQual);
@@ -122,6 +128,7 @@ TEST_F(ServicePointTest, RejectCarriesData) {
   EXPECT_EQ(slots::CrReject(cr, 0, nullptr), kDeadCr);
 }
 
+// covers: semantics 5.8, 9.1
 TEST_F(ServicePointTest, BacklogIsTheFreeRoomOfTheEvd) {
   cr_evd_ = MakeEvd(DAT_EVD_CR_FLAG, 2);
   MakePsp(kQual);
@@ -136,6 +143,7 @@ TEST_F(ServicePointTest, BacklogIsTheFreeRoomOfTheEvd) {
   EXPECT_FALSE(adapter().Request(kQual)->destroyed);
 }
 
+// covers: semantics 3.1, 9.1
 TEST_F(ServicePointTest, FreedPspNoLongerListensAndItsRequestsStayValid) {
   const DAT_PSP_HANDLE psp = MakePsp(kQual);
   const DAT_CR_HANDLE cr = TakeRequest(kQual);
@@ -147,6 +155,7 @@ TEST_F(ServicePointTest, FreedPspNoLongerListensAndItsRequestsStayValid) {
   MakePsp(kQual);
 }
 
+// covers: semantics 9.1
 TEST_F(ServicePointTest, QualifierInUse) {
   MakePsp(kQual);
   DAT_PSP_HANDLE psp;
@@ -158,6 +167,7 @@ TEST_F(ServicePointTest, QualifierInUse) {
   EXPECT_EQ(StateOf(ep), DAT_EP_STATE_UNCONNECTED);
 }
 
+// covers: semantics 9.1
 TEST_F(ServicePointTest, PspCreateAny) {
   DAT_CONN_QUAL qual = 0;
   DAT_PSP_HANDLE psp;
@@ -177,6 +187,7 @@ TEST_F(ServicePointTest, PspCreateAny) {
             Ret(DAT_CONN_QUAL_UNAVAILABLE));
 }
 
+// covers: semantics 9.1, 17
 TEST_F(ServicePointTest, ArgumentsOfPsp) {
   DAT_PSP_HANDLE psp = nullptr;
   DAT_CONN_QUAL qual = 1;
@@ -200,6 +211,7 @@ TEST_F(ServicePointTest, ArgumentsOfPsp) {
             Ret(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PSP));
 }
 
+// covers: semantics 3.1, 9.1, 19
 TEST_F(ServicePointTest, RspTakesOneRequestAndLivesOn) {
   const DAT_EP_HANDLE ep = MakeEpIn(DAT_EP_STATE_RESERVED);
   adapter().Request(kQual);
@@ -223,18 +235,21 @@ TEST_F(ServicePointTest, RspTakesOneRequestAndLivesOn) {
   EXPECT_EQ(StateOf(ep), DAT_EP_STATE_COMPLETION_PENDING);
 }
 
+// covers: semantics 3.1, 8.3
 TEST_F(ServicePointTest, RspFreedBeforeARequestGivesTheEpBack) {
   const DAT_EP_HANDLE ep = MakeEpIn(DAT_EP_STATE_RESERVED);
   ASSERT_EQ(slots::RspFree(rsp_), DAT_SUCCESS);
   EXPECT_EQ(StateOf(ep), DAT_EP_STATE_UNCONNECTED);
 }
 
+// covers: semantics 8.3
 TEST_F(ServicePointTest, RejectAtAnRspGivesTheEpBack) {
   const DAT_EP_HANDLE ep = MakeEpIn(DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
   ASSERT_EQ(slots::CrReject(cr_, 0, nullptr), DAT_SUCCESS);
   EXPECT_EQ(StateOf(ep), DAT_EP_STATE_UNCONNECTED);
 }
 
+// covers: semantics 3.1
 TEST_F(ServicePointTest, EpMayBeFreedBeforeItsUsedRsp) {
   const DAT_EP_HANDLE ep = MakeEpIn(DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
   ASSERT_EQ(slots::CrReject(cr_, 0, nullptr), DAT_SUCCESS);
@@ -254,6 +269,7 @@ TEST_F(ServicePointTest, RspThatFindsItsEvdFullWaitsForTheNextRequest) {
   EXPECT_EQ(StateOf(ep), DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
 }
 
+// covers: semantics 9.4
 TEST_F(ServicePointTest, ProviderCreatedEpIsCompletedAndAccepted) {
   const DAT_EP_HANDLE ep = MakeEpIn(DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING);
   EXPECT_EQ(slots::CrAccept(cr_, nullptr, 0, nullptr),
@@ -267,6 +283,7 @@ TEST_F(ServicePointTest, ProviderCreatedEpIsCompletedAndAccepted) {
   EXPECT_EQ(slots::EpFree(ep), DAT_SUCCESS);
 }
 
+// covers: semantics 9.4
 TEST_F(ServicePointTest, ProviderCreatedEpGoesBackAtReject) {
   const DAT_EP_HANDLE ep = MakeEpIn(DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING);
   ASSERT_EQ(slots::CrReject(cr_, 0, nullptr), DAT_SUCCESS);
@@ -274,6 +291,7 @@ TEST_F(ServicePointTest, ProviderCreatedEpGoesBackAtReject) {
   EXPECT_THAT(adapter().qps, IsEmpty());
 }
 
+// covers: semantics 9.4
 TEST_F(ServicePointTest, ProviderCreatedEpThatCannotBeMadeRejects) {
   MakePsp(kQual, DAT_PSP_PROVIDER_FLAG);
   adapter().next_status = Status(Code::kNoResources, "test");
@@ -281,6 +299,7 @@ TEST_F(ServicePointTest, ProviderCreatedEpThatCannotBeMadeRejects) {
   EXPECT_THAT(Take(cr_evd_), IsEmpty());
 }
 
+// covers: semantics 9.1, 9.4
 TEST_F(ServicePointTest, RspWithoutEpCreatesOne) {
   DAT_RSP_HANDLE rsp;
   ASSERT_EQ(slots::RspCreate(ia_, kQual, nullptr, cr_evd_, &rsp), DAT_SUCCESS);
@@ -288,6 +307,7 @@ TEST_F(ServicePointTest, RspWithoutEpCreatesOne) {
   EXPECT_EQ(StateOf(Query(cr).local_ep_handle), DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING);
 }
 
+// covers: semantics 9.3
 TEST_F(ServicePointTest, HandoffToAnotherPsp) {
   MakePsp(kQual);
   const DAT_PSP_HANDLE other = MakePsp(99);
@@ -304,6 +324,7 @@ TEST_F(ServicePointTest, HandoffToAnotherPsp) {
   EXPECT_NE(fate_->accepted_with, nullptr);
 }
 
+// covers: semantics 8.3, 9.3
 TEST_F(ServicePointTest, HandoffGivesTheRspsEpBackAndTakesTheOthers) {
   MakePsp(99, DAT_PSP_PROVIDER_FLAG);
   const DAT_EP_HANDLE ep = MakeEpIn(DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
@@ -315,6 +336,7 @@ TEST_F(ServicePointTest, HandoffGivesTheRspsEpBackAndTakesTheOthers) {
   EXPECT_EQ(StateOf(param.local_ep_handle), DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING);
 }
 
+// covers: semantics 9.3
 TEST_F(ServicePointTest, HandoffThatFindsNoRoomChangesNothing) {
   const DAT_EVD_HANDLE full = MakeEvd(DAT_EVD_CR_FLAG, 1);
   DAT_PSP_HANDLE psp;
@@ -327,6 +349,7 @@ TEST_F(ServicePointTest, HandoffThatFindsNoRoomChangesNothing) {
   EXPECT_EQ(slots::CrAccept(cr, MakeEp(), 0, nullptr), DAT_SUCCESS);
 }
 
+// covers: semantics 9.3
 TEST_F(ServicePointTest, HandoffBeyondTheIaIsTheBackEnds) {
   MakePsp(kQual);
   const DAT_CR_HANDLE cr = TakeRequest(kQual);
@@ -343,6 +366,7 @@ TEST_F(ServicePointTest, HandoffBeyondTheIaIsTheBackEnds) {
   EXPECT_EQ(slots::CrReject(cr, 0, nullptr), kDeadCr);
 }
 
+// covers: semantics 16.1
 TEST_F(ServicePointTest, Csp) {
   DAT_COMM comm{AF_INET, SOCK_STREAM, 0};
   peer_.sin_port = htons(7000);
@@ -370,6 +394,7 @@ TEST_F(ServicePointTest, Csp) {
   EXPECT_EQ(slots::CspFree(csp), Ret(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CSP));
 }
 
+// covers: semantics 16.1
 TEST_F(ServicePointTest, CspWithPortZeroTellsWhichItGot) {
   DAT_COMM comm{AF_INET, SOCK_STREAM, IPPROTO_TCP};
   DAT_CSP_HANDLE csp;
@@ -382,6 +407,7 @@ TEST_F(ServicePointTest, CspWithPortZeroTellsWhichItGot) {
             ntohs(reinterpret_cast<sockaddr_in*>(param.address_ptr)->sin_port));
 }
 
+// covers: semantics 3.1
 TEST_F(ServicePointTest, EvdStaysInUseUntilTheServicePointGoes) {
   const DAT_PSP_HANDLE psp = MakePsp(kQual);
   EXPECT_EQ(slots::EvdFree(cr_evd_), Ret(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE));
@@ -391,6 +417,7 @@ TEST_F(ServicePointTest, EvdStaysInUseUntilTheServicePointGoes) {
 
 // Requests, RSPs and provider-created EPs in every stage; the fixture's abrupt close takes them
 // down.
+// covers: semantics 3.1
 TEST_F(ServicePointTest, AbruptCloseWithEverythingPending) {
   MakeEpIn(DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
   const auto first = fate_;

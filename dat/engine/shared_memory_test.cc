@@ -71,11 +71,13 @@ class SharedMemoryTest : public ::testing::Test {
   Cookie cookie_{};
 };
 
+// covers: semantics 7.2
 TEST_F(SharedMemoryTest, PrivateOrMissingMemoryIsRefused) {
   EXPECT_EQ(Claim(private_, kLength).status().code(), Code::kInvalidState);
   EXPECT_EQ(Claim(nullptr, 4096).status().code(), Code::kNotMapped);
 }
 
+// covers: semantics 7.2
 TEST_F(SharedMemoryTest, TheSameMemoryJoinsAndTheLastOneRemovesTheEntry) {
   auto first = Claim(shared_, kLength);
   ASSERT_TRUE(first.ok()) << first.status().reason();
@@ -87,6 +89,7 @@ TEST_F(SharedMemoryTest, TheSameMemoryJoinsAndTheLastOneRemovesTheEntry) {
   EXPECT_EQ(Entries(), 0u);
 }
 
+// covers: semantics 7.2
 TEST_F(SharedMemoryTest, ACookieNamesOneMemory) {
   const auto first = Claim(shared_, kLength);
   ASSERT_TRUE(first.ok());
@@ -94,6 +97,7 @@ TEST_F(SharedMemoryTest, ACookieNamesOneMemory) {
   EXPECT_EQ(Claim(static_cast<char*>(shared_) + 4096, 4096).status().code(), Code::kInvalidState);
 }
 
+// covers: semantics 7.2
 TEST_F(SharedMemoryTest, AllBytesOfTheCookieCount) {
   const auto first = Claim(shared_, kLength);
   ASSERT_TRUE(first.ok());

@@ -31,6 +31,7 @@ class SrqTest : public EngineTest {
   DAT_LMR_TRIPLET iov_[3] = {};
 };
 
+// covers: semantics 11
 TEST_F(SrqTest, CreateArguments) {
   DAT_SRQ_HANDLE srq = nullptr;
   const auto create = [&](DAT_COUNT dtos, DAT_COUNT iov, DAT_COUNT low) {
@@ -54,6 +55,7 @@ TEST_F(SrqTest, CreateArguments) {
   EXPECT_EQ(srq, nullptr);
 }
 
+// covers: semantics 11
 TEST_F(SrqTest, PostUntilFull) {
   cookie_.as_64 = 0xfedcba9876543210;
   for (int i = 0; i < 3; ++i) EXPECT_EQ(Post(), DAT_SUCCESS);
@@ -66,6 +68,7 @@ TEST_F(SrqTest, PostUntilFull) {
             Ret(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ));
 }
 
+// covers: semantics 11
 TEST_F(SrqTest, Query) {
   Post();
   Post();
@@ -81,6 +84,7 @@ TEST_F(SrqTest, Query) {
   EXPECT_EQ(slots::SrqQuery(srq_, DAT_SRQ_FIELD_ALL, nullptr), Arg(3));
 }
 
+// covers: semantics 11
 TEST_F(SrqTest, Resize) {
   ASSERT_EQ(slots::SrqResize(srq_, 5), DAT_SUCCESS);
   for (int i = 0; i < 5; ++i) EXPECT_EQ(Post(), DAT_SUCCESS);
@@ -92,6 +96,7 @@ TEST_F(SrqTest, Resize) {
   EXPECT_EQ(slots::SrqResize(srq_, 4), Ret(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_OPERATIONAL));
 }
 
+// covers: semantics 11
 TEST_F(SrqTest, LowWatermarkNotice) {
   ASSERT_EQ(slots::SrqSetLw(srq_, 2), DAT_SUCCESS);
   EXPECT_EQ(adapter().last_srq->limit, 2u);
@@ -105,6 +110,7 @@ TEST_F(SrqTest, LowWatermarkNotice) {
   EXPECT_EQ(slots::SrqSetLw(srq_, -1), Arg(2));
 }
 
+// covers: semantics 3.1, 11
 TEST_F(SrqTest, InUseByEpAndZoneInUseBySrq) {
   const DAT_EP_HANDLE ep = MakeSrqEp();
   EXPECT_EQ(slots::SrqFree(srq_), Ret(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_IN_USE));
@@ -115,6 +121,7 @@ TEST_F(SrqTest, InUseByEpAndZoneInUseBySrq) {
   EXPECT_EQ(slots::PzFree(pz_), DAT_SUCCESS);
 }
 
+// covers: semantics 8.1, 11
 TEST_F(SrqTest, EpWithSrq) {
   const DAT_EP_HANDLE ep = MakeSrqEp();
   EXPECT_NE(adapter().last_qp().attributes.srq, nullptr);
@@ -126,6 +133,7 @@ TEST_F(SrqTest, EpWithSrq) {
   EXPECT_EQ(param.srq_handle, srq_);
 }
 
+// covers: semantics 8.1, 17
 TEST_F(SrqTest, EpWithSrqArguments) {
   DAT_EP_HANDLE ep;
   const auto create = [&](DAT_PZ_HANDLE pz, DAT_SRQ_HANDLE srq, const DAT_EP_ATTR* attr,
@@ -151,6 +159,7 @@ TEST_F(SrqTest, EpWithSrqArguments) {
 }
 
 // dtestsrq waits for it without limit after each disconnect.
+// covers: semantics 5.8, 19
 TEST_F(SrqTest, EndOfAConnectionIsAnAsynchronousEventToo) {
   const DAT_EP_HANDLE ep = MakeSrqEp();
   ASSERT_EQ(Connect(ep), DAT_SUCCESS);
@@ -165,6 +174,7 @@ TEST_F(SrqTest, EndOfAConnectionIsAnAsynchronousEventToo) {
 }
 
 // Flushed and immediate receives count, sends do not; nor do receives of an EP without an SRQ.
+// covers: semantics 11
 TEST_F(SrqTest, OutstandingUntilReaped) {
   const DAT_EP_HANDLE ep = MakeSrqEp(), other = MakeEp();
   const auto outstanding = [this] {
@@ -196,6 +206,7 @@ TEST_F(SrqTest, OutstandingUntilReaped) {
   }
 }
 
+// covers: semantics 11
 TEST_F(SrqTest, WatermarksOfTheEp) {
   const DAT_EP_HANDLE ep = MakeSrqEp();
   ASSERT_EQ(slots::EpSetWatermark(ep, 3, DAT_WATERMARK_INFINITE), DAT_SUCCESS);
@@ -213,6 +224,7 @@ TEST_F(SrqTest, WatermarksOfTheEp) {
 }
 
 // srq_soft_hw of the attributes arms the soft watermark, at creation and by dat_ep_modify.
+// covers: semantics 8.1, 11
 TEST_F(SrqTest, SoftWatermarkByAttribute) {
   attr_.srq_soft_hw = 4;
   const DAT_EP_HANDLE ep = MakeSrqEp();

@@ -20,6 +20,7 @@ ConfEntry OneEntry(const std::string& text) {
   return {};
 }
 
+// covers: semantics 2.2
 TEST(DatConf, TakesAllEightFields) {
   const ConfEntry entry = OneEntry(kGood);
   EXPECT_EQ(entry.line, 1);
@@ -38,6 +39,7 @@ TEST(DatConf, TakesAllEightFields) {
   EXPECT_TRUE(entry.IsRegistered());
 }
 
+// covers: semantics 2.2
 TEST(DatConf, EmptyBlankAndCommentLinesAreNothing) {
   for (const char* text :
        {"", "\n", "\n\n", "  \t \n", "# a comment", "  # \"unclosed\n", "\r\n"}) {
@@ -47,6 +49,7 @@ TEST(DatConf, EmptyBlankAndCommentLinesAreNothing) {
   }
 }
 
+// covers: semantics 2.2
 TEST(DatConf, LineEnds) {
   std::string text = kGood;
   text.pop_back();
@@ -71,6 +74,7 @@ std::string Summary(const ConfEntry& e) {
 
 class GoodFields : public testing::TestWithParam<GoodField> {};
 
+// covers: semantics 2.2
 TEST_P(GoodFields, AreTaken) { EXPECT_EQ(Summary(OneEntry(GetParam().line)), GetParam().expected); }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -114,6 +118,7 @@ struct BadField {
 
 class BadFields : public testing::TestWithParam<BadField> {};
 
+// covers: semantics 2.2
 TEST_P(BadFields, AreNamedAndHideNoGoodLine) {
   const std::string text = std::string(kGood) + GetParam().line + "\n" + kGood;
   const ParsedConf parsed = ParseDatConf(text);
@@ -156,6 +161,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadField{"i u2.0 threadsafe default l p.1.0 a \"b\\\"", ConfField::kPlatformParams, 37},
         BadField{"i", ConfField::kApiVersion, 2}));
 
+// covers: semantics 2.2
 TEST(DatConf, ThereIsNoLineContinuation) {
   const ParsedConf parsed = ParseDatConf("i u2.0 threadsafe default l p.1.0 a \\\nb\n");
   ASSERT_EQ(parsed.entries.size(), 1u);
@@ -164,6 +170,7 @@ TEST(DatConf, ThereIsNoLineContinuation) {
   EXPECT_EQ(parsed.diagnostics[0].line, 2);
 }
 
+// covers: semantics 2.2
 TEST(DatConf, NameLengthIsBounded) {
   const std::string rest = " u2.0 threadsafe default l p.1.0 a b";
   EXPECT_EQ(OneEntry(std::string(255, 'n') + rest).ia_name.size(), 255u);
@@ -181,6 +188,7 @@ TEST(DatConf, ZeroBytesAreRefused) {
   EXPECT_EQ(parsed.diagnostics[0].field, ConfField::kLibrary);
 }
 
+// covers: semantics 2.2
 TEST(DatConf, KernelAndNondefaultLinesAreNotRegistered) {
   EXPECT_FALSE(OneEntry("i k2.0 threadsafe default l p.1.0 a b").IsRegistered());
   EXPECT_FALSE(OneEntry("i u2.0 threadsafe nondefault l p.1.0 a b").IsRegistered());

@@ -62,6 +62,7 @@ std::vector<std::string> Names() {
   return names;
 }
 
+// covers: semantics 2.1
 TEST(DynamicRegistry, AddOpenCloseRemove) {
   InChild({}, [](FakeControl*) {
     const DAT_PROVIDER_INFO info = Info("mine");
@@ -83,6 +84,7 @@ TEST(DynamicRegistry, AddOpenCloseRemove) {
   });
 }
 
+// covers: semantics 2.1
 TEST(DynamicRegistry, BadArguments) {
   InChild({}, [](FakeControl*) {
     const DAT_PROVIDER_INFO info = Info("mine");
@@ -130,6 +132,7 @@ TEST(DynamicRegistry, OneTableUnderTwoNames) {
   });
 }
 
+// covers: semantics 2.1
 TEST(ListProviders, FileOrderOncePerKey) {
   const std::string conf = ConfLine("b", "libdaplfake.so.2") + ConfLine("a", "libdaplfake.so.2") +
                            ConfLine("b", "libdaplother.so.2") +
@@ -145,6 +148,7 @@ TEST(ListProviders, FileOrderOncePerKey) {
   });
 }
 
+// covers: semantics 2.1
 TEST(ListProviders, CountAndRoom) {
   InChild(WithConf(ConfLine("a", "libdaplfake.so.2") + ConfLine("b", "libdaplfake.so.2")),
           [](FakeControl*) {
@@ -172,6 +176,7 @@ TEST(ListProviders, CountAndRoom) {
           });
 }
 
+// covers: semantics 16.3
 TEST(ProvidersRelated, SaysWhatIsKnown) {
   InChild(WithConf(ConfLine("a", "libdaplfake.so.2") + ConfLine("b", "libdaplfake.so.2")),
           [](FakeControl*) {

@@ -20,6 +20,7 @@ Scenario WithLibrary(const std::string& library) {
   return scenario;
 }
 
+// covers: semantics 15.1
 TEST(Extension, ReachesTheProviderWithItsOwnHandle) {
   InChild(WithLibrary("libdaplfake.so.2"), [](FakeControl* control) {
     DAT_IA_HANDLE ia = nullptr;
@@ -38,6 +39,7 @@ TEST(Extension, ReachesTheProviderWithItsOwnHandle) {
   });
 }
 
+// covers: semantics 15.1
 TEST(Extension, ProviderWithoutExtensionsIsNotCalled) {
   InChild(WithLibrary("libdaplforeign.so.2"), [](FakeControl*) {
     DAT_IA_HANDLE ia = nullptr;
@@ -49,6 +51,7 @@ TEST(Extension, ProviderWithoutExtensionsIsNotCalled) {
   });
 }
 
+// covers: semantics 15.1
 TEST(Extension, OpenTypeLoadsTheProviderUntilTheCloseType) {
   InChild(WithLibrary("libdaplfake.so.2"), [](FakeControl* control) {
     char name[] = "ia0";
@@ -66,6 +69,7 @@ TEST(Extension, OpenTypeLoadsTheProviderUntilTheCloseType) {
   });
 }
 
+// covers: semantics 15.1
 TEST(Extension, CloseTypeWithoutItsOpenReleasesNothing) {
   InChild(WithLibrary("libdaplfake.so.2"), [](FakeControl* control) {
     DAT_IA_HANDLE ia = nullptr;
@@ -79,6 +83,7 @@ TEST(Extension, CloseTypeWithoutItsOpenReleasesNothing) {
   });
 }
 
+// covers: semantics 15.1
 TEST(Extension, FailedOpenTypeUnloads) {
   InChild(WithLibrary("libdaplfake.so.2"), [](FakeControl* control) {
     control->open_result = DAT_CLASS_ERROR | DAT_INSUFFICIENT_RESOURCES;
@@ -89,6 +94,7 @@ TEST(Extension, FailedOpenTypeUnloads) {
   });
 }
 
+// covers: semantics 15.1
 TEST(Extension, OpenTypeChecksTheName) {
   InChild(WithLibrary("libdaplfake.so.2"), [](FakeControl*) {
     DAT_HANDLE opened = nullptr;

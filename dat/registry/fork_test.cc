@@ -29,6 +29,7 @@ int ExitCodeOfChild(const std::function<int()>& body) {
 
 class Fork : public ::testing::TestWithParam<const char*> {};
 
+// covers: semantics 14
 TEST_P(Fork, InheritedHandlesAreInvalidInTheChildOnly) {
   InChild(WithLibrary(GetParam()), [](FakeControl* control) {
     DAT_IA_HANDLE ia = nullptr;
@@ -54,6 +55,7 @@ TEST_P(Fork, InheritedHandlesAreInvalidInTheChildOnly) {
   });
 }
 
+// covers: semantics 14
 TEST_P(Fork, ChildMayOpenAnIaOfItsOwn) {
   InChild(WithLibrary(GetParam()), [](FakeControl* control) {
     DAT_IA_HANDLE ia = nullptr;

@@ -235,6 +235,7 @@ class IaHandlesTest : public testing::Test {
   int owner_ = 0;
 };
 
+// covers: semantics 2.4
 TEST_F(IaHandlesTest, LowestFreeIntegerIsTaken) {
   for (uintptr_t i = 1; i <= 3; ++i) {
     ASSERT_EQ(handles_->Reserve(), i);
@@ -246,6 +247,7 @@ TEST_F(IaHandlesTest, LowestFreeIntegerIsTaken) {
   EXPECT_EQ(handles_->Reserve(), 4u);
 }
 
+// covers: semantics 2.4
 TEST_F(IaHandlesTest, TranslatesBothWays) {
   ASSERT_EQ(handles_->Reserve(), 1u);
   EXPECT_EQ(handles_->Find(Integer(1)), nullptr) << "reserved, not open";

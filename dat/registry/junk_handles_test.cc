@@ -158,12 +158,14 @@ Scenario WithLibrary(const std::string& library) {
   return scenario;
 }
 
+// covers: semantics 2.4
 TEST(JunkHandles, WithoutAnyProvider) {
   InChild({}, [](FakeControl*) { ExpectAllJunkRefused(); });
 }
 
 class JunkHandles : public ::testing::TestWithParam<const char*> {};
 
+// covers: semantics 2.4
 TEST_P(JunkHandles, WithAProviderLoaded) {
   InChild(WithLibrary(GetParam()), [](FakeControl*) {
     DAT_IA_HANDLE first = nullptr;
@@ -176,6 +178,7 @@ TEST_P(JunkHandles, WithAProviderLoaded) {
   });
 }
 
+// covers: semantics 2.4, 19
 TEST_P(JunkHandles, IaHandleIsNoOtherHandle) {
   InChild(WithLibrary(GetParam()), [](FakeControl*) {
     DAT_IA_HANDLE ia = nullptr;
@@ -187,6 +190,7 @@ TEST_P(JunkHandles, IaHandleIsNoOtherHandle) {
   });
 }
 
+// covers: semantics 2.4, 3.2
 TEST_P(JunkHandles, FreedObjectsAndObjectsOfClosedIas) {
   InChild(WithLibrary(GetParam()), [](FakeControl*) {
     DAT_IA_HANDLE ia = nullptr;
@@ -329,6 +333,7 @@ TEST(LastReason, OfACallThatWentStraightToTheProvider) {
   });
 }
 
+// covers: semantics 2.4
 TEST(DatsGetIaHandle, TranslatesBothWays) {
   InChild(WithLibrary("libdaplfake.so.2"), [](FakeControl*) {
     DAT_IA_HANDLE ia = nullptr;

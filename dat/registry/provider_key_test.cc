@@ -20,22 +20,26 @@ KeyMismatch Missing(const std::vector<ProviderKey>& entries, const ProviderKey& 
   return FindKey(entries, request).mismatch;
 }
 
+// covers: semantics 2.1
 TEST(FindKey, ExactEntryGoesBeforeLargerMinor) {
   EXPECT_EQ(Found({Key("a", 2, 1), Key("a", 2, 0)}, Key("a", 2, 0)), 1u);
   EXPECT_EQ(Found({Key("a", 2, 3), Key("a", 2, 1)}, Key("a", 2, 0)), 1u);
   EXPECT_EQ(Found({Key("a", 2, 3)}, Key("a", 2, 0)), 0u);
 }
 
+// covers: semantics 2.1
 TEST(FindKey, ThreadSafeEntryServesThoseWhoDoNotAsk) {
   EXPECT_EQ(Found({Key("a", 2, 0, true)}, Key("a", 2, 0, false)), 0u);
   EXPECT_EQ(Found({Key("a", 2, 0, true), Key("a", 2, 0, false)}, Key("a", 2, 0, false)), 1u);
   EXPECT_EQ(Found({Key("a", 2, 1, false), Key("a", 2, 0, true)}, Key("a", 2, 0, false)), 1u);
 }
 
+// covers: semantics 2.1
 TEST(FindKey, FirstOfEqualsWins) {
   EXPECT_EQ(Found({Key("b", 2, 0), Key("a", 2, 0), Key("a", 2, 0)}, Key("a", 2, 0)), 1u);
 }
 
+// covers: semantics 2.1
 TEST(FindKey, SaysWhatIsMissing) {
   EXPECT_EQ(Missing({}, Key("a", 2, 0)), KeyMismatch::kName);
   EXPECT_EQ(Missing({Key("A", 2, 0)}, Key("a", 2, 0)), KeyMismatch::kName);

@@ -17,6 +17,7 @@ std::string WriteConf() {
 }
 
 // Twice: load, use, unload. The destructor drops the registry's memory and the fork handlers.
+// covers: semantics 14
 TEST(Shutdown, LibraryCanBeLoadedUsedAndUnloadedAgain) {
   setenv("DAT_OVERRIDE", WriteConf().c_str(), 1);
   for (int round = 0; round < 2; ++round) {

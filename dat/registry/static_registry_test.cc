@@ -31,6 +31,7 @@ DAT_RETURN Openv(const char* name, DAT_UINT32 major, DAT_UINT32 minor, DAT_BOOLE
   return result;
 }
 
+// covers: semantics 2.1
 TEST(StaticRegistry, FirstOpenLoadsAndLastCloseUnloads) {
   InChild(WithConf(ConfLine("ia0", "libdaplfake.so.2", "u2.0", "nonthreadsafe", "some params")),
           [](FakeControl* control) {
@@ -61,6 +62,7 @@ TEST(StaticRegistry, FirstOpenLoadsAndLastCloseUnloads) {
           });
 }
 
+// covers: semantics 2.1, 3.2
 TEST(StaticRegistry, ClosingTwiceIsAnInvalidHandle) {
   InChild(WithConf(ConfLine("ia0", "libdaplfake.so.2")), [](FakeControl*) {
     DAT_IA_HANDLE ia = nullptr;
@@ -107,6 +109,7 @@ TEST(StaticRegistry, ProviderThatReturnsJunkIsCaught) {
   });
 }
 
+// covers: semantics 2.2
 TEST(StaticRegistry, LinesWithTheSameKeyAreTriedInOrder) {
   const std::string conf = "ia0 u2.0 nonthreadsafe default /nonexistent/lib.so x.1.0 a b\n" +
                            ConfLine("ia0", "libdaplnofini.so.2") +
@@ -163,6 +166,7 @@ TEST(StaticRegistry, OpeningWithinInitIsRefusedNotADeadlock) {
   });
 }
 
+// covers: semantics 2.1
 TEST(StaticRegistry, VersionsAndThreadSafety) {
   const std::string conf = ConfLine("plain", "libdaplfake.so.2", "u2.1") +
                            ConfLine("safe", "libdaplfake.so.2", "u2.0", "threadsafe") +
@@ -184,6 +188,7 @@ TEST(StaticRegistry, VersionsAndThreadSafety) {
   });
 }
 
+// covers: semantics 2.2
 TEST(StaticRegistry, KernelAndNondefaultLinesAreInvisible) {
   const std::string line = ConfLine("ia0", "libdaplfake.so.2");
   std::string kernel = line;
@@ -196,6 +201,7 @@ TEST(StaticRegistry, KernelAndNondefaultLinesAreInvisible) {
   });
 }
 
+// covers: semantics 2.2
 TEST(StaticRegistry, BadLinesAndCrlfHideNothing) {
   std::string crlf = ConfLine("ia0", "libdaplfake.so.2");
   crlf.insert(crlf.size() - 1, "\r");
@@ -221,6 +227,7 @@ TEST(StaticRegistry, BadLinesAreNamedInTheLog) {
   });
 }
 
+// covers: semantics 2.2
 TEST(StaticRegistry, UnreadableOverrideHasNoFallback) {
   Scenario scenario;
   scenario.override_path = "/nonexistent/dat.conf";
@@ -268,6 +275,7 @@ TEST(StaticRegistry, OtherDevicesAreNot) {
   });
 }
 
+// covers: semantics 2.1
 TEST(StaticRegistry, MissingLibraryIsNamed) {
   InChild(WithConf("ia0 u2.0 nonthreadsafe default libnosuch.so.2 x.1.0 a b\n"), [](FakeControl*) {
     DAT_IA_HANDLE ia = nullptr;
@@ -277,6 +285,7 @@ TEST(StaticRegistry, MissingLibraryIsNamed) {
   });
 }
 
+// covers: semantics 2.1
 TEST(StaticRegistry, ArgumentsOfOpen) {
   InChild(WithConf(ConfLine("ia0", "libdaplfake.so.2")), [](FakeControl* control) {
     DAT_IA_HANDLE ia = nullptr;

@@ -30,6 +30,7 @@ std::map<DAT_RETURN, std::string> Constants(const std::string& enum_name) {
   return constants;
 }
 
+// covers: semantics 1.1
 TEST(DatStrerror, KnowsEveryTypeWithAnyClass) {
   const auto types = Constants("DAT_RETURN_TYPE");
   ASSERT_EQ(types.size(), 26u);
@@ -45,6 +46,7 @@ TEST(DatStrerror, KnowsEveryTypeWithAnyClass) {
   }
 }
 
+// covers: semantics 1.1
 TEST(DatStrerror, KnowsEverySubtypeWithAnyType) {
   const auto subtypes = Constants("DAT_RETURN_SUBTYPE");
   ASSERT_EQ(subtypes.size(), 104u);
@@ -59,6 +61,7 @@ TEST(DatStrerror, KnowsEverySubtypeWithAnyType) {
   }
 }
 
+// covers: semantics 1.1
 TEST(DatStrerror, UnknownValuesStillSetBothTexts) {
   const char* major = nullptr;
   const char* minor = nullptr;

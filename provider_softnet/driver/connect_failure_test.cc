@@ -53,12 +53,14 @@ class SilentPeerTest : public testing::Test {
   BenchNode node_{AdapterOptions{}, 8192, 16};
 };
 
+// covers: semantics 9.2
 TEST_F(SilentPeerTest, TheConsumersLimitIsATimeOut) {
   ASSERT_TRUE(Connect(std::chrono::milliseconds(50)));
   ASSERT_TRUE(node_.Until(Wait::kSleep, [&] { return node_.over(); }));
   EXPECT_EQ(node_.reject_reason(), RejectReason::kTimedOut) << node_.why();
 }
 
+// covers: semantics 9.2
 TEST_F(SilentPeerTest, TheKernelsLimitMeansUnreachable) {
   ASSERT_TRUE(Connect(std::chrono::microseconds::max()));
   int fd = -1;

@@ -89,7 +89,8 @@ TEST(Lifecycle, QualifiersThatFoldToOnePortShareItAcrossAdapters) {
 // A qualifier where nobody listens any more.
 uint64_t FreeQualifier() { return BenchNode(AdapterOptions{}, 64, 1).Listen(); }
 
-// A program that connects before the other's PSP is there does not fail at once (semantics 9.2).
+// A program that connects before the other's PSP is there does not fail at once.
+// covers: semantics 9.2
 TEST(Lifecycle, AConnectMayComeBeforeItsListener) {
   const uint64_t qual = FreeQualifier();
   AdapterOptions patient;
@@ -109,6 +110,7 @@ TEST(Lifecycle, AConnectMayComeBeforeItsListener) {
   EXPECT_TRUE(a.established()) << a.why();
 }
 
+// covers: semantics 9.2
 TEST(Lifecycle, TheGraceOfAConnectEnds) {
   for (const int grace_ms : {0, 60}) {
     AdapterOptions options;

@@ -16,6 +16,7 @@ constexpr DAT_TIMEOUT kPatienceUs = 60'000'000;
 
 #define ASSERT_DAT(call) ASSERT_EQ((call), DAT_RETURN{DAT_SUCCESS})
 
+// covers: semantics 18
 TEST(BothVersionsTest, TalkToEachOtherInOneProcess) {
   char name[] = "softnet-lo";
   static char buffer[64];

@@ -75,6 +75,7 @@ TEST_F(ExtensionTest, NamedAttributesTellTheServices) {
   expect(DAT_EXT_ATTR_CMP_AND_SWAP, all);
 }
 
+// covers: semantics 15.3
 TEST_F(ExtensionTest, AWriteWithImmediateData) {
   const DAT_EXT_EVENT_TYPE received =
       AsMessages() ? DAT_EXT_RECV_IMMED_DATA_PAYLOAD : DAT_EXT_RECV_IMMED_DATA_EVENT;
@@ -142,6 +143,7 @@ TEST_F(ExtensionTest, AWriteWithoutImmediateData) {
   }
 }
 
+// covers: semantics 15.3
 TEST_F(ExtensionTest, AMessageForAReceiveWithImmediateData) {
   for (const uint32_t length : {0u, 4u, 5u}) {
     DAT_LMR_TRIPLET sink = Local(100, 16);
@@ -184,6 +186,7 @@ TEST_F(ExtensionTest, ARefusedWriteIsToldAsOne) {
   EXPECT_EQ(events.at(DAT_EXT_RDMA_WRITE_IMMED_STATUS).ep_handle, active_);
 }
 
+// covers: semantics 15.3
 TEST_F(ExtensionTest, Atomics) {
   Word(0) = 40;
   DAT_LMR_TRIPLET old = Local(8, 16);

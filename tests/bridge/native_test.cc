@@ -138,6 +138,7 @@ TEST(NativeTest, NumbersAndPointersOfIas) {
 }
 
 // A name with a line of 1.2 belongs to that line, whatever becomes of it.
+// covers: semantics 2.2
 TEST(NativeTest, NamesOf12AreNotBridged) {
   EXPECT_EQ(Open("absent-0").result, Failure(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED));
   EXPECT_EQ(Open("old-0").result, Failure(DAT_PROVIDER_NOT_FOUND, DAT_MINOR_NOT_FOUND));

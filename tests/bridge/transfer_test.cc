@@ -39,6 +39,7 @@ TEST_F(TransferTest, RdmaBothWays) {
 }
 
 // The region is found by the context in the triplet.
+// covers: semantics 18
 TEST_F(TransferTest, AWindowIsBoundUsedAndTakenBack) {
   DAT_RMR_HANDLE rmr = DAT_HANDLE_NULL;
   EXPECT_DAT(dat_rmr_create(pz_, &rmr));
@@ -123,6 +124,7 @@ TEST_F(TransferTest, FlagsOf12Alone) {
   }
 }
 
+// covers: semantics 18
 TEST_F(TransferTest, ASegmentOfFourGigabytes) {
   DAT_LMR_TRIPLET source = Local(0, DAT_VLEN{1} << 32);
   EXPECT_EQ(dat_ep_post_send(active_, 1, &source, Cookie(1), DAT_COMPLETION_DEFAULT_FLAG),

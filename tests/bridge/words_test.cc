@@ -95,6 +95,7 @@ TEST_F(WordsTest, JunkForHandles) {
 }
 
 // Arguments are counted as 1.2 does, which has no type of addresses among them.
+// covers: semantics 7.2, 18
 TEST_F(WordsTest, ArgumentsOfRegions) {
   DAT_REGION_DESCRIPTION region;
   region.for_va = this;

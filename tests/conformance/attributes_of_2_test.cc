@@ -8,6 +8,7 @@ namespace {
 class AttributesOf2Test : public ConformanceTest {};
 CONFORMANCE_FAMILIES(AttributesOf2Test);
 
+// covers: semantics 12
 TEST_P(AttributesOf2Test, TheExtensionIsThatOfInfiniBand) {
   DAT_IA_ATTR ia{};
   ASSERT_OK(dat_ia_query(a_->ia, nullptr, DAT_IA_FIELD_ALL, &ia, 0, nullptr));
@@ -15,6 +16,7 @@ TEST_P(AttributesOf2Test, TheExtensionIsThatOfInfiniBand) {
   EXPECT_GE(ia.extension_version, 209);
 }
 
+// covers: semantics 12
 TEST_P(AttributesOf2Test, TheProviderTellsWhatItHonours) {
   DAT_PROVIDER_ATTR provider{};
   ASSERT_OK(dat_ia_query(a_->ia, nullptr, 0, nullptr, DAT_PROVIDER_FIELD_ALL, &provider));
@@ -35,6 +37,7 @@ TEST_P(AttributesOf2Test, TheProviderTellsWhatItHonours) {
   EXPECT_EQ(provider.ha_loadbalancing, DAT_HA_LB_NONE);
 }
 
+// covers: semantics 8.2
 TEST_P(AttributesOf2Test, TheSocketKindOfAnEpCannotBeModified) {
   DAT_EP_PARAM before{};
   ASSERT_OK(dat_ep_query(a_->ep, DAT_EP_FIELD_ALL, &before));

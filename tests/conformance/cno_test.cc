@@ -36,6 +36,7 @@ class CnoTest : public ConformanceTest {
 };
 CONFORMANCE_FAMILIES(CnoTest);
 
+// covers: semantics 6
 TEST_P(CnoTest, AnEventTriggersOnceAndIsNamed) {
   ASSERT_OK(PostSe(evds_[1]));
   ASSERT_OK(Wait(kPatienceUs));
@@ -45,6 +46,7 @@ TEST_P(CnoTest, AnEventTriggersOnceAndIsNamed) {
   EXPECT_EQ(Side::Drain(evds_[1]).size(), 1u);
 }
 
+// covers: semantics 6
 TEST_P(CnoTest, TriggersWhileTriggeredAreAbsorbed) {
   ASSERT_OK(PostSe(evds_[0]));
   ASSERT_OK(PostSe(evds_[1]));
@@ -55,12 +57,14 @@ TEST_P(CnoTest, TriggersWhileTriggeredAreAbsorbed) {
   EXPECT_EQ(Side::Drain(evds_[0]).size() + Side::Drain(evds_[1]).size(), 3u);
 }
 
+// covers: semantics 6
 TEST_P(CnoTest, TimeoutsExpire) {
   EXPECT_TYPE(Wait(0), DAT_QUEUE_EMPTY);
   EXPECT_TYPE(Wait(10'000), DAT_QUEUE_EMPTY);
   EXPECT_RETURN(dat_cno_wait(cno_, 0, nullptr), BadArgument(3));
 }
 
+// covers: semantics 6
 TEST_P(CnoTest, AWaitingThreadIsWoken) {
   std::atomic<bool> entered{false};
   DAT_RETURN ret = DAT_SUCCESS;
@@ -77,6 +81,7 @@ TEST_P(CnoTest, AWaitingThreadIsWoken) {
   EXPECT_EQ(Side::Drain(evds_[0]).size(), 1u);
 }
 
+// covers: semantics 5.2, 6
 TEST_P(CnoTest, ADisabledEvdDoesNotTrigger) {
   ASSERT_OK(dat_evd_disable(evds_[0]));
   ASSERT_OK(PostSe(evds_[0]));
@@ -87,6 +92,7 @@ TEST_P(CnoTest, ADisabledEvdDoesNotTrigger) {
   EXPECT_EQ(Side::Drain(evds_[0]).size(), 1u);
 }
 
+// covers: semantics 5.2, 6
 TEST_P(CnoTest, TheCnoOfAnEvdCanBeChangedAndTakenAway) {
   DAT_CNO_HANDLE other = DAT_HANDLE_NULL;
   ASSERT_OK(dat_cno_create(a_->ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &other));
@@ -112,6 +118,7 @@ struct Agent {
   }
 };
 
+// covers: semantics 6
 TEST_P(CnoTest, AnAgentIsCalledOncePerArming) {
   Agent agent;
   DAT_OS_WAIT_PROXY_AGENT proxy{&agent, &Agent::Call};
@@ -132,6 +139,7 @@ TEST_P(CnoTest, AnAgentIsCalledOncePerArming) {
   EXPECT_EQ(Side::Drain(evds_[0]).size(), 2u);
 }
 
+// covers: semantics 6
 TEST_P(CnoTest, AnAgentThatComesAfterTheTriggerIsCalled) {
   ASSERT_OK(PostSe(evds_[1]));
   Agent agent;
@@ -150,7 +158,8 @@ TEST_P(CnoTest, AnAgentThatComesAfterTheTriggerIsCalled) {
   ASSERT_OK(dat_cno_modify_agent(cno_, DAT_OS_WAIT_PROXY_AGENT_NULL));
 }
 
-// The events are the waiting thread's (semantics 5.3, 6).
+// The events are the waiting thread's.
+// covers: semantics 5.3, 6
 TEST_P(CnoTest, WhatArrivesForAWaitingThreadDoesNotTrigger) {
   EvdWaiter waiter(evds_[0], 2);
   ASSERT_OK(PostSe(evds_[0]));
@@ -169,6 +178,7 @@ TEST_P(CnoTest, WhatArrivesForAWaitingThreadDoesNotTrigger) {
   EXPECT_EQ(hint_, evds_[0]);
 }
 
+// covers: semantics 5.3, 6
 TEST_P(CnoTest, CompletionsForAWaitingThreadDoNotTrigger) {
   DAT_EVD_HANDLE recv = DAT_HANDLE_NULL;
   ASSERT_OK(dat_evd_create(a_->ia, 8, cno_, DAT_EVD_DTO_FLAG, &recv));
@@ -197,6 +207,7 @@ TEST_P(CnoTest, CompletionsForAWaitingThreadDoNotTrigger) {
   EXPECT_OK(dat_evd_free(recv));
 }
 
+// covers: semantics 6
 TEST_P(CnoTest, TheAgentIsReleasedWithTheLastEvd) {
   Agent agent;
   DAT_CNO_HANDLE cno = DAT_HANDLE_NULL;
@@ -213,6 +224,7 @@ TEST_P(CnoTest, TheAgentIsReleasedWithTheLastEvd) {
   ASSERT_OK(dat_cno_free(cno));
 }
 
+// covers: semantics 6
 TEST_P(CnoTest, AWaitingThreadIsReleasedWithTheLastEvd) {
   DAT_CNO_HANDLE cno = DAT_HANDLE_NULL;
   ASSERT_OK(dat_cno_create(a_->ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno));
@@ -237,6 +249,7 @@ TEST_P(CnoTest, AWaitingThreadIsReleasedWithTheLastEvd) {
   ASSERT_OK(dat_cno_free(cno));
 }
 
+// covers: semantics 14
 TEST_P(CnoTest, AnAgentMayCallBack) {
   struct Taker {
     DAT_CNO_HANDLE cno;
@@ -259,6 +272,7 @@ TEST_P(CnoTest, AnAgentMayCallBack) {
   ASSERT_OK(dat_cno_modify_agent(cno_, DAT_OS_WAIT_PROXY_AGENT_NULL));
 }
 
+// covers: semantics 6
 TEST_P(CnoTest, NetworkEventsTriggerToo) {
   DAT_EVD_HANDLE cr = DAT_HANDLE_NULL;
   ASSERT_OK(dat_evd_create(a_->ia, 8, cno_, DAT_EVD_CR_FLAG, &cr));

@@ -40,6 +40,7 @@ class CompletionFlagsTest : public ConnectedTest {
 };
 CONFORMANCE_ALL_VARIANTS(CompletionFlagsTest);
 
+// covers: semantics 10.2
 TEST_P(CompletionFlagsTest, SuppressedWorkSucceedsInSilence) {
   const auto from = a_->MakeBuffer(8), to = b_->MakeBuffer(8);
   for (int i = 0; i < 2; ++i) ASSERT_OK(PostRecv(b_->ep, {to->local()}, 1));
@@ -54,6 +55,7 @@ TEST_P(CompletionFlagsTest, SuppressedWorkSucceedsInSilence) {
   ExpectNothingMore({a_->request_evd, b_->recv_evd});
 }
 
+// covers: semantics 10.1
 TEST_P(CompletionFlagsTest, SuppressedWorkFreesItsSlots) {
   const auto from = a_->MakeBuffer(8, 1), to = b_->MakeBuffer(8);
   uint64_t posted = 0;
@@ -69,6 +71,7 @@ TEST_P(CompletionFlagsTest, SuppressedWorkFreesItsSlots) {
   ExpectNothingMore({a_->request_evd});
 }
 
+// covers: semantics 10.2
 TEST_P(CompletionFlagsTest, SuppressedWorkReportsItsFlush) {
   Part();
   const auto memory = a_->MakeBuffer(8);
@@ -76,6 +79,7 @@ TEST_P(CompletionFlagsTest, SuppressedWorkReportsItsFlush) {
   a_->ExpectDto(a_->request_evd, a_->ep, 5, DAT_DTO_ERR_FLUSHED);
 }
 
+// covers: semantics 8.1, 10.2
 TEST_P(CompletionFlagsTest, UnsignalledNeedsTheEpsConsent) {
   const auto memory = a_->MakeBuffer(8);
   EXPECT_TYPE(PostSend(a_->ep, {memory->local()}, 1, DAT_COMPLETION_UNSIGNALLED_FLAG),
@@ -83,6 +87,7 @@ TEST_P(CompletionFlagsTest, UnsignalledNeedsTheEpsConsent) {
   ExpectNothingMore({a_->request_evd});
 }
 
+// covers: semantics 10.2
 TEST_P(CompletionFlagsTest, UnknownAndMisplacedFlagsAreRefused) {
   const auto memory = a_->MakeBuffer(8), target = b_->MakeBuffer(8);
   for (const int flags : {0x10, 0x20, 0x40, 0x80, 0x100}) {
@@ -98,6 +103,7 @@ TEST_P(CompletionFlagsTest, UnknownAndMisplacedFlagsAreRefused) {
               DAT_INVALID_PARAMETER);
 }
 
+// covers: semantics 8.1
 TEST_P(CompletionFlagsTest, SuppressIsNoReceiveFlagOfAnEp) {
   const DAT_EP_ATTR attr = Attributes(DAT_COMPLETION_SUPPRESS_FLAG, DAT_COMPLETION_DEFAULT_FLAG);
   DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
@@ -106,6 +112,7 @@ TEST_P(CompletionFlagsTest, SuppressIsNoReceiveFlagOfAnEp) {
       BadArgument(6));
 }
 
+// covers: semantics 5.3, 10.2
 TEST_P(CompletionFlagsTest, AnUnsignalledCompletionIsQueuedButWakesNobody) {
   const DAT_EP_ATTR attr = Attributes(DAT_COMPLETION_DEFAULT_FLAG, DAT_COMPLETION_UNSIGNALLED_FLAG);
   const DAT_EP_HANDLE active = MakeEp(*a_, attr);
@@ -121,6 +128,7 @@ TEST_P(CompletionFlagsTest, AnUnsignalledCompletionIsQueuedButWakesNobody) {
   EXPECT_OK(dat_ep_free(active));
 }
 
+// covers: semantics 5.3, 10.2
 TEST_P(CompletionFlagsTest, ASolicitedReceiveWakesAndTheOthersAreQueued) {
   const DAT_EP_ATTR attr =
       Attributes(DAT_COMPLETION_SOLICITED_WAIT_FLAG, DAT_COMPLETION_DEFAULT_FLAG);
@@ -144,6 +152,7 @@ TEST_P(CompletionFlagsTest, ASolicitedReceiveWakesAndTheOthersAreQueued) {
 }
 
 // As public programs have it: one EVD, receives that notify beside requests that need not.
+// covers: semantics 5.3, 8.1, 10.2
 TEST_P(CompletionFlagsTest, OnOneEvdEachCompletionDecidesWhetherItNotifies) {
   const DAT_EVD_HANDLE both = a_->MakeEvd(DAT_EVD_DTO_FLAG);
   const DAT_EP_HANDLE active = MakeEpOn(
@@ -174,6 +183,7 @@ TEST_P(CompletionFlagsTest, OnOneEvdEachCompletionDecidesWhetherItNotifies) {
   EXPECT_OK(dat_ep_free(active));
 }
 
+// covers: semantics 5.3, 8.1, 10.2
 TEST_P(CompletionFlagsTest, ARequestWakesBesideSolicitedReceives) {
   const DAT_EVD_HANDLE both = b_->MakeEvd(DAT_EVD_DTO_FLAG);
   const DAT_EP_HANDLE passive = MakeEpOn(
@@ -199,6 +209,7 @@ TEST_P(CompletionFlagsTest, ARequestWakesBesideSolicitedReceives) {
   EXPECT_OK(dat_ep_free(passive));
 }
 
+// covers: semantics 5.3, 8.1, 10.2
 TEST_P(CompletionFlagsTest, AnUnsolicitedMessageIsQuietBesideStreamsThatNotify) {
   const DAT_EVD_HANDLE both = b_->MakeEvd(DAT_EVD_DTO_FLAG);
   const DAT_EP_HANDLE passive = MakeEpOn(
@@ -221,7 +232,8 @@ TEST_P(CompletionFlagsTest, AnUnsolicitedMessageIsQuietBesideStreamsThatNotify) 
   EXPECT_OK(dat_ep_free(passive));
 }
 
-// A waiter is inside the call, so what arrives does not count as queued before it (semantics 5.3).
+// A waiter is inside the call, so what arrives does not count as queued before it.
+// covers: semantics 5.3, 10.2
 TEST_P(CompletionFlagsTest, AWaitSleepsThroughAnUnsolicitedMessage) {
   const DAT_EP_HANDLE passive =
       MakeEp(*b_, Attributes(DAT_COMPLETION_SOLICITED_WAIT_FLAG, DAT_COMPLETION_DEFAULT_FLAG));
@@ -249,6 +261,7 @@ TEST_P(CompletionFlagsTest, AWaitSleepsThroughAnUnsolicitedMessage) {
   EXPECT_OK(dat_ep_free(passive));
 }
 
+// covers: semantics 5.3, 10.2
 TEST_P(CompletionFlagsTest, AWaitSleepsThroughAnUnsignalledCompletion) {
   const DAT_EP_HANDLE active =
       MakeEp(*a_, Attributes(DAT_COMPLETION_DEFAULT_FLAG, DAT_COMPLETION_UNSIGNALLED_FLAG));
@@ -270,7 +283,8 @@ TEST_P(CompletionFlagsTest, AWaitSleepsThroughAnUnsignalledCompletion) {
   EXPECT_OK(dat_ep_free(active));
 }
 
-// Only notifications trigger a CNO (semantics 6).
+// Only notifications trigger a CNO.
+// covers: semantics 6, 10.2
 TEST_P(CompletionFlagsTest, AnUnsignalledCompletionLeavesTheCnoAsleep) {
   DAT_CNO_HANDLE cno = DAT_HANDLE_NULL;
   ASSERT_OK(dat_cno_create(a_->ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno));
@@ -299,6 +313,7 @@ TEST_P(CompletionFlagsTest, AnUnsignalledCompletionLeavesTheCnoAsleep) {
   EXPECT_OK(dat_cno_free(cno));
 }
 
+// covers: semantics 6, 10.2
 TEST_P(CompletionFlagsTest, AnUnsolicitedMessageLeavesTheCnoAsleep) {
   DAT_CNO_HANDLE cno = DAT_HANDLE_NULL;
   ASSERT_OK(dat_cno_create(b_->ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno));
@@ -326,6 +341,7 @@ TEST_P(CompletionFlagsTest, AnUnsolicitedMessageLeavesTheCnoAsleep) {
 }
 
 // What the EVD was armed for at the time of the first EP is not good enough for the second.
+// covers: semantics 6
 TEST_P(CompletionFlagsTest, APlainStreamAfterASolicitedOneTriggersTheCno) {
   DAT_CNO_HANDLE cno = DAT_HANDLE_NULL;
   ASSERT_OK(dat_cno_create(b_->ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno));

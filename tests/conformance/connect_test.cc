@@ -12,6 +12,7 @@ namespace {
 class ConnectTest : public ConformanceTest {};
 CONFORMANCE_ALL_VARIANTS(ConnectTest);
 
+// covers: semantics 8.3, 9.2, 9.3, 9.7
 TEST_P(ConnectTest, BothSidesAreEstablishedAndPassThroughTheirStates) {
   DAT_CONN_QUAL qualifier = 0;
   const DAT_PSP_HANDLE psp = Listen(*b_, &qualifier);
@@ -38,6 +39,7 @@ TEST_P(ConnectTest, BothSidesAreEstablishedAndPassThroughTheirStates) {
   EXPECT_OK(dat_psp_free(psp));
 }
 
+// covers: semantics 9.2
 TEST_P(ConnectTest, OneThreadConnectsToItselfOverOneIa) {
   const DAT_EP_HANDLE other = a_->MakeEp();
   Join(*a_, a_->ep, *a_, other);
@@ -49,6 +51,7 @@ TEST_P(ConnectTest, OneThreadConnectsToItselfOverOneIa) {
   EXPECT_EQ(to->data()[15], 0x42);
 }
 
+// covers: semantics 9.2
 TEST_P(ConnectTest, TheAddressIsCopied) {
   DAT_CONN_QUAL qualifier = 0;
   const DAT_PSP_HANDLE psp = Listen(*b_, &qualifier);
@@ -65,6 +68,7 @@ TEST_P(ConnectTest, TheAddressIsCopied) {
   EXPECT_OK(dat_psp_free(psp));
 }
 
+// covers: semantics 9.2
 TEST_P(ConnectTest, NobodyListening) {
   const auto memory = a_->MakeBuffer(8);
   ASSERT_OK(PostRecv(a_->ep, {memory->local()}, 7));
@@ -80,6 +84,7 @@ TEST_P(ConnectTest, NobodyListening) {
   Join();
 }
 
+// covers: semantics 9.2, 9.3
 TEST_P(ConnectTest, NoAnswerTimesOutAndALateAcceptFails) {
   DAT_CONN_QUAL qualifier = 0;
   const DAT_PSP_HANDLE psp = Listen(*b_, &qualifier);
@@ -106,6 +111,7 @@ TEST_P(ConnectTest, NoAnswerTimesOutAndALateAcceptFails) {
   ExpectNothingMore();
 }
 
+// covers: semantics 8.3
 TEST_P(ConnectTest, DisconnectAbortsAPendingConnectWithOneEvent) {
   for (const DAT_CLOSE_FLAGS flags : {DAT_CLOSE_ABRUPT_FLAG, DAT_CLOSE_GRACEFUL_FLAG}) {
     DAT_CONN_QUAL qualifier = 0;
@@ -122,6 +128,7 @@ TEST_P(ConnectTest, DisconnectAbortsAPendingConnectWithOneEvent) {
   }
 }
 
+// covers: semantics 3.1, 8.3
 TEST_P(ConnectTest, FreeingAConnectingEpIsSilent) {
   DAT_CONN_QUAL qualifier = 0;
   const DAT_PSP_HANDLE psp = Listen(*b_, &qualifier);
@@ -135,6 +142,7 @@ TEST_P(ConnectTest, FreeingAConnectingEpIsSilent) {
   ExpectNothingMore();
 }
 
+// covers: semantics 9.2
 TEST_P(ConnectTest, AnUnreachableAddressIsAnEvent) {
   // The limited broadcast address and a multicast group: no host has them, nothing is sent.
   sockaddr_storage storage{};
@@ -173,6 +181,7 @@ class ConnectArgumentsTest : public ConformanceTest {
 };
 CONFORMANCE_FAMILIES(ConnectArgumentsTest);
 
+// covers: semantics 9.2, 17
 TEST_P(ConnectArgumentsTest, EachBadArgumentIsNamedAndChangesNothing) {
   uint8_t data[300] = {};
   EXPECT_RETURN(ConnectWith(nullptr, kPatienceUs, 0, nullptr), BadArgument(2));
@@ -196,6 +205,7 @@ TEST_P(ConnectArgumentsTest, EachBadArgumentIsNamedAndChangesNothing) {
   ExpectNothingMore();
 }
 
+// covers: semantics 8.1, 9.2
 TEST_P(ConnectArgumentsTest, AnEpWithoutItsPartsIsNotReady) {
   DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
   ASSERT_OK(dat_ep_create(a_->ia, DAT_HANDLE_NULL, a_->recv_evd, a_->request_evd, a_->connect_evd,
@@ -208,6 +218,7 @@ TEST_P(ConnectArgumentsTest, AnEpWithoutItsPartsIsNotReady) {
   EXPECT_OK(dat_ep_free(ep));
 }
 
+// covers: semantics 9.3, 17
 TEST_P(ConnectArgumentsTest, AcceptChecksItsArgumentsAndLeavesTheRequest) {
   DAT_CONN_QUAL qualifier = 0;
   const DAT_PSP_HANDLE psp = Listen(*b_, &qualifier);
@@ -234,6 +245,7 @@ TEST_P(ConnectArgumentsTest, AcceptChecksItsArgumentsAndLeavesTheRequest) {
   EXPECT_OK(dat_psp_free(psp));
 }
 
+// covers: semantics 8.1
 TEST_P(ConnectArgumentsTest, TheEpNamesBothEndsOnceConnected) {
   Join();
   DAT_EP_PARAM param{};
@@ -249,6 +261,7 @@ TEST_P(ConnectArgumentsTest, TheEpNamesBothEndsOnceConnected) {
   EXPECT_EQ(param.remote_port_qual, other.local_port_qual);
 }
 
+// covers: semantics 9.2
 TEST_P(ConnectArgumentsTest, DupConnectGoesWhereItsModelWent) {
   DAT_CONN_QUAL qualifier = 0;
   const DAT_PSP_HANDLE psp = Listen(*b_, &qualifier);

@@ -20,6 +20,7 @@ class CountersTest : public ConformanceTest {
 };
 CONFORMANCE_ALL_VARIANTS(CountersTest);
 
+// covers: semantics 15.2
 TEST_P(CountersTest, AConnectionFromBothSides) {
   Join();
   EXPECT_EQ(Read(a_->ep, DCNT_EP_CONNECT), 1u);
@@ -49,6 +50,7 @@ TEST_P(CountersTest, AConnectionFromBothSides) {
   EXPECT_EQ(Read(b_->connect_evd, DCNT_EVD_CONN_CALLBACK), 2u);
 }
 
+// covers: semantics 15.2
 TEST_P(CountersTest, RefusalsAndWhoseTheyWere) {
   ASSERT_OK(Connect(a_->ep, FreeQualifier()));
   a_->ExpectConnection(a_->ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
@@ -66,6 +68,7 @@ TEST_P(CountersTest, RefusalsAndWhoseTheyWere) {
   EXPECT_OK(dat_psp_free(psp));
 }
 
+// covers: semantics 15.2
 TEST_P(CountersTest, WhatWasPostedAndWhatWasReceived) {
   Join();
   const auto from = a_->MakeBuffer(64), to = b_->MakeBuffer(64);
@@ -116,6 +119,7 @@ TEST_P(CountersTest, AnotherEpBeginsAtZero) {
   }
 }
 
+// covers: semantics 12
 TEST_P(CountersTest, TheyAreAnnounced) {
   DAT_PROVIDER_ATTR provider{};
   ASSERT_OK(dat_ia_query(a_->ia, nullptr, 0, nullptr, DAT_PROVIDER_FIELD_ALL, &provider));

@@ -40,6 +40,7 @@ class CspTest : public ConformanceTest {
 };
 CONFORMANCE_FAMILIES(CspTest);
 
+// covers: semantics 16.1, 16.2
 TEST_P(CspTest, ARequestArrivesAndIsAccepted) {
   const DAT_CSP_HANDLE csp = Listen();
   uint8_t data[] = {1, 2, 3, 4};
@@ -58,6 +59,7 @@ TEST_P(CspTest, ARequestArrivesAndIsAccepted) {
   Part();
 }
 
+// covers: semantics 16.1
 TEST_P(CspTest, TheQueryTellsAll) {
   const DAT_CSP_HANDLE csp = Listen();
   DAT_CSP_PARAM param{};
@@ -70,6 +72,7 @@ TEST_P(CspTest, TheQueryTellsAll) {
   EXPECT_OK(dat_csp_free(csp));
 }
 
+// covers: semantics 16.1, 16.2
 TEST_P(CspTest, ARejectReachesTheActiveSide) {
   const DAT_CSP_HANDLE csp = Listen();
   ASSERT_OK(Connect());
@@ -78,12 +81,14 @@ TEST_P(CspTest, ARejectReachesTheActiveSide) {
   EXPECT_OK(dat_csp_free(csp));
 }
 
+// covers: semantics 16.2
 TEST_P(CspTest, NobodyListeningIsANonPeerReject) {
   FreeAddress();
   ASSERT_OK(Connect());
   a_->ExpectConnection(a_->ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 }
 
+// covers: semantics 16.1
 TEST_P(CspTest, AnAddressIsTakenOnceAndFreeAgainAfterwards) {
   DAT_CSP_HANDLE csp = Listen(), second = DAT_HANDLE_NULL;
   DAT_COMM comm = Comm();

@@ -22,33 +22,39 @@ class DisconnectTest : public ConnectedTest {
 };
 CONFORMANCE_ALL_VARIANTS(DisconnectTest);
 
+// covers: semantics 8.3, 9.6
 TEST_P(DisconnectTest, AbruptByTheActiveSide) {
   ASSERT_OK(dat_ep_disconnect(a_->ep, DAT_CLOSE_ABRUPT_FLAG));
   ExpectOneDisconnectedEach();
 }
 
+// covers: semantics 8.3, 9.6
 TEST_P(DisconnectTest, AbruptByThePassiveSide) {
   ASSERT_OK(dat_ep_disconnect(b_->ep, DAT_CLOSE_ABRUPT_FLAG));
   ExpectOneDisconnectedEach();
 }
 
+// covers: semantics 8.3, 9.6
 TEST_P(DisconnectTest, Graceful) {
   ASSERT_OK(dat_ep_disconnect(a_->ep, DAT_CLOSE_GRACEFUL_FLAG));
   ExpectOneDisconnectedEach();
 }
 
+// covers: semantics 8.3
 TEST_P(DisconnectTest, BothSidesAtOnce) {
   ASSERT_OK(dat_ep_disconnect(a_->ep, DAT_CLOSE_ABRUPT_FLAG));
   ASSERT_OK(dat_ep_disconnect(b_->ep, DAT_CLOSE_GRACEFUL_FLAG));
   ExpectOneDisconnectedEach();
 }
 
+// covers: semantics 8.3
 TEST_P(DisconnectTest, BothSidesGracefullyAtOnce) {
   ASSERT_OK(dat_ep_disconnect(a_->ep, DAT_CLOSE_GRACEFUL_FLAG));
   ASSERT_OK(dat_ep_disconnect(b_->ep, DAT_CLOSE_GRACEFUL_FLAG));
   ExpectOneDisconnectedEach();
 }
 
+// covers: semantics 8.3
 TEST_P(DisconnectTest, AbruptOvertakesGraceful) {
   const auto memory = a_->MakeBuffer(8);
   ASSERT_OK(PostSend(a_->ep, {memory->local()}, 1));  // no receive at the peer
@@ -58,6 +64,7 @@ TEST_P(DisconnectTest, AbruptOvertakesGraceful) {
   ExpectOneDisconnectedEach();
 }
 
+// covers: semantics 9.6
 TEST_P(DisconnectTest, GracefulDeliversWhatWasPosted) {
   constexpr size_t kSize = 100'000;
   const auto from = a_->MakeBuffer(kSize), to = b_->MakeBuffer(kSize * 3);
@@ -73,6 +80,7 @@ TEST_P(DisconnectTest, GracefulDeliversWhatWasPosted) {
   ExpectOneDisconnectedEach();
 }
 
+// covers: semantics 8.3
 TEST_P(DisconnectTest, FreeingAConnectedEpDisconnectsThePeer) {
   const DAT_EP_HANDLE active = a_->MakeEp(), passive = b_->MakeEp();
   Join(*a_, active, *b_, passive);
@@ -82,6 +90,7 @@ TEST_P(DisconnectTest, FreeingAConnectedEpDisconnectsThePeer) {
 }
 
 // More than any buffer on the way holds, and no receive for any of it.
+// covers: semantics 9.6
 TEST_P(DisconnectTest, AbruptBehindMessagesWithoutAReceive) {
   constexpr size_t kSize = 1 << 20;
   const auto memory = a_->MakeBuffer(kSize);
@@ -90,6 +99,7 @@ TEST_P(DisconnectTest, AbruptBehindMessagesWithoutAReceive) {
   ExpectOneDisconnectedEach();
 }
 
+// covers: semantics 9.6
 TEST_P(DisconnectTest, FreeingAnEpBehindMessagesWithoutAReceive) {
   constexpr size_t kSize = 1 << 20;
   const auto memory = a_->MakeBuffer(kSize);
@@ -101,6 +111,7 @@ TEST_P(DisconnectTest, FreeingAnEpBehindMessagesWithoutAReceive) {
   ExpectNothingMore();
 }
 
+// covers: semantics 8.3, 8.4, 19
 TEST_P(DisconnectTest, ResetAndReuseOfTheSameEps) {
   const auto from = a_->MakeBuffer(32, 0x3C), to = b_->MakeBuffer(32);
   for (uint64_t round = 0; round < 5; ++round) {
@@ -118,11 +129,13 @@ TEST_P(DisconnectTest, ResetAndReuseOfTheSameEps) {
   }
 }
 
+// covers: semantics 17
 TEST_P(DisconnectTest, AnUnknownFlagIsABadArgument) {
   EXPECT_RETURN(dat_ep_disconnect(a_->ep, static_cast<DAT_CLOSE_FLAGS>(2)), BadArgument(2));
   EXPECT_EQ(StateOf(a_->ep), DAT_EP_STATE_CONNECTED);
 }
 
+// covers: semantics 3.1
 TEST_P(DisconnectTest, IaCloseDisconnectsThePeer) {
   std::string name = TheOptions().ia;
   DAT_IA_HANDLE ia = DAT_HANDLE_NULL;

@@ -48,6 +48,7 @@ class EvdTest : public ConformanceTest {
 };
 CONFORMANCE_FAMILIES(EvdTest);
 
+// covers: semantics 5.3, 19
 TEST_P(EvdTest, TimeoutsExpireOnTime) {
   EXPECT_TYPE(Wait(0), DAT_TIMEOUT_EXPIRED);
   const Clock::time_point before = Clock::now();
@@ -63,6 +64,7 @@ TEST_P(EvdTest, TimeoutsExpireOnTime) {
   EXPECT_LT(Clock::now() - before, kLate);
 }
 
+// covers: semantics 5.3
 TEST_P(EvdTest, WaitTakesTheOldestAndTellsHowManyAreLeft) {
   for (uintptr_t i = 1; i <= 5; ++i) ASSERT_OK(PostSe(se_, i));
   ASSERT_OK(Wait(0));
@@ -80,6 +82,7 @@ TEST_P(EvdTest, WaitTakesTheOldestAndTellsHowManyAreLeft) {
   EXPECT_EQ(ValueOf(event_), 3u);
 }
 
+// covers: semantics 5.3
 TEST_P(EvdTest, AThresholdWaitEndsWhenItIsReached) {
   const auto waiter = StartWaiter(3);
   for (uintptr_t i = 1; i <= 3; ++i) ASSERT_OK(PostSe(se_, i));
@@ -90,6 +93,7 @@ TEST_P(EvdTest, AThresholdWaitEndsWhenItIsReached) {
   EXPECT_EQ(Side::Drain(se_).size(), 2u);
 }
 
+// covers: semantics 5.3, 5.4, 17
 TEST_P(EvdTest, BadArgumentsAreNamed) {
   EXPECT_RETURN(Wait(0, 0), BadArgument(3));
   EXPECT_RETURN(Wait(0, -1), BadArgument(3));
@@ -109,7 +113,8 @@ TEST_P(EvdTest, BadArgumentsAreNamed) {
                 BadArgument(5));
 }
 
-// An empty DTO EVD answers with the bare type, any other with the class bits (semantics 1, 19).
+// An empty DTO EVD answers with the bare type, any other with the class bits.
+// covers: semantics 1, 5.4, 19
 TEST_P(EvdTest, EmptyIsSpeltAsProgramsExpect) {
   EXPECT_EQ(static_cast<DAT_UINT32>(dat_evd_dequeue(a_->recv_evd, &event_)), 0x000D0000u);
   EXPECT_EQ(static_cast<DAT_UINT32>(dat_evd_dequeue(a_->request_evd, &event_)), 0x000D0000u);
@@ -117,6 +122,7 @@ TEST_P(EvdTest, EmptyIsSpeltAsProgramsExpect) {
   EXPECT_EQ(static_cast<DAT_UINT32>(dat_evd_dequeue(se_, &event_)), 0x800D0000u);
 }
 
+// covers: semantics 5.3, 5.4
 TEST_P(EvdTest, OneThreadWaitsAtATime) {
   const auto waiter = StartWaiter();
   EXPECT_TYPE(Wait(0), DAT_INVALID_STATE);
@@ -129,6 +135,7 @@ TEST_P(EvdTest, OneThreadWaitsAtATime) {
   EXPECT_EQ(waiter->nmore, 0);
 }
 
+// covers: semantics 5.2, 5.4
 TEST_P(EvdTest, SetUnwaitableEndsTheWaitAndLeavesDequeue) {
   const auto waiter = StartWaiter();
   ASSERT_OK(dat_evd_set_unwaitable(se_));
@@ -147,6 +154,7 @@ TEST_P(EvdTest, SetUnwaitableEndsTheWaitAndLeavesDequeue) {
   EXPECT_TYPE(Wait(0), DAT_TIMEOUT_EXPIRED);
 }
 
+// covers: semantics 5.2, 5.4
 TEST_P(EvdTest, DisabledEvdsStillDeliver) {
   ASSERT_OK(dat_evd_disable(se_));
   ASSERT_OK(dat_evd_disable(se_));
@@ -162,6 +170,7 @@ TEST_P(EvdTest, DisabledEvdsStillDeliver) {
   EXPECT_NE(param.evd_state & DAT_EVD_STATE_WAITABLE, 0);
 }
 
+// covers: semantics 5.6
 TEST_P(EvdTest, SoftwareEventsAreCheckedAndCopied) {
   DAT_EVENT event{};
   event.event_number = DAT_SOFTWARE_EVENT;
@@ -172,6 +181,7 @@ TEST_P(EvdTest, SoftwareEventsAreCheckedAndCopied) {
   EXPECT_TYPE(Wait(0), DAT_TIMEOUT_EXPIRED);
 }
 
+// covers: semantics 5.6
 TEST_P(EvdTest, AFullQueueRefusesSoftwareEventsAndStaysHealthy) {
   const DAT_COUNT length = Length(se_);
   for (DAT_COUNT i = 0; i < length; ++i) ASSERT_OK(PostSe(se_, static_cast<uintptr_t>(i)));
@@ -185,6 +195,7 @@ TEST_P(EvdTest, AFullQueueRefusesSoftwareEventsAndStaysHealthy) {
   ASSERT_OK(Wait(0));
 }
 
+// covers: semantics 5.2
 TEST_P(EvdTest, ResizeNeverLosesEvents) {
   for (uintptr_t i = 0; i < 6; ++i) ASSERT_OK(PostSe(se_, i));
   EXPECT_TYPE(dat_evd_resize(se_, 5), DAT_INVALID_STATE);
@@ -198,6 +209,7 @@ TEST_P(EvdTest, ResizeNeverLosesEvents) {
   ASSERT_OK(dat_evd_resize(se_, 2));
 }
 
+// covers: semantics 5.8
 TEST_P(EvdTest, OverflowIsReportedOnTheAsyncEvd) {
   const DAT_EVD_HANDLE small = b_->MakeEvd(DAT_EVD_DTO_FLAG, 1);
   const DAT_COUNT length = Length(small);
@@ -228,6 +240,7 @@ TEST_P(EvdTest, OverflowIsReportedOnTheAsyncEvd) {
   EXPECT_OK(dat_ep_free(passive));
 }
 
+// covers: semantics 3.1, 5.3
 TEST_P(EvdTest, AnAbruptCloseReleasesTheWaiter) {
   std::string name = TheOptions().ia;
   DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
@@ -248,6 +261,7 @@ TEST_P(EvdTest, AnAbruptCloseReleasesTheWaiter) {
   EXPECT_TYPE(ret, DAT_ABORT);
 }
 
+// covers: semantics 3.1
 TEST_P(EvdTest, AnEvdInUseIsNotFreed) {
   EXPECT_RETURN(dat_evd_free(a_->recv_evd), BadState(DAT_INVALID_STATE_EVD_IN_USE));
   EXPECT_RETURN(dat_evd_free(a_->connect_evd), BadState(DAT_INVALID_STATE_EVD_IN_USE));
@@ -258,6 +272,7 @@ TEST_P(EvdTest, AnEvdInUseIsNotFreed) {
   EXPECT_OK(dat_psp_free(psp));
 }
 
+// covers: semantics 5.1
 TEST_P(EvdTest, OneEvdTakesEveryStream) {
   DAT_EVD_HANDLE all = DAT_HANDLE_NULL;
   ASSERT_OK(dat_evd_create(a_->ia, 32, DAT_HANDLE_NULL,

@@ -9,6 +9,7 @@ namespace {
 class EventDetailsTest : public ConformanceTest {};
 CONFORMANCE_FAMILIES(EventDetailsTest);
 
+// covers: semantics 10.4
 TEST_P(EventDetailsTest, ACompletionNamesItsOperation) {
   Join();
   const auto here = a_->MakeBuffer(64), there = b_->MakeBuffer(64);
@@ -22,6 +23,7 @@ TEST_P(EventDetailsTest, ACompletionNamesItsOperation) {
   EXPECT_EQ(a_->ExpectDto(a_->request_evd, a_->ep, 4).operation, DAT_DTO_RDMA_READ);
 }
 
+// covers: semantics 5.7, 9.3
 TEST_P(EventDetailsTest, ARequestIsNotTruncated) {
   DAT_CONN_QUAL qualifier = 0;
   const DAT_PSP_HANDLE psp = Listen(*b_, &qualifier);

@@ -65,6 +65,7 @@ class ExtensionTest : public ConnectedTest {
 };
 CONFORMANCE_ALL_VARIANTS(ExtensionTest);
 
+// covers: semantics 15.2, 19
 TEST_P(ExtensionTest, AWriteWithImmediateConsumesAReceive) {
   ASSERT_OK(PostRecv(b_->ep, {}, 11));
   DAT_LMR_TRIPLET local = source_->local();
@@ -78,6 +79,7 @@ TEST_P(ExtensionTest, AWriteWithImmediateConsumesAReceive) {
   EXPECT_EQ(std::memcmp(source_->data(), target_->data(), 64), 0) << "the data come first";
 }
 
+// covers: semantics 15.2
 TEST_P(ExtensionTest, ASuppressedWriteWithImmediateIsToldToThePeerAlone) {
   ASSERT_OK(PostRecv(b_->ep, {}, 11));
   DAT_LMR_TRIPLET local = source_->local();
@@ -92,6 +94,7 @@ TEST_P(ExtensionTest, ASuppressedWriteWithImmediateIsToldToThePeerAlone) {
 }
 
 // Nothing but the initiator's own completion tells that the data are there.
+// covers: semantics 10.3
 TEST_P(ExtensionTest, AConfirmedWriteIsInThePeersMemory) {
   const auto confirm = static_cast<DAT_COMPLETION_FLAGS>(SOFTDAT_COMPLETION_CONFIRM_FLAG);
   const DAT_LMR_TRIPLET local = source_->local();
@@ -104,6 +107,7 @@ TEST_P(ExtensionTest, AConfirmedWriteIsInThePeersMemory) {
   }
 }
 
+// covers: semantics 15.2
 TEST_P(ExtensionTest, FetchAndAddReturnsTheOldValue) {
   *Word() = 40;
   DAT_LMR_TRIPLET local = source_->local(0, 8);
@@ -116,6 +120,7 @@ TEST_P(ExtensionTest, FetchAndAddReturnsTheOldValue) {
   EXPECT_EQ(__atomic_load_n(Word(), __ATOMIC_ACQUIRE), 46u);
 }
 
+// covers: semantics 15.2
 TEST_P(ExtensionTest, CompareAndSwapSwapsOnlyOnAMatch) {
   *Word() = 5;
   DAT_LMR_TRIPLET local = source_->local(0, 8);
@@ -132,6 +137,7 @@ TEST_P(ExtensionTest, CompareAndSwapSwapsOnlyOnAMatch) {
 
 // The local processor adds all the while, and the remote adds that count are those during which it
 // did: each could lose one of its own, or make one of the processor's undone.
+// covers: semantics 10.3
 TEST_P(ExtensionTest, AtomicsAreAtomicAgainstTheLocalProcessor) {
   constexpr uint64_t kWanted = 1000, kWindow = 8;
   *Word() = 0;
@@ -165,6 +171,7 @@ TEST_P(ExtensionTest, AtomicsAreAtomicAgainstTheLocalProcessor) {
 
 // A word as a lock between the local processor, which takes it as 2, and a peer, which takes it as
 // 1: whoever has it is alone.
+// covers: semantics 10.3
 TEST_P(ExtensionTest, ASwapIsAtomicAgainstTheLocalProcessor) {
   constexpr uint64_t kFree = 0, kPeer = 1, kLocal = 2, kWanted = 150;
   *Word() = kFree;
@@ -203,6 +210,7 @@ TEST_P(ExtensionTest, ASwapIsAtomicAgainstTheLocalProcessor) {
   EXPECT_FALSE(robbed) << "the peer took what the processor had";
 }
 
+// covers: semantics 7.2, 15.2
 TEST_P(ExtensionTest, AtomicsNeedTheirRight) {
   const auto plain = b_->MakeBuffer(64);  // every right but that of atomics
   DAT_RMR_TRIPLET remote = plain->remote(0, 8);
@@ -218,6 +226,7 @@ TEST_P(ExtensionTest, AtomicsNeedTheirRight) {
   EXPECT_TRUE(plain->untouched());
 }
 
+// covers: semantics 15.2
 TEST_P(ExtensionTest, AtomicsNeedEightBytesAtBothEnds) {
   *Word() = 40;
   for (const auto& [here, there] : {std::pair{7u, 8u}, {8u, 7u}, {8u, 0u}}) {
@@ -232,6 +241,7 @@ TEST_P(ExtensionTest, AtomicsNeedEightBytesAtBothEnds) {
   EXPECT_EQ(*Word(), 40u);
 }
 
+// covers: semantics 12
 TEST_P(ExtensionTest, TheAttributesAnnounceThem) {
   DAT_IA_ATTR ia{};
   DAT_PROVIDER_ATTR provider{};

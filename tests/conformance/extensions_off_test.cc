@@ -15,6 +15,7 @@ namespace {
 class ExtensionsOffTest : public ConnectedTest {};
 CONFORMANCE_FAMILIES(ExtensionsOffTest);
 
+// covers: semantics 12
 TEST_P(ExtensionsOffTest, TheyAreNotAnnounced) {
   DAT_IA_ATTR ia{};
   DAT_PROVIDER_ATTR provider{};

@@ -8,6 +8,7 @@ namespace {
 class FlushTest : public ConnectedTest {};
 CONFORMANCE_ALL_VARIANTS(FlushTest);
 
+// covers: semantics 5.5, 9.6, 10.5
 TEST_P(FlushTest, ReceivesAreFlushedInOrderOnBothSides) {
   const auto at_a = a_->MakeBuffer(8), at_b = b_->MakeBuffer(8);
   for (uint64_t i = 0; i < 10; ++i) {
@@ -24,6 +25,7 @@ TEST_P(FlushTest, ReceivesAreFlushedInOrderOnBothSides) {
   EXPECT_TRUE(at_b->untouched());
 }
 
+// covers: semantics 9.6
 TEST_P(FlushTest, EveryRequestCompletesOnceAndNoneSucceedsAfterAFlush) {
   const auto memory = a_->MakeBuffer(1000), target = b_->MakeBuffer(1000);
   for (uint64_t i = 0; i < 4; ++i) {
@@ -48,6 +50,7 @@ TEST_P(FlushTest, EveryRequestCompletesOnceAndNoneSucceedsAfterAFlush) {
   ExpectNothingMore({a_->request_evd});
 }
 
+// covers: semantics 8.3, 10.1
 TEST_P(FlushTest, PostsAfterTheEndAreAcceptedAndFlushed) {
   const auto memory = a_->MakeBuffer(8), target = b_->MakeBuffer(8);
   Part();
@@ -62,7 +65,8 @@ TEST_P(FlushTest, PostsAfterTheEndAreAcceptedAndFlushed) {
   EXPECT_TRUE(memory->untouched());
 }
 
-// A marker posted after the end is the last completion of its stream (semantics 8.4).
+// A marker posted after the end is the last completion of its stream.
+// covers: semantics 8.4
 TEST_P(FlushTest, AMarkerComesLast) {
   const auto memory = a_->MakeBuffer(8);
   for (uint64_t i = 0; i < 5; ++i) ASSERT_OK(PostRecv(a_->ep, {memory->local()}, i));
@@ -72,6 +76,7 @@ TEST_P(FlushTest, AMarkerComesLast) {
   a_->ExpectDto(a_->recv_evd, a_->ep, 99, DAT_DTO_ERR_FLUSHED);
 }
 
+// covers: semantics 5.5
 TEST_P(FlushTest, CompletionsFromBeforeTheEndAreKept) {
   const auto from = a_->MakeBuffer(8, 7), to = b_->MakeBuffer(8);
   for (uint64_t i = 0; i < 4; ++i) ASSERT_OK(PostRecv(b_->ep, {to->local()}, i));
@@ -85,6 +90,7 @@ TEST_P(FlushTest, CompletionsFromBeforeTheEndAreKept) {
   b_->ExpectDto(b_->recv_evd, b_->ep, 3, DAT_DTO_ERR_FLUSHED);
 }
 
+// covers: semantics 8.3, 19
 TEST_P(FlushTest, ResetInUnconnectedKeepsPostedReceives) {
   const DAT_EP_HANDLE active = a_->MakeEp(), passive = b_->MakeEp();
   const auto to = b_->MakeBuffer(8);
@@ -95,6 +101,7 @@ TEST_P(FlushTest, ResetInUnconnectedKeepsPostedReceives) {
   b_->ExpectDto(b_->recv_evd, passive, 4);
 }
 
+// covers: semantics 8.3, 19
 TEST_P(FlushTest, AnEpMayBeFreedWithItsReceivesPosted) {
   const DAT_EP_HANDLE ep = a_->MakeEp();
   const auto memory = a_->MakeBuffer(8);
@@ -102,6 +109,7 @@ TEST_P(FlushTest, AnEpMayBeFreedWithItsReceivesPosted) {
   a_->FreeEp(ep);
 }
 
+// covers: semantics 8.1
 TEST_P(FlushTest, IdleFlagsTellWhetherWorkIsOutstanding) {
   DAT_EP_STATE state = DAT_EP_STATE_UNCONNECTED;
   DAT_BOOLEAN recv_idle = DAT_FALSE, request_idle = DAT_FALSE;

@@ -12,6 +12,7 @@ namespace {
 class ForkTest : public ConnectedTest {};
 CONFORMANCE_FAMILIES(ForkTest);
 
+// covers: semantics 14
 TEST_P(ForkTest, TheChildsCallsFailAndTheParentGoesOn) {
   const auto from = a_->MakeBuffer(8, 0x42), to = b_->MakeBuffer(8);
   const pid_t child = fork();

@@ -83,6 +83,7 @@ class GoneMemoryTest : public ConnectedTest {
 };
 CONFORMANCE_FAMILIES(GoneMemoryTest);
 
+// covers: semantics 7.2
 TEST_P(GoneMemoryTest, ThePeerWrites) {
   ForEach(*b_, [&](const Region& gone, Buffer& from, size_t length) {
     ASSERT_OK(PostWrite(a_->ep, {from.local()}, gone.remote(length), 1));
@@ -90,6 +91,7 @@ TEST_P(GoneMemoryTest, ThePeerWrites) {
   });
 }
 
+// covers: semantics 7.2
 TEST_P(GoneMemoryTest, ThePeerReads) {
   ForEach(*b_, [&](const Region& gone, Buffer& to, size_t length) {
     ASSERT_OK(PostRead(a_->ep, {to.local()}, gone.remote(length), 1));
@@ -97,6 +99,7 @@ TEST_P(GoneMemoryTest, ThePeerReads) {
   });
 }
 
+// covers: semantics 7.2
 TEST_P(GoneMemoryTest, AMessageArrives) {
   ForEach(*b_, [&](const Region& gone, Buffer& from, size_t length) {
     ASSERT_OK(PostRecv(b_->ep, {gone.local(length)}, 1));
@@ -108,6 +111,7 @@ TEST_P(GoneMemoryTest, AMessageArrives) {
   });
 }
 
+// covers: semantics 7.2
 TEST_P(GoneMemoryTest, AMessageIsSent) {
   ForEach(*a_, [&](const Region& gone, Buffer& to, size_t length) {
     ASSERT_OK(PostRecv(b_->ep, {to.local()}, 1));
@@ -117,6 +121,7 @@ TEST_P(GoneMemoryTest, AMessageIsSent) {
   });
 }
 
+// covers: semantics 7.2
 TEST_P(GoneMemoryTest, AnOwnReadArrives) {
   ForEach(*a_, [&](const Region& gone, Buffer& from, size_t length) {
     ASSERT_OK(PostRead(a_->ep, {gone.local(length)}, from.remote(), 1));

@@ -214,6 +214,7 @@ class HandlesTest : public ConformanceTest {
 };
 CONFORMANCE_FAMILIES(HandlesTest);
 
+// covers: semantics 2.4, 3.2
 TEST_P(HandlesTest, NullAndJunk) {
   char junk[256] = {};  // a pointer to readable memory that is no object
   for (const Call& call : kCalls) {
@@ -227,6 +228,7 @@ TEST_P(HandlesTest, NullAndJunk) {
   }
 }
 
+// covers: semantics 2.4, 3.2, 19
 TEST_P(HandlesTest, HandlesOfAnotherKind) {
   for (const Call& call : kCalls) {
     if (call.kind == Kind::kAny) continue;
@@ -242,6 +244,7 @@ TEST_P(HandlesTest, HandlesOfAnotherKind) {
   EXPECT_EQ(StateOf(a_->ep), DAT_EP_STATE_UNCONNECTED);
 }
 
+// covers: semantics 3.2
 TEST_P(HandlesTest, StaleHandles) {
   for (const auto& [kind, handle] : Stale()) {
     for (const Call& call : kCalls) {
@@ -253,6 +256,7 @@ TEST_P(HandlesTest, StaleHandles) {
   }
 }
 
+// covers: semantics 13
 TEST_P(HandlesTest, EveryHandleTellsItsTypeAndKeepsAContext) {
   const std::pair<DAT_HANDLE, DAT_HANDLE_TYPE> all[] = {{a_->ia, DAT_HANDLE_TYPE_IA},
                                                         {a_->ep, DAT_HANDLE_TYPE_EP},
@@ -280,6 +284,7 @@ TEST_P(HandlesTest, EveryHandleTellsItsTypeAndKeepsAContext) {
   }
 }
 
+// covers: semantics 8.1, 17
 TEST_P(HandlesTest, EpCreateNamesTheHandleThatIsWrong) {
   DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
   const auto create = [&](DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv, DAT_EVD_HANDLE request,

@@ -31,6 +31,7 @@ class HandoffTest : public ConformanceTest {
 };
 CONFORMANCE_FAMILIES(HandoffTest);
 
+// covers: semantics 9.3
 TEST_P(HandoffTest, TheOtherPointGetsTheRequestWithItsData) {
   ASSERT_OK(dat_cr_handoff(cr_, second_qualifier_));
   const auto request =
@@ -48,6 +49,7 @@ TEST_P(HandoffTest, TheOtherPointGetsTheRequestWithItsData) {
   Part();
 }
 
+// covers: semantics 9.3
 TEST_P(HandoffTest, AnUnknownQualifierLeavesTheRequest) {
   EXPECT_RETURN(dat_cr_handoff(cr_, FreeQualifier()), BadArgument(2));
   ASSERT_OK(dat_cr_accept(cr_, b_->ep, 0, nullptr));
@@ -55,6 +57,7 @@ TEST_P(HandoffTest, AnUnknownQualifierLeavesTheRequest) {
   b_->ExpectConnection(b_->ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
+// covers: semantics 9.3
 TEST_P(HandoffTest, BackAgainAndRejected) {
   ASSERT_OK(dat_cr_handoff(cr_, second_qualifier_));
   const DAT_CR_HANDLE there = b_->Expect(other_evd_, DAT_CONNECTION_REQUEST_EVENT)
@@ -84,6 +87,7 @@ class HandoffToAnotherIaTest : public HandoffTest {
 };
 CONFORMANCE_FAMILIES(HandoffToAnotherIaTest);
 
+// covers: semantics 9.3
 TEST_P(HandoffToAnotherIaTest, ItsServicePointGetsTheRequestWithItsData) {
   DAT_CR_PARAM before{};
   ASSERT_OK(dat_cr_query(cr_, DAT_CR_FIELD_ALL, &before));
@@ -116,6 +120,7 @@ TEST_P(HandoffToAnotherIaTest, ItsServicePointGetsTheRequestWithItsData) {
   c_->ExpectConnection(c_->ep, DAT_CONNECTION_EVENT_DISCONNECTED);
 }
 
+// covers: semantics 9.3
 TEST_P(HandoffToAnotherIaTest, BackAgainAndRejected) {
   ASSERT_OK(dat_cr_handoff(cr_, third_qualifier_));
   ASSERT_OK(dat_cr_handoff(NextRequest(*c_), first_qualifier_));
@@ -127,6 +132,7 @@ TEST_P(HandoffToAnotherIaTest, BackAgainAndRejected) {
 }
 
 // It arrives there like any other: no room is no room.
+// covers: semantics 9.1, 9.3
 TEST_P(HandoffToAnotherIaTest, AFullEventQueueThereRejectsIt) {
   const DAT_EVD_HANDLE full = c_->MakeEvd(DAT_EVD_CR_FLAG, 1);
   DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;

@@ -32,6 +32,7 @@ CONFORMANCE_FAMILIES(IaCloseTest);
 
 // Of each kind that needs no other object of the same open. (An LMR, RMR or SRQ needs a PZ, which
 // cannot go before it: see below.)
+// covers: semantics 3.1
 TEST_P(IaCloseTest, OneObjectIsEnoughToRefuseAGracefulClose) {
   DAT_PZ_HANDLE pz = DAT_HANDLE_NULL;
   ASSERT_OK(dat_pz_create(ia_, &pz));
@@ -67,6 +68,7 @@ TEST_P(IaCloseTest, OneObjectIsEnoughToRefuseAGracefulClose) {
 }
 
 // Each of them alone keeps the zone, and the zone keeps the IA.
+// covers: semantics 3.1
 TEST_P(IaCloseTest, APzInUseIsNotFreed) {
   DAT_PZ_HANDLE pz = DAT_HANDLE_NULL;
   ASSERT_OK(dat_pz_create(ia_, &pz));
@@ -104,6 +106,7 @@ TEST_P(IaCloseTest, APzInUseIsNotFreed) {
   ASSERT_OK(dat_pz_free(pz));
 }
 
+// covers: semantics 3.1, 4
 TEST_P(IaCloseTest, ASharedAsyncEvdSurvivesTheAbruptCloseOfTheSecondOpen) {
   std::string name = TheOptions().ia;
   DAT_IA_HANDLE second = DAT_HANDLE_NULL;

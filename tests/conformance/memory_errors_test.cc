@@ -114,6 +114,7 @@ class RemoteAccessTest : public ConnectedTest {
 CONFORMANCE_ALL_VARIANTS(RemoteAccessTest);
 
 // Whatever the two ends are told: it is over, and nothing was read or written.
+// covers: semantics 10.4
 TEST_P(RemoteAccessTest, EveryRefusalLeavesMemoryAsItWas) {
   RefuseAll([this](bool write) {
     a_->ExpectEnd(a_->ep);
@@ -123,14 +124,17 @@ TEST_P(RemoteAccessTest, EveryRefusalLeavesMemoryAsItWas) {
   });
 }
 
+// covers: semantics 10.4
 TEST_P(RemoteAccessTest, EveryRefusalIsTold) {
   RefuseAll([this](bool write) { ExpectTold(write); });
 }
 
+// covers: semantics 10.4
 TEST_P(RemoteAccessTest, MemoryWithoutTheReadRightIsNotRead) {
   Refuse(kNoReadRight, false, [this](bool write) { ExpectTold(write); });
 }
 
+// covers: semantics 7.2
 TEST_P(RemoteAccessTest, TheWholeRegionIsAccessibleToItsLastByte) {
   const auto target = b_->MakeBuffer(kSize, 0x33), local = a_->MakeBuffer(kSize, 0x44);
   ASSERT_OK(PostWrite(a_->ep, {local->local()}, target->remote(), 1));
@@ -161,6 +165,7 @@ class LocalAccessTest : public ConnectedTest {
 };
 CONFORMANCE_FAMILIES(LocalAccessTest);
 
+// covers: semantics 10.1, 10.5
 TEST_P(LocalAccessTest, EveryLocalMistakeIsCaught) {
   DAT_PZ_HANDLE other = DAT_HANDLE_NULL;
   ASSERT_OK(dat_pz_create(a_->ia, &other));
@@ -188,6 +193,7 @@ TEST_P(LocalAccessTest, EveryLocalMistakeIsCaught) {
   EXPECT_OK(dat_pz_free(other));
 }
 
+// covers: semantics 7.2, 19
 TEST_P(LocalAccessTest, MemoryWithoutReadRightCanBeSentFrom) {
   const auto from = a_->MakeBuffer(16, 0x66, DAT_MEM_PRIV_LOCAL_WRITE_FLAG),
              to = b_->MakeBuffer(16);
@@ -198,6 +204,7 @@ TEST_P(LocalAccessTest, MemoryWithoutReadRightCanBeSentFrom) {
   EXPECT_EQ(to->data()[15], 0x66);
 }
 
+// covers: semantics 3.1, 7.2, 10.5
 TEST_P(LocalAccessTest, MemoryFreedUnderAPostedReceive) {
   const auto from = a_->MakeBuffer(16), to = b_->MakeBuffer(16, 0x29);
   ASSERT_OK(PostRecv(b_->ep, {to->local()}, 1));
@@ -210,6 +217,7 @@ TEST_P(LocalAccessTest, MemoryFreedUnderAPostedReceive) {
 }
 
 // Whatever the two ends are told of it.
+// covers: semantics 10.4
 TEST_P(LocalAccessTest, MemoryFreedUnderAPostedReceiveStaysAsItWas) {
   const auto from = a_->MakeBuffer(16), to = b_->MakeBuffer(16, 0x29);
   ASSERT_OK(PostRecv(b_->ep, {to->local()}, 1));
@@ -237,6 +245,7 @@ class LmrTest : public ConformanceTest {
 };
 CONFORMANCE_FAMILIES(LmrTest);
 
+// covers: semantics 7.2, 17
 TEST_P(LmrTest, ArgumentsAreChecked) {
   DAT_LMR_HANDLE lmr = DAT_HANDLE_NULL;
   EXPECT_TYPE(Create(DAT_MEM_TYPE_VIRTUAL, 0, &lmr, a_->pz), DAT_LENGTH_ERROR);
@@ -247,6 +256,7 @@ TEST_P(LmrTest, ArgumentsAreChecked) {
   EXPECT_EQ(lmr, DAT_HANDLE_NULL) << "a failed call leaves its outputs alone";
 }
 
+// covers: semantics 7.2, 19
 TEST_P(LmrTest, AnyAlignmentAndSizeIsFineAndTheQueryTellsAll) {
   for (const size_t offset : {0, 1, 3, 7}) {
     for (const size_t length : {1, 8, 100}) {
@@ -280,6 +290,7 @@ TEST_P(LmrTest, AnyAlignmentAndSizeIsFineAndTheQueryTellsAll) {
   }
 }
 
+// covers: semantics 7.2
 TEST_P(LmrTest, NoRemoteRightMeansNoRemoteContext) {
   const Buffer local(a_->ia, a_->pz, 8, 0,
                      static_cast<DAT_MEM_PRIV_FLAGS>(DAT_MEM_PRIV_LOCAL_READ_FLAG |
@@ -287,6 +298,7 @@ TEST_P(LmrTest, NoRemoteRightMeansNoRemoteContext) {
   EXPECT_EQ(local.rmr_context(), 0u);
 }
 
+// covers: semantics 3.1
 TEST_P(LmrTest, AZoneInUseIsNotFreed) {
   DAT_PZ_HANDLE pz = DAT_HANDLE_NULL;
   ASSERT_OK(dat_pz_create(a_->ia, &pz));
@@ -303,6 +315,7 @@ TEST_P(LmrTest, AZoneInUseIsNotFreed) {
   EXPECT_RETURN(dat_pz_free(pz), BadHandle(DAT_INVALID_HANDLE_PZ));
 }
 
+// covers: semantics 4
 TEST_P(LmrTest, ObjectsOfAnotherOpenDoNotFit) {
   DAT_LMR_HANDLE lmr = DAT_HANDLE_NULL;
   EXPECT_RETURN(Create(DAT_MEM_TYPE_VIRTUAL, 8, &lmr, b_->pz), BadHandle(DAT_INVALID_HANDLE_PZ));
@@ -312,6 +325,7 @@ TEST_P(LmrTest, ObjectsOfAnotherOpenDoNotFit) {
       BadHandle(DAT_INVALID_HANDLE_PZ));
 }
 
+// covers: semantics 7.2
 TEST_P(LmrTest, SyncValidatesItsSegments) {
   const auto memory = a_->MakeBuffer(64);
   DAT_LMR_TRIPLET segments[3] = {memory->local(), {}, memory->local(63, 1)};

@@ -111,6 +111,7 @@ class PeerTest : public ConformanceTest {
 };
 CONFORMANCE_ALL_VARIANTS(PeerTest);
 
+// covers: semantics 10.3
 TEST_P(PeerTest, ATargetThatMakesNoCallIsServed) {
   constexpr size_t kSize = 1 << 20;
   Start(kSize);
@@ -127,6 +128,7 @@ TEST_P(PeerTest, ATargetThatMakesNoCallIsServed) {
                                                                    uint64_t{0})));
 }
 
+// covers: semantics 9.6
 TEST_P(PeerTest, AKilledPeerEndsTheConnectionAndNothingElse) {
   Join(*b_, b_->ep, *b_, b_->MakeEp());  // a connection of this process
   Start(4096);
@@ -141,6 +143,7 @@ TEST_P(PeerTest, AKilledPeerEndsTheConnectionAndNothingElse) {
   Start(4096);
 }
 
+// covers: semantics 9.6
 TEST_P(PeerTest, APeerKilledInMidTransferLeavesNoRequestUnanswered) {
   constexpr size_t kSize = 1 << 20;
   constexpr uint64_t kRequests = 12;
@@ -172,6 +175,7 @@ TEST_P(PeerTest, APeerKilledInMidTransferLeavesNoRequestUnanswered) {
   EXPECT_TRUE(Side::Drain(a_->request_evd).empty());
 }
 
+// covers: semantics 9.6
 TEST_P(PeerTest, APeerThatExitsWithoutClosing) {
   Start(4096);
   peer_->Tell("leave");
@@ -179,6 +183,7 @@ TEST_P(PeerTest, APeerThatExitsWithoutClosing) {
   ExpectEnd();
 }
 
+// covers: semantics 9.6
 TEST_P(PeerTest, APeerKilledWhileASendWaitsForItsReceive) {
   Start(4096);
   const auto memory = a_->MakeBuffer(64);
@@ -191,6 +196,7 @@ TEST_P(PeerTest, APeerKilledWhileASendWaitsForItsReceive) {
   EXPECT_EQ(done.status, ConfirmsCompletions(a_->ia) ? DAT_DTO_ERR_FLUSHED : DAT_DTO_SUCCESS);
 }
 
+// covers: semantics 9.2
 TEST_P(PeerTest, APeerKilledBeforeItAnsweredIsAnEvent) {
   peer_ = std::make_unique<Peer>(4096);
   const DAT_CONN_QUAL qualifier = peer_->Qualifier();

@@ -11,6 +11,7 @@ namespace {
 
 CONFORMANCE_FAMILIES(PrivateDataTest);
 
+// covers: semantics 9.5
 TEST_P(PrivateDataTest, EverySizeArrivesWholeBothWays) {
   DAT_CONN_QUAL qualifier = 0;
   const DAT_PSP_HANDLE psp = Listen(*b_, &qualifier);
@@ -34,6 +35,7 @@ TEST_P(PrivateDataTest, EverySizeArrivesWholeBothWays) {
   EXPECT_OK(dat_psp_free(psp));
 }
 
+// covers: semantics 9.3, 19
 TEST_P(PrivateDataTest, TheRequestsDataIsWritableAndMayBeTheAnswer) {
   DAT_CONN_QUAL qualifier = 0;
   const DAT_PSP_HANDLE psp = Listen(*b_, &qualifier);
@@ -54,6 +56,7 @@ TEST_P(PrivateDataTest, TheRequestsDataIsWritableAndMayBeTheAnswer) {
   EXPECT_OK(dat_psp_free(psp));
 }
 
+// covers: semantics 8.3
 TEST_P(PrivateDataTest, TheAcceptorsDataStaysReadableUntilTheReset) {
   DAT_CONN_QUAL qualifier = 0;
   const DAT_PSP_HANDLE psp = Listen(*b_, &qualifier);
@@ -69,6 +72,7 @@ TEST_P(PrivateDataTest, TheAcceptorsDataStaysReadableUntilTheReset) {
   EXPECT_OK(dat_psp_free(psp));
 }
 
+// covers: semantics 9.5, 12
 TEST_P(PrivateDataTest, TheProviderSaysHowMuchItCarries) {
   DAT_PROVIDER_ATTR attr{};
   ASSERT_OK(dat_ia_query(a_->ia, nullptr, 0, nullptr, DAT_PROVIDER_FIELD_ALL, &attr));

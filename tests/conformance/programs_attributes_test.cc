@@ -38,17 +38,20 @@ class ProgramsAttributesTest : public ConformanceTest {
 };
 CONFORMANCE_FAMILIES(ProgramsAttributesTest);
 
+// covers: semantics 8.1
 TEST_P(ProgramsAttributesTest, NoAttributes) {
   ExpectUsable(Make(*a_, nullptr), Make(*b_, nullptr));
 }
 
 // Sizes, reads and flags of 0 mean no wish.
+// covers: semantics 8.1
 TEST_P(ProgramsAttributesTest, AZeroedStructureWithCounts) {
   const DAT_EP_ATTR attr = Counts();
   ExpectUsable(Make(*a_, &attr), Make(*b_, &attr));
 }
 
 // Nothing can be posted to such an EP, so it goes without the event dispatchers of posts.
+// covers: semantics 8.1
 TEST_P(ProgramsAttributesTest, AllZero) {
   const DAT_EP_ATTR attr{};
   DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
@@ -62,6 +65,7 @@ TEST_P(ProgramsAttributesTest, AllZero) {
 
 // A program takes the defaults from an EP that it makes for the purpose, changes the numbers, and
 // makes all others with the result. It may never free the first one.
+// covers: semantics 8.1
 TEST_P(ProgramsAttributesTest, WhatAQueryTellsWithOtherNumbers) {
   DAT_EP_PARAM param{};
   ASSERT_OK(dat_ep_query(a_->ep, DAT_EP_FIELD_EP_ATTR_ALL, &param));
@@ -71,6 +75,7 @@ TEST_P(ProgramsAttributesTest, WhatAQueryTellsWithOtherNumbers) {
 }
 
 // Benchmarks ask for more than they use.
+// covers: semantics 8.1, 19
 TEST_P(ProgramsAttributesTest, LongQueuesAndSmallSizes) {
   DAT_IA_ATTR ia{};
   ASSERT_OK(dat_ia_query(a_->ia, nullptr, DAT_IA_FIELD_ALL, &ia, 0, nullptr));
@@ -83,6 +88,7 @@ TEST_P(ProgramsAttributesTest, LongQueuesAndSmallSizes) {
 }
 
 // The flags of an EP say what its posts may do; what one post asks for counts.
+// covers: semantics 8.1, 10.2
 TEST_P(ProgramsAttributesTest, RequestsSuppressedByTheEp) {
   DAT_EP_ATTR attr = Counts();
   attr.request_completion_flags = DAT_COMPLETION_SUPPRESS_FLAG;
@@ -100,6 +106,7 @@ TEST_P(ProgramsAttributesTest, RequestsSuppressedByTheEp) {
 
 // What belongs to shared receive queues is not looked at for an EP without one: programs that fill
 // a structure member by member leave it as the stack had it.
+// covers: semantics 8.1
 TEST_P(ProgramsAttributesTest, TheWatermarkOfAQueueThatIsNotThere) {
   for (const DAT_COUNT left_over : {-77, 0x7fffffff, -1, 0}) {
     SCOPED_TRACE(left_over);

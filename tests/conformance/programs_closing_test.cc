@@ -40,6 +40,7 @@ class ProgramsClosingTest : public ConformanceTest {
 };
 CONFORMANCE_FAMILIES(ProgramsClosingTest);
 
+// covers: semantics 3.1
 TEST_P(ProgramsClosingTest, WhatIsUsedIsRefusedAndWorksOn) {
   EXPECT_TYPE(dat_evd_free(evd_a_), DAT_INVALID_STATE);
   EXPECT_TYPE(dat_pz_free(active_.pz), DAT_INVALID_STATE);
@@ -48,6 +49,7 @@ TEST_P(ProgramsClosingTest, WhatIsUsedIsRefusedAndWorksOn) {
 }
 
 // Everything alive: connections, receives, a service point, a request that nobody answered, a CNO.
+// covers: semantics 3.1
 TEST_P(ProgramsClosingTest, AbruptlyWithAllAlive) {
   DAT_CNO_HANDLE cno = DAT_HANDLE_NULL;
   ASSERT_OK(dat_cno_create(active_.ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno));
@@ -89,6 +91,7 @@ TEST_P(ProgramsClosingTest, TheServicePointLast) {
 }
 
 // The memory goes, and then the receives that name it.
+// covers: semantics 3.1, 19
 TEST_P(ProgramsClosingTest, MemoryBeforeTheReceivesInIt) {
   ASSERT_OK(PostRecv(ping_, {active_.Local(0, 64)}, 1));
   EXPECT_OK(dat_lmr_free(active_.lmr));
@@ -100,12 +103,14 @@ TEST_P(ProgramsClosingTest, MemoryBeforeTheReceivesInIt) {
   EXPECT_OK(active_.Close(DAT_CLOSE_GRACEFUL_FLAG));
 }
 
+// covers: semantics 3.1
 TEST_P(ProgramsClosingTest, GracefullyAndThenAbruptly) {
   EXPECT_TYPE(active_.Close(DAT_CLOSE_GRACEFUL_FLAG), DAT_INVALID_STATE);
   EXPECT_OK(active_.Close(DAT_CLOSE_ABRUPT_FLAG));
   ExpectPeerTold();
 }
 
+// covers: semantics 3.2
 TEST_P(ProgramsClosingTest, TwiceEverything) {
   const DAT_IA_HANDLE ia = active_.ia;
   EXPECT_OK(dat_ep_free(ping_));

@@ -31,6 +31,7 @@ class ProgramsConnectingTest : public ConformanceTest {
 CONFORMANCE_FAMILIES(ProgramsConnectingTest);
 
 // The listening program computes; the others connect meanwhile, all of them.
+// covers: semantics 9.1
 TEST_P(ProgramsConnectingTest, ManyConnectBeforeTheListenerLooks) {
   constexpr int kPeers = 20;
   DAT_CONN_QUAL qualifier = 0;
@@ -57,6 +58,7 @@ TEST_P(ProgramsConnectingTest, ManyConnectBeforeTheListenerLooks) {
 
 // The active program sends at once; the passive one posts its receives when it has seen that it is
 // connected.
+// covers: semantics 10.5
 TEST_P(ProgramsConnectingTest, ReceivesBehindTheEstablishment) {
   const auto from = a_->MakeBuffer(4096, 0x3C), to = b_->MakeBuffer(4096);
   DAT_CONN_QUAL qualifier = 0;
@@ -75,6 +77,7 @@ TEST_P(ProgramsConnectingTest, ReceivesBehindTheEstablishment) {
 
 // A rank that connects to every rank, itself included, over one dispatcher, and ends each of its
 // two end points itself.
+// covers: semantics 5.1
 TEST_P(ProgramsConnectingTest, ToItselfOnOneDispatcher) {
   Party party;
   const DAT_EVD_HANDLE evd = party.MakeEvd(kEveryStream, 64);
@@ -143,6 +146,7 @@ TEST_P(ProgramsConnectingTest, StatusInsteadOfEvents) {
 }
 
 // A server with one EP for one client after the other; both disconnect, each twice.
+// covers: semantics 8.3, 19
 TEST_P(ProgramsConnectingTest, TheSameEpForOneClientAfterTheOther) {
   DAT_CONN_QUAL qualifier = 0;
   const DAT_PSP_HANDLE psp = Listen(*b_, &qualifier);
@@ -169,6 +173,7 @@ TEST_P(ProgramsConnectingTest, TheSameEpForOneClientAfterTheOther) {
 
 // A client that comes too early is rejected, resets, takes back its flushed receives and tries
 // again.
+// covers: semantics 9.2
 TEST_P(ProgramsConnectingTest, RejectedAndAgain) {
   DAT_CONN_QUAL qualifier = 0;
   const DAT_PSP_HANDLE psp = Listen(*b_, &qualifier);
@@ -189,6 +194,7 @@ TEST_P(ProgramsConnectingTest, RejectedAndAgain) {
 }
 
 // Ranks take a number derived from their process and go on until one is free.
+// covers: semantics 9.1
 TEST_P(ProgramsConnectingTest, QualifiersByCountingUp) {
   DAT_CONN_QUAL next = FreeQualifier();
   const DAT_CONN_QUAL first = next;
@@ -207,6 +213,7 @@ TEST_P(ProgramsConnectingTest, QualifiersByCountingUp) {
 }
 
 // A wait of 0 looks once; a connection attempt of 0 is a mistake, and the EP is as it was.
+// covers: semantics 5.3, 9.2
 TEST_P(ProgramsConnectingTest, TimeoutsOfZero) {
   DAT_EVENT event{};
   DAT_COUNT nmore = 0;

@@ -36,6 +36,7 @@ class ProgramsEventsTest : public ConformanceTest {
 CONFORMANCE_FAMILIES(ProgramsEventsTest);
 
 // Requests, receives, connections, connection requests: a program with one queue.
+// covers: semantics 5.1, 19
 TEST_P(ProgramsEventsTest, OneDispatcherForEverything) {
   const DAT_EVD_HANDLE a = active_.MakeEvd(kEveryStream, 32);
   const DAT_EVD_HANDLE b = passive_.MakeEvd(kEveryStream, 32);
@@ -48,6 +49,7 @@ TEST_P(ProgramsEventsTest, OneDispatcherForEverything) {
 }
 
 // Room for one event each, and never more than one on its way.
+// covers: semantics 5.1
 TEST_P(ProgramsEventsTest, DispatchersOfOneEvent) {
   const auto make = [](Party& party, DAT_EVD_HANDLE* recv, DAT_EVD_HANDLE* request,
                        DAT_EVD_HANDLE* connect) {
@@ -74,6 +76,7 @@ TEST_P(ProgramsEventsTest, DispatchersOfOneEvent) {
 }
 
 // The queue of an EP may be longer than that of its dispatcher, as long as the program reaps.
+// covers: semantics 5.1, 19
 TEST_P(ProgramsEventsTest, ADispatcherShorterThanTheEp) {
   const DAT_EVD_HANDLE a = active_.MakeEvd(DAT_EVD_DTO_FLAG, 8);
   const DAT_EVD_HANDLE b = passive_.MakeEvd(DAT_EVD_DTO_FLAG, 8);
@@ -100,6 +103,7 @@ TEST_P(ProgramsEventsTest, DequeueAlone) {
 
 // A thread sleeps on one CNO for all dispatchers, that of asynchronous errors too, empties the one
 // that it is told, and ends by a software event.
+// covers: semantics 6
 TEST_P(ProgramsEventsTest, OneCnoForEverything) {
   DAT_CNO_HANDLE cno = DAT_HANDLE_NULL;
   ASSERT_OK(dat_cno_create(passive_.ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno));
@@ -157,6 +161,7 @@ TEST_P(ProgramsEventsTest, OneCnoForEverything) {
 }
 
 // A program that closes its dispatchers with care, one call after the other.
+// covers: semantics 5.2
 TEST_P(ProgramsEventsTest, DisableUnwaitableDrainAndFree) {
   const DAT_EVD_HANDLE evd = active_.MakeEvd(DAT_EVD_SOFTWARE_FLAG, 4);
   DAT_EVENT event{};
@@ -169,6 +174,7 @@ TEST_P(ProgramsEventsTest, DisableUnwaitableDrainAndFree) {
 }
 
 // A program that resizes its queue for each peer that comes, with work under way.
+// covers: semantics 5.2
 TEST_P(ProgramsEventsTest, AQueueThatGrowsWithThePeers) {
   const DAT_EVD_HANDLE a = active_.MakeEvd(DAT_EVD_DTO_FLAG, 8);
   const DAT_EVD_HANDLE connect_a = active_.MakeEvd(kConnections, 8);

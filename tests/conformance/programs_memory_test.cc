@@ -36,6 +36,7 @@ class ProgramsMemoryTest : public ConnectedTest {
 CONFORMANCE_FAMILIES(ProgramsMemoryTest);
 
 // A cache of registrations: the same buffer with other rights, twice, and overlapping.
+// covers: semantics 7.2
 TEST_P(ProgramsMemoryTest, TheSameMemoryAgain) {
   std::vector<uint8_t> bytes(8192, 0x21);
   const auto to = b_->MakeBuffer(64);
@@ -76,6 +77,7 @@ TEST_P(ProgramsMemoryTest, RegisteredForOneMessage) {
 }
 
 // Programs that want no more than a context give no place for the rest.
+// covers: semantics 7.2, 19
 TEST_P(ProgramsMemoryTest, OnlyTheContextThatIsWanted) {
   std::vector<uint8_t> bytes(64);
   DAT_REGION_DESCRIPTION description{};
@@ -95,6 +97,7 @@ TEST_P(ProgramsMemoryTest, OnlyTheContextThatIsWanted) {
 }
 
 // Messages of nothing as signs: no segment, none but an array, and segments of no length.
+// covers: semantics 10.1
 TEST_P(ProgramsMemoryTest, MessagesOfNothing) {
   const auto from = a_->MakeBuffer(8), to = b_->MakeBuffer(8, 0x77);
   DAT_LMR_TRIPLET unused{};
@@ -119,6 +122,7 @@ TEST_P(ProgramsMemoryTest, MessagesOfNothing) {
 
 // The target makes no call: it looks at the last word of each slot of a ring, clears it and answers
 // in the same way.
+// covers: semantics 10.3, 19
 TEST_P(ProgramsMemoryTest, AMarkAtTheEndOfAWrite) {
   constexpr size_t kSlot = 256, kSlots = 4, kRounds = 100;
   const auto request = a_->MakeBuffer(kSlot * kSlots), answer = a_->MakeBuffer(kSlot * kSlots);

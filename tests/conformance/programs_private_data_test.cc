@@ -8,6 +8,7 @@ namespace {
 class ProgramsPrivateDataTest : public PrivateDataTest {};
 CONFORMANCE_FAMILIES(ProgramsPrivateDataTest);
 
+// covers: semantics 9.5
 TEST_P(ProgramsPrivateDataTest, EveryLength) {
   DAT_CONN_QUAL qualifier = 0;
   const DAT_PSP_HANDLE psp = Listen(*b_, &qualifier);

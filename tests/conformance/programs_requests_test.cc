@@ -51,6 +51,7 @@ class ProgramsRequestsTest : public ConformanceTest {
 CONFORMANCE_FAMILIES(ProgramsRequestsTest);
 
 // Many times the length of the send queue, with receives as the only events.
+// covers: semantics 10.1
 TEST_P(ProgramsRequestsTest, AnswersInsteadOfCompletions) {
   for (uint64_t i = 0; i < 500; ++i) {
     ASSERT_OK(PostRecv(ping_, {}, i));
@@ -65,6 +66,7 @@ TEST_P(ProgramsRequestsTest, AnswersInsteadOfCompletions) {
 
 // One way, without any answer: the queue becomes free by itself. The sender keeps to the receives
 // that are posted.
+// covers: semantics 10.1
 TEST_P(ProgramsRequestsTest, AStreamOfSuppressedSends) {
   constexpr uint64_t kMessages = 2000;
   constexpr uint64_t kReceives = 32;
@@ -92,6 +94,7 @@ TEST_P(ProgramsRequestsTest, AStreamOfSuppressedSends) {
   take_until([&] { return received == kMessages; });
 }
 
+// covers: semantics 10.1
 TEST_P(ProgramsRequestsTest, AStreamOfSuppressedWrites) {
   active_.memory.fill(0x66);
   for (size_t i = 0; i < 1000 && !HasFailure(); ++i) {

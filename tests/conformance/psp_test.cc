@@ -49,6 +49,7 @@ class PspTest : public ConformanceTest {
 };
 CONFORMANCE_FAMILIES(PspTest);
 
+// covers: semantics 9.1
 TEST_P(PspTest, AnyGivesAFreeQualifier) {
   std::set<DAT_CONN_QUAL> seen;
   std::vector<DAT_PSP_HANDLE> psps;
@@ -62,6 +63,7 @@ TEST_P(PspTest, AnyGivesAFreeQualifier) {
   for (const DAT_PSP_HANDLE psp : psps) EXPECT_OK(dat_psp_free(psp));
 }
 
+// covers: semantics 9.1
 TEST_P(PspTest, AQualifierIsTakenOnceAndFreeAgainAfterwards) {
   DAT_CONN_QUAL qualifier = 0;
   const DAT_PSP_HANDLE psp = Listen(*b_, &qualifier);
@@ -78,6 +80,7 @@ TEST_P(PspTest, AQualifierIsTakenOnceAndFreeAgainAfterwards) {
   EXPECT_OK(dat_psp_free(second));
 }
 
+// covers: semantics 9.1, 19
 TEST_P(PspTest, QualifiersHaveSixtyFourBits) {
   // Wherever they are folded to: the whole value is checked.
   const auto large = [this] { return (random_() & 0xFFFFFFFFFFull) | (1ull << 40); };
@@ -95,6 +98,7 @@ TEST_P(PspTest, QualifiersHaveSixtyFourBits) {
   EXPECT_OK(dat_psp_free(psp));
 }
 
+// covers: semantics 9.1, 19
 TEST_P(PspTest, ManyLargeQualifiersLiveSideBySide) {
   // Far more strides than a fold to 16 bits can keep apart by chance alone.
   std::vector<std::pair<DAT_CONN_QUAL, DAT_PSP_HANDLE>> listening;
@@ -112,6 +116,7 @@ TEST_P(PspTest, ManyLargeQualifiersLiveSideBySide) {
   for (const auto& [qualifier, psp] : listening) EXPECT_OK(dat_psp_free(psp));
 }
 
+// covers: semantics 9.1
 TEST_P(PspTest, TwoThatFoldToOnePort) {
   // dapltest's qualifiers and the like: the neighbours of one value at every power of two.
   const DAT_CONN_QUAL base = 0x0AFFAB1E + (random_() & 0xFFFF0000ull);
@@ -131,6 +136,7 @@ TEST_P(PspTest, TwoThatFoldToOnePort) {
   for (const auto& [qualifier, psp] : listening) EXPECT_OK(dat_psp_free(psp));
 }
 
+// covers: semantics 9.1, 17
 TEST_P(PspTest, ArgumentsAreChecked) {
   DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
   DAT_CONN_QUAL qualifier = 0;
@@ -148,6 +154,7 @@ TEST_P(PspTest, ArgumentsAreChecked) {
                 BadHandle(DAT_INVALID_HANDLE_EVD_CR));
 }
 
+// covers: semantics 9.1
 TEST_P(PspTest, TheQueryTellsAll) {
   DAT_CONN_QUAL qualifier = 0;
   const DAT_PSP_HANDLE psp = Listen(*b_, &qualifier);
@@ -161,6 +168,7 @@ TEST_P(PspTest, TheQueryTellsAll) {
   EXPECT_RETURN(dat_psp_free(psp), BadHandle(DAT_INVALID_HANDLE_PSP));
 }
 
+// covers: semantics 3.1, 9.1
 TEST_P(PspTest, RequestsSurviveTheirPsp) {
   DAT_CONN_QUAL qualifier = 0;
   const DAT_PSP_HANDLE psp = Listen(*b_, &qualifier);
@@ -172,6 +180,7 @@ TEST_P(PspTest, RequestsSurviveTheirPsp) {
   b_->ExpectConnection(b_->ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
+// covers: semantics 9.4, 19
 TEST_P(PspTest, AProviderPspBringsItsEp) {
   DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
   DAT_CONN_QUAL qualifier = 0;

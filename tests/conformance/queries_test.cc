@@ -12,6 +12,7 @@ namespace {
 class QueriesTest : public ConformanceTest {};
 CONFORMANCE_FAMILIES(QueriesTest);
 
+// covers: semantics 12
 TEST_P(QueriesTest, IaAttributesAreTruthful) {
   DAT_IA_ATTR ia{};
   DAT_PROVIDER_ATTR provider{};
@@ -60,6 +61,7 @@ const char* Named(const DAT_PROVIDER_ATTR& provider, std::string_view name) {
   return nullptr;
 }
 
+// covers: semantics 12
 TEST_P(QueriesTest, TheProviderTellsWhatItHonours) {
   DAT_PROVIDER_ATTR provider{};
   ASSERT_OK(dat_ia_query(a_->ia, nullptr, 0, nullptr, DAT_PROVIDER_FIELD_ALL, &provider));
@@ -90,6 +92,7 @@ TEST_P(QueriesTest, TheProviderTellsWhatItHonours) {
 }
 
 // What these attributes say can be had, or cannot.
+// covers: semantics 12
 TEST_P(QueriesTest, TheProviderKeepsToWhatItTells) {
   // ep_creator IFASKED: both kinds of PSP.
   for (const DAT_PSP_FLAGS kind : {DAT_PSP_CONSUMER_FLAG, DAT_PSP_PROVIDER_FLAG}) {
@@ -126,7 +129,8 @@ TEST_P(QueriesTest, TheProviderKeepsToWhatItTells) {
   EXPECT_OK(dat_pz_free(other));
 }
 
-// dtest asks for the named attributes only and then reads others (semantics 12).
+// dtest asks for the named attributes only and then reads others.
+// covers: semantics 12
 TEST_P(QueriesTest, AnyProviderMaskFillsEverything) {
   DAT_PROVIDER_ATTR all{}, some{};
   std::memset(static_cast<void*>(&all), 0x11, sizeof all);
@@ -139,6 +143,7 @@ TEST_P(QueriesTest, AnyProviderMaskFillsEverything) {
   EXPECT_EQ(std::memcmp(&some, &all, sizeof all), 0);
 }
 
+// covers: semantics 12
 TEST_P(QueriesTest, WhatTheAttributesPromiseCanBeHad) {
   DAT_IA_ATTR ia{};
   ASSERT_OK(dat_ia_query(a_->ia, nullptr, DAT_IA_FIELD_ALL, &ia, 0, nullptr));
@@ -163,6 +168,7 @@ TEST_P(QueriesTest, WhatTheAttributesPromiseCanBeHad) {
               DAT_INSUFFICIENT_RESOURCES);
 }
 
+// covers: semantics 3.2, 17
 TEST_P(QueriesTest, BadMasksAndNullResults) {
   DAT_IA_ATTR ia{};
   DAT_PROVIDER_ATTR provider{};
@@ -198,6 +204,7 @@ TEST_P(QueriesTest, BadMasksAndNullResults) {
   EXPECT_OK(dat_psp_free(psp));
 }
 
+// covers: semantics 8.1
 TEST_P(QueriesTest, AnEpTellsItsPartsAndGrantsAtLeastWhatWasAsked) {
   DAT_EP_ATTR attr{};
   attr.service_type = DAT_SERVICE_TYPE_RC;
@@ -229,7 +236,8 @@ TEST_P(QueriesTest, AnEpTellsItsPartsAndGrantsAtLeastWhatWasAsked) {
   EXPECT_EQ(param.ep_attr.max_rdma_read_out, 1);
 }
 
-// The small integer that dat_ia_open gave, not the provider's own pointer (semantics 2.4).
+// The small integer that dat_ia_open gave, not the provider's own pointer.
+// covers: semantics 2.4, 3.2
 TEST_P(QueriesTest, EveryObjectNamesTheConsumersIa) {
   for (const Side* side : {a_.get(), b_.get()}) {
     DAT_PZ_PARAM pz{};
@@ -272,6 +280,7 @@ TEST_P(QueriesTest, EveryObjectNamesTheConsumersIa) {
   }
 }
 
+// covers: semantics 8.1
 TEST_P(QueriesTest, QueriedAttributesAreFitForCreate) {
   DAT_EP_PARAM param{};
   ASSERT_OK(dat_ep_query(a_->ep, DAT_EP_FIELD_ALL, &param));
@@ -282,6 +291,7 @@ TEST_P(QueriesTest, QueriedAttributesAreFitForCreate) {
   EXPECT_EQ(second.ep_attr.max_request_iov, param.ep_attr.max_request_iov);
 }
 
+// covers: semantics 5.1
 TEST_P(QueriesTest, AnEvdIsAtLeastAsLongAsAsked) {
   for (const DAT_COUNT length : {1, 2, 3, 100, 1000}) {
     DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
@@ -296,6 +306,7 @@ TEST_P(QueriesTest, AnEvdIsAtLeastAsLongAsAsked) {
   }
 }
 
+// covers: semantics 8.2
 TEST_P(QueriesTest, ModifyIsAllOrNothing) {
   DAT_EP_PARAM before{};
   ASSERT_OK(dat_ep_query(a_->ep, DAT_EP_FIELD_ALL, &before));
@@ -316,6 +327,7 @@ TEST_P(QueriesTest, ModifyIsAllOrNothing) {
   EXPECT_GE(after.ep_attr.max_recv_dtos, 40);
 }
 
+// covers: semantics 8.2
 TEST_P(QueriesTest, TheFactsOfAnEpCannotBeModified) {
   DAT_EP_PARAM before{};
   ASSERT_OK(dat_ep_query(a_->ep, DAT_EP_FIELD_ALL, &before));
@@ -336,6 +348,7 @@ TEST_P(QueriesTest, TheFactsOfAnEpCannotBeModified) {
   }
 }
 
+// covers: semantics 2.1, 4, 17
 TEST_P(QueriesTest, IaOpenChecksItsArguments) {
   std::string name = TheOptions().ia;
   DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
@@ -353,6 +366,7 @@ TEST_P(QueriesTest, IaOpenChecksItsArguments) {
   EXPECT_RETURN(dat_ia_close(a_->ia, static_cast<DAT_CLOSE_FLAGS>(7)), BadArgument(2));
 }
 
+// covers: semantics 4
 TEST_P(QueriesTest, TheAsyncEvdCanBeShared) {
   std::string name = TheOptions().ia;
   DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
@@ -370,6 +384,7 @@ TEST_P(QueriesTest, TheAsyncEvdCanBeShared) {
   EXPECT_OK(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
 }
 
+// covers: semantics 4
 TEST_P(QueriesTest, ASharedAsyncEvdGoesWithItsMaker) {
   for (const DAT_CLOSE_FLAGS how : {DAT_CLOSE_GRACEFUL_FLAG, DAT_CLOSE_ABRUPT_FLAG}) {
     std::string name = TheOptions().ia;

@@ -10,6 +10,7 @@ namespace {
 class RdmaReadTest : public ConnectedTest {};
 CONFORMANCE_ALL_VARIANTS(RdmaReadTest);
 
+// covers: semantics 10.1, 10.4
 TEST_P(RdmaReadTest, EverySizeIsFetched) {
   constexpr size_t kMost = 1 << 20;
   const auto to = a_->MakeBuffer(kMost), from = b_->MakeBuffer(kMost);
@@ -30,6 +31,7 @@ TEST_P(RdmaReadTest, EverySizeIsFetched) {
 }
 
 // Devices whose reads have one sink have EPs for such reads by default; more is to be asked for.
+// covers: semantics 10.1
 TEST_P(RdmaReadTest, SegmentsAreScattered) {
   DAT_EP_PARAM param{};
   ASSERT_OK(dat_ep_query(a_->ep, DAT_EP_FIELD_ALL, &param));
@@ -52,6 +54,7 @@ TEST_P(RdmaReadTest, SegmentsAreScattered) {
   EXPECT_EQ(to->data()[189], 0);
 }
 
+// covers: semantics 10.3
 TEST_P(RdmaReadTest, MoreReadsThanMayBeOutstandingQueueUp) {
   const auto to = a_->MakeBuffer(16 * 64), from = b_->MakeBuffer(64);
   from->FillPattern(1);
@@ -64,6 +67,7 @@ TEST_P(RdmaReadTest, MoreReadsThanMayBeOutstandingQueueUp) {
   }
 }
 
+// covers: semantics 5.5, 10.3
 TEST_P(RdmaReadTest, CompletionsKeepThePostingOrderAmongOtherWork) {
   const auto to = a_->MakeBuffer(4096), from = b_->MakeBuffer(4096);
   ASSERT_OK(PostRecv(b_->ep, {}, 1));
@@ -75,6 +79,7 @@ TEST_P(RdmaReadTest, CompletionsKeepThePostingOrderAmongOtherWork) {
   b_->ExpectDto(b_->recv_evd, b_->ep, 1);
 }
 
+// covers: semantics 10.2, 10.3
 TEST_P(RdmaReadTest, TheFenceHoldsASendBackUntilTheDataIsThere) {
   constexpr size_t kSize = 200'000;
   const auto middle = a_->MakeBuffer(kSize), from = b_->MakeBuffer(kSize),
@@ -89,6 +94,7 @@ TEST_P(RdmaReadTest, TheFenceHoldsASendBackUntilTheDataIsThere) {
   a_->ExpectDto(a_->request_evd, a_->ep, 3);
 }
 
+// covers: semantics 10.1
 TEST_P(RdmaReadTest, AnEmptyReadCompletes) {
   DAT_RMR_TRIPLET nowhere{};
   ASSERT_OK(PostRead(a_->ep, {}, nowhere, 1));

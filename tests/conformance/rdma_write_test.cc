@@ -22,6 +22,7 @@ __attribute__((no_sanitize("thread"))) bool AllAre(const uint8_t* bytes, size_t 
 class RdmaWriteTest : public ConnectedTest {};
 CONFORMANCE_ALL_VARIANTS(RdmaWriteTest);
 
+// covers: semantics 10.3, 10.4
 TEST_P(RdmaWriteTest, EverySizeLandsBehindASend) {
   constexpr size_t kMost = 1 << 20;
   const auto from = a_->MakeBuffer(kMost), to = b_->MakeBuffer(kMost), note = b_->MakeBuffer(8);
@@ -43,6 +44,7 @@ TEST_P(RdmaWriteTest, EverySizeLandsBehindASend) {
   ExpectNothingMore({a_->request_evd, b_->recv_evd, b_->request_evd});
 }
 
+// covers: semantics 10.1
 TEST_P(RdmaWriteTest, SegmentsAreGathered) {
   const auto from = a_->MakeBuffer(300), to = b_->MakeBuffer(300);
   from->FillPattern(9);
@@ -59,6 +61,7 @@ TEST_P(RdmaWriteTest, SegmentsAreGathered) {
 }
 
 // The target makes no DAT call and polls the last byte: it comes last.
+// covers: semantics 10.3, 19
 TEST_P(RdmaWriteTest, ATargetMayPollTheLastByte) {
   constexpr size_t kSize = 300'000;
   const auto from = a_->MakeBuffer(kSize), to = b_->MakeBuffer(kSize);
@@ -75,6 +78,7 @@ TEST_P(RdmaWriteTest, ATargetMayPollTheLastByte) {
   }
 }
 
+// covers: semantics 10.1
 TEST_P(RdmaWriteTest, AnEmptyWriteTouchesNoMemory) {
   DAT_RMR_TRIPLET nowhere{};
   nowhere.rmr_context = 0x12345;
@@ -84,6 +88,7 @@ TEST_P(RdmaWriteTest, AnEmptyWriteTouchesNoMemory) {
   ExpectNothingMore({a_->request_evd, b_->recv_evd});
 }
 
+// covers: semantics 10.1
 TEST_P(RdmaWriteTest, TheRemoteTripletMayBeLargerButNotSmaller) {
   const auto from = a_->MakeBuffer(64, 0x99), to = b_->MakeBuffer(64);
   EXPECT_TYPE(PostWrite(a_->ep, {from->local(0, 9)}, to->remote(0, 8), 1), DAT_LENGTH_ERROR);
@@ -96,6 +101,7 @@ TEST_P(RdmaWriteTest, TheRemoteTripletMayBeLargerButNotSmaller) {
   EXPECT_EQ(check->data()[1], 0);
 }
 
+// covers: semantics 8.1, 19
 TEST_P(RdmaWriteTest, ALargeOperationOnAnEpWithZeroSizeAttributes) {
   // What the tools do: sizes of 0 do not limit (semantics 8.1).
   DAT_EP_ATTR attr{};

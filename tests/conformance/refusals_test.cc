@@ -121,6 +121,7 @@ class RefusalsTest : public PairTest {
   }
 };
 
+// covers: semantics 16
 TEST_F(RefusalsTest, NoSlotOfTheProviderTableRefuses) {
   // An object of a provider begins with the address of its table.
   const DAT_PROVIDER* table = DAT_HANDLE_TO_PROVIDER(a_->pz);

@@ -271,6 +271,7 @@ class RefusedAmongGoodTest : public ConnectedTest {
 };
 CONFORMANCE_FAMILIES(RefusedAmongGoodTest);
 
+// covers: semantics 10.3, 10.5
 TEST_P(RefusedAmongGoodTest, OfOneKind) {
   for (const Kind good : kinds_) {
     for (const Kind refused : kinds_) {
@@ -302,6 +303,7 @@ TEST_P(RefusedAmongGoodTest, TheTargetCarriesOutWhatStandsInFrontAndNothingElse)
 }
 
 // With the key of the good ones, so that the key does not tell which one was refused.
+// covers: semantics 10.5
 TEST_P(RefusedAmongGoodTest, BeyondTheEndOfTheSameRegion) {
   beyond_the_end_ = true;
   for (const Kind kind : {Kind::kRead, Kind::kWrite}) {
@@ -314,6 +316,7 @@ TEST_P(RefusedAmongGoodTest, BeyondTheEndOfTheSameRegion) {
   }
 }
 
+// covers: semantics 7.3, 10.5
 TEST_P(RefusedAmongGoodTest, ThroughWindows) {
   if (!HasWindows(b_->ia)) {
     DAT_RMR_HANDLE window = DAT_HANDLE_NULL;
@@ -334,6 +337,7 @@ TEST_P(RefusedAmongGoodTest, ThroughWindows) {
   }
 }
 
+// covers: semantics 10.5
 TEST_P(RefusedAmongGoodTest, InAnyMix) {
   uint32_t state = 20'091'218;
   for (int round = 0; round < 40; ++round) {

@@ -10,6 +10,7 @@ namespace {
 class RejectDataTest : public PrivateDataTest {};
 CONFORMANCE_FAMILIES(RejectDataTest);
 
+// covers: semantics 9.3, 17
 TEST_P(RejectDataTest, BadArgumentsLeaveTheRequest) {
   DAT_CONN_QUAL qualifier = 0;
   const DAT_PSP_HANDLE psp = Listen(*b_, &qualifier);
@@ -24,6 +25,7 @@ TEST_P(RejectDataTest, BadArgumentsLeaveTheRequest) {
   EXPECT_OK(dat_psp_free(psp));
 }
 
+// covers: semantics 9.3, 9.5
 TEST_P(RejectDataTest, EverySizeOfARejectArrives) {
   DAT_CONN_QUAL qualifier = 0;
   const DAT_PSP_HANDLE psp = Listen(*b_, &qualifier);
@@ -40,6 +42,7 @@ TEST_P(RejectDataTest, EverySizeOfARejectArrives) {
 }
 
 // The point that a request was handed to answers it like any other.
+// covers: semantics 9.3
 TEST_P(RejectDataTest, ARequestThatWasHandedOnIsRejectedWithData) {
   DAT_CONN_QUAL first_qualifier = 0, second_qualifier = 0;
   const DAT_PSP_HANDLE first = Listen(*b_, &first_qualifier);

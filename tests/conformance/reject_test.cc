@@ -8,6 +8,7 @@ namespace {
 class RejectTest : public ConformanceTest {};
 CONFORMANCE_ALL_VARIANTS(RejectTest);
 
+// covers: semantics 8.3, 9.2, 9.3
 TEST_P(RejectTest, TheActiveSideHearsItOnceAndTheEpCanBeReset) {
   DAT_CONN_QUAL qualifier = 0;
   const DAT_PSP_HANDLE psp = Listen(*b_, &qualifier);
@@ -31,6 +32,7 @@ TEST_P(RejectTest, TheActiveSideHearsItOnceAndTheEpCanBeReset) {
 }
 
 // The backlog is the room in the CR EVD; a request that finds none is refused by the provider.
+// covers: semantics 5.8, 9.1
 TEST_P(RejectTest, AFullBacklogIsANonPeerReject) {
   const DAT_EVD_HANDLE cr_evd = b_->MakeEvd(DAT_EVD_CR_FLAG, 1);
   DAT_EVD_PARAM param{};
@@ -57,6 +59,7 @@ TEST_P(RejectTest, AFullBacklogIsANonPeerReject) {
 }
 
 // A request whose event goes with its EVD has nobody who could answer it.
+// covers: semantics 3.1, 9.2
 TEST_P(RejectTest, RequestsThatNobodySawGoWithTheirEvd) {
   DAT_EVD_HANDLE cr_evd = DAT_HANDLE_NULL;
   ASSERT_OK(dat_evd_create(b_->ia, 8, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, &cr_evd));

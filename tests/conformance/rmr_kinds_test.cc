@@ -11,6 +11,7 @@ namespace {
 class RmrKindsTest : public RmrTest {};
 CONFORMANCE_FAMILIES(RmrKindsTest);
 
+// covers: semantics 7.3, 16.6
 TEST_P(RmrKindsTest, AWindowOfAnEpServesThatEpAlone) {
   EXPECT_OK(dat_rmr_free(std::exchange(rmr_, DAT_HANDLE_NULL)));
   ASSERT_OK(dat_rmr_create_for_ep(a_->pz, &rmr_));
@@ -27,6 +28,7 @@ TEST_P(RmrKindsTest, AWindowOfAnEpServesThatEpAlone) {
   a_->ExpectConnection(near, DAT_CONNECTION_EVENT_BROKEN);
 }
 
+// covers: semantics 7.3
 TEST_P(RmrKindsTest, ZeroBasedAddressesAreOffsetsIntoTheWindow) {
   const DAT_LMR_TRIPLET part = memory_->local(32, 64);
   DAT_RMR_CONTEXT context = 0;
@@ -40,6 +42,7 @@ TEST_P(RmrKindsTest, ZeroBasedAddressesAreOffsetsIntoTheWindow) {
   EXPECT_TRUE(std::equal(mine_->data(), mine_->data() + 16, memory_->data() + 40));
 }
 
+// covers: semantics 16.4
 TEST_P(RmrKindsTest, APeersSendInvalidates) {
   const DAT_RMR_CONTEXT context = Bind(memory_->local());
   const auto inbox = a_->MakeBuffer(16);
@@ -55,6 +58,7 @@ TEST_P(RmrKindsTest, APeersSendInvalidates) {
   ExpectRefused(Through(context, 0, 8));
 }
 
+// covers: semantics 16.5
 TEST_P(RmrKindsTest, AReadMayLandInAWindowAndInvalidatesIt) {
   mine_->FillPattern(9);
   const DAT_RMR_CONTEXT context =
@@ -69,6 +73,7 @@ TEST_P(RmrKindsTest, AReadMayLandInAWindowAndInvalidatesIt) {
 
 // The window is bound, read into and bound to nothing in one go: the fence keeps it until the data
 // are there.
+// covers: semantics 10.2, 16.5
 TEST_P(RmrKindsTest, AFencedUnbindLetsAReadIntoTheWindowEnd) {
   constexpr size_t kSize = 1 << 20;
   const auto sink = a_->MakeBuffer(kSize), from = b_->MakeBuffer(kSize);

@@ -10,24 +10,28 @@ namespace {
 
 CONFORMANCE_FAMILIES(RmrTest);
 
+// covers: semantics 7.3
 TEST_P(RmrTest, ABoundWindowIsReachable) {
   const DAT_RMR_CONTEXT context = Bind(memory_->local(64, 64));
   ExpectReadable(context, 64, 64);
   ExpectReadable(context, 100, 28);
 }
 
+// covers: semantics 7.3
 TEST_P(RmrTest, NothingBeyondABoundWindowIsReachable) {
   const DAT_RMR_CONTEXT context = Bind(memory_->local(64, 64));
   ExpectRefused(Through(context, 64, 65));
   EXPECT_TRUE(mine_->untouched());
 }
 
+// covers: semantics 7.3
 TEST_P(RmrTest, NothingBeyondTheRegionOfAWindowIsReachable) {
   const DAT_RMR_CONTEXT context = Bind(memory_->local(64, kWindowed - 64));
   ExpectRefused(Through(context, 65, kWindowed - 64));
   EXPECT_TRUE(mine_->untouched());
 }
 
+// covers: semantics 7.3
 TEST_P(RmrTest, PrivilegesOfTheWindowCountNotThoseOfTheRegion) {
   const DAT_RMR_CONTEXT context = Bind(memory_->local(), DAT_MEM_PRIV_REMOTE_WRITE_FLAG);
   ASSERT_OK(PostWrite(b_->ep, {mine_->local(0, 8)}, Through(context, 0, 8), 6));
@@ -35,6 +39,7 @@ TEST_P(RmrTest, PrivilegesOfTheWindowCountNotThoseOfTheRegion) {
   ExpectRefused(Through(context, 0, 8));
 }
 
+// covers: semantics 7.3
 TEST_P(RmrTest, LaterPostsStartBehindTheBind) {
   // The context travels in a message posted right behind the bind; the peer uses it at once.
   const auto note = a_->MakeBuffer(sizeof(DAT_RMR_CONTEXT));
@@ -51,6 +56,7 @@ TEST_P(RmrTest, LaterPostsStartBehindTheBind) {
   a_->ExpectDto(a_->request_evd, a_->ep, 2);
 }
 
+// covers: semantics 7.3
 TEST_P(RmrTest, ARebindGivesAFreshContextAndMakesTheOldOneStale) {
   const DAT_RMR_CONTEXT first = Bind(memory_->local(0, 64));
   const DAT_RMR_CONTEXT second = Bind(memory_->local(0, 64));
@@ -59,6 +65,7 @@ TEST_P(RmrTest, ARebindGivesAFreshContextAndMakesTheOldOneStale) {
   ExpectRefused(Through(first, 0, 64));
 }
 
+// covers: semantics 7.3
 TEST_P(RmrTest, AnUnbindTakesTheContextAway) {
   const DAT_RMR_CONTEXT context = Bind(memory_->local());
   EXPECT_RETURN(dat_lmr_free(memory_->lmr()), BadState(DAT_INVALID_STATE_LMR_IN_USE));
@@ -67,12 +74,14 @@ TEST_P(RmrTest, AnUnbindTakesTheContextAway) {
   EXPECT_OK(memory_->Free());
 }
 
+// covers: semantics 3.1, 7.3
 TEST_P(RmrTest, FreeingABoundWindowUnbindsIt) {
   const DAT_RMR_CONTEXT context = Bind(memory_->local());
   EXPECT_OK(dat_rmr_free(std::exchange(rmr_, DAT_HANDLE_NULL)));
   ExpectRefused(Through(context, 0, 8));
 }
 
+// covers: semantics 7.3
 TEST_P(RmrTest, WindowsAndMemoryMayGoWhileUnbindsAreUnreaped) {
   // How programs tear down: nothing is reaped in between.
   const auto other = a_->MakeBuffer(kWindowed);
@@ -96,6 +105,7 @@ TEST_P(RmrTest, WindowsAndMemoryMayGoWhileUnbindsAreUnreaped) {
   ExpectReadable(Bind(memory_->local()), 0, 32);  // the connection is as it was
 }
 
+// covers: semantics 7.3
 TEST_P(RmrTest, AWindowOfTheWholeZoneServesEveryEpOfIt) {
   const DAT_RMR_CONTEXT context = Bind(memory_->local());
   const DAT_EP_HANDLE near = a_->MakeEp(), far = b_->MakeEp();
@@ -104,6 +114,7 @@ TEST_P(RmrTest, AWindowOfTheWholeZoneServesEveryEpOfIt) {
   b_->ExpectDto(b_->request_evd, far, 9);
 }
 
+// covers: semantics 7.3
 TEST_P(RmrTest, ABindOnADisconnectedEpIsFlushed) {
   Part();
   PostBind(rmr_, memory_->local());
@@ -114,6 +125,7 @@ TEST_P(RmrTest, ABindOnADisconnectedEpIsFlushed) {
   EXPECT_OK(memory_->Free()) << "nothing is bound";
 }
 
+// covers: semantics 7.3
 TEST_P(RmrTest, ManyWindowsOnOneRegion) {
   std::vector<DAT_RMR_HANDLE> windows(20);
   std::vector<DAT_RMR_CONTEXT> contexts;
@@ -127,6 +139,7 @@ TEST_P(RmrTest, ManyWindowsOnOneRegion) {
   for (const DAT_RMR_HANDLE window : windows) EXPECT_OK(dat_rmr_free(window));
 }
 
+// covers: semantics 10.2
 TEST_P(RmrTest, ASuppressedBindSucceedsInSilence) {
   DAT_RMR_CONTEXT context = 0;
   ASSERT_OK(PostBindOn(a_->ep, 60, DAT_COMPLETION_SUPPRESS_FLAG, &context));
@@ -150,6 +163,7 @@ TEST_P(RmrTest, ABindBehindSuppressedWritesCompletes) {
   ExpectNothingMore({a_->request_evd});
 }
 
+// covers: semantics 10.2
 TEST_P(RmrTest, ASuppressedBindReportsItsFlush) {
   Part();
   DAT_RMR_CONTEXT context = 0;
@@ -160,6 +174,7 @@ TEST_P(RmrTest, ASuppressedBindReportsItsFlush) {
   EXPECT_EQ(data.status, DAT_RMR_BIND_FAILURE);
 }
 
+// covers: semantics 10.2
 TEST_P(RmrTest, AnUnsignalledBindNeedsTheEpsConsentAndWakesNobody) {
   DAT_RMR_CONTEXT context = 0;
   EXPECT_RETURN(PostBindOn(a_->ep, 60, DAT_COMPLETION_UNSIGNALLED_FLAG, &context),
@@ -198,6 +213,7 @@ TEST_P(RmrTest, AnUnsignalledBindNeedsTheEpsConsentAndWakesNobody) {
 // A fenced bind waits for the read in front of it: who reaches the window finds what was read. b
 // tries it over another connection while the read may be under way, and is either too early or
 // sees all of it.
+// covers: semantics 10.2
 TEST_P(RmrTest, AFencedBindComesBehindTheRead) {
   constexpr size_t kSize = 1 << 20;
   const auto sink = a_->MakeBuffer(kSize), from = b_->MakeBuffer(kSize), last = b_->MakeBuffer(8);
@@ -226,6 +242,7 @@ TEST_P(RmrTest, AFencedBindComesBehindTheRead) {
 
 // A write, a read, a message and another bind, all posted right behind a bind: each is carried out
 // and completes in its turn, and what tells of the bind finds it done.
+// covers: semantics 7.3, 10.3
 TEST_P(RmrTest, EveryRequestMayStandBehindABind) {
   const auto note = a_->MakeBuffer(sizeof(DAT_RMR_CONTEXT)), sink = a_->MakeBuffer(32);
   const auto source = b_->MakeBuffer(32, 0x42);
@@ -256,6 +273,7 @@ TEST_P(RmrTest, EveryRequestMayStandBehindABind) {
 }
 
 // Bound, bound anew and bound to nothing in one go: the last one counts.
+// covers: semantics 7.3
 TEST_P(RmrTest, BindsOfOneWindowInARowEndAsTheLastOne) {
   const DAT_RMR_CONTEXT first = PostBind(rmr_, memory_->local(), DAT_MEM_PRIV_REMOTE_READ_FLAG, 40);
   PostBind(rmr_, memory_->local(0, 0), 0, 41);
@@ -268,6 +286,7 @@ TEST_P(RmrTest, BindsOfOneWindowInARowEndAsTheLastOne) {
 }
 
 // The call has returned a context, and then the bind fails: the read in front of it is refused.
+// covers: semantics 7.3
 TEST_P(RmrTest, ABindThatFailsAfterItsReturnLeavesNothingBound) {
   const auto closed = b_->MakeBuffer(64, 0, DAT_MEM_PRIV_LOCAL_READ_FLAG);
   const auto sink = a_->MakeBuffer(64);

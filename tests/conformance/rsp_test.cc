@@ -22,6 +22,7 @@ class RspTest : public ConformanceTest {
 };
 CONFORMANCE_ALL_VARIANTS(RspTest);
 
+// covers: semantics 3.1, 5.7, 9.1, 19
 TEST_P(RspTest, ItServesOneRequestWithItsEp) {
   DAT_CONN_QUAL qualifier = 0;
   const DAT_RSP_HANDLE rsp = Reserve(&qualifier);
@@ -54,6 +55,7 @@ TEST_P(RspTest, ItServesOneRequestWithItsEp) {
   EXPECT_EQ(StateOf(b_->ep), DAT_EP_STATE_CONNECTED);
 }
 
+// covers: semantics 3.1, 8.3
 TEST_P(RspTest, FreedBeforeARequestItGivesTheEpBack) {
   DAT_CONN_QUAL qualifier = 0;
   const DAT_RSP_HANDLE rsp = Reserve(&qualifier);
@@ -66,6 +68,7 @@ TEST_P(RspTest, FreedBeforeARequestItGivesTheEpBack) {
   Join();
 }
 
+// covers: semantics 8.3
 TEST_P(RspTest, ARejectGivesTheEpBack) {
   DAT_CONN_QUAL qualifier = 0;
   const DAT_RSP_HANDLE rsp = Reserve(&qualifier);
@@ -77,6 +80,7 @@ TEST_P(RspTest, ARejectGivesTheEpBack) {
   EXPECT_OK(dat_rsp_free(rsp));
 }
 
+// covers: semantics 9.1, 17
 TEST_P(RspTest, ArgumentsAreChecked) {
   DAT_RSP_HANDLE rsp = DAT_HANDLE_NULL;
   DAT_CONN_QUAL qualifier = 0;

@@ -10,6 +10,7 @@ namespace {
 class SendTest : public ConnectedTest {};
 CONFORMANCE_ALL_VARIANTS(SendTest);
 
+// covers: semantics 10.1, 10.4
 TEST_P(SendTest, EverySizeBothWays) {
   constexpr size_t kMost = 1 << 20;
   const auto from = a_->MakeBuffer(kMost), to = b_->MakeBuffer(kMost), back = a_->MakeBuffer(kMost);
@@ -32,6 +33,7 @@ TEST_P(SendTest, EverySizeBothWays) {
   EXPECT_TRUE(to->guards_intact());
 }
 
+// covers: semantics 10.1
 TEST_P(SendTest, SegmentsAreGatheredAndFilledInOrder) {
   const auto from = a_->MakeBuffer(1000), to = b_->MakeBuffer(1000);
   from->FillPattern(3);
@@ -50,6 +52,7 @@ TEST_P(SendTest, SegmentsAreGatheredAndFilledInOrder) {
   EXPECT_EQ(to->data()[510], 0);
 }
 
+// covers: semantics 10.1
 TEST_P(SendTest, TheIovBelongsToTheConsumerAfterThePost) {
   const auto from = a_->MakeBuffer(8, 0x71), to = b_->MakeBuffer(8);
   DAT_LMR_TRIPLET iov = to->local();
@@ -63,6 +66,7 @@ TEST_P(SendTest, TheIovBelongsToTheConsumerAfterThePost) {
   EXPECT_EQ(to->data()[7], 0x71);
 }
 
+// covers: semantics 10.5
 TEST_P(SendTest, ASendWaitsForAReceiverThatIsNotReady) {
   const auto from = a_->MakeBuffer(64, 0x18), to = b_->MakeBuffer(64);
   ASSERT_OK(PostSend(a_->ep, {from->local()}, 1));
@@ -100,6 +104,7 @@ TEST_P(SendTest, AnswersDoNotWaitForAReceiveThatIsNotPosted) {
   a_->ExpectDto(a_->request_evd, a_->ep, 1);
 }
 
+// covers: semantics 10.3
 TEST_P(SendTest, ManyMessagesStayInOrder) {
   constexpr uint64_t kMessages = 1000, kWindow = 16;
   const auto from = a_->MakeBuffer(8 * kWindow), to = b_->MakeBuffer(8 * kWindow);
@@ -118,6 +123,7 @@ TEST_P(SendTest, ManyMessagesStayInOrder) {
   }
 }
 
+// covers: semantics 10.5
 TEST_P(SendTest, AReceiveTooShortBreaksTheConnection) {
   const auto from = a_->MakeBuffer(65), to = b_->MakeBuffer(64, 0x55);
   ASSERT_OK(PostRecv(b_->ep, {to->local()}, 1));
@@ -136,6 +142,7 @@ TEST_P(SendTest, AReceiveTooShortBreaksTheConnection) {
 }
 
 // Whatever the two ends are told of it.
+// covers: semantics 10.4
 TEST_P(SendTest, AReceiveTooShortEndsTheConnectionAndNothingGoesBeyondIt) {
   const auto from = a_->MakeBuffer(65), to = b_->MakeBuffer(64, 0x55);
   const auto second = b_->MakeBuffer(65, 0x55);
@@ -167,6 +174,7 @@ TEST_P(SendTest, AMessageMayBeShorterThanItsReceive) {
   EXPECT_EQ(to->data()[3], 0x11);
 }
 
+// covers: semantics 10.1, 17
 TEST_P(SendTest, BadPostsAreRefusedAndChangeNothing) {
   const auto memory = a_->MakeBuffer(64);
   DAT_EP_PARAM param{};
@@ -198,6 +206,7 @@ DAT_EP_ATTR Shallow() {
   return attr;
 }
 
+// covers: semantics 10.1
 TEST_P(SendTest, AFullReceiveQueueIsInsufficientResources) {
   DAT_EP_ATTR attr = Shallow();
   const DAT_EP_HANDLE active = a_->MakeEp(&attr), passive = b_->MakeEp(&attr);
@@ -213,6 +222,7 @@ TEST_P(SendTest, AFullReceiveQueueIsInsufficientResources) {
   Join(*a_, active, *b_, passive);
 }
 
+// covers: semantics 10.1
 TEST_P(SendTest, AFullRequestQueueIsInsufficientResources) {
   DAT_EP_ATTR attr = Shallow();
   const DAT_EP_HANDLE active = a_->MakeEp(&attr), passive = b_->MakeEp(&attr);
@@ -238,6 +248,7 @@ TEST_P(SendTest, AFullRequestQueueIsInsufficientResources) {
   a_->ExpectDto(a_->request_evd, active, 100, DAT_DTO_ERR_FLUSHED);
 }
 
+// covers: semantics 9.3, 9.7
 TEST_P(SendTest, DataMayArriveBeforeThePassiveSideSawItsEvent) {
   const DAT_EP_HANDLE active = a_->MakeEp(), passive = b_->MakeEp();
   const auto from = a_->MakeBuffer(8, 0x22), to = b_->MakeBuffer(8);
@@ -255,8 +266,8 @@ TEST_P(SendTest, DataMayArriveBeforeThePassiveSideSawItsEvent) {
   EXPECT_OK(dat_psp_free(psp));
 }
 
-// With one EVD for everything, ESTABLISHED comes before the data, and the data before DISCONNECTED
-// (semantics 5.5).
+// With one EVD for everything, ESTABLISHED comes before the data, and the data before DISCONNECTED.
+// covers: semantics 5.5
 TEST_P(SendTest, OnOneEvdEventsKeepTheirOrder) {
   const DAT_EVD_HANDLE one =
       b_->MakeEvd(static_cast<DAT_EVD_FLAGS>(DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG), 64);

@@ -59,6 +59,7 @@ class SharedLmrTest : public ConnectedTest {
 };
 CONFORMANCE_FAMILIES(SharedLmrTest);
 
+// covers: semantics 7.2
 TEST_P(SharedLmrTest, TwoRegistrationsOfOneCookieServeTransfers) {
   DAT_LMR_HANDLE near = DAT_HANDLE_NULL, far = DAT_HANDLE_NULL;
   DAT_RMR_CONTEXT remote_context = 0;
@@ -78,6 +79,7 @@ TEST_P(SharedLmrTest, TwoRegistrationsOfOneCookieServeTransfers) {
   EXPECT_OK(dat_lmr_free(far));
 }
 
+// covers: semantics 7.2
 TEST_P(SharedLmrTest, OtherMemoryUnderTheSameCookieIsRefused) {
   DAT_LMR_HANDLE first = DAT_HANDLE_NULL, second = DAT_HANDLE_NULL;
   ASSERT_OK(Share(*a_, shared_, &first));
@@ -131,6 +133,7 @@ TEST_P(SharedLmrTest, AnotherUserDoesNotHoldUpARegistration) {
   for (const int fd : {locked[0], locked[1], done[0]}) close(fd);
 }
 
+// covers: semantics 7.2
 TEST_P(SharedLmrTest, MemoryThatIsNotSharedIsRefused) {
   void* own = mmap(nullptr, kLength, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(own, MAP_FAILED);
@@ -140,6 +143,7 @@ TEST_P(SharedLmrTest, MemoryThatIsNotSharedIsRefused) {
   munmap(own, kLength);
 }
 
+// covers: semantics 3.1, 7.2
 TEST_P(SharedLmrTest, AnLmrOnAnLmrHasItsOwnRightsAndOutlivesIt) {
   auto first = a_->MakeBuffer(64, 0x35);
   DAT_REGION_DESCRIPTION region{};

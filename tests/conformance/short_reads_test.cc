@@ -12,6 +12,7 @@ namespace {
 class ShortReadsTest : public ConnectedTest {};
 CONFORMANCE_FAMILIES(ShortReadsTest);
 
+// covers: semantics 10.1
 TEST_P(ShortReadsTest, TheLocalTotalIsRead) {
   constexpr size_t kFar = 100'000;
   const auto to = a_->MakeBuffer(kFar), from = b_->MakeBuffer(kFar);
@@ -27,6 +28,7 @@ TEST_P(ShortReadsTest, TheLocalTotalIsRead) {
   }
 }
 
+// covers: semantics 10.1
 TEST_P(ShortReadsTest, SegmentsAreFilledInOrder) {
   DAT_EP_PARAM param{};
   ASSERT_OK(dat_ep_query(a_->ep, DAT_EP_FIELD_ALL, &param));
@@ -43,12 +45,14 @@ TEST_P(ShortReadsTest, SegmentsAreFilledInOrder) {
   EXPECT_EQ(to->data()[40], 0);
 }
 
+// covers: semantics 10.1
 TEST_P(ShortReadsTest, NoLocalMemoryReadsNothing) {
   const auto from = b_->MakeBuffer(64);
   ASSERT_OK(PostRead(a_->ep, {}, from->remote(), 1));
   EXPECT_EQ(a_->ExpectDto(a_->request_evd, a_->ep, 1).transfered_length, 0u);
 }
 
+// covers: semantics 10.1
 TEST_P(ShortReadsTest, AShorterRemoteTripletIsReadWhole) {
   const auto to = a_->MakeBuffer(64), from = b_->MakeBuffer(64);
   from->FillPattern(5);
@@ -59,6 +63,7 @@ TEST_P(ShortReadsTest, AShorterRemoteTripletIsReadWhole) {
 }
 
 // The setting is about reads: a write never moves less than its local total.
+// covers: semantics 10.1
 TEST_P(ShortReadsTest, AShortWriteIsRefusedAsEver) {
   const auto from = a_->MakeBuffer(64, 0x99), to = b_->MakeBuffer(64);
   EXPECT_TYPE(PostWrite(a_->ep, {from->local(0, 9)}, to->remote(0, 8), 1), DAT_LENGTH_ERROR);

@@ -108,6 +108,7 @@ class SrqTest : public ConformanceTest {
 
 CONFORMANCE_ALL_VARIANTS(SrqTest);
 
+// covers: semantics 11, 19
 TEST_P(SrqTest, CompletionsNameTheEpThatTookTheBuffer) {
   const DAT_EP_HANDLE first = MakeSrqEp(), second = MakeSrqEp();
   const DAT_EP_HANDLE other = a_->MakeEp();
@@ -127,6 +128,7 @@ TEST_P(SrqTest, CompletionsNameTheEpThatTookTheBuffer) {
   EXPECT_EQ(Query().available_dto_count, 0);
 }
 
+// covers: semantics 11
 TEST_P(SrqTest, AReceiveIsOutstandingUntilItsCompletionIsReaped) {
   EXPECT_EQ(provider_.srq_info_supported, 3);
   const DAT_EP_HANDLE ep = MakeSrqEp();
@@ -151,6 +153,7 @@ TEST_P(SrqTest, AReceiveIsOutstandingUntilItsCompletionIsReaped) {
   ExpectCounts(0, 0);
 }
 
+// covers: semantics 11
 TEST_P(SrqTest, WhatAFreedEpLeftUnreapedIsOutstandingToo) {
   const DAT_EP_HANDLE ep = MakeSrqEp();
   Join(*a_, a_->ep, *b_, ep);
@@ -166,6 +169,7 @@ TEST_P(SrqTest, WhatAFreedEpLeftUnreapedIsOutstandingToo) {
   ExpectCounts(2, 2);
 }
 
+// covers: semantics 11
 TEST_P(SrqTest, AFreedEvdGivesBackWhatItHeld) {
   DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
   ASSERT_OK(dat_evd_create(b_->ia, 8, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &evd));
@@ -183,6 +187,7 @@ TEST_P(SrqTest, AFreedEvdGivesBackWhatItHeld) {
   ExpectCounts(1, 1);
 }
 
+// covers: semantics 11
 TEST_P(SrqTest, ReceiveQueryOfAnEp) {
   const DAT_EP_HANDLE ep = MakeSrqEp();
   Join(*a_, a_->ep, *b_, ep);
@@ -206,6 +211,7 @@ TEST_P(SrqTest, ReceiveQueryOfAnEp) {
   EXPECT_EQ(provider_.ep_recv_info_supported, 3);
 }
 
+// covers: semantics 11
 TEST_P(SrqTest, TheSoftHighWatermarkIsToldOncePerSetting) {
   const DAT_EP_HANDLE ep = MakeSrqEp();
   if (!Watermarks()) {
@@ -231,6 +237,7 @@ TEST_P(SrqTest, TheSoftHighWatermarkIsToldOncePerSetting) {
   ExpectNoNoticeUntilTheEnd(ep);
 }
 
+// covers: semantics 11
 TEST_P(SrqTest, AsManyAsTheLowWatermarkIsNotBelowIt) {
   const DAT_EP_HANDLE ep = MakeSrqEp();
   Join(*a_, a_->ep, *b_, ep);
@@ -242,6 +249,7 @@ TEST_P(SrqTest, AsManyAsTheLowWatermarkIsNotBelowIt) {
   ExpectNoNoticeUntilTheEnd(ep);
 }
 
+// covers: semantics 11
 TEST_P(SrqTest, BelowTheLowWatermarkIsToldOncePerSetting) {
   const DAT_EP_HANDLE ep = MakeSrqEp();
   Join(*a_, a_->ep, *b_, ep);
@@ -268,6 +276,7 @@ TEST_P(SrqTest, BelowTheLowWatermarkIsToldOncePerSetting) {
   ExpectNoNoticeUntilTheEnd(ep);
 }
 
+// covers: semantics 11
 TEST_P(SrqTest, AboveTheHardHighWatermarkTheConnectionBreaks) {
   const DAT_EP_HANDLE ep = MakeSrqEp();
   if (!Watermarks()) {
@@ -290,6 +299,7 @@ TEST_P(SrqTest, AboveTheHardHighWatermarkTheConnectionBreaks) {
   EXPECT_EQ(Query().available_dto_count, 1) << "the free buffer stays in the SRQ";
 }
 
+// covers: semantics 8.1, 11
 TEST_P(SrqTest, TheSoftHighWatermarkAsAnAttribute) {
   DAT_EP_ATTR attr = EpAttributes();
   attr.srq_soft_hw = DAT_HW_DEFAULT;
@@ -315,6 +325,7 @@ TEST_P(SrqTest, TheSoftHighWatermarkAsAnAttribute) {
                 BadArgument(7));
 }
 
+// covers: semantics 11
 TEST_P(SrqTest, WatermarksAreForEpsWithAnSrq) {
   EXPECT_TYPE(dat_ep_set_watermark(b_->ep, 1, 1), DAT_MODEL_NOT_SUPPORTED);
   EXPECT_RETURN(dat_ep_set_watermark(b_->ep, -2, 1), BadArgument(2));

@@ -23,6 +23,7 @@ struct Row {
   std::map<std::string, const char*> cell;
 };
 
+// covers: semantics 8.2, 8.3
 // clang-format off
 const Row kTable[] = {
     {"connect", {{"UC", "AP"}, {"RS", "IS"}, {"PP", "IS"}, {"TP", "IS"}, {"AP", "IS"}, {"CO", "IS"}, {"DI", "IS"}}},

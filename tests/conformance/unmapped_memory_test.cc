@@ -34,6 +34,7 @@ TEST_P(UnmappedMemoryTest, MemoryThatIsThereIsRegistered) {
   EXPECT_OK(dat_lmr_free(lmr_));
 }
 
+// covers: semantics 7.2
 TEST_P(UnmappedMemoryTest, AHoleIsRefused) {
   pages_.Unmap(1, 1);
   for (const DAT_MEM_PRIV_FLAGS rights : {DAT_MEM_PRIV_NONE_FLAG, kReads, DAT_MEM_PRIV_ALL_FLAG}) {
@@ -45,6 +46,7 @@ TEST_P(UnmappedMemoryTest, AHoleIsRefused) {
   EXPECT_OK(dat_lmr_free(lmr_));
 }
 
+// covers: semantics 7.2
 TEST_P(UnmappedMemoryTest, AForbiddenPageIsRefused) {
   pages_.Protect(2, 1, PROT_NONE);
   for (const DAT_MEM_PRIV_FLAGS rights : {DAT_MEM_PRIV_NONE_FLAG, kReads, DAT_MEM_PRIV_ALL_FLAG}) {
@@ -52,6 +54,7 @@ TEST_P(UnmappedMemoryTest, AForbiddenPageIsRefused) {
   }
 }
 
+// covers: semantics 7.2
 TEST_P(UnmappedMemoryTest, APageToBeReadOnlyIsRefusedForWriting) {
   pages_.Protect(1, 1, PROT_READ);
   for (const DAT_MEM_PRIV_FLAGS rights :
@@ -60,6 +63,7 @@ TEST_P(UnmappedMemoryTest, APageToBeReadOnlyIsRefusedForWriting) {
   }
 }
 
+// covers: semantics 7.2
 TEST_P(UnmappedMemoryTest, MemoryToBeReadOnlyCanBeSentFrom) {
   void* const memory = mmap(nullptr, PageSize(), PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(memory, MAP_FAILED);
@@ -78,6 +82,7 @@ TEST_P(UnmappedMemoryTest, MemoryToBeReadOnlyCanBeSentFrom) {
   munmap(memory, PageSize());
 }
 
+// covers: semantics 7.2
 TEST_P(UnmappedMemoryTest, BehindTheEndOfAFileIsRefused) {
   pages_.CutTo(1);
   ExpectRefused(pages_.page(0), pages_.size(), DAT_MEM_PRIV_ALL_FLAG, DAT_INVALID_ADDRESS);

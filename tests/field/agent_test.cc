@@ -14,6 +14,7 @@
 namespace softdat::field {
 namespace {
 
+// covers: semantics 6, 14
 TEST(AgentTest, ReapsReportsAndAsksAgain) {
   Ia ia;
   Agent agent(ia);
@@ -97,6 +98,7 @@ TEST(AgentTest, IsCalledAgainAfterAWaitOnItsEvd) {
 }
 
 // An echo server that lives in its agent alone: it reaps, posts a new receive and answers.
+// covers: semantics 14
 TEST(AgentTest, AnswersMessages) {
   constexpr uint64_t kMessages = 200;
   Ia ia;
@@ -267,6 +269,7 @@ TEST(AgentTest, TwoAgentsFreeEachOthersEndpoints) {
 }
 
 // The last EVD of a CNO goes: the agent is released with a NULL EVD, and makes calls itself.
+// covers: semantics 6
 TEST(AgentTest, ReleasedWhenTheLastEvdGoes) {
   Ia ia;
   Agent agent(ia);

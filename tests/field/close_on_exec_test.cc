@@ -6,6 +6,7 @@
 namespace softdat::field {
 namespace {
 
+// covers: semantics 14
 TEST(CloseOnExecTest, EveryDescriptor) {
   const std::set<int> before = OpenDescriptors();
   Ia ia;

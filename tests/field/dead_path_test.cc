@@ -35,6 +35,7 @@ int CutAllPaths() {
   return cut;
 }
 
+// covers: semantics 9.6
 TEST(DeadPathTest, IsReportedAtBothEnds) {
   ASSERT_EQ(g_set, 0);
   Ia ia;

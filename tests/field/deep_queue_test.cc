@@ -9,6 +9,7 @@ namespace {
 
 constexpr DAT_COUNT kDepth = 50'000;
 
+// covers: semantics 5.1, 5.6
 TEST(DeepQueueTest, AnEvdHoldsWhatItWasAskedFor) {
   Ia ia;
   const DAT_EVD_HANDLE evd = ia.NewEvd(DAT_EVD_SOFTWARE_FLAG, kDepth);
@@ -40,6 +41,7 @@ DAT_EP_ATTR DeepAttributes() {
 
 // 50,000 receives and 50,000 sends outstanding at once; every one arrives, in order, with its own
 // bytes.
+// covers: semantics 8.1
 TEST(DeepQueueTest, AnEndpointCarriesWhatItWasAskedFor) {
   Ia ia;
   const DAT_EP_ATTR attr = DeepAttributes();
@@ -66,6 +68,7 @@ TEST(DeepQueueTest, AnEndpointCarriesWhatItWasAskedFor) {
 }
 
 // A full send queue says so, and a place is free as soon as one is completed.
+// covers: semantics 10.1
 TEST(DeepQueueTest, AFullQueueIsNoEnd) {
   Ia ia;
   const DAT_EP_ATTR attr = DeepAttributes();

@@ -20,6 +20,7 @@ void Send(const End& a, const Memory& memory, const std::atomic<uint64_t>* recei
   }
 }
 
+// covers: semantics 5.2
 TEST(EvdResizeTest, InMidTraffic) {
   Ia sender_ia;
   Ia ia;
@@ -66,6 +67,7 @@ TEST(EvdResizeTest, InMidTraffic) {
 }
 
 // With a backlog: as many events as fit stay, fewer places than events are refused.
+// covers: semantics 5.2
 TEST(EvdResizeTest, KeepsTheBacklog) {
   Ia ia;
   const DAT_EVD_HANDLE evd = ia.NewEvd(DAT_EVD_SOFTWARE_FLAG, 16);

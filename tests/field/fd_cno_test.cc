@@ -117,6 +117,7 @@ class FdCnoTest : public testing::Test {
   }
 };
 
+// covers: semantics 6, 16.6
 TEST_F(FdCnoTest, IsReadableWhileTriggered) {
   const DAT_EVD_HANDLE evd = ia_.NewEvd(DAT_EVD_SOFTWARE_FLAG, 16, cno_);
   EXPECT_TRUE(Quiet());
@@ -156,6 +157,7 @@ struct Peers {
 // A program that has nothing to do sleeps: a call that finds nothing does not wake it, also while a
 // thread of the back end looks after the sockets, as it does when the program has made no call for
 // a millisecond.
+// covers: semantics 6
 TEST_F(FdCnoTest, StaysAsleepWhenIdle) {
   constexpr int kRounds = 100;
   constexpr int kIdleMs = 5;
@@ -176,6 +178,7 @@ TEST_F(FdCnoTest, StaysAsleepWhenIdle) {
 }
 
 // A trigger that is collected in the call that raised it leaves nothing behind.
+// covers: semantics 6
 TEST_F(FdCnoTest, WhatAMessageBringsIsCollectedOnce) {
   Peers peers(ia_, cno_);
   auto& [options, other_ia, memory, other_memory, mine, other] = peers;
@@ -264,6 +267,7 @@ TEST_F(FdCnoTest, ManyInOneEpollSet) {
   for (const DAT_CNO_HANDLE cno : cnos) EXPECT_DAT_OK(dat_cno_free(cno));
 }
 
+// covers: semantics 6
 TEST_F(FdCnoTest, InPoll) {
   Serve([this] {
     pollfd p = {fd_, POLLIN, 0};

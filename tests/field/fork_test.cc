@@ -45,6 +45,7 @@ class ForkTest : public testing::Test {
     if (DAT_GET_TYPE(call) != DAT_RETURN{DAT_INVALID_HANDLE}) return n; \
   } while (0)
 
+// covers: semantics 14
 TEST_F(ForkTest, EveryInheritedHandleIsInvalid) {
   DAT_CNO_HANDLE cno = DAT_HANDLE_NULL;
   ASSERT_DAT_OK(dat_cno_create(ia_.handle(), DAT_OS_WAIT_PROXY_AGENT_NULL, &cno));
@@ -78,12 +79,14 @@ TEST_F(ForkTest, EveryInheritedHandleIsInvalid) {
 }
 
 // A child that does nothing but leave by exit(), which runs destructors and atexit handlers.
+// covers: semantics 14
 TEST_F(ForkTest, ExitOfTheChildDisturbsNobody) {
   EXPECT_EQ(InChild([]() -> int { std::exit(7); }), 7);
   Exchange(20);
   EXPECT_EQ(a_.state(), DAT_EP_STATE_CONNECTED);
 }
 
+// covers: semantics 14
 TEST_F(ForkTest, ADeathOfTheChildDisturbsNobody) {
   EXPECT_EQ(InChild([]() -> int {
               raise(SIGKILL);
@@ -95,6 +98,7 @@ TEST_F(ForkTest, ADeathOfTheChildDisturbsNobody) {
 
 // The parent ends its connection while the child still lives: the peer must see that at once, and
 // does not if the child holds the connection's descriptor open in a way that counts.
+// covers: semantics 14
 TEST_F(ForkTest, TheParentsDisconnectIsSeenWhileTheChildLives) {
   int hold[2];
   ASSERT_EQ(pipe2(hold, O_CLOEXEC), 0);
@@ -123,6 +127,7 @@ TEST_F(ForkTest, TheParentsDisconnectIsSeenWhileTheChildLives) {
 
 // Forks again and again while threads of the parent create, free, wait and post: whichever lock one
 // of them holds at that moment, the child does not hang on it.
+// covers: semantics 14
 TEST_F(ForkTest, InMidTraffic) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   constexpr int kForks = 20;
@@ -157,6 +162,7 @@ TEST_F(ForkTest, InMidTraffic) {
 #if !defined( \
     __SANITIZE_THREAD__)  // which does not allow threads in a child of a program with threads
 // The usual server: fork first-class workers that open the IA anew.
+// covers: semantics 14
 TEST_F(ForkTest, TheChildOpensTheIaAnew) {
   EXPECT_EQ(InChild([]() -> int {
               Ia ia;

@@ -155,6 +155,7 @@ class HandoffProcessTest : public testing::Test {
   DAT_CONN_QUAL qualifier_ = 0;
 };
 
+// covers: semantics 9.3
 TEST_F(HandoffProcessTest, TheOtherProcessServesIt) {
   Target target("serve", 8);
   for (int i = 0; i < 20; ++i) {
@@ -187,6 +188,7 @@ TEST_F(HandoffProcessTest, FromALargeQualifierAndThroughTwoProcesses) {
   EXPECT_EQ(last.Finish(), 0);
 }
 
+// covers: semantics 9.3
 TEST_F(HandoffProcessTest, BackAgainAndRejected) {
   Target target("pass", qualifier_);
   End peer(ia_);
@@ -209,6 +211,7 @@ TEST_F(HandoffProcessTest, BackAgainAndRejected) {
 }
 
 // It arrives there like any other: no room is no room.
+// covers: semantics 9.1, 9.3
 TEST_F(HandoffProcessTest, AFullEventQueueThereRejectsIt) {
   Target target("serve", 1);
   End served(ia_);

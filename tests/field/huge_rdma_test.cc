@@ -53,6 +53,7 @@ void WriteAndRead(const DAT_EP_ATTR* attr) {
 
 TEST(HugeRdmaTest, NoAttributes) { WriteAndRead(nullptr); }
 
+// covers: semantics 8.1
 TEST(HugeRdmaTest, SizesOfZero) {
   DAT_EP_ATTR attr{};  // as dtest and its kin leave it
   attr.service_type = DAT_SERVICE_TYPE_RC;

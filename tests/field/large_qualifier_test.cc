@@ -68,6 +68,7 @@ void ConnectToEach(const Ia& ia, const Choose& choose) {
   EXPECT_DAT_OK(dat_evd_free(cr_evd));
 }
 
+// covers: semantics 9.1
 TEST(LargeQualifierTest, ProcessIds) {
   Ia ia;
   const auto pid = static_cast<DAT_CONN_QUAL>(getpid());
@@ -79,6 +80,7 @@ TEST(LargeQualifierTest, ProcessIds) {
   });
 }
 
+// covers: semantics 9.1
 TEST(LargeQualifierTest, AllSixtyFourBits) {
   Ia ia;
   ConnectToEach(ia, [](uint64_t salt) {
@@ -90,6 +92,7 @@ TEST(LargeQualifierTest, AllSixtyFourBits) {
 
 // Several that a fold to 16 bits takes for one, whichever way it folds: they share a port and are
 // told apart by their full value.
+// covers: semantics 9.1
 TEST(LargeQualifierTest, SeveralThatFoldToOnePort) {
   Ia ia;
   for (const DAT_CONN_QUAL modulus : {65536, 65535, 31744, 31743}) {
@@ -101,6 +104,7 @@ TEST(LargeQualifierTest, SeveralThatFoldToOnePort) {
   }
 }
 
+// covers: semantics 9.1
 TEST(LargeQualifierTest, EqualHalves) {
   Ia ia;
   // Sums, differences and exclusive-ors of the halves coincide.
@@ -116,6 +120,7 @@ TEST(LargeQualifierTest, EqualHalves) {
 std::vector<DAT_CONN_QUAL> JustOne(uint64_t salt) { return {(uint64_t{0xBEEF} << 24) + salt}; }
 
 // Nobody listens on a neighbour, and on the same low bits: refused, not misdelivered.
+// covers: semantics 9.1
 TEST(LargeQualifierTest, ANeighbourIsRefused) {
   Ia ia;
   End active(ia);
@@ -135,6 +140,7 @@ TEST(LargeQualifierTest, ANeighbourIsRefused) {
   EXPECT_DAT_OK(dat_evd_free(cr_evd));
 }
 
+// covers: semantics 9.1
 TEST(LargeQualifierTest, TakenTwice) {
   Ia ia;
   const DAT_EVD_HANDLE cr_evd = ia.NewEvd(DAT_EVD_CR_FLAG);

@@ -21,6 +21,7 @@ uint8_t LastByte(const Memory& memory, size_t length) {
 
 // The writer is another thread of this process, with an IA of its own, which waits for its
 // completions.
+// covers: semantics 10.3
 TEST(PollLastByteTest, TheTargetMakesNoCall) {
   Ia target_ia;
   Ia writer_ia;
@@ -52,6 +53,7 @@ TEST(PollLastByteTest, TheTargetMakesNoCall) {
 }
 
 // Many small writes side by side, each polled at its own last byte.
+// covers: semantics 10.3
 TEST(PollLastByteTest, ManyMailboxes) {
   constexpr size_t kBoxes = 16;
   constexpr size_t kBox = 96;

@@ -50,6 +50,7 @@ class Pest {
   std::jthread thread_;
 };
 
+// covers: semantics 5.3, 14
 TEST_F(SignalTest, EndsAnEvdWait) {
   const DAT_EVD_HANDLE evd = ia_.NewEvd(DAT_EVD_SOFTWARE_FLAG);
   {
@@ -66,6 +67,7 @@ TEST_F(SignalTest, EndsAnEvdWait) {
   EXPECT_DAT_OK(dat_evd_free(evd));
 }
 
+// covers: semantics 6, 14
 TEST_F(SignalTest, EndsACnoWait) {
   DAT_CNO_HANDLE cno = DAT_HANDLE_NULL;
   ASSERT_DAT_OK(dat_cno_create(ia_.handle(), DAT_OS_WAIT_PROXY_AGENT_NULL, &cno));
@@ -81,6 +83,7 @@ TEST_F(SignalTest, EndsACnoWait) {
 }
 
 // The follower of a thread that drives the IA is interrupted alike.
+// covers: semantics 14
 TEST_F(SignalTest, EndsTheWaitOfAFollower) {
   const DAT_EVD_HANDLE driven = ia_.NewEvd(DAT_EVD_SOFTWARE_FLAG);
   const DAT_EVD_HANDLE evd = ia_.NewEvd(DAT_EVD_SOFTWARE_FLAG);
@@ -104,6 +107,7 @@ TEST_F(SignalTest, EndsTheWaitOfAFollower) {
 }
 
 // A storm of signals under traffic: waits may end early, but nothing is lost and the order is kept.
+// covers: semantics 14
 TEST_F(SignalTest, LoseNothing) {
   constexpr uint64_t kMessages = 1'000;
   Memory memory(ia_, 4096);

@@ -54,6 +54,7 @@ class SoftwareEventTest : public testing::Test {
   std::vector<std::jthread> producers_;  // last: they use what is above
 };
 
+// covers: semantics 5.6
 TEST_F(SoftwareEventTest, OneThreadWaits) {
   const DAT_EVD_HANDLE evd = ia_.NewEvd(DAT_EVD_SOFTWARE_FLAG, 32);
   Start(evd);
@@ -71,6 +72,7 @@ TEST_F(SoftwareEventTest, OneThreadWaits) {
   EXPECT_DAT_OK(dat_evd_free(evd));
 }
 
+// covers: semantics 5.6, 6
 TEST_F(SoftwareEventTest, OneThreadWaitsOnACno) {
   DAT_CNO_HANDLE cno = DAT_HANDLE_NULL;
   ASSERT_DAT_OK(dat_cno_create(ia_.handle(), DAT_OS_WAIT_PROXY_AGENT_NULL, &cno));
@@ -91,6 +93,7 @@ TEST_F(SoftwareEventTest, OneThreadWaitsOnACno) {
 }
 
 // A thread that moves data is told by software events of others, on the EVD of its receives.
+// covers: semantics 5.6
 TEST_F(SoftwareEventTest, AmongCompletions) {
   Memory memory(ia_, 4096);
   End a(ia_);

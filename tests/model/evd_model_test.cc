@@ -167,6 +167,7 @@ class EvdModelTest : public ::testing::Test {
 };
 
 // All 13^4 programs of four calls after each of a few prefixes that lead into interesting states.
+// covers: semantics 5.2, 5.3, 5.4, 5.6, 6
 TEST_F(EvdModelTest, EveryShortProgram) {
   const std::vector<std::vector<Call>> prefixes = {
       {}, {Call::kPost, Call::kPost}, {Call::kDisable, Call::kPost}, {Call::kDetach, Call::kPost}};
@@ -187,6 +188,7 @@ TEST_F(EvdModelTest, EveryShortProgram) {
   }
 }
 
+// covers: semantics 5.2, 5.3, 5.4, 5.6, 6
 TEST_F(EvdModelTest, LongRandomPrograms) {
   const char* given = std::getenv("SOFTDAT_TEST_SEED");
   const uint64_t seed =

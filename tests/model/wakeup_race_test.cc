@@ -48,6 +48,7 @@ class WakeupRaceTest : public ::testing::Test {
   DAT_CNO_HANDLE cno_ = DAT_HANDLE_NULL;
 };
 
+// covers: semantics 5.3
 TEST_F(WakeupRaceTest, WaitOnAnEvd) {
   DAT_EVD_HANDLE evd = NewEvd(DAT_HANDLE_NULL);
   std::thread producer([evd] { Produce(evd, kEvents); });
@@ -63,6 +64,7 @@ TEST_F(WakeupRaceTest, WaitOnAnEvd) {
   EXPECT_EQ(dat_evd_free(evd), DAT_SUCCESS);
 }
 
+// covers: semantics 5.3
 TEST_F(WakeupRaceTest, WaitForAThreshold) {
   DAT_EVD_HANDLE evd = NewEvd(DAT_HANDLE_NULL);
   std::thread producer([evd] { Produce(evd, kEvents); });
@@ -83,6 +85,7 @@ TEST_F(WakeupRaceTest, WaitForAThreshold) {
 
 // Three producers, each with its own EVD, one CNO, one consumer that takes one event a wake-up from
 // the EVD that the CNO names and then asks the CNO again: what is left behind must wake it again.
+// covers: semantics 6
 TEST_F(WakeupRaceTest, ThreeEvdsOnOneCno) {
   std::vector<DAT_EVD_HANDLE> evds = {NewEvd(cno_), NewEvd(cno_), NewEvd(cno_)};
   std::vector<std::thread> producers;
@@ -104,6 +107,7 @@ TEST_F(WakeupRaceTest, ThreeEvdsOnOneCno) {
 }
 
 // Two threads wait on the CNO; together they see every event.
+// covers: semantics 6
 TEST_F(WakeupRaceTest, TwoWaitersOnOneCno) {
   DAT_EVD_HANDLE evd = NewEvd(cno_);
   std::atomic<uint64_t> left{kEvents};

@@ -127,6 +127,7 @@ class IwarpTest : public testing::Test {
 
 constexpr int kLocal = int{DAT_MEM_PRIV_LOCAL_READ_FLAG} | int{DAT_MEM_PRIV_LOCAL_WRITE_FLAG};
 
+// covers: semantics 12
 TEST_F(IwarpTest, InfinibandNeedsAndShowsNothing) {
   Open({});
   ExpectAttributes(DAT_FALSE, DAT_FALSE);

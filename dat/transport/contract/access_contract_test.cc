@@ -66,6 +66,7 @@ class AccessContractTest : public ContractPairTest, public testing::WithParamInt
       [](const auto& p) { return p.param == Look::kMemory ? "Memory" : "Told"; })
 CONTRACT_LOOKS(AccessContractTest);
 
+// covers: semantics 7.2, 10.5
 TEST_P(AccessContractTest, AWrongKeyIsRefused) {
   const auto target = MakeMemory(*pd_, 64, 0x33);
   for (const uint32_t wrong : {target->region->remote_key() + 1,
@@ -78,6 +79,7 @@ TEST_P(AccessContractTest, AWrongKeyIsRefused) {
   }
 }
 
+// covers: semantics 7.2, 10.5
 TEST_P(AccessContractTest, AnotherProtectionDomainIsRefused) {
   const auto other = MakePd();
   const auto target = MakeMemory(*other, 64, 0x33);
@@ -85,6 +87,7 @@ TEST_P(AccessContractTest, AnotherProtectionDomainIsRefused) {
   ExpectRefused(Op::kRdmaRead, target->remote(), *target);
 }
 
+// covers: semantics 7.2, 10.5
 TEST_P(AccessContractTest, AMissingWriteRightIsRefused) {
   const auto readable =
       MakeMemory(*pd_, 64, 0x33,
@@ -92,6 +95,7 @@ TEST_P(AccessContractTest, AMissingWriteRightIsRefused) {
   ExpectRefused(Op::kRdmaWrite, readable->remote(), *readable);
 }
 
+// covers: semantics 7.2, 10.5
 TEST_P(AccessContractTest, AMissingReadRightIsRefused) {
   const auto writable = MakeMemory(
       *pd_, 64, 0x33,
@@ -112,10 +116,13 @@ class LocalKeyContractTest : public AccessContractTest {
 };
 CONTRACT_LOOKS(LocalKeyContractTest);
 
+// covers: semantics 7.2, 10.5
 TEST_P(LocalKeyContractTest, DoesNotWrite) { ExpectRefusedByLocalKey(Op::kRdmaWrite); }
 
+// covers: semantics 7.2, 10.5
 TEST_P(LocalKeyContractTest, DoesNotRead) { ExpectRefusedByLocalKey(Op::kRdmaRead); }
 
+// covers: semantics 7.2, 10.5
 TEST_P(AccessContractTest, OutOfBoundsIsRefused) {
   const auto target = MakeMemory(*pd_, 64, 0x33);
   const uint64_t base = target->address();
@@ -136,6 +143,7 @@ TEST_P(AccessContractTest, OutOfBoundsIsRefused) {
   }
 }
 
+// covers: semantics 7.2, 10.5
 TEST_P(AccessContractTest, SixtyFourBitWrapIsRefused) {
   const auto target = MakeMemory(*pd_, 64, 0x33);
   for (const uint64_t address : {UINT64_MAX, UINT64_MAX - 7, UINT64_MAX - 63}) {
@@ -147,6 +155,7 @@ TEST_P(AccessContractTest, SixtyFourBitWrapIsRefused) {
   }
 }
 
+// covers: semantics 7.2, 10.5
 TEST_P(AccessContractTest, DeregisteredMemoryIsRefused) {
   const auto target = MakeMemory(*pd_, 64, 0x33);
   const DAT_RMR_TRIPLET remote = target->remote();
@@ -185,6 +194,7 @@ class LocalAccessContractTest : public ContractPairTest {
   }
 };
 
+// covers: semantics 10.1
 TEST_F(LocalAccessContractTest, LocalSegmentsAreChecked) {
   const auto other = MakePd();
   const auto foreign = MakeMemory(*other, 64), mine = MakeMemory(*pd_, 64),
@@ -207,6 +217,7 @@ TEST_F(LocalAccessContractTest, LocalSegmentsAreChecked) {
   EXPECT_TRUE(read_only->untouched());
 }
 
+// covers: semantics 7.2
 TEST_F(LocalAccessContractTest, OnesOwnMemoryIsAlwaysReadable) {
   const auto write_only = MakeMemory(*pd_, 16, 0x66, DAT_MEM_PRIV_LOCAL_WRITE_FLAG);
   const auto to = MakeMemory(*pd_, 16);
@@ -216,6 +227,7 @@ TEST_F(LocalAccessContractTest, OnesOwnMemoryIsAlwaysReadable) {
   EXPECT_EQ(to->data()[15], 0x66);
 }
 
+// covers: semantics 10.5
 TEST_F(LocalAccessContractTest, AReceiveTooShortBreaksBothSides) {
   const auto from = MakeMemory(*pd_, 64, 0x12), to = MakeMemory(*pd_, 63, 0x34);
   ASSERT_EQ(PostReceive(*b_, {to->local()}, 1), Code::kOk);
@@ -237,6 +249,7 @@ TEST_F(LocalAccessContractTest, AReceiveTooShortBreaksBothSides) {
 }
 
 // Whatever the two ends are told of it.
+// covers: semantics 10.4
 TEST_F(LocalAccessContractTest, NothingGoesBeyondAReceiveTooShort) {
   const auto from = MakeMemory(*pd_, 64, 0x12), to = MakeMemory(*pd_, 63, 0x34),
              second = MakeMemory(*pd_, 64, 0x34);
@@ -253,6 +266,7 @@ TEST_F(LocalAccessContractTest, NothingGoesBeyondAReceiveTooShort) {
   EXPECT_TRUE(second->untouched());
 }
 
+// covers: semantics 10.4
 TEST_F(LocalAccessContractTest, AReceiveWhoseMemoryIsGoneLeavesItAsItWas) {
   const auto from = MakeMemory(*pd_, 8), to = MakeMemory(*pd_, 8, 0x34);
   ASSERT_EQ(PostReceive(*b_, {to->local()}, 1), Code::kOk);
@@ -265,6 +279,7 @@ TEST_F(LocalAccessContractTest, AReceiveWhoseMemoryIsGoneLeavesItAsItWas) {
   EXPECT_TRUE(to->untouched());
 }
 
+// covers: semantics 10.4
 TEST_F(LocalAccessContractTest, AReceiveWhoseMemoryIsGoneBreaks) {
   const auto from = MakeMemory(*pd_, 8), to = MakeMemory(*pd_, 8, 0x34);
   ASSERT_EQ(PostReceive(*b_, {to->local()}, 1), Code::kOk);
@@ -277,6 +292,7 @@ TEST_F(LocalAccessContractTest, AReceiveWhoseMemoryIsGoneBreaks) {
   EXPECT_TRUE(to->untouched());
 }
 
+// covers: semantics 7.2
 TEST_F(ContractTest, CheckSegmentsKnowsTheMemoryOfTheAdapter) {
   const auto memory = MakeMemory(*pd_, 64);
   DAT_LMR_TRIPLET good = memory->local(), empty{};
@@ -290,6 +306,7 @@ TEST_F(ContractTest, CheckSegmentsKnowsTheMemoryOfTheAdapter) {
   EXPECT_NE(adapter_->CheckSegments({&bad, 1}), Code::kOk);
 }
 
+// covers: semantics 7.2
 TEST_F(ContractTest, ARegionOfNoBytesIsALengthError) {
   uint8_t byte = 0;
   RegionParameters p;

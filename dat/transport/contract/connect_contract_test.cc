@@ -16,6 +16,7 @@ std::vector<uint8_t> Bytes(size_t n, uint8_t seed) {
   return bytes;
 }
 
+// covers: semantics 9.5
 TEST_F(ContractTest, PrivateDataArrivesWholeInBothDirections) {
   for (const size_t size : {0, 1, 48, 64, 255, 256}) {
     SCOPED_TRACE(size);
@@ -36,6 +37,7 @@ TEST_F(ContractTest, PrivateDataArrivesWholeInBothDirections) {
   }
 }
 
+// covers: semantics 9.3
 TEST_F(ContractTest, PrivateDataOfTheRequestIsWritableAndMayBeTheAnswer) {
   const auto a = MakePair(pd_.get()), b = MakePair(pd_.get());
   const auto listener = MakeListener();
@@ -48,6 +50,7 @@ TEST_F(ContractTest, PrivateDataOfTheRequestIsWritableAndMayBeTheAnswer) {
   EXPECT_EQ(a->received_data(), Bytes(48, 2));
 }
 
+// covers: semantics 9.5
 TEST_F(ContractTest, TooMuchPrivateDataIsRefusedAndLeavesThePairIdle) {
   const auto a = MakePair(pd_.get()), b = MakePair(pd_.get());
   const auto listener = MakeListener();
@@ -62,6 +65,7 @@ TEST_F(ContractTest, TooMuchPrivateDataIsRefusedAndLeavesThePairIdle) {
   EXPECT_TRUE(Until([&] { return a->established() && b->established(); }));
 }
 
+// covers: semantics 9.3
 TEST_F(ContractTest, RejectCarriesData) {
   for (const size_t size : {0, 1, 256}) {
     SCOPED_TRACE(size);
@@ -76,6 +80,7 @@ TEST_F(ContractTest, RejectCarriesData) {
   }
 }
 
+// covers: semantics 9.1, 9.2
 TEST_F(ContractTest, NobodyListensIsANonPeerReject) {
   uint64_t qualifier = 0;
   { qualifier = MakeListener()->listener->conn_qual(); }
@@ -85,6 +90,7 @@ TEST_F(ContractTest, NobodyListensIsANonPeerReject) {
   EXPECT_TRUE(a->failed(RejectReason::kNonPeer));
 }
 
+// covers: semantics 9.1
 TEST_F(ContractTest, ARequestLeftInPlaceIsRejected) {
   const auto a = MakePair(pd_.get());
   const auto listener = MakeListener();
@@ -104,6 +110,7 @@ TEST_F(ContractTest, ADestroyedRequestIsRejected) {
   EXPECT_TRUE(a->failed(RejectReason::kNonPeer));
 }
 
+// covers: semantics 9.3
 TEST_F(ContractTest, AHandoffToNobodyLeavesTheRequest) {
   uint64_t nobody = 0;
   { nobody = MakeListener()->listener->conn_qual(); }
@@ -120,6 +127,7 @@ TEST_F(ContractTest, AHandoffToNobodyLeavesTheRequest) {
   EXPECT_TRUE(Until([&] { return a->established() && b->established(); }));
 }
 
+// covers: semantics 9.1
 TEST_F(ContractTest, ARequestOutlivesItsListener) {
   const auto a = MakePair(pd_.get()), b = MakePair(pd_.get());
   auto listener = MakeListener();
@@ -131,6 +139,7 @@ TEST_F(ContractTest, ARequestOutlivesItsListener) {
   EXPECT_TRUE(Until([&] { return a->established() && b->established(); }));
 }
 
+// covers: semantics 9.2
 TEST_F(ContractTest, NoAnswerTimesOut) {
   const auto a = MakePair(pd_.get()), b = MakePair(pd_.get());
   const auto listener = MakeListener();
@@ -149,6 +158,7 @@ TEST_F(ContractTest, NoAnswerTimesOut) {
   EXPECT_EQ(a->log.all().size(), 1u);
 }
 
+// covers: semantics 8.3
 TEST_F(ContractTest, DisconnectBeforeEstablishedEndsOnce) {
   const auto a = MakePair(pd_.get()), b = MakePair(pd_.get());
   const auto listener = MakeListener();
@@ -164,6 +174,7 @@ TEST_F(ContractTest, DisconnectBeforeEstablishedEndsOnce) {
   EXPECT_EQ(a->log.all().size(), 1u);
 }
 
+// covers: semantics 8.3
 TEST_F(ContractTest, DisconnectInIdleOrEndedDoesNothing) {
   const auto a = MakePair(pd_.get());
   a->qp->Disconnect(DisconnectMode::kAbrupt);
@@ -172,6 +183,7 @@ TEST_F(ContractTest, DisconnectInIdleOrEndedDoesNothing) {
   EXPECT_TRUE(a->log.all().empty());
 }
 
+// covers: semantics 9.1
 TEST_F(ContractTest, AQualifierIsTakenOnce) {
   const auto first = MakeListener();
   TestListener second;
@@ -185,6 +197,7 @@ TEST_F(ContractTest, AQualifierIsTakenOnce) {
   EXPECT_TRUE(Until([&] { return first->has_request(); }));
 }
 
+// covers: semantics 9.1
 TEST_F(ContractTest, AnyGivesDifferentQualifiers) {
   std::vector<std::unique_ptr<TestListener>> listeners;
   std::set<uint64_t> qualifiers;
@@ -196,6 +209,7 @@ TEST_F(ContractTest, AnyGivesDifferentQualifiers) {
   EXPECT_EQ(qualifiers.count(0), 0u);
 }
 
+// covers: semantics 8.1
 TEST_F(ContractTest, AddressesNameBothEnds) {
   const auto a = MakePair(pd_.get()), b = MakePair(pd_.get());
   EXPECT_EQ(a->qp->Addresses().remote.ss_family, AF_UNSPEC);
@@ -207,6 +221,7 @@ TEST_F(ContractTest, AddressesNameBothEnds) {
   EXPECT_EQ(at_a.remote_port, at_b.local_port);
 }
 
+// covers: semantics 8.3
 TEST_F(ContractTest, ConnectAndAcceptWantAnIdlePair) {
   const auto a = MakePair(pd_.get()), b = MakePair(pd_.get());
   Join(*a, *b);
@@ -221,6 +236,7 @@ TEST_F(ContractTest, ConnectAndAcceptWantAnIdlePair) {
   ASSERT_TRUE(Until([&] { return c->over(); }));
 }
 
+// covers: semantics 9.2
 TEST_F(ContractTest, AnAddressOfAnotherFamilyIsRefusedAtOnce) {
   const auto a = MakePair(pd_.get());
   ConnectParameters p;
@@ -251,6 +267,7 @@ TEST_F(ContractTest, ConnectsByIpv6) {
   EXPECT_TRUE(Until([&] { return a->established() && b->established(); }));
 }
 
+// covers: semantics 8.3
 TEST_F(ContractTest, AFailedConnectFlushesReceivesBeforeItIsReported) {
   const auto a = MakePair(pd_.get());
   const auto memory = MakeMemory(*pd_, 16);

@@ -7,6 +7,7 @@
 namespace softdat::transport {
 namespace {
 
+// covers: semantics 10.1
 TEST_F(ContractPairTest, ASendFillsTheReceiveInOrderOfItsSegments) {
   const auto from = MakeMemory(*pd_, 300), to = MakeMemory(*pd_, 300);
   from->FillPattern(1);
@@ -33,6 +34,7 @@ TEST_F(ContractPairTest, ASendFillsTheReceiveInOrderOfItsSegments) {
   EXPECT_TRUE(to->guards_intact());
 }
 
+// covers: semantics 10.1
 TEST_F(ContractPairTest, AnEmptyMessageIsAMessage) {
   ASSERT_EQ(PostReceive(*b_, {}, 1), Code::kOk);
   ASSERT_EQ(PostSend(*a_, {}, 2), Code::kOk);
@@ -42,6 +44,7 @@ TEST_F(ContractPairTest, AnEmptyMessageIsAMessage) {
   EXPECT_EQ(Next(*a_->send_queue).cookie, 2u);
 }
 
+// covers: semantics 10.5
 TEST_F(ContractPairTest, ASendWaitsForItsReceive) {
   const auto from = MakeMemory(*pd_, 32, 0x11), to = MakeMemory(*pd_, 32);
   ASSERT_EQ(PostSend(*a_, {from->local()}, 1), Code::kOk);
@@ -56,6 +59,7 @@ TEST_F(ContractPairTest, ASendWaitsForItsReceive) {
   EXPECT_EQ(Next(*a_->send_queue).cookie, 2u);
 }
 
+// covers: semantics 10.3
 TEST_F(ContractPairTest, MessagesStayInOrderBothWays) {
   constexpr uint64_t kRounds = 200;
   const auto from = MakeMemory(*pd_, 8), to = MakeMemory(*pd_, 16);
@@ -74,6 +78,7 @@ TEST_F(ContractPairTest, MessagesStayInOrderBothWays) {
   }
 }
 
+// covers: semantics 10.3
 TEST_F(ContractPairTest, AWriteLandsWithoutTheTarget) {
   const auto from = MakeMemory(*pd_, 100), to = MakeMemory(*pd_, 100);
   from->FillPattern(9);
@@ -95,6 +100,7 @@ TEST_F(ContractPairTest, AWriteLandsWithoutTheTarget) {
   EXPECT_TRUE(Drain(*b_->recv_queue).empty());
 }
 
+// covers: semantics 10.1
 TEST_F(ContractPairTest, AReadFetchesIntoSegments) {
   const auto from = MakeMemory(*pd_, 4096), to = MakeMemory(*pd_, 4096);
   from->FillPattern(5);
@@ -109,6 +115,7 @@ TEST_F(ContractPairTest, AReadFetchesIntoSegments) {
   EXPECT_TRUE(to->guards_intact());
 }
 
+// covers: semantics 10.1
 TEST_F(ContractPairTest, EmptyRdmaTouchesNothingAndCompletes) {
   DAT_RMR_TRIPLET nowhere{};
   nowhere.rmr_context = 0xDEAD;
@@ -134,6 +141,7 @@ TEST_F(ContractPairTest, AMegabyteGoesEachWay) {
   EXPECT_EQ(Next(*a_->send_queue).cookie, 2u);
 }
 
+// covers: semantics 10.1, 10.2
 TEST_F(ContractPairTest, SuppressedSuccessIsSilentAndFreesItsSlot) {
   const auto from = MakeMemory(*pd_, 8, 1), to = MakeMemory(*pd_, 8);
   for (uint64_t i = 0; i < 300; ++i) {  // far more than the 64 slots
@@ -150,6 +158,7 @@ TEST_F(ContractPairTest, SuppressedSuccessIsSilentAndFreesItsSlot) {
   EXPECT_EQ(a_->qp->OutstandingSends(), 0u);
 }
 
+// covers: semantics 10.2
 TEST_F(ContractPairTest, SuppressedWorkStillReportsItsFlush) {
   const auto memory = MakeMemory(*pd_, 8);
   a_->qp->Disconnect(DisconnectMode::kAbrupt);
@@ -160,6 +169,7 @@ TEST_F(ContractPairTest, SuppressedWorkStillReportsItsFlush) {
   EXPECT_EQ(flushed.status, WorkStatus::kFlushed);
 }
 
+// covers: semantics 10.2
 TEST_F(ContractPairTest, FlagsComeBackWhereTheyBelong) {
   const auto memory = MakeMemory(*pd_, 8);
   ASSERT_EQ(PostReceive(*b_, {memory->local()}, 1), Code::kOk);
@@ -172,6 +182,7 @@ TEST_F(ContractPairTest, FlagsComeBackWhereTheyBelong) {
   EXPECT_TRUE(Next(*a_->send_queue).quiet());
 }
 
+// covers: semantics 10.1
 TEST_F(ContractPairTest, AFullQueueRefusesAndLeavesNothingBehind) {
   const auto memory = MakeMemory(*pd_, 8);
   uint32_t accepted = 0;
@@ -181,6 +192,7 @@ TEST_F(ContractPairTest, AFullQueueRefusesAndLeavesNothingBehind) {
   EXPECT_EQ(b_->qp->OutstandingReceives(), accepted);
 }
 
+// covers: semantics 10.1
 TEST_F(ContractPairTest, RdmaLengthsMustFit) {
   const auto memory = MakeMemory(*pd_, 64), target = MakeMemory(*pd_, 64);
   EXPECT_EQ(PostRdma(*a_, Op::kRdmaWrite, {memory->local(0, 9)}, target->remote(0, 8)),
@@ -194,6 +206,7 @@ TEST_F(ContractPairTest, RdmaLengthsMustFit) {
   EXPECT_EQ(Next(*a_->send_queue).length, 8u);
 }
 
+// covers: semantics 10.3
 TEST_F(ContractPairTest, ManyReadsQueueUp) {
   const auto from = MakeMemory(*pd_, 64), to = MakeMemory(*pd_, 64 * 40);
   from->FillPattern(40);
@@ -208,6 +221,7 @@ TEST_F(ContractPairTest, ManyReadsQueueUp) {
   }
 }
 
+// covers: semantics 10.2, 10.3
 TEST_F(ContractPairTest, AFencedSendCarriesWhatTheReadBroughtBack) {
   const auto from = MakeMemory(*pd_, 4096), middle = MakeMemory(*pd_, 4096),
              to = MakeMemory(*pd_, 4096);
@@ -219,6 +233,7 @@ TEST_F(ContractPairTest, AFencedSendCarriesWhatTheReadBroughtBack) {
   EXPECT_EQ(std::memcmp(from->data(), to->data(), 4096), 0);
 }
 
+// covers: semantics 8.3, 10.1
 TEST_F(ContractTest, SendsNeedAConnection) {
   const auto a = MakePair(pd_.get());
   const auto memory = MakeMemory(*pd_, 8);
@@ -229,6 +244,7 @@ TEST_F(ContractTest, SendsNeedAConnection) {
   EXPECT_EQ(PostReceive(*a, {memory->local()}), Code::kOk);
 }
 
+// covers: semantics 5.5, 9.3
 TEST_F(ContractTest, NoMessageOvertakesEstablished) {
   const auto a = MakePair(pd_.get()), b = MakePair(pd_.get());
   const auto memory = MakeMemory(*pd_, 8);

@@ -8,6 +8,7 @@
 namespace softdat::transport {
 namespace {
 
+// covers: semantics 8.3, 9.6
 TEST_F(ContractPairTest, AbruptEndsBothSidesOnce) {
   a_->qp->Disconnect(DisconnectMode::kAbrupt);
   ASSERT_TRUE(Until([&] { return a_->over() && b_->over(); }));
@@ -18,6 +19,7 @@ TEST_F(ContractPairTest, AbruptEndsBothSidesOnce) {
   EXPECT_EQ(b_->log.all(), (std::vector<std::string>{"established", "ended:0"}));
 }
 
+// covers: semantics 8.3
 TEST_F(ContractPairTest, SimultaneousDisconnectsEndOnce) {
   for (const DisconnectMode mode : {DisconnectMode::kAbrupt, DisconnectMode::kGraceful}) {
     a_->qp->Disconnect(mode);
@@ -32,6 +34,7 @@ TEST_F(ContractPairTest, SimultaneousDisconnectsEndOnce) {
   }
 }
 
+// covers: semantics 9.6, 10.5
 TEST_F(ContractPairTest, AbruptFlushesEverythingBeforeTheEndIsReported) {
   const auto memory = MakeMemory(*pd_, 64);
   std::vector<Completion> sends, receives;
@@ -78,6 +81,7 @@ TEST_F(ContractPairTest, AbruptFlushesEverythingBeforeTheEndIsReported) {
   EXPECT_EQ(a_->qp->OutstandingReceives(), 0u);
 }
 
+// covers: semantics 9.6
 TEST_F(ContractPairTest, GracefulCompletesPostedSendsFirst) {
   const auto from = MakeMemory(*pd_, 64), to = MakeMemory(*pd_, 64 * 4);
   from->FillPattern(3);
@@ -99,6 +103,7 @@ TEST_F(ContractPairTest, GracefulCompletesPostedSendsFirst) {
   EXPECT_TRUE(b_->ended(EndReason::kDisconnected));
 }
 
+// covers: semantics 8.3, 9.6
 TEST_F(ContractPairTest, GracefulRefusesNewSendsWhileItDrains) {
   const auto memory = MakeMemory(*pd_, 64), to = MakeMemory(*pd_, 64);
   ASSERT_EQ(PostSend(*a_, {memory->local()}, 1), Code::kOk);
@@ -113,6 +118,7 @@ TEST_F(ContractPairTest, GracefulRefusesNewSendsWhileItDrains) {
   EXPECT_EQ(sent[0].status, WorkStatus::kSuccess);
 }
 
+// covers: semantics 8.3, 10.1
 TEST_F(ContractPairTest, PostsAfterTheEndAreFlushedAtOnce) {
   const auto memory = MakeMemory(*pd_, 64);
   a_->qp->Disconnect(DisconnectMode::kAbrupt);
@@ -133,6 +139,7 @@ TEST_F(ContractPairTest, PostsAfterTheEndAreFlushedAtOnce) {
   }
 }
 
+// covers: semantics 8.4
 TEST_F(ContractPairTest, ResetMakesThePairFitForAnotherConnection) {
   for (int round = 0; round < 3; ++round) {
     SCOPED_TRACE(round);
@@ -155,6 +162,7 @@ TEST_F(ContractPairTest, ResetMakesThePairFitForAnotherConnection) {
   }
 }
 
+// covers: semantics 8.3
 TEST_F(ContractPairTest, ADestroyedPairDisconnectsItsPeer) {
   a_.reset();
   ASSERT_TRUE(Until([&] { return b_->over(); }));
@@ -206,6 +214,7 @@ TEST_F(ContractPairTest, ConfigureToFewerSegmentsLosesNoReceive) {
   EXPECT_EQ(Next(*d->recv_queue).cookie, 9u);
 }
 
+// covers: semantics 8.2
 TEST_F(ContractPairTest, ConfigureOnlyWhileIdleOrEndedAndKeepsReceives) {
   QueuePairAttributes a = PairAttributes(*a_);
   EXPECT_EQ(a_->qp->Configure(a).code(), Code::kInvalidState);

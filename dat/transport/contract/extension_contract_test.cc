@@ -27,6 +27,7 @@ class ExtensionTester : public ContractPairTest {
   }
 };
 
+// covers: semantics 15.2
 TEST_F(ExtensionTester, ImmediateWritesAndConsumesAReceive) {
   const auto from = MakeMemory(*pd_, 64, 0x15), to = MakeMemory(*pd_, 64),
              buffer = MakeMemory(*pd_, 8, 0x77);
@@ -51,6 +52,7 @@ TEST_F(ExtensionTester, ImmediateWritesAndConsumesAReceive) {
   EXPECT_EQ(sent.length, 64u);
 }
 
+// covers: semantics 15.2
 TEST_F(ExtensionTester, FetchAddAndCompareSwapReturnTheOldValue) {
   alignas(8) uint64_t word = 0;
   const auto result = MakeMemory(*pd_, 8);
@@ -83,6 +85,7 @@ TEST_F(ExtensionTester, FetchAddAndCompareSwapReturnTheOldValue) {
   EXPECT_EQ(__atomic_load_n(&word, __ATOMIC_SEQ_CST), 100u);
 }
 
+// covers: semantics 10.3
 TEST_F(ExtensionTester, AtomicsAreAtomicAgainstTheLocalProcessor) {
   alignas(8) uint64_t word = 0;
   constexpr uint64_t kAdds = 1000;
@@ -118,6 +121,7 @@ TEST_F(ExtensionTester, AtomicsAreAtomicAgainstTheLocalProcessor) {
   EXPECT_EQ(__atomic_load_n(&word, __ATOMIC_SEQ_CST), remote_adds + added.load());
 }
 
+// covers: semantics 7.2, 15.2
 TEST_F(ExtensionTester, AtomicsNeedTheirRightAndAlignment) {
   const auto plain = MakeMemory(*pd_, 64, 0x33), atomic = MakeMemory(*pd_, 64, 0x33, kAtomicRights),
              result = MakeMemory(*pd_, 8);
@@ -136,6 +140,7 @@ TEST_F(ExtensionTester, AtomicsNeedTheirRightAndAlignment) {
   EXPECT_TRUE(atomic->untouched());
 }
 
+// covers: semantics 10.3
 TEST_F(ContractPairTest, AConfirmedWriteIsThereWhenItCompletes) {
   const auto from = MakeMemory(*pd_, 100'000), to = MakeMemory(*pd_, 100'000);
   for (const size_t size : {size_t{8}, size_t{100'000}}) {

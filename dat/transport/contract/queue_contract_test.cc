@@ -42,6 +42,7 @@ TEST_F(ContractPairTest, AQuietReceiveSaysSo) {
   }
 }
 
+// covers: semantics 5.3, 10.2
 TEST_F(ContractPairTest, AQuietCompletionDoesNotNotify) {
   TestQueue& queue = *a_->send_queue;
   for (int i = 0; i < 2; ++i) ASSERT_EQ(PostReceive(*b_, {}), Code::kOk);
@@ -55,6 +56,7 @@ TEST_F(ContractPairTest, AQuietCompletionDoesNotNotify) {
   EXPECT_EQ(Next(queue).cookie, 2u);
 }
 
+// covers: semantics 5.3, 10.2
 TEST_F(ContractPairTest, SolicitedArmingWaitsForSolicitedOrFailed) {
   TestQueue& queue = *b_->recv_queue;
   for (int i = 0; i < 3; ++i) ASSERT_EQ(PostReceive(*b_, {}), Code::kOk);
@@ -133,6 +135,7 @@ TEST_F(ContractPairTest, PollingAndArmingMakeNoUpcall) {
   poster.join();
 }
 
+// covers: semantics 5.8
 TEST_F(ContractPairTest, OverflowIsToldOnceAndKeepsWhatIsQueued) {
   const auto small = MakeQueue(4);
   const auto c = MakePair(pd_.get()), d = MakePair(pd_.get());
@@ -150,6 +153,7 @@ TEST_F(ContractPairTest, OverflowIsToldOnceAndKeepsWhatIsQueued) {
   for (uint64_t i = 0; i < 4; ++i) EXPECT_EQ(kept[i].cookie, i);
 }
 
+// covers: semantics 5.2
 TEST_F(ContractPairTest, ResizeKeepsWhatIsQueued) {
   TestQueue& queue = *b_->recv_queue;
   for (uint64_t i = 0; i < 10; ++i) {
@@ -165,6 +169,7 @@ TEST_F(ContractPairTest, ResizeKeepsWhatIsQueued) {
   for (uint64_t i = 0; i < 10; ++i) EXPECT_EQ(all[i].cookie, i);
 }
 
+// covers: semantics 5.1
 TEST_F(ContractPairTest, OneQueueServesBothDirectionsOfManyPairs) {
   const auto shared = MakeQueue(256);
   std::vector<std::unique_ptr<TestPair>> pairs;
@@ -191,6 +196,7 @@ TEST_F(ContractPairTest, OneQueueServesBothDirectionsOfManyPairs) {
   pairs.clear();
 }
 
+// covers: semantics 8.1
 TEST_F(ContractPairTest, ADirectionWithoutAQueueDropsItsCompletions) {
   const auto c = MakePair(pd_.get()), d = MakePair(pd_.get());
   QueuePairAttributes attributes = PairAttributes(*c);
@@ -307,6 +313,7 @@ __attribute__((noinline, no_sanitize("thread"))) bool SameBytesSeenByTarget(cons
   return true;
 }
 
+// covers: semantics 10.3, 19
 TEST_F(ContractPairTest, AWriteIsVisibleToATargetThatMakesNoCall) {
   const auto from = MakeMemory(*pd_, 4096), to = MakeMemory(*pd_, 4096, 0);
   from->FillPattern(1);

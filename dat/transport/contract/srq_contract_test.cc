@@ -48,6 +48,7 @@ class SharedReceiveTester : public ContractTest {
   std::vector<std::unique_ptr<TestPair>> pairs_;
 };
 
+// covers: semantics 11
 TEST_F(SharedReceiveTester, ManyPairsShareTheBuffersAndCompleteOnTheirOwnQueue) {
   const auto [s1, r1] = Join2();
   const auto [s2, r2] = Join2();
@@ -65,6 +66,7 @@ TEST_F(SharedReceiveTester, ManyPairsShareTheBuffersAndCompleteOnTheirOwnQueue) 
   EXPECT_EQ(srq_->Available(), 0u);
 }
 
+// covers: semantics 10.5, 11
 TEST_F(SharedReceiveTester, AMessageWaitsForASharedBuffer) {
   const auto [sender, receiver] = Join2();
   ASSERT_EQ(PostSend(*sender, {}), Code::kOk);
@@ -88,11 +90,13 @@ TEST_F(SharedReceiveTester, EachBufferThatAWaitingMessageTakesIsTold) {
   }
 }
 
+// covers: semantics 8.1, 11
 TEST_F(SharedReceiveTester, APairWithASharedQueueTakesNoReceivesOfItsOwn) {
   const auto pair = Join2();
   EXPECT_EQ(PostReceive(*pair.second, {}), Code::kInvalidState);
 }
 
+// covers: semantics 11
 TEST_F(SharedReceiveTester, DisconnectLeavesTheFreeBuffers) {
   const auto [sender, receiver] = Join2();
   for (uint64_t i = 0; i < 3; ++i) ASSERT_EQ(PostShared(i), Code::kOk);
@@ -106,6 +110,7 @@ TEST_F(SharedReceiveTester, DisconnectLeavesTheFreeBuffers) {
   EXPECT_EQ(Next(*again.second->recv_queue).cookie, 0u);
 }
 
+// covers: semantics 11
 TEST_F(SharedReceiveTester, TheLimitIsToldOncePerSetting) {
   const auto [sender, receiver] = Join2();
   for (uint64_t i = 0; i < 4; ++i) ASSERT_EQ(PostShared(i), Code::kOk);
@@ -122,6 +127,7 @@ TEST_F(SharedReceiveTester, TheLimitIsToldOncePerSetting) {
   ASSERT_TRUE(Until([&] { return sink_.limits == 2; }));
 }
 
+// covers: semantics 11
 TEST_F(SharedReceiveTester, FullQueuesRefuseAndResizeKeeps) {
   for (uint64_t i = 0; i < 8; ++i) ASSERT_EQ(PostShared(i), Code::kOk);
   Code code = Code::kOk;

@@ -43,6 +43,7 @@ class WatermarkTester : public ContractTest {
   std::unique_ptr<TestPair> receiver_;
 };
 
+// covers: semantics 11
 TEST_F(WatermarkTester, TheSoftOneIsToldOncePerSetting) {
   ASSERT_TRUE(receiver_->qp->SetReceiveWatermarks(0, kNoWatermark).ok()) << "before a connection";
   Join(*sender_, *receiver_);
@@ -62,6 +63,7 @@ TEST_F(WatermarkTester, TheSoftOneIsToldOncePerSetting) {
   EXPECT_FALSE(receiver_->over());
 }
 
+// covers: semantics 11
 TEST_F(WatermarkTester, NoWatermarkIsNeverExceeded) {
   ASSERT_TRUE(receiver_->qp->SetReceiveWatermarks(0, 0).ok());
   ASSERT_TRUE(receiver_->qp->SetReceiveWatermarks(kNoWatermark, kNoWatermark).ok());
@@ -73,6 +75,7 @@ TEST_F(WatermarkTester, NoWatermarkIsNeverExceeded) {
   EXPECT_FALSE(receiver_->over());
 }
 
+// covers: semantics 11
 TEST_F(WatermarkTester, AboveTheHardOneTheConnectionBreaks) {
   Join(*sender_, *receiver_);
   PostShared(3);
@@ -90,6 +93,7 @@ TEST_F(WatermarkTester, AboveTheHardOneTheConnectionBreaks) {
   EXPECT_EQ(srq_->Available(), 1u);
 }
 
+// covers: semantics 11
 TEST_F(WatermarkTester, BothAtOnceAndTheyOutliveAConnection) {
   ASSERT_TRUE(receiver_->qp->SetReceiveWatermarks(0, 0).ok());
   for (int round = 0; round < 2; ++round) {

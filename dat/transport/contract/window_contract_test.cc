@@ -66,6 +66,7 @@ class WindowTester : public ContractPairTest {
   }
 };
 
+// covers: semantics 7.3
 TEST_F(WindowTester, ABoundWindowGivesAccessToItsPart) {
   const auto memory = MakeMemory(*pd_, 100, 0x33, DAT_MEM_PRIV_LOCAL_WRITE_FLAG);
   const auto window = MakeWindow();
@@ -75,6 +76,7 @@ TEST_F(WindowTester, ABoundWindowGivesAccessToItsPart) {
   EXPECT_TRUE(Readable(At(base + 19, 1, key)));
 }
 
+// covers: semantics 7.3
 TEST_F(WindowTester, ABoundWindowGivesAccessToNothingElse) {
   const auto memory = MakeMemory(*pd_, 100, 0x33, DAT_MEM_PRIV_LOCAL_WRITE_FLAG);
   const auto window = MakeWindow();
@@ -87,6 +89,7 @@ TEST_F(WindowTester, ABoundWindowGivesAccessToNothingElse) {
   }
 }
 
+// covers: semantics 7.3
 TEST_F(WindowTester, ABoundWindowGivesAccessToNothingBeyondItsRegion) {
   const auto memory = MakeMemory(*pd_, 100, 0x33, DAT_MEM_PRIV_LOCAL_WRITE_FLAG);
   const auto window = MakeWindow();
@@ -110,6 +113,7 @@ TEST_F(WindowTester, EveryBindHasAFreshKeyAndTheOldOneIsRefused) {
   EXPECT_FALSE(Readable(At(memory->address(), 8, first)));
 }
 
+// covers: semantics 7.3
 TEST_F(WindowTester, UnbindAndDestructionEndTheAccess) {
   const auto memory = MakeMemory(*pd_, 64);
   auto window = MakeWindow();
@@ -123,6 +127,7 @@ TEST_F(WindowTester, UnbindAndDestructionEndTheAccess) {
   EXPECT_FALSE(Readable(At(memory->address(), 8, again)));
 }
 
+// covers: semantics 7.3
 TEST_F(WindowTester, RightsOfTheWindowCount) {
   const auto memory = MakeMemory(*pd_, 64, 0x33), from = MakeMemory(*pd_, 8, 0x44);
   const auto window = MakeWindow();
@@ -134,6 +139,7 @@ TEST_F(WindowTester, RightsOfTheWindowCount) {
   EXPECT_EQ(memory->data()[7], 0x44);
 }
 
+// covers: semantics 7.3
 TEST_F(WindowTester, ZeroBasedWindowsCountFromTheirStart) {
   const auto memory = MakeMemory(*pd_, 64, 0x33);
   memory->data()[10] = 0x99;
@@ -146,6 +152,7 @@ TEST_F(WindowTester, ZeroBasedWindowsCountFromTheirStart) {
   EXPECT_FALSE(Readable(At(memory->address() + 10, 1, key)));
 }
 
+// covers: semantics 7.2
 TEST_F(WindowTester, ZeroBasedRegionsCountFromTheirStart) {
   const auto memory = MakeMemory(*pd_, 64, 0, kAllRights, true),
              from = MakeMemory(*pd_, 64, 0x21, kAllRights, true);
@@ -157,6 +164,7 @@ TEST_F(WindowTester, ZeroBasedRegionsCountFromTheirStart) {
   EXPECT_EQ(memory->data()[12], 0);
 }
 
+// covers: semantics 7.3
 TEST_F(WindowTester, AnExclusiveWindowWorksOverItsQueuePairOnly) {
   const auto memory = MakeMemory(*pd_, 64);
   const auto window = MakeWindow(true);
@@ -169,6 +177,7 @@ TEST_F(WindowTester, AnExclusiveWindowWorksOverItsQueuePairOnly) {
   EXPECT_EQ(Next(*c->send_queue).status, WorkStatus::kRemoteAccess);
 }
 
+// covers: semantics 7.3
 TEST_F(WindowTester, ASendBehindABindFindsItDone) {
   const auto memory = MakeMemory(*pd_, 64, 0x61);
   const auto window = MakeWindow();
@@ -188,6 +197,7 @@ TEST_F(WindowTester, ASendBehindABindFindsItDone) {
   EXPECT_TRUE(Readable(At(memory->address(), 64, request.key)));
 }
 
+// covers: semantics 7.3
 TEST_F(WindowTester, BadBindsAreRefused) {
   const auto other_pd = MakePd();
   const auto memory = MakeMemory(*pd_, 64), foreign = MakeMemory(*other_pd, 64);
@@ -218,6 +228,7 @@ TEST_F(WindowTester, BadBindsAreRefused) {
   EXPECT_TRUE(Drain(*b_->send_queue).empty());
 }
 
+// covers: semantics 7.3
 TEST_F(WindowTester, ABindAfterTheEndIsFlushed) {
   const auto memory = MakeMemory(*pd_, 64);
   const auto window = MakeWindow();
@@ -238,6 +249,7 @@ TEST_F(WindowTester, ABindAfterTheEndIsFlushed) {
   EXPECT_EQ(done.context, window.get());
 }
 
+// covers: semantics 16.4
 TEST_F(WindowTester, SendWithInvalidateUnbindsTheReceiversWindow) {
   const auto memory = MakeMemory(*pd_, 64), to = MakeMemory(*pd_, 8),
              from = MakeMemory(*pd_, 8, 0x17);
@@ -259,6 +271,7 @@ TEST_F(WindowTester, SendWithInvalidateUnbindsTheReceiversWindow) {
   EXPECT_FALSE(Readable(At(memory->address(), 8, key)));
 }
 
+// covers: semantics 16.4
 TEST_F(WindowTester, InvalidatingNothingBreaksTheConnection) {
   ASSERT_EQ(PostReceive(*b_, {}), Code::kOk);
   SendRequest request;
@@ -269,6 +282,7 @@ TEST_F(WindowTester, InvalidatingNothingBreaksTheConnection) {
   EXPECT_TRUE(a_->ended(EndReason::kBroken));
 }
 
+// covers: semantics 16.5
 TEST_F(WindowTester, AReadMaySinkIntoAWindowAndUnbindIt) {
   const auto source = MakeMemory(*pd_, 32, 0x72), sink = MakeMemory(*pd_, 32);
   const auto window = MakeWindow();
