@@ -20,6 +20,9 @@ def _precompiled_header_impl(ctx):
     if toolchain.compiler == "clang":
         # A header from a cache is younger than what was compiled from it.
         flags = flags + ["-Xclang", "-fno-pch-timestamp"]
+
+        # What the headers instantiate is instantiated once.
+        flags.append("-fpch-instantiate-templates")
     variables = cc_common.create_compile_variables(
         feature_configuration = features,
         cc_toolchain = toolchain,

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """softdat_shared_library: a shared library with a soname and a symbol version script."""
 
+load(":cc.bzl", "cc_binary")
+
 def softdat_shared_library(
         name,
         version_script,
@@ -42,7 +44,7 @@ def softdat_shared_library(
         fail("softdat_shared_library: '%s' is not of the form lib<base>.so[.<n>]" % name)
     base = name[len("lib"):name.index(".so")]
 
-    native.cc_binary(
+    cc_binary(
         name = name,
         srcs = srcs,
         additional_linker_inputs = [version_script],
