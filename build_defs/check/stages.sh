@@ -14,7 +14,7 @@ declare -A about=(
   [vm]="the verbs back end over soft-RoCE and soft-iWARP in a virtual machine (tests/vm/check)"
   [asan]="every unit test under AddressSanitizer and UndefinedBehaviorSanitizer, compiled by clang"
   [tsan]="the unit tests of code that knows threads, under ThreadSanitizer"
-  [tidy]="clang-tidy and clang's warnings over the other C++ files"
+  [tidy]="clang-tidy and clang's warnings over the other C++ files that have changed; in CI over all"
   [mutation]="faults planted in the provider, each of which conformance must notice (tests/mutation/run)"
 )
 
@@ -194,22 +194,24 @@ stage_tsan() {
 # The warnings that .bazelrc asks of every compiler.
 warnings() { sed -nE '/^build /s/^build //p' .bazelrc | grep -oE -- '--c(xx)?opt=-W[^ ]*' | sed 's/^[^=]*=//'; }
 
+# Of what has changed since it was last good; in continuous integration, of everything (build_defs/check/tidy.py).
 stage_tidy() {
-  local files bad status generated
+  local files flags last status generated
   remedy "see the log"
   # What is not in the tree.
   bazel_run build //dat/bridge:gen_dat12 //dat/bridge:gen_entries || return 1
   generated=$(bazel info bazel-bin 2>/dev/null)
   mapfile -t files < <(git ls-files '*.cc' | grep -vE '_test\.cc$|^tests/|/testing/|^build_defs/')
-  printf '%s\n' "${files[@]}" | WARNINGS=$(warnings | tr '\n' ' ') GENERATED=$generated xargs -r -P "$(nproc)" -n 4 sh -c \
-    'clang-tidy --quiet "$@" -- -std=c++20 -I. -I"$GENERATED" -Idat/include $WARNINGS 2>/dev/null || echo "tidy: failed"' sh \
-    >"$stage_log" 2>&1
-  status=$?  # of xargs, which may have been ended before its last file
-  bad=$(grep -cE ' (warning|error): ' "$stage_log")
-  if [[ $bad -gt 0 || $status -ne 0 ]] || grep -q '^tidy: failed' "$stage_log"; then
-    grep -E ' (warning|error): ' "$stage_log" | head -5 | sed "s,^$PWD/,      ,"
-    tally 0 "$((bad > 0 ? bad : 1))"
+  mapfile -t flags < <(warnings)
+  build_defs/check/tidy.py $([[ ${CI:-false} == false ]] || echo --all) --state "$out/tidy" "${files[@]}" \
+    -- -std=c++20 -I. -I"$generated" -Idat/include "${flags[@]}" </dev/null >"$stage_log" 2>&1
+  status=$?
+  last=$(grep -E '^[0-9]+ passed, [0-9]+ failed' "$stage_log" | tail -1)
+  if [[ -z $last ]]; then
+    tail -3 "$stage_log" | sed 's/^/      /'
     return 1
   fi
-  tally "${#files[@]}" 0
+  grep -E ' (warning|error): ' "$stage_log" | head -5 | sed "s,^$PWD/,      ,"
+  tally $(tr -cd '0-9 ' <<<"$last")
+  return "$status"
 }
