@@ -4,7 +4,7 @@
 
 #include "dat/engine/backend.h"
 #include "dat/profile/profiled_backend.h"
-#include "provider_softnet/driver/backend.h"
+#include "provider_softnet/adapter/backend.h"
 
 namespace softdat {
 

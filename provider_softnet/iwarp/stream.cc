@@ -1,24 +1,32 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A stream's construction and the events that are not data.
+// Stream: posts, bytes in and out, and what follows from them while the connection lives.
 #include "provider_softnet/iwarp/stream.h"
 
 #include <algorithm>
-#include <bit>
 #include <new>
+#include <utility>
 
 namespace softdat::softnet {
 
 namespace {
 
-constexpr char kUnreadDropped[] =
-    "the peer disconnected; data for which no receive was posted are dropped";
-constexpr char kPeerLeft[] = "the peer's process ended, or its system reset the connection";
+// More than a program answers at once: a message, what it announces, confirmation and answer.
+constexpr uint64_t kManyFpdus = 12;
 
-uint32_t RingSize(uint32_t depth) { return std::bit_ceil(depth + 1); }
+AdmissionRules RulesOf(const StreamConfig& config, uint32_t slots_out) {
+  AdmissionRules rules;
+  rules.max_message = kMaxMessage;
+  rules.extensions = config.extensions;
+  rules.short_reads = config.short_reads;
+  rules.reads = config.agreement.ord > 0;
+  rules.confirms = config.confirm;
+  rules.can_confirm = slots_out > 0 && config.agreement.empty_reads;
+  return rules;
+}
 
 }  // namespace
 
-StreamBlocks::StreamBlocks() : receiving(kStaging), sending(Stream::kSendingBlock) {}
+StreamBlocks::StreamBlocks() : receiving(Staging::kBlock), sending(SendBuffer::kBlock) {}
 
 void StreamBlocks::Join(const void* stream) {
   if (!receiving.Join(stream)) throw std::bad_alloc();
@@ -33,123 +41,244 @@ void StreamBlocks::Leave() {
 }
 
 Stream::Stream(const StreamConfig& config)
-    : config_(config),
-      mulpdu_(std::clamp(config.mulpdu, iwarp::kMinMulpdu, iwarp::kMaxUlpdu)),
-      slots_in_(std::max(config.agreement.ird, config.agreement.request_slots_in)),
-      slots_out_(std::max(config.agreement.ord, config.agreement.request_slots_out)),
-      rtr_due_(config.initiator && config.agreement.rtr != Rtr::kNone),
-      send_next_(config.send_queue->back()),
-      // One more each than agreed: an RTR read counts against nothing that the consumer asked for.
-      response_mask_(RingSize(slots_in_) - 1),
-      pending_mask_(RingSize(slots_out_) - 1),
-      confirmed_(send_next_),
-      asked_(send_next_),
-      confirm_to_(send_next_),
-      transfers_to_(send_next_),
-      confirmable_to_(send_next_) {
+    : state_(config, std::clamp(config.mulpdu, iwarp::kMinMulpdu, iwarp::kMaxUlpdu)),
+      ledger_(config.work),
+      own_(std::max(config.agreement.ord, config.agreement.request_slots_out)),
+      peer_(std::max(config.agreement.ird, config.agreement.request_slots_in)),
+      rules_(RulesOf(config, own_.slots())),
+      confirmation_(config.work.send_queue->back(), rules_.can_confirm),
+      sender_(&state_, &ledger_, &own_, &peer_, &confirmation_),
+      receiver_(&state_, &ledger_, &own_, &peer_, &confirmation_) {
   if (config.agreement.rtr == Rtr::kRead) {
     // The ready-to-receive message is the first request.
-    responses_ = RawArray<Response>(response_mask_ + 1);
-    pending_ = RawArray<PendingRead>(pending_mask_ + 1);
+    own_.MustHave();
+    peer_.MustHave();
   }
-  config_.blocks->Join(this);  // the last that may fail
+  config.blocks->Join(&state_);  // the last that may fail
 }
 
-Stream::~Stream() {
-  GiveStagingBack();
-  GiveArenaBack();
-  config_.blocks->Leave();
+Stream::~Stream() { state_.config.blocks->Leave(); }
+
+// -------------------------------------------------------------------------------------------------
+// Posts
+
+Code Stream::PostSend(const transport::SendRequest& request) {
+  if (state_.phase == Phase::kEnded) {
+    ledger_.FlushPosted(request);
+    return Code::kOk;
+  }
+  if (state_.phase == Phase::kDraining) return Code::kInvalidState;
+  SendWork* work = nullptr;
+  Code code = ledger_.Prepare(request, rules_, &work);
+  if (code != Code::kOk) return code;
+  if ((work->confirm || TakesReadCredit(*work)) && !own_.Have()) return Code::kNoMemory;
+  // What is copied at once is judged when it is.
+  const bool at_once = sender_.GathersAtOnce(*work);
+  if (!at_once) code = ledger_.JudgeLocal(request, *work);
+  if (code != Code::kOk) return code;
+  if (!sender_.HaveBuffer()) return Code::kNoMemory;
+  ledger_.sends().Commit();
+  if (at_once && !sender_.GatherPosted(work)) [[unlikely]] {
+    // What cannot be read is refused as in any other post.
+    ledger_.sends().Withdraw();
+    code = ledger_.JudgeLocal(request, *work);
+    if (code == Code::kOk) {
+      ledger_.sends().Commit();
+    } else {
+      sender_.GiveBufferBack();  // nothing was in front of it
+    }
+  }
+  return code;
 }
 
-uint32_t Stream::ReceiveDomain() const {
-  return config_.shared_receives == nullptr ? config_.pd : config_.shared_receives->pd();
+Code Stream::PostReceive(const transport::ReceiveRequest& request) {
+  const Code code = ledger_.PostReceive(request, /*judge=*/state_.phase != Phase::kEnded);
+  if (code != Code::kOk) return code;
+  if (state_.phase == Phase::kEnded) {
+    ledger_.FlushReceivesOf(Blame::Nobody());
+  } else {
+    OnReceivePosted();
+  }
+  return Code::kOk;
 }
 
-void Stream::PushReceive(const transport::Completion& completion) {
-  if (config_.receive_completions == nullptr) return;
-  if (config_.receive_completions->Push(completion)) actions_ |= kActNotifyReceive;
+void Stream::OnReceivePosted() {
+  if (!receiver_.stalled() || !state_.open() || !ledger_.HasReceive()) return;
+  receiver_.EndStall();
+  StopTimer();
+  actions_.stalled = false;
+  Process();
+  if (!stalled()) actions_.resumed = true;
+}
+
+void Stream::OnWatermarksSet() {
+  if (!state_.open()) return;
+  receiver_.WithinWatermarks();
+  if (state_.unsettled) Settle();
+}
+
+void Stream::Disconnect(transport::DisconnectMode mode) {
+  if (mode == transport::DisconnectMode::kAbrupt && !end_.by_peer) end_.abrupt = true;
+  if (state_.phase == Phase::kEnded) return;
+  if (mode == transport::DisconnectMode::kAbrupt) {
+    return Finish(transport::EndReason::kDisconnected, "disconnected abruptly by the own consumer",
+                  false, Blame::Nobody());
+  }
+  if (state_.phase != Phase::kOpen) return;
+  state_.phase = Phase::kDraining;
+  sender_.ConfirmAll();
+  MaybeDone();
+}
+
+// -------------------------------------------------------------------------------------------------
+// Bytes in
+
+size_t Stream::ReceiveVector(iovec* iov, size_t max) {
+  if (!reads()) return 0;
+  const size_t count = receiver_.Offer(iov, max);
+  if (state_.unsettled) [[unlikely]]
+    Settle();
+  return count;
+}
+
+void Stream::OnReceived(size_t size) {
+  const bool takes = state_.open() && size > 0;
+  const bool owed = takes && owes();
+  const uint64_t fpdus = state_.counters.fpdus_received;
+  receiver_.Take(size);
+  if (takes) {
+    if (receiver_.stalled()) {
+      LookBehind();
+    } else {
+      Process();
+    }
+    // A peer that keeps sending is answered all the same, and what comes in numbers is a stream,
+    // for which no reply is on its way that the answer could ride on.
+    if ((owed || state_.counters.fpdus_received - fpdus >= kManyFpdus) && owes()) PayOwed();
+    receiver_.AdaptReadAhead();
+  }
+  receiver_.GiveStagingBackIfEmpty();
+}
+
+// Works through what is staged until more bytes, a receive or the end are needed.
+void Stream::Process() {
+  while (state_.open()) {
+    const bool more = receiver_.Step();
+    if (state_.unsettled) Settle();
+    if (!more) break;
+  }
+  if (state_.open() && receiver_.stalled()) {
+    OnStalled();
+    LookBehind();
+  }
+  if (receiver_.fin_read() && !receiver_.stalled()) OnPeerFin();
+}
+
+void Stream::LookBehind() {
+  bool more = true;
+  while (more && state_.open()) {
+    more = receiver_.StepBehind();
+    if (state_.unsettled) Settle();
+  }
+}
+
+void Stream::OnStalled() {
+  actions_.stalled = true;
+  if (state_.peer_closing) {
+    SetTimer(state_.config.fin_grace_us);
+  } else if (state_.config.rnr_timeout_us != 0) {
+    SetTimer(state_.config.rnr_timeout_us);
+  }
+}
+
+void Stream::Settle() {
+  state_.unsettled = false;
+  if (state_.failure != nullptr) [[unlikely]]
+    return ActOnFailure();
+  if (const auto payload = receiver_.TakeTerminate()) [[unlikely]]
+    return ActOnTerminate(*payload);
+  CompleteSends();
+}
+
+void Stream::CompleteSends() {
+  ledger_.CompleteSends(sender_.next(), confirmation_.confirmed());
+  if (sender_.stopped()) [[unlikely]]
+    BreakIfAllInFrontIsOver();
+  MaybeDone();
+}
+
+// -------------------------------------------------------------------------------------------------
+// Bytes out
+
+Stream::Batch Stream::TransmitVector(iovec* iov, size_t max_iov, size_t max_bytes) {
+  sender_.ReleasePins();
+  tx_offered_ = 0;
+  if (state_.phase != Phase::kEnded && !sender_.has_buffer() && sender_.wants_transmit() &&
+      !sender_.HaveBuffer()) {
+    Abort("no memory for what is to be sent", Blame::Nobody());
+  }
+  if (state_.phase != Phase::kEnded) {
+    IovWriter out(iov, max_iov);
+    do {
+      sender_.Offer(&out, max_bytes);
+      if (const auto problem = sender_.TakeProblem()) [[unlikely]]
+        ActOn(*problem);
+      if (!state_.unsettled) break;
+      Settle();  // a bind was carried out
+    } while (state_.phase != Phase::kEnded && sender_.wants_transmit());
+    if (out.count() > 0) {
+      tx_offered_ = out.bytes();
+      return {out.count(), out.bytes()};
+    }
+  }
+  // The end may have come while gathering.
+  sender_.ReleasePins();
+  sender_.GiveBufferBackIfEmpty();  // a bind has nothing to send
+  if (last_words_sent_ == last_words_.size()) return {};
+  tx_offered_ = last_words_.size() - last_words_sent_;
+  iov[0] = {last_words_.data() + last_words_sent_, tx_offered_};
+  return {1, tx_offered_};
+}
+
+void Stream::OnTransmitted(size_t size) {
+  sender_.ReleasePins();
+  size = std::min(size, std::exchange(tx_offered_, 0));
+  if (size == 0) return;
+  state_.counters.bytes_sent += size;
+  if (state_.phase == Phase::kEnded) {
+    last_words_sent_ += size;
+    if (last_words_sent_ == last_words_.size()) actions_.close_write = true;
+    return;
+  }
+  if (state_.phase == Phase::kTerminating) SetTimer(state_.config.fin_grace_us);  // somebody reads
+  if (sender_.OnTransmitted(size)) {
+    CompleteSends();
+  } else {
+    MaybeDone();
+  }
+}
+
+// -------------------------------------------------------------------------------------------------
+// Events
+
+StreamActions Stream::TakeActions() {
+  StreamActions actions = std::exchange(actions_, {});
+  actions.notices = ledger_.TakeNotices();
+  actions.established = std::exchange(state_.established_due, false);
+  actions.owes = owes();
+  actions.transmit = wants_transmit();
+  return actions;
 }
 
 void Stream::SetTimer(uint64_t delay_us) {
   timer_ = {++last_timer_, delay_us};
-  actions_ |= kActTimer;
+  actions_.timer = true;
 }
 
 void Stream::StopTimer() {
   if (timer_.id == 0) return;
   timer_ = {};
-  actions_ |= kActTimer;
-}
-
-void Stream::OnTimer(uint32_t id) {
-  if (id == 0 || id != timer_.id || phase_ == Phase::kEnded) return;
-  timer_ = {};
-  if (phase_ == Phase::kTerminating) return FinishTerminating();
-  if (!stalled_) return;
-  if (peer_closing_) {
-    return Finish(transport::EndReason::kDisconnected, kUnreadDropped, true, Blame::Nobody());
-  }
-  BreakSegment(iwarp::kTermNoBuffer, Blame::Nobody(),
-               "no receive was posted within the receiver-not-ready timeout");
-}
-
-void Stream::Disconnect(transport::DisconnectMode mode) {
-  if (mode == transport::DisconnectMode::kAbrupt && !end_.by_peer) end_.abrupt = true;
-  if (phase_ == Phase::kEnded) return;
-  if (mode == transport::DisconnectMode::kAbrupt) {
-    return Finish(transport::EndReason::kDisconnected, "disconnected abruptly by the own consumer",
-                  false, Blame::Nobody());
-  }
-  if (phase_ != Phase::kOpen) return;
-  phase_ = Phase::kDraining;
-  ConfirmAll();
-  MaybeDone();
-}
-
-void Stream::OnPeerFin() {
-  if (phase_ > Phase::kDraining) return;
-  fin_read_ = true;
-  if (stalled_) return OnPeerHangup();
-  if (rx_phase_ != RxPhase::kHeader || begin_ != end_of_staging_) {
-    // A process that was ended while it sent.
-    return Finish(transport::EndReason::kDisconnected, "the peer closed in the middle of an FPDU",
-                  true, Blame::Nobody());
-  }
-  Finish(transport::EndReason::kDisconnected, "disconnected by the peer", true, Blame::Nobody());
-}
-
-// A peer that disconnected gracefully wants its last messages delivered, and stays for a while to
-// see that; they get a bounded time (semantics 9.6). One that disconnected abruptly, or died, is
-// gone: a message that changes nothing, the zero-length write of RFC 6581, finds that out.
-void Stream::OnPeerHangup() {
-  if (phase_ == Phase::kEnded || !stalled_ || peer_closing_) return;
-  peer_closing_ = true;
-  if (!wants_transmit()) rtr_due_ = true;  // else what is sent anyway asks the same
-  SetTimer(config_.fin_grace_us);
-}
-
-void Stream::OnPeerGone() {
-  if (phase_ == Phase::kEnded) return;
-  actions_ |= kActAbort;  // nothing that is sent would arrive
-  if (phase_ == Phase::kTerminating) return FinishTerminating();
-  Finish(transport::EndReason::kDisconnected, stalled_ ? kUnreadDropped : kPeerLeft, true,
-         Blame::Nobody());
-}
-
-void Stream::OnPeerReset(const std::string& why) {
-  if (phase_ == Phase::kEnded) return;
-  if (phase_ == Phase::kTerminating) {
-    actions_ |= kActAbort;
-    return FinishTerminating();
-  }
-  Blame blame;
-  // The oldest request that has begun is the one that the loss hit.
-  if (!config_.send_queue->empty() &&
-      (config_.send_queue->front() < send_next_ || turn_ == Turn::kSend)) {
-    blame = Blame::Send(config_.send_queue->front(), transport::WorkStatus::kTransport);
-  }
-  Abort("the connection broke: " + why, blame);
-  end_.by_peer = true;
+  actions_.timer = true;
 }
 
 }  // namespace softdat::softnet

@@ -440,7 +440,7 @@ TEST_F(ConfirmedTest, SoMuchIsKeptAndNoMore) {
   options.queue = 256;
   Make(options);
   constexpr uint32_t kMessage = 60'000;
-  constexpr uint64_t kMessages = kMostHeld / kMessage + 10;
+  constexpr uint64_t kMessages = Staging::kMostHeld / kMessage + 10;
   const size_t own = b->AddBuffer(64);
   b->Receive(1000, {});
   ASSERT_EQ(a->Send(1000, {}), Code::kOk);
@@ -454,8 +454,8 @@ TEST_F(ConfirmedTest, SoMuchIsKeptAndNoMore) {
   ASSERT_TRUE(b->stream->stalled());
   EXPECT_FALSE(b->stream->reads());
   const uint64_t taken = b->stream->counters().bytes_received;
-  EXPECT_GE(taken, kMostHeld);
-  EXPECT_LE(taken, kMostHeld + (128 << 10));
+  EXPECT_GE(taken, Staging::kMostHeld);
+  EXPECT_LE(taken, Staging::kMostHeld + (128 << 10));
   ASSERT_TRUE(pair->Run());
   EXPECT_TRUE(b->Sends().empty()) << "the answer is behind all that";
   for (uint64_t i = 0; i < kMessages; ++i) {

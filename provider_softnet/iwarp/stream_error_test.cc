@@ -434,7 +434,7 @@ TEST(StreamErrors, LostConnection) {
   EXPECT_EQ(Statuses(a.Sends()),
             (std::vector<WorkStatus>{WorkStatus::kTransport, WorkStatus::kFlushed}));
   EXPECT_EQ(Statuses(a.Receives()), std::vector<WorkStatus>{WorkStatus::kFlushed});
-  EXPECT_NE(a.stream->TakeActions() & kActAbort, 0u);
+  EXPECT_TRUE(a.stream->TakeActions().abort);
 }
 
 TEST(StreamErrors, FinAtEveryByte) {

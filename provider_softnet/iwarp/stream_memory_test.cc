@@ -45,7 +45,7 @@ class StreamMemory : public ::testing::Test {
     ASSERT_TRUE(side->stream->ended());
     EXPECT_EQ(side->stream->end().reason, EndReason::kBroken);
     EXPECT_NE(side->stream->end().why.find("no memory"), std::string::npos);
-    EXPECT_NE(side->stream->TakeActions() & kActAbort, 0u);
+    EXPECT_TRUE(side->stream->TakeActions().abort);
   }
   StreamPair pair_;
 };

@@ -18,19 +18,19 @@ Side::Side(MemoryTable* table, bool initiator, const PairOptions& o)
       send_ring(4 * o.queue, &send_sink),
       receive_ring(4 * o.queue, &receive_sink) {
   StreamConfig c;
-  c.context = this;
-  c.memory = memory;
-  c.send_queue = &send_queue;
+  c.work.context = this;
+  c.work.memory = memory;
+  c.work.send_queue = &send_queue;
   if (o.share_receives && !initiator) {
     shared = std::make_unique<SharedReceiveQueue>(o.queue, o.max_segments, pd);
-    c.shared_receives = shared.get();
+    c.work.shared_receives = shared.get();
   } else {
-    c.receive_queue = &receive_queue;
+    c.work.receive_queue = &receive_queue;
   }
-  c.send_completions = &send_ring;
-  c.receive_completions = &receive_ring;
-  c.pd = pd;
-  c.qp = qp;
+  c.work.send_completions = &send_ring;
+  c.work.receive_completions = &receive_ring;
+  c.work.pd = pd;
+  c.work.qp = qp;
   c.initiator = initiator;
   c.agreement.crc = o.crc;
   c.agreement.rtr = o.rtr;
@@ -125,6 +125,13 @@ std::vector<transport::Completion> Side::Reap(CompletionRing& ring) {
   return all;
 }
 
+uint32_t BitsOf(const StreamActions& a) {
+  return (a.established ? kActEstablished : 0u) | (a.stalled ? kActStalled : 0u) |
+         (a.resumed ? kActResumed : 0u) | (a.timer ? kActTimer : 0u) | (a.ended ? kActEnded : 0u) |
+         (a.close_write ? kActCloseWrite : 0u) | (a.abort ? kActAbort : 0u) |
+         (a.notices.shared_limit ? kActSharedLimit : 0u) | (a.notices.watermark ? kActWatermark : 0u);
+}
+
 StreamPair::StreamPair(const PairOptions& options) : options_(options), random_(options.seed) {
   for (int i = 0; i < 2; ++i) {
     sides[i] = std::make_unique<Side>(&memory[i], i == 0, options);
@@ -134,14 +141,14 @@ StreamPair::StreamPair(const PairOptions& options) : options_(options), random_(
 
 void StreamPair::Act(int i) {
   Side& side = *sides[i];
-  const uint32_t actions = side.stream->TakeActions();
-  side.actions_seen |= actions;
-  if ((actions & kActNotifySend) != 0) side.send_ring.Notify();
-  if ((actions & kActNotifyReceive) != 0) side.receive_ring.Notify();
-  if ((actions & kActEnded) != 0) ++side.ends_seen;
-  if ((actions & kActTimer) != 0) side.timer_due_us = now_us_ + side.stream->timer().delay_us;
-  if ((actions & kActCloseWrite) != 0) pipes[i].fin = true;
-  if ((actions & kActAbort) != 0) {
+  const StreamActions actions = side.stream->TakeActions();
+  side.actions_seen |= BitsOf(actions);
+  if (actions.notices.send) side.send_ring.Notify();
+  if (actions.notices.receive) side.receive_ring.Notify();
+  if (actions.ended) ++side.ends_seen;
+  if (actions.timer) side.timer_due_us = now_us_ + side.stream->timer().delay_us;
+  if (actions.close_write) pipes[i].fin = true;
+  if (actions.abort) {
     pipes[i].fin = pipes[i].reset = true;
     pipes[i].Clear();
   }

@@ -76,6 +76,20 @@ struct PairOptions {
 
 inline constexpr uint64_t kRetransmitUs = 200000;
 
+// What a side was ever told to do, as bits: StreamActions of many calls in one word.
+enum : uint32_t {
+  kActEstablished = 1u << 0,
+  kActStalled = 1u << 1,
+  kActResumed = 1u << 2,
+  kActTimer = 1u << 3,
+  kActEnded = 1u << 4,
+  kActCloseWrite = 1u << 5,
+  kActAbort = 1u << 6,
+  kActSharedLimit = 1u << 7,
+  kActWatermark = 1u << 8,
+};
+uint32_t BitsOf(const StreamActions& actions);
+
 // A region as a bind names it.
 class FakeRegion : public transport::MemoryRegion {
  public:

@@ -121,7 +121,7 @@ Outcome Apply(StreamPair& pair, Event event) {
   out.reason = s.end().reason;
   out.stalled = s.stalled();
   out.transmit = s.wants_transmit();
-  out.actions = s.TakeActions() & kWatched;
+  out.actions = BitsOf(s.TakeActions()) & kWatched;
   return out;
 }
 

@@ -17,16 +17,16 @@ class StreamWatermarkTest : public ::testing::Test {
  protected:
   StreamWatermarkTest() : pair_(Options()) {
     StreamConfig c;
-    c.context = &b();
-    c.memory = b().memory;
-    c.send_queue = &b().send_queue;
-    c.shared_receives = b().shared.get();
-    c.watermarks = &marks_;
-    c.send_completions = &b().send_ring;
-    c.receive_completions = &b().receive_ring;
+    c.work.context = &b();
+    c.work.memory = b().memory;
+    c.work.send_queue = &b().send_queue;
+    c.work.shared_receives = b().shared.get();
+    c.work.watermarks = &marks_;
+    c.work.send_completions = &b().send_ring;
+    c.work.receive_completions = &b().receive_ring;
     c.blocks = &b().blocks;
-    c.pd = b().pd;
-    c.qp = b().qp;
+    c.work.pd = b().pd;
+    c.work.qp = b().qp;
     c.agreement.rtr = Rtr::kNone;
     b().stream = std::make_unique<Stream>(c);
     source_ = a().AddBuffer(kMessage);
@@ -84,10 +84,10 @@ TEST_F(StreamWatermarkTest, WhatIsHeldAlreadyCountsWhenTheyAreSet) {
   b().stream->TakeActions();
   marks_ = {1, 1};
   b().stream->OnWatermarksSet();
-  EXPECT_EQ(b().stream->TakeActions() & kActWatermark, 0u) << "one held is not above one";
+  EXPECT_FALSE(b().stream->TakeActions().notices.watermark) << "one held is not above one";
   marks_ = {0, 1};
   b().stream->OnWatermarksSet();
-  EXPECT_NE(b().stream->TakeActions() & kActWatermark, 0u);
+  EXPECT_TRUE(b().stream->TakeActions().notices.watermark);
   EXPECT_EQ(marks_.soft, kNoWatermark) << "told once";
   EXPECT_FALSE(b().stream->ended());
   marks_ = {kNoWatermark, 0};

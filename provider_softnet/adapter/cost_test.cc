@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What operations cost, counted, not timed: system calls, sleeps and wake-ups of the design's
+// steady states.
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "provider_softnet/adapter/bench_node.h"
+
+namespace softdat::softnet {
+namespace {
+
+using Wait = BenchNode::Wait;
+
+// Two adapters of one process, connected.
+class CostTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    for (int i = 0; i < 256; ++i) {
+      ASSERT_EQ(a_.PostReceive(4096, 64), Code::kOk);
+      ASSERT_EQ(b_.PostReceive(4096, 64), Code::kOk);
+    }
+    const uint64_t qual = b_.Listen();
+    ASSERT_NE(qual, 0u);
+    ASSERT_TRUE(a_.Connect(qual, Loopback()));
+    ASSERT_TRUE(a_.Until(Wait::kPoll, [&] {
+      b_.adapter().Progress(nullptr, transport::Clock::now());
+      return a_.established() && b_.established();
+    }));
+  }
+
+  BenchNode a_{TcpOptions{}, 8192, 512};
+  BenchNode b_{TcpOptions{}, 8192, 512};
+};
+
+TEST_F(CostTest, TheFirstSendLeavesFromThePost) {
+  const uint64_t calls = a_.channel().send_calls.value();
+  ASSERT_EQ(a_.PostSend(0, 64, 0), Code::kOk);
+  EXPECT_EQ(a_.channel().send_calls.value(), calls + 1);
+  // The request for its confirmation is in the same call.
+  ASSERT_TRUE(b_.ReapOne(Wait::kPoll));
+  b_.adapter().Progress(nullptr, transport::Clock::now());
+  ASSERT_TRUE(a_.ReapOne(Wait::kPoll));
+  EXPECT_EQ(a_.qp().OutstandingSends(), 0u);
+  EXPECT_EQ(a_.channel().send_calls.value(), calls + 1);
+}
+
+TEST_F(CostTest, SendsBehindUnreapedOnesGather) {
+  ASSERT_EQ(a_.PostSend(0, 64, 0), Code::kOk);
+  const uint64_t calls = a_.channel().send_calls.value();
+  for (int i = 0; i < 40; ++i) ASSERT_EQ(a_.PostSend(0, 64, 0), Code::kOk);
+  const uint64_t after_posts = a_.channel().send_calls.value();
+  // One poll, unless the helper has just taken the rest and is about to write it.
+  const auto deadline = transport::Clock::now() + std::chrono::seconds(10);
+  do {
+    a_.adapter().Progress(nullptr, transport::Clock::now());
+    b_.adapter().Progress(nullptr, transport::Clock::now());
+  } while (a_.qp().OutstandingSends() > 0 && transport::Clock::now() < deadline);
+  EXPECT_EQ(a_.qp().OutstandingSends(), 0u);
+  // One call by the poll. Should this thread have been stopped for so long that the helper flushed,
+  // that is one, and the next post finds nothing before it and is another.
+  const uint64_t helper = a_.softnet().counters().helper_flushes.value();
+  EXPECT_LE(a_.channel().send_calls.value() - after_posts, 1 + helper);
+  EXPECT_LE(after_posts - calls, 1 + 2 * helper);
+}
+
+TEST_F(CostTest, AGatheredSendLeavesByItself) {
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(a_.PostSend(0, 64, 0), Code::kOk);
+  const auto deadline = transport::Clock::now() + std::chrono::seconds(10);
+  while (a_.qp().OutstandingSends() > 0 && transport::Clock::now() < deadline)
+    std::this_thread::yield();  // both programs make no call
+  EXPECT_EQ(a_.qp().OutstandingSends(), 0u);
+}
+
+TEST_F(CostTest, AWindowOf64CostsAtMostOneCallPer16Posts) {
+  constexpr uint64_t kPosts = 20000, kWindow = 64;
+  std::thread receiver([&] {
+    while (b_.receives < kPosts && b_.ReapOne(Wait::kSleep)) b_.PostReceive(4096, 64);
+  });
+  const uint64_t calls = a_.channel().send_calls.value();
+  uint64_t posted = 0;
+  while (a_.sends < kPosts) {
+    while (posted < kPosts && posted - a_.sends < kWindow) {
+      ASSERT_EQ(a_.PostSend(0, 64, 0), Code::kOk);
+      ++posted;
+    }
+    ASSERT_TRUE(a_.ReapOne(Wait::kPoll));
+  }
+  receiver.join();
+  EXPECT_EQ(b_.receives, kPosts);
+  const uint64_t used = a_.channel().send_calls.value() - calls;
+  // What the helper flushed early, because this thread was stopped in the middle, is not the
+  // design's, and neither is the post after it, which finds nothing before it.
+  const uint64_t helper = a_.softnet().counters().helper_flushes.value();
+  EXPECT_LE(used, kPosts / 16 + 2 * helper) << used << " calls for " << kPosts << " posts";
+}
+
+TEST_F(CostTest, ASleepingPingPongNeedsOneWaitPerRoundTripAndNoHelper) {
+  constexpr uint64_t kPings = 300;
+  std::thread other([&] {
+    while (b_.receives < kPings) {
+      const uint64_t before = b_.receives;
+      if (!b_.ReapOne(Wait::kSleep)) return;
+      if (b_.receives == before) continue;
+      b_.PostReceive(4096, 64);
+      b_.PostSend(0, 64, 0);
+    }
+  });
+  const DriverCounters& c = a_.softnet().counters();
+  const uint64_t waits = c.blocking_waits.value(), kicks = c.kicks.value(),
+                 drives = c.helper_drives.value(), recvs = a_.channel().recv_calls.value(),
+                 sends = a_.channel().send_calls.value();
+  for (uint64_t i = 0; i < kPings; ++i) {
+    ASSERT_EQ(a_.PostSend(0, 64, 0), Code::kOk);
+    while (a_.receives <= i) ASSERT_TRUE(a_.ReapOne(Wait::kSleep));
+    ASSERT_EQ(a_.PostReceive(4096, 64), Code::kOk);
+  }
+  other.join();
+  // A helper that took over while this thread was stopped for a millisecond, and its leaving, are
+  // allowed.
+  const uint64_t taken = c.helper_drives.value() - drives;
+  EXPECT_LE(c.blocking_waits.value() - waits, kPings + kPings / 10 + 4 * taken);
+  EXPECT_LE(c.kicks.value() - kicks, taken + 1);
+  EXPECT_LE(taken, kPings / 10);
+  // Confirmations, and the answers to the peer's, ride on the messages. What a tick of the helper
+  // sends before its message comes is one more.
+  EXPECT_LE(a_.channel().send_calls.value() - sends, kPings + kPings / 10);
+  EXPECT_GE(a_.channel().recv_calls.value() - recvs, kPings);
+}
+
+TEST_F(CostTest, PollingPingPongLeavesTheLoopAlone) {
+  constexpr uint64_t kPings = 300;
+  std::thread other([&] {
+    while (b_.receives < kPings) {
+      const uint64_t before = b_.receives;
+      if (!b_.ReapOne(Wait::kPoll)) return;
+      if (b_.receives == before) continue;
+      b_.PostReceive(4096, 64);
+      b_.PostSend(0, 64, 0);
+    }
+  });
+  // Until the stream is hot, polls look at all sockets.
+  const DriverCounters& c = a_.softnet().counters();
+  uint64_t turns = 0, recvs = 0, sends = 0;
+  for (uint64_t i = 0; i < kPings; ++i) {
+    if (i == 20) {
+      turns = c.loop_turns.value();
+      recvs = a_.channel().recv_calls.value();
+      sends = a_.channel().send_calls.value();
+    }
+    ASSERT_EQ(a_.PostSend(0, 64, 0), Code::kOk);
+    while (a_.receives <= i) ASSERT_TRUE(a_.ReapOne(Wait::kPoll));
+    ASSERT_EQ(a_.PostReceive(4096, 64), Code::kOk);
+  }
+  other.join();
+  EXPECT_LE(a_.channel().send_calls.value() - sends, kPings + kPings / 10);
+  EXPECT_LE(c.loop_turns.value() - turns, (a_.channel().recv_calls.value() - recvs) / 16 + 8);
+}
+
+}  // namespace
+}  // namespace softdat::softnet

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Interfaces by getifaddrs().
+#include "provider_softnet/adapter/interfaces.h"
+
+#include <errno.h>
+#include <fmt/format.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <new>
+
+#include "provider_softnet/driver/unique_fd.h"
+
+namespace softdat::softnet {
+namespace {
+
+// How good an address is to be the adapter's: IPv4, then global IPv6, then link-local.
+int Rank(const sockaddr_storage& a) {
+  if (a.ss_family == AF_INET) return 3;
+  if (a.ss_family != AF_INET6) return 0;
+  return IN6_IS_ADDR_LINKLOCAL(&reinterpret_cast<const sockaddr_in6&>(a).sin6_addr) ? 1 : 2;
+}
+
+uint32_t MtuOf(const std::string& name) {
+  const UniqueFd fd(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  ifreq request{};
+  name.copy(request.ifr_name, IFNAMSIZ - 1);
+  if (!fd.valid() || ioctl(fd.get(), SIOCGIFMTU, &request) != 0) return 1500;
+  return static_cast<uint32_t>(request.ifr_mtu);
+}
+
+}  // namespace
+
+std::vector<Interface> ListInterfaces() {
+  std::vector<Interface> out;
+  ifaddrs* list = nullptr;
+  if (getifaddrs(&list) != 0) {
+    // Without memory nobody knows what there is.
+    if (errno == ENOMEM) throw std::bad_alloc();
+    return out;
+  }
+  const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner(list, &freeifaddrs);
+  for (const ifaddrs* i = list; i != nullptr; i = i->ifa_next) {
+    auto it = std::find_if(out.begin(), out.end(),
+                           [&](const Interface& x) { return x.name == i->ifa_name; });
+    if (it == out.end()) {
+      Interface fresh;
+      fresh.name = i->ifa_name;
+      fresh.index = if_nametoindex(i->ifa_name);
+      fresh.mtu = MtuOf(fresh.name);
+      fresh.up = (i->ifa_flags & IFF_UP) != 0;
+      it = out.insert(out.end(), fresh);
+    }
+    if (i->ifa_addr == nullptr) continue;
+    sockaddr_storage a{};
+    if (i->ifa_addr->sa_family == AF_INET) {
+      memcpy(&a, i->ifa_addr, sizeof(sockaddr_in));
+    } else if (i->ifa_addr->sa_family == AF_INET6) {
+      memcpy(&a, i->ifa_addr, sizeof(sockaddr_in6));
+    }
+    if (Rank(a) > Rank(it->address)) it->address = a;
+  }
+  return out;
+}
+
+std::string UnavailableReason(const Interface& i) {
+  if (!i.up) return "the interface is down";
+  if (i.address.ss_family == AF_UNSPEC) return "the interface has no IP address";
+  return "";
+}
+
+Result<Interface> FindInterface(const std::string& name) {
+  std::string names;
+  for (Interface& i : ListInterfaces()) {
+    if (i.name != name) {
+      names += names.empty() ? i.name : ", " + i.name;
+      continue;
+    }
+    const std::string why = UnavailableReason(i);
+    if (!why.empty()) return Status(Code::kUnreachable, fmt::format("{}: {}", name, why));
+    return std::move(i);
+  }
+  return Status(Code::kNotFound, fmt::format("no network interface '{}'; there are: {}", name,
+                                             names.empty() ? "none" : names));
+}
+
+}  // namespace softdat::softnet

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where the wires of softnet are chosen.
+#include "provider_softnet/adapter/backend.h"
+#include "provider_softnet/tcp/tcp_wire.h"
+
+namespace softdat::softnet {
+
+std::span<const WireKind> AllWires() {
+  static constexpr WireKind kWires[] = {
+      kTcpWire,
+  };
+  return kWires;
+}
+
+}  // namespace softdat::softnet

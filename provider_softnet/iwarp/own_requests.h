@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Read Requests and atomics that were sent and are not answered, the oldest first: the peer answers
+// in order (RFC 5040 §5.2, RFC 7306 §5). Among them are those that the consumer did not ask for:
+// the ready-to-receive read, and confirmations.
+#ifndef SOFTDAT_PROVIDER_SOFTNET_IWARP_OWN_REQUESTS_H_
+#define SOFTDAT_PROVIDER_SOFTNET_IWARP_OWN_REQUESTS_H_
+
+#include <bit>
+#include <cstdint>
+
+#include "provider_softnet/queue/raw_array.h"
+#include "wire/iwarp/rdmap.h"
+
+namespace softdat::softnet {
+
+// No position of a send queue.
+inline constexpr uint64_t kNoWork = ~uint64_t{0};
+
+struct OwnRequest {
+  uint64_t position = 0;    // in the send queue; kNoWork: the ready-to-receive read, a confirmation
+  uint64_t covers = 0;      // its answer confirms all work in front of this position
+  iwarp::ReadRequest read;  // as asked
+  uint32_t msn = 0;
+  uint32_t placed = 0;  // bytes
+  bool atomic = false;
+  bool confirmation = false;
+  uint32_t request_id = 0;
+};
+
+class OwnRequests {
+ public:
+  // `slots`: how many the peer allows at a time.
+  explicit OwnRequests(uint32_t slots) : slots_(slots), mask_(std::bit_ceil(slots + 1) - 1) {}
+
+  uint32_t slots() const { return slots_; }
+  // Memory for them, taken with the first. False without memory.
+  bool Have() { return ring_.allocated() || ring_.Allocate(mask_ + 1); }
+  // The same for a new connection, whose first request it sends: throws bad_alloc.
+  void MustHave() { ring_ = RawArray<OwnRequest>(mask_ + 1); }
+
+  bool empty() const { return front_ == back_; }
+  uint32_t count() const { return back_ - front_; }
+  // Of the consumer's; and confirmations.
+  uint32_t reads() const { return reads_; }
+  uint32_t confirmations() const { return confirmations_; }
+
+  OwnRequest& oldest() { return ring_[front_ & mask_]; }
+  const OwnRequest& oldest() const { return ring_[front_ & mask_]; }
+  const OwnRequest& newest() const { return ring_[(back_ - 1) & mask_]; }
+
+  void Add(const OwnRequest& request) {
+    ring_[back_++ & mask_] = request;
+    Count(request, 1);
+  }
+  // Answered.
+  OwnRequest PopOldest() {
+    const OwnRequest request = ring_[front_++ & mask_];
+    Count(request, ~uint32_t{0});
+    return request;
+  }
+  // Not sent after all.
+  OwnRequest TakeNewestBack() {
+    const OwnRequest request = ring_[--back_ & mask_];
+    Count(request, ~uint32_t{0});
+    return request;
+  }
+
+  // Calls `function` for each, the oldest first, until it returns true.
+  template <typename Function>
+  void Find(Function&& function) const {
+    for (uint32_t i = front_; i != back_; ++i) {
+      if (function(ring_[i & mask_])) return;
+    }
+  }
+
+ private:
+  void Count(const OwnRequest& request, uint32_t by) {
+    if (request.position != kNoWork) reads_ += by;
+    if (request.confirmation) confirmations_ += by;
+  }
+
+  const uint32_t slots_;
+  const uint32_t mask_;  // one more than the slots: a ready-to-receive read takes none of them
+  RawArray<OwnRequest> ring_;
+  uint32_t front_ = 0, back_ = 0;  // free-running
+  uint32_t reads_ = 0;
+  uint32_t confirmations_ = 0;
+};
+
+}  // namespace softdat::softnet
+
+#endif  // SOFTDAT_PROVIDER_SOFTNET_IWARP_OWN_REQUESTS_H_

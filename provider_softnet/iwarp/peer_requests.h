@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads and atomics of the peer until their answers are sent, in the order in which they came.
+// Three marks move through them: answers that are sent, answers that are being put into FPDUs, and
+// answers for which somebody waits in a hurry.
+#ifndef SOFTDAT_PROVIDER_SOFTNET_IWARP_PEER_REQUESTS_H_
+#define SOFTDAT_PROVIDER_SOFTNET_IWARP_PEER_REQUESTS_H_
+
+#include <bit>
+#include <cstdint>
+
+#include "provider_softnet/queue/raw_array.h"
+#include "wire/iwarp/rdmap.h"
+
+namespace softdat::softnet {
+
+struct PeerRequest {
+  iwarp::ReadRequest read;  // as asked
+  uint32_t msn = 0;         // of the request
+  uint32_t gathered = 0;    // bytes of the answer
+  bool atomic = false;
+  iwarp::AtomicResponse answer;
+};
+
+class PeerRequests {
+ public:
+  // `slots`: how many the peer may have at a time.
+  explicit PeerRequests(uint32_t slots) : slots_(slots), mask_(std::bit_ceil(slots + 1) - 1) {}
+
+  uint32_t slots() const { return slots_; }
+  // Memory for them, taken with the first. False without memory.
+  bool Have() { return ring_.allocated() || ring_.Allocate(mask_ + 1); }
+  // The same for a connection that begins with one: throws bad_alloc.
+  void MustHave() { ring_ = RawArray<PeerRequest>(mask_ + 1); }
+
+  bool empty() const { return front_ == back_; }
+  uint32_t count() const { return back_ - front_; }
+
+  // The place of the next one, to be filled before Add().
+  PeerRequest& Prepare() {
+    PeerRequest& next = ring_[back_ & mask_];
+    next = {};
+    return next;
+  }
+  // `urgent`: somebody waits for its answer, and for those in front of it.
+  void Add(bool urgent) {
+    ++back_;
+    if (urgent) due_ = back_;
+  }
+
+  // Whether an answer is not wholly gathered; and whether that one is urgent.
+  bool AnyToGather() const { return gather_ != back_; }
+  bool Due() const { return static_cast<int32_t>(due_ - gather_) > 0; }
+  void MakeAllDue() { due_ = back_; }
+  PeerRequest& gathering() { return ring_[gather_ & mask_]; }
+  void Gathered() { ++gather_; }
+  // The answer to the oldest is sent.
+  void PopOldest() { ++front_; }
+  const PeerRequest& oldest() const { return ring_[front_ & mask_]; }
+  // The i-th oldest; i < count().
+  const PeerRequest& at(uint32_t i) const { return ring_[(front_ + i) & mask_]; }
+  // None of them is answered any more.
+  void Drop() { front_ = gather_ = due_ = back_; }
+
+ private:
+  const uint32_t slots_;
+  const uint32_t mask_;  // one more than the slots: a ready-to-receive read takes none of them
+  RawArray<PeerRequest> ring_;
+  uint32_t front_ = 0, gather_ = 0, back_ = 0;  // free-running
+  uint32_t due_ = 0;                            // behind the last urgent one
+};
+
+}  // namespace softdat::softnet
+
+#endif  // SOFTDAT_PROVIDER_SOFTNET_IWARP_PEER_REQUESTS_H_

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The receiving half of a stream: walks through FPDUs, judges each segment, places its payload, and
+// completes receives and own requests. What only the stream can do (ending it, a Terminate of the
+// peer) it leaves in StreamState and here, and stops.
+//
+// Arriving payloads of a page or more go straight to their destination; smaller ones are read many
+// at a time into staging and copied once. With CRC an FPDU is checked whole before any of it
+// touches registered memory.
+#ifndef SOFTDAT_PROVIDER_SOFTNET_IWARP_RECEIVER_H_
+#define SOFTDAT_PROVIDER_SOFTNET_IWARP_RECEIVER_H_
+
+#include <sys/uio.h>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "provider_softnet/iwarp/confirmation.h"
+#include "provider_softnet/iwarp/own_requests.h"
+#include "provider_softnet/iwarp/peer_requests.h"
+#include "provider_softnet/iwarp/staging.h"
+#include "provider_softnet/iwarp/stream_state.h"
+#include "wire/iwarp/ddp.h"
+#include "wire/iwarp/frame_check.h"
+#include "wire/iwarp/rdmap.h"
+
+namespace softdat::softnet {
+
+class Receiver {
+ public:
+  // All pointers are borrowed and outlive it.
+  Receiver(StreamState* state, WorkLedger* ledger, OwnRequests* own, PeerRequests* peer,
+           Confirmation* confirmation);
+
+  // ---- bytes ----
+
+  // Where the next bytes go: up to `max` (at least 4) entries; 0 after a failure.
+  size_t Offer(iovec* iov, size_t max);
+  // So many of them are there.
+  void Take(size_t size);
+  // Behind all steps for what was taken: how much to read next time.
+  void AdaptReadAhead();
+  void GiveStagingBackIfEmpty() { staging_.GiveBackIfEmpty(); }
+
+  // ---- steps ----
+
+  // Works through what is staged until more bytes or a receive are needed; one step. False when
+  // there is nothing to do. The stream settles between steps.
+  bool Step() {
+    switch (phase_) {
+      case RxPhase::kHeader:
+        return StepHeader();
+      case RxPhase::kPayload:
+        return StepPayload();
+      case RxPhase::kTrailer:
+        return StepTrailer();
+    }
+    return false;
+  }
+  // While stalled: takes one answer out of what stands behind the message that waits. False when
+  // there is none.
+  bool StepBehind();
+
+  // A message waits because no receive is posted.
+  bool stalled() const { return stalled_; }
+  void EndStall() { stalled_ = false; }
+  // A stalled stream reads on as long as answers that it waits for may stand behind the message
+  // that stalls it.
+  bool reads() const {
+    return !stalled_ || (!own_.empty() && !fin_read_ && !staging_.full_grown());
+  }
+  bool fin_read() const { return fin_read_; }
+  void OnFin() { fin_read_ = true; }
+  bool InMiddleOfFpdu() const { return phase_ != RxPhase::kHeader || !staging_.empty(); }
+
+  // Fails where the pair holds more of its SRQ than its hard watermark.
+  bool WithinWatermarks();
+
+  // The payload of a Terminate of the peer; valid until the next step.
+  std::optional<ByteSpan> TakeTerminate() { return std::exchange(terminate_, std::nullopt); }
+  // Fails with the segment that is being received. Its header is encoded anew: it may have left
+  // staging.
+  [[gnu::cold]] void FailSegment(iwarp::TerminateCode code, const Blame& blame, std::string what);
+
+ private:
+  // Where the payload of the segment being received goes.
+  struct Cursor {
+    uint64_t offset = 0;   // tagged: next TO
+    uint32_t segment = 0;  // send: next segment of the receive and offset in it
+    uint32_t segment_offset = 0;
+  };
+  enum class RxPhase : uint8_t { kHeader, kPayload, kTrailer };
+  enum class Verdict : uint8_t { kGo, kWait, kStop };
+  static constexpr size_t kRxPins = 16;
+
+  // receiver.cc
+  bool StepHeader();
+  bool StepPayload();
+  bool StepTrailer();
+  bool IsAnswer(const uint8_t* fpdu, size_t size) const;
+
+  // receiver_segment.cc: what a segment means
+  static bool IsFixedForm(const iwarp::DdpHeader& h) {
+    return !h.tagged && !iwarp::IsSend(h.opcode);
+  }
+  bool CheckFirstFpdu(size_t payload) const;
+  Verdict StartSegment(size_t payload);
+  Verdict StartWrite(size_t payload);
+  Verdict StartReadResponse(size_t payload);
+  Verdict StartSend(size_t payload);
+  Verdict TakeReceive();
+  Verdict TakeFixed(ByteSpan payload);
+  void FinishSegment();
+  void FinishSend();
+  void TakeImmediate(ByteSpan payload);
+
+  // receiver_requests.cc: requests of the peer, and answers to own ones
+  void TakeReadRequest(ByteSpan payload);
+  void TakeAtomicRequest(ByteSpan payload);
+  bool RoomForResponse();
+  bool ReadsAllowed();
+  void TakeAtomicResponse(ByteSpan payload);
+  void FinishOldestRead();
+
+  // receiver_place.cc
+  // Whether a program may poll the last bytes of the segment being received.
+  bool EndIsPolled() const {
+    return header_.last &&
+           (header_.opcode == iwarp::Opcode::kWrite || iwarp::IsSend(header_.opcode));
+  }
+  bool NextPiece(Cursor* cursor, size_t want, AccessRequest* request) const;
+  [[gnu::cold]] void RefusePlacement(AccessError error);
+  bool Place(const uint8_t* data, size_t size);
+
+  StreamState& state_;
+  WorkLedger& ledger_;
+  OwnRequests& own_;
+  PeerRequests& peer_;
+  Confirmation& confirmation_;
+  Staging staging_;
+  size_t read_ahead_ = 4096;  // how much to read into staging, adapted to the traffic
+  size_t staging_offered_ = 0, direct_offered_ = 0;
+  bool filled_ = false;             // the last read filled what staging offered
+  bool segment_was_large_ = false;  // since the last read
+  Pin pins_[kRxPins];
+  size_t pin_count_ = 0;
+  RxPhase phase_ = RxPhase::kHeader;
+  iwarp::DdpHeader header_;
+  size_t ulpdu_ = 0, payload_size_ = 0, payload_left_ = 0, trailer_left_ = 0;
+  Cursor cursor_;  // tagged: of this segment; send: see receive_cursor_
+  Cursor receive_cursor_;
+  // The RDMA write that arrives or arrived last, for the immediate data that may follow it.
+  uint64_t write_length_ = 0;
+  bool write_open_ = false;      // its last segment is still to come
+  bool write_in_front_ = false;  // it ended with the segment before this one
+  std::array<iwarp::UntaggedSequence, iwarp::kQnCount> queues_;
+  bool stalled_ = false;
+  bool fin_read_ = false;  // nothing comes behind what is staged
+  std::optional<ByteSpan> terminate_;
+};
+
+}  // namespace softdat::softnet
+
+#endif  // SOFTDAT_PROVIDER_SOFTNET_IWARP_RECEIVER_H_

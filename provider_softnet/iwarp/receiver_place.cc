@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Receiver: placement of arriving payload. Which memory the next bytes go to is judged at the
+// moment they move.
+#include <algorithm>
+#include <cstring>
+
+#include "provider_softnet/iwarp/access_terminate.h"
+#include "provider_softnet/iwarp/receiver.h"
+
+namespace softdat::softnet {
+
+using iwarp::Opcode;
+
+namespace {
+
+// Copies the end of a message or an RDMA write so that its last bytes become visible last, and
+// after everything before them: a program may poll them (semantics 10.3). The last unit is one
+// store of up to 8 bytes.
+void CopyPolledEnd(uint8_t* to, const uint8_t* from, size_t size) {
+  const uintptr_t end = reinterpret_cast<uintptr_t>(to) + size;
+  const size_t unit = end % 8 == 0 && size >= 8 ? 8 : end % 4 == 0 && size >= 4 ? 4 : 1;
+  const size_t rest = size - unit;
+  if (rest > 0) std::memcpy(to, from, rest);
+  to += rest;
+  from += rest;
+  if (unit == 8) {
+    uint64_t v;
+    std::memcpy(&v, from, sizeof v);
+    __atomic_store_n(reinterpret_cast<uint64_t*>(to), v, __ATOMIC_RELEASE);
+  } else if (unit == 4) {
+    uint32_t v;
+    std::memcpy(&v, from, sizeof v);
+    __atomic_store_n(reinterpret_cast<uint32_t*>(to), v, __ATOMIC_RELEASE);
+  } else {
+    __atomic_store_n(to, *from, __ATOMIC_RELEASE);
+  }
+}
+
+}  // namespace
+
+// The access for the next contiguous piece of at most `want` bytes at the cursor; moves the cursor
+// on. False when the receive's segments are used up (its length was checked: cannot happen).
+bool Receiver::NextPiece(Cursor* cursor, size_t want, AccessRequest* request) const {
+  if (header_.opcode == Opcode::kWrite) {
+    *request = state_.Access(header_.stag, Access::kRemoteWrite, cursor->offset, want);
+    cursor->offset += want;
+    return true;
+  }
+  if (header_.opcode == Opcode::kReadResponse) {
+    const OwnRequest& own = own_.oldest();
+    const bool window = own.position != kNoWork && ledger_.sends().at(own.position).sink_is_window;
+    *request = state_.Access(own.read.sink_stag, window ? Access::kWindowSink : Access::kLocalWrite,
+                             cursor->offset, want);
+    cursor->offset += want;
+    return true;
+  }
+  const ReceiveWork* const receive = ledger_.held();
+  if (receive == nullptr || cursor->segment >= receive->segment_count) return false;
+  const Segment& s = receive->segments[cursor->segment];
+  const size_t piece = std::min<size_t>(want, s.segment_length - cursor->segment_offset);
+  *request = state_.Access(s.lmr_context, Access::kLocalWrite,
+                           s.virtual_address + cursor->segment_offset, piece);
+  request->pd = ledger_.receive_domain();
+  cursor->segment_offset += static_cast<uint32_t>(piece);
+  if (cursor->segment_offset == s.segment_length) {
+    ++cursor->segment;
+    cursor->segment_offset = 0;
+  }
+  return true;
+}
+
+// The destination of the segment being received cannot be written.
+void Receiver::RefusePlacement(AccessError error) {
+  const std::string text = AccessErrorText(error);
+  if (header_.opcode == Opcode::kWrite) {
+    ++state_.counters.remote_accesses_refused;
+    return FailSegment(TaggedTerminate(error), Blame::Nobody(),
+                       "the peer's RDMA write was refused: " + text);
+  }
+  if (header_.opcode == Opcode::kReadResponse) {
+    const OwnRequest& own = own_.oldest();
+    confirmation_.Confirmed(own.covers);  // it is an answer all the same
+    return FailSegment(TaggedTerminate(error),
+                       Blame::Send(own.position, transport::WorkStatus::kLocalProtection),
+                       "the sink of an RDMA read cannot be written: " + text);
+  }
+  // A local catastrophe would come without the header that names the message.
+  FailSegment(iwarp::kTermRemoteOperationUnspecified,
+              Blame::Receive(transport::WorkStatus::kLocalProtection),
+              "a receive buffer cannot be written: " + text);
+}
+
+// Copies staged payload to its destination. False when that failed.
+bool Receiver::Place(const uint8_t* data, size_t size) {
+  const bool ends = size == payload_left_ && EndIsPolled();
+  size_t left = size;
+  while (left > 0) {
+    AccessRequest piece;
+    if (!NextPiece(&cursor_, left, &piece)) {
+      RefusePlacement(AccessError::kBounds);
+      return false;
+    }
+    Pin pin;
+    const AccessError error = state_.memory().Acquire(piece, &pin);
+    if (error != AccessError::kNone) {
+      pin.Release();
+      RefusePlacement(error);
+      return false;
+    }
+    if (ends && piece.length == left) {
+      CopyPolledEnd(pin.address(), data, piece.length);
+    } else {
+      std::memcpy(pin.address(), data, piece.length);
+    }
+    data += piece.length;
+    left -= piece.length;
+  }
+  return true;
+}
+
+}  // namespace softdat::softnet

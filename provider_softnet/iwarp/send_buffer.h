@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// FPDUs that are gathered and not wholly sent. Heads, copied payloads and trailers lie in an arena;
+// long payloads stay in the consumer's memory, under pins that are held while TCP looks at them.
+// All of it is one block that is borrowed from the adapter while something is gathered.
+#ifndef SOFTDAT_PROVIDER_SOFTNET_IWARP_SEND_BUFFER_H_
+#define SOFTDAT_PROVIDER_SOFTNET_IWARP_SEND_BUFFER_H_
+
+#include <cstdint>
+#include <utility>
+
+#include "provider_softnet/iwarp/stream_blocks.h"
+#include "provider_softnet/memory/memory_table.h"
+
+namespace softdat::softnet {
+
+struct TxFpdu {
+  uint32_t head = 0;  // arena offset of length field, DDP header and copied payload
+  uint32_t head_size = 0;
+  uint32_t payload = 0;       // bytes that leave from the consumer's memory, behind the head
+  uint32_t trailer_size = 0;  // pad and CRC, in the arena behind the head
+  uint32_t sent = 0;          // bytes of all this that TCP took
+  enum class Source : uint8_t { kArena, kSend, kResponse } source = Source::kArena;
+  bool ends_work = false;      // its last byte completes the send at `position`
+  bool ends_response = false;  // its last byte frees the oldest response
+  bool of_work = false;        // of a request in the send queue, or a confirmation of some
+  bool asks = false;           // a request with an answer: the next of OwnRequests
+  uint64_t position = 0;       // kSend: in the send queue
+  uint32_t segment = 0;        // kSend: where the payload begins in the work's segments
+  uint32_t segment_offset = 0;
+  uint32_t key = 0;  // kResponse: where the payload begins
+  uint64_t offset = 0;
+  uint32_t size() const { return head_size + payload + trailer_size; }
+};
+
+class SendBuffer {
+ public:
+  // `user` is who borrows (BlockPool).
+  SendBuffer(StreamBlocks* blocks, const void* user, bool crc);
+  ~SendBuffer() { GiveBack(); }
+  SendBuffer(const SendBuffer&) = delete;
+  SendBuffer& operator=(const SendBuffer&) = delete;
+
+  // False without memory. Nothing is gathered yet.
+  [[nodiscard]] bool Take();
+  bool taken() const { return arena_ != nullptr; }
+  // What is gathered is forgotten.
+  void GiveBack();
+
+  bool empty() const { return front_ == back_; }
+  // Free-running positions of the FPDUs.
+  uint32_t front() const { return front_; }
+  uint32_t back() const { return back_; }
+  TxFpdu& at(uint32_t position) { return ring_[position % kRing]; }
+  const TxFpdu& at(uint32_t position) const { return ring_[position % kRing]; }
+  TxFpdu& oldest() { return at(front_); }
+
+  // A free descriptor whose head begins at head_of() it, or null while there is no room. It is
+  // gathered when it is committed.
+  TxFpdu* New();
+  uint8_t* head_of(const TxFpdu& fpdu) const { return arena_ + fpdu.head; }
+  // Adds the trailer. `ulpdu` in bytes; `crc_state` covers all but the pad.
+  void Commit(TxFpdu* fpdu, size_t ulpdu, uint32_t crc_state);
+  // For FPDUs that lie in the arena as a whole.
+  void CommitCopied(TxFpdu* fpdu);
+
+  void PopFront() { ++front_; }
+  // The ring holds [front, back) from now on, and nothing behind `back`.
+  void CutBack(uint32_t back) { back_ = back; }
+  void DropAll() { front_ = back_; }
+  // All is sent: the front of a block is warm.
+  void Rewind() { front_ = back_ = 0; }
+
+  enum class Access : uint8_t { kGranted, kNoRoom, kRefused };
+  // Pins memory until ReleasePins(), with the pin of an earlier piece where that covers it.
+  Access Pin(MemoryTable& memory, const AccessRequest& request, uint8_t** address,
+             AccessError* error);
+  void ReleasePins() {
+    while (pin_count_ > 0) pins_[--pin_count_].~Pin();
+  }
+
+  static constexpr uint32_t kRing = 128;
+  static constexpr size_t kPins = 64;
+  static constexpr size_t kArena = 96 * 1024;
+  static constexpr size_t kBlock = kRing * sizeof(TxFpdu) + kPins * sizeof(softnet::Pin) + kArena;
+  // With CRC, read responses are copied before they are summed: their memory may change at any
+  // time, and a sum that no longer fits would kill the connection.
+  static constexpr size_t kCopiedResponse = 16 * 1024;
+
+ private:
+  StreamBlocks* const blocks_;
+  const void* const user_;
+  const bool crc_;
+  uint8_t* arena_ = nullptr;
+  TxFpdu* ring_ = nullptr;
+  softnet::Pin* pins_ = nullptr;
+  size_t arena_used_ = 0;
+  uint32_t front_ = 0, back_ = 0;
+  size_t pin_count_ = 0;
+};
+
+}  // namespace softdat::softnet
+
+#endif  // SOFTDAT_PROVIDER_SOFTNET_IWARP_SEND_BUFFER_H_

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The sending half of a stream: turns work of the send queue, answers to the peer, and
+// confirmations into FPDUs, and offers them to the driver. Responses of the peer's reads and the
+// own send queue take turns, message by message.
+#ifndef SOFTDAT_PROVIDER_SOFTNET_IWARP_SENDER_H_
+#define SOFTDAT_PROVIDER_SOFTNET_IWARP_SENDER_H_
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "provider_softnet/iwarp/confirmation.h"
+#include "provider_softnet/iwarp/iov_writer.h"
+#include "provider_softnet/iwarp/own_requests.h"
+#include "provider_softnet/iwarp/peer_requests.h"
+#include "provider_softnet/iwarp/send_buffer.h"
+#include "provider_softnet/iwarp/stream_state.h"
+#include "wire/iwarp/ddp.h"
+
+namespace softdat::softnet {
+
+// What could not be sent. Nothing is offered then.
+struct SendProblem {
+  enum class Kind : uint8_t {
+    kMemory,    // of the request whose turn it is
+    kBind,      // that bind failed
+    kHalfSent,  // the memory went in the middle of an FPDU
+    kResponse,  // the source of the peer's oldest request
+  } kind;
+  AccessError error;
+  std::optional<uint64_t> position;  // kHalfSent: of the request, if it is one
+};
+
+class Sender {
+ public:
+  // All pointers are borrowed and outlive it.
+  Sender(StreamState* state, WorkLedger* ledger, OwnRequests* own, PeerRequests* peer,
+         Confirmation* confirmation);
+
+  // ---- posts ----
+
+  // A small message that finds nothing in front of it becomes an FPDU in the post itself: its
+  // memory is looked up once, and nothing is left to look for when it is transmitted.
+  bool GathersAtOnce(const SendWork& work) const {
+    return work.length <= kInlinePayload && state_.phase == Phase::kOpen && buffer_.empty() &&
+           next_ == ledger_.sends().back() && !peer_.Due() && turn_ == Turn::kNone && !rtr_due_ &&
+           MaySpeak() && (work.flags & transport::kFence) == 0 &&
+           (IsSendOp(work.op) || work.op == transport::Op::kRdmaWrite);
+  }
+  // The work that was committed just now. False, and nothing has happened, when its memory cannot
+  // be read.
+  bool GatherPosted(SendWork* work) { return GatherData(work, /*alone=*/false); }
+  bool has_buffer() const { return buffer_.taken(); }
+  bool HaveBuffer() { return buffer_.taken() || buffer_.Take(); }
+  void GiveBufferBack() { buffer_.GiveBack(); }
+
+  // ---- what is to be sent ----
+
+  // Position of the work that is being gathered, or the next to be.
+  uint64_t next() const { return next_; }
+  // Whether something of the work at `position` was gathered.
+  bool HasBegun(uint64_t position) const {
+    if (position != next_) return position < next_;
+    return offset_ > 0 || stage_ == WriteStage::kImmediate;
+  }
+  bool InMiddleOfRequest() const { return turn_ == Turn::kSend; }
+  bool empty() const { return buffer_.empty(); }
+  bool rtr_due() const { return rtr_due_; }
+  // Whether there is work or a response that is not wholly gathered, and it may be now.
+  bool CanGather() const {
+    return (next_ != ledger_.sends().back() || peer_.Due() || turn_ != Turn::kNone || rtr_due_) &&
+           MayGather();
+  }
+  bool wants_transmit() const { return !buffer_.empty() || CanGather() || (PaysNow() && owes()); }
+  // Something small for which nobody waits in a hurry: an answer to the peer's confirmation, or the
+  // request for an own one. It rides on whatever is sent next.
+  bool owes() const {
+    return turn_ == Turn::kNone && MaySpeak() && state_.phase != Phase::kEnded &&
+           (peer_.AnyToGather() || WantsConfirmation());
+  }
+  bool PaysNow() const { return pay_ || state_.phase != Phase::kOpen; }
+  void Pay() { pay_ = true; }
+
+  // Gathers and offers up to about `max_bytes`. Carries out binds on its way. What cannot go on is
+  // in TakeProblem() then, and nothing is offered.
+  void Offer(IovWriter* out, size_t max_bytes);
+  std::optional<SendProblem> TakeProblem() { return std::exchange(problem_, std::nullopt); }
+  void ReleasePins() { buffer_.ReleasePins(); }
+  void GiveBufferBackIfEmpty() {
+    if (buffer_.empty()) buffer_.GiveBack();
+  }
+  // TCP took `size` bytes of what was offered. True when that completed work.
+  bool OnTransmitted(size_t size);
+
+  // ---- the end ----
+
+  // The work at next() has failed: nothing behind it is sent.
+  void Stop() {
+    stopped_ = true;
+    AbandonRequest();
+  }
+  bool stopped() const { return stopped_; }
+  // The request that is being gathered is not sent on.
+  void AbandonRequest() {
+    if (turn_ == Turn::kSend) turn_ = Turn::kNone;
+  }
+  void AbandonResponse() { turn_ = Turn::kNone; }
+  // Asks whether a peer which closed is still there: the zero-length write of RFC 6581.
+  void ProbePeer() { rtr_due_ = true; }
+  void ForgetRtr() { rtr_due_ = false; }
+  // Whatever was sent or is under way is to be confirmed.
+  void ConfirmAll() {
+    if (confirmation_.possible() && own_.Have()) confirmation_.WantAll();
+  }
+  // Appends the rest of an FPDU whose first bytes are sent: without it the peer could not read on.
+  // False when its memory is gone.
+  [[nodiscard]] bool AppendRest(std::vector<uint8_t>* words);
+  // Answers that are not sent at all follow behind the rest: from the `first`-th oldest on. None
+  // when one is half gathered.
+  std::optional<uint32_t> FirstUnsentAnswer() const;
+  // Nothing more is sent.
+  void End() {
+    buffer_.DropAll();
+    buffer_.GiveBack();
+    rtr_due_ = false;
+    next_ = ledger_.sends().back();
+  }
+
+ private:
+  enum class Turn : uint8_t { kNone, kSend, kResponse };
+  // What of an RDMA write is gathered next.
+  enum class WriteStage : uint8_t { kData, kImmediate };
+  enum class Emitted : uint8_t { kAll, kNoRoom, kLost };
+  // Where in a payload the next piece to send lies.
+  struct Cursor {
+    uint32_t segment = 0;
+    uint32_t segment_offset = 0;
+    size_t done = 0;  // bytes
+  };
+
+  // A responder sends nothing before the initiator's first FPDU (RFC 5044 §7.1.2).
+  bool MaySpeak() const { return state_.config.initiator || state_.first_fpdu_seen; }
+  bool MayGather() const;
+  // Whether the work at next_ has to wait: for reads or atomics that are not answered, or because
+  // nothing behind a failure is sent.
+  bool Blocked() const { return stopped_ || (!own_.empty() && WaitsForReads()); }
+  bool WaitsForReads() const;
+  bool WantsConfirmation() const {
+    return confirmation_.Wanted() && state_.phase != Phase::kTerminating && MayConfirm() &&
+           (next_ == ledger_.sends().back() || Blocked());
+  }
+  // Several may be under way, so that the next messages do not wait for the answer to the ones
+  // before. All but the first leave room for a request of the consumer's.
+  bool MayConfirm() const {
+    const uint32_t kept = own_.confirmations() == 0 || state_.config.agreement.ord == 0 ? 0 : 1;
+    return own_.confirmations() < kMostConfirmations && own_.count() + kept < own_.slots();
+  }
+
+  // sender_gather.cc
+  bool Gather(bool alone);
+  bool GatherRtr();
+  bool GatherResponse(bool alone);
+  bool GatherSend(bool alone);
+  void EndOfWork(TxFpdu* fpdu, bool completes);
+  void NextStage(const SendWork& work, TxFpdu* fpdu);
+  bool FillData(TxFpdu* fpdu, size_t payload, bool alone, uint32_t* crc_state);
+  bool GatherData(SendWork* work, bool alone);
+  void MoveOn(size_t payload);
+  bool GatherImmediate(SendWork* work);
+  bool GatherRead(SendWork* work);
+  bool GatherAtomic(SendWork* work);
+  bool GatherBind(SendWork* work, bool alone);
+  bool GatherConfirmation();
+  void GatherOwed(IovWriter* out);
+  void AddRequest(const OwnRequest& request, SendWork* work);
+
+  // sender.cc
+  void NextPiece(const TxFpdu& fpdu, Cursor* cursor, size_t want, AccessRequest* request) const;
+  Emitted EmitPayload(const TxFpdu& fpdu, size_t skip, IovWriter* out, AccessError* error);
+  Emitted Emit(const TxFpdu& fpdu, IovWriter* out, AccessError* error);
+  bool EmitAt(uint32_t position, IovWriter* out);
+  [[gnu::cold]] void LoseOldest(AccessError error);
+  [[gnu::cold]] void TakeBackWork(uint64_t position);
+  [[gnu::cold]] void Report(SendProblem::Kind kind, AccessError error) {
+    problem_ = SendProblem{kind, error, std::nullopt};
+  }
+
+  StreamState& state_;
+  WorkLedger& ledger_;
+  OwnRequests& own_;
+  PeerRequests& peer_;
+  Confirmation& confirmation_;
+  SendBuffer buffer_;
+  bool rtr_due_;
+  Turn turn_ = Turn::kNone;     // whose message is being gathered
+  bool response_next_ = false;  // fairness between messages
+  bool pay_ = false;            // what is owed has waited long enough
+  bool stopped_ = false;
+  WriteStage stage_ = WriteStage::kData;
+  uint64_t next_;        // work being gathered, or the next to be
+  uint64_t offset_ = 0;  // its bytes gathered so far
+  uint32_t segment_ = 0, segment_offset_ = 0;
+  uint32_t send_msn_ = iwarp::kFirstMsn, read_msn_ = iwarp::kFirstMsn;
+  uint32_t atomic_response_msn_ = iwarp::kFirstMsn;
+  uint32_t next_request_id_ = 1;
+  std::optional<SendProblem> problem_;
+};
+
+}  // namespace softdat::softnet
+
+#endif  // SOFTDAT_PROVIDER_SOFTNET_IWARP_SENDER_H_

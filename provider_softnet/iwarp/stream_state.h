@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the parts of one stream have in common. A part that finds the connection impossible does not
+// end it: it leaves a Failure here and stops, and the stream acts on it. So no part calls upwards.
+#ifndef SOFTDAT_PROVIDER_SOFTNET_IWARP_STREAM_STATE_H_
+#define SOFTDAT_PROVIDER_SOFTNET_IWARP_STREAM_STATE_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "provider_softnet/iwarp/stream_config.h"
+#include "provider_softnet/memory/memory_table.h"
+#include "wire/bytes.h"
+
+namespace softdat::softnet {
+
+enum class Phase : uint8_t {
+  kOpen,
+  kDraining,     // graceful disconnect asked for: no new sends
+  kTerminating,  // broken: answers that were due before are sent, then the Terminate
+  kEnded,        // flushed; at most a Terminate or the rest of an FPDU is still to be sent
+};
+
+// Why the connection cannot go on.
+struct Failure {
+  iwarp::TerminateCode code = iwarp::kAccept;  // what the peer is told; kAccept: nothing
+  std::vector<uint8_t> ulpdu;                  // front of the offending segment; may be empty
+  size_t ulpdu_size = 0;                       // its whole length
+  Blame blame;
+  std::string what;
+  bool abort = false;  // nothing can be said any more: reset
+};
+
+struct StreamState {
+  StreamState(const StreamConfig& c, size_t segment) : config(c), mulpdu(segment) {}
+
+  bool open() const { return phase <= Phase::kDraining; }
+  MemoryTable& memory() const { return *config.work.memory; }
+  // An access of the queue pair's own domain.
+  AccessRequest Access(uint32_t key, Access kind, uint64_t offset, uint64_t length) const {
+    return {key, config.work.pd, config.work.qp, kind, offset, length};
+  }
+
+  [[gnu::cold]] void Fail(iwarp::TerminateCode code, ByteSpan ulpdu, size_t ulpdu_size, Blame blame,
+                          std::string what) {
+    if (failure != nullptr) return;
+    failure = std::make_unique<Failure>();
+    failure->code = code;
+    failure->ulpdu.assign(ulpdu.begin(), ulpdu.end());
+    failure->ulpdu_size = ulpdu_size;
+    failure->blame = blame;
+    failure->what = std::move(what);
+    unsettled = true;
+  }
+  [[gnu::cold]] void FailWithReset(Blame blame, std::string what) {
+    Fail(iwarp::kAccept, {}, 0, blame, std::move(what));
+    failure->abort = true;
+  }
+
+  const StreamConfig config;
+  const size_t mulpdu;
+  Phase phase = Phase::kOpen;
+  bool first_fpdu_seen = false;  // of the peer
+  bool established_due = false;  // StreamActions::established
+  bool peer_closing = false;     // its FIN is known although data are left
+  // Work was confirmed or answered, or a failure or a Terminate is there: Stream::Settle().
+  bool unsettled = false;
+  std::unique_ptr<Failure> failure;
+  StreamCounters counters;
+};
+
+}  // namespace softdat::softnet
+
+#endif  // SOFTDAT_PROVIDER_SOFTNET_IWARP_STREAM_STATE_H_

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Completion queues and shared receive queues as queue pairs hold them: counted, because an upcall
+// may outlive the engine's object by the few instructions it takes to return.
+#ifndef SOFTDAT_PROVIDER_SOFTNET_OBJECTS_QUEUE_CORES_H_
+#define SOFTDAT_PROVIDER_SOFTNET_OBJECTS_QUEUE_CORES_H_
+
+#include <memory>
+
+#include "dat/transport/transport.h"
+#include "provider_softnet/driver/channel.h"
+#include "provider_softnet/driver/upcall_gate.h"
+#include "provider_softnet/queue/completion_ring.h"
+#include "provider_softnet/queue/work_queue.h"
+
+namespace softdat::softnet {
+
+class Driver;
+
+// A completion ring with its gate.
+class CompletionCore {
+ public:
+  CompletionCore(uint32_t capacity, transport::CompletionSink* sink) : ring(capacity, sink) {}
+
+  void Ref() { references_.fetch_add(1, std::memory_order_relaxed); }
+  void Unref() {
+    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+  }
+
+  CompletionRing ring;
+  UpcallGate gate;
+
+ private:
+  ~CompletionCore() = default;
+  std::atomic<uint32_t> references_{1};
+};
+
+// The engine's handle.
+class SoftnetCompletionQueue final : public transport::CompletionQueue {
+ public:
+  SoftnetCompletionQueue(uint32_t capacity, transport::CompletionSink* sink)
+      : core_(RefPtr<CompletionCore>::Adopt(new CompletionCore(capacity, sink))) {}
+  ~SoftnetCompletionQueue() override;
+
+  size_t Poll(std::span<transport::Completion> out) override { return core_->ring.Poll(out); }
+  bool Arm(bool solicited_only) override { return core_->ring.Arm(solicited_only); }
+  Status Resize(uint32_t capacity) override { return core_->ring.Resize(capacity); }
+
+  const RefPtr<CompletionCore>& core() const { return core_; }
+
+ private:
+  const RefPtr<CompletionCore> core_;
+};
+
+// A shared receive queue with the queue pairs that wait for a buffer.
+class SharedReceiveCore {
+ public:
+  SharedReceiveCore(uint32_t capacity, uint32_t max_iov, uint32_t pd,
+                    transport::SharedReceiveSink* s)
+      : queue(capacity, max_iov, pd), sink(s) {}
+
+  void Ref() { references_.fetch_add(1, std::memory_order_relaxed); }
+  void Unref() {
+    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+  }
+
+  SharedReceiveQueue queue;
+  transport::SharedReceiveSink* const sink;  // may be null
+  UpcallGate gate;
+  ChannelStack starving{2};  // stalled queue pairs; emptied when a receive is posted
+
+ private:
+  ~SharedReceiveCore() = default;
+  std::atomic<uint32_t> references_{1};
+};
+
+class SoftnetSharedReceiveQueue final : public transport::SharedReceiveQueue {
+ public:
+  // `driver` outlives it.
+  SoftnetSharedReceiveQueue(Driver* driver, const class MemoryTable* memory, uint32_t capacity,
+                            uint32_t max_iov, uint32_t pd, transport::SharedReceiveSink* sink)
+      : driver_(driver),
+        memory_(memory),
+        core_(
+            RefPtr<SharedReceiveCore>::Adopt(new SharedReceiveCore(capacity, max_iov, pd, sink))) {}
+  ~SoftnetSharedReceiveQueue() override;
+
+  Code PostReceive(const transport::ReceiveRequest& request) override;
+  Status Resize(uint32_t capacity) override { return core_->queue.Resize(capacity); }
+  Status SetLimit(uint32_t limit) override;
+  uint32_t Available() const override { return core_->queue.Available(); }
+
+  const RefPtr<SharedReceiveCore>& core() const { return core_; }
+
+ private:
+  Driver* const driver_;
+  const MemoryTable* const memory_;
+  const RefPtr<SharedReceiveCore> core_;
+};
+
+// The completion upcalls that an operation owes, collected under the queue pair's lock and made
+// without it. An upcall may free the queue of another one that this thread still owes: that one is
+// forgiven, else closing the queue's gate would wait for its own thread.
+class PendingUpcalls {
+ public:
+  PendingUpcalls() = default;
+  ~PendingUpcalls() { Make(); }
+  PendingUpcalls(const PendingUpcalls&) = delete;
+  PendingUpcalls& operator=(const PendingUpcalls&) = delete;
+
+  // With the lock.
+  void Owe(const RefPtr<CompletionCore>& core);
+  void OweLimit(const RefPtr<SharedReceiveCore>& core);
+  // Without it.
+  void Make() {
+    if (count_ > 0 || limit_ != nullptr) MakeOwed();
+  }
+
+  // Before the gate of a queue is closed: the calling thread makes no more of the upcalls that it
+  // owes the queue. One that is running is the gate's business.
+  static void Forgive(const CompletionCore* core);
+  static void Forgive(const SharedReceiveCore* core);
+
+ private:
+  class Making;
+
+  void MakeOwed();
+  // What is owed and not begun.
+  template <typename Function>
+  void ForEachOwed(Function&& function) {
+    for (int i = 0; i < count_; ++i)
+      if (cores_[i] != nullptr) function(&cores_[i]);
+    if (limit_ != nullptr) function(&limit_);
+  }
+
+  static constexpr int kMost = 2;  // the send and the receive queue
+  // Owed still: each entered and referenced, and null once it is made or forgiven.
+  CompletionCore* cores_[kMost];
+  int count_ = 0;
+  SharedReceiveCore* limit_ = nullptr;
+};
+
+}  // namespace softdat::softnet
+
+#endif  // SOFTDAT_PROVIDER_SOFTNET_OBJECTS_QUEUE_CORES_H_

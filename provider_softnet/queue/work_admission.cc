@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// WorkLedger: posts. What can be refused at once is refused here; the rest is copied into the queue
+// (semantics 10.1).
+#include <algorithm>
+
+#include "provider_softnet/memory/local_segments.h"
+#include "provider_softnet/queue/work_kinds.h"
+#include "provider_softnet/queue/work_ledger.h"
+
+namespace softdat::softnet {
+
+using transport::Op;
+
+namespace {
+
+constexpr uint64_t kAtomicSize = 8;
+
+// What the request does with its local segments.
+Access LocalAccess(const transport::SendRequest& request) {
+  switch (request.op) {
+    case Op::kRdmaRead:
+      return request.sink_is_window ? Access::kWindowSink : Access::kLocalWrite;
+    case Op::kFetchAdd:
+    case Op::kCompareSwap:
+      return Access::kLocalWrite;
+    default:
+      return Access::kLocalRead;
+  }
+}
+
+// Immediate data with a write, or an atomic.
+bool IsExtension(const transport::SendRequest& request) {
+  if (request.op == Op::kRdmaWriteImmediate) return (request.flags & transport::kAsMessage) == 0;
+  return request.op == Op::kFetchAdd || request.op == Op::kCompareSwap;
+}
+
+}  // namespace
+
+Code WorkLedger::Prepare(const transport::SendRequest& request, const AdmissionRules& rules,
+                         SendWork** prepared) {
+  SendQueue& queue = sends();
+  if (queue.full()) return Code::kQueueFull;
+  SendWork& work = queue.Prepare();
+  *prepared = &work;
+  work.cookie = request.cookie;
+  work.op = request.op;
+  work.flags = request.flags;
+  work.remote_address = request.remote.virtual_address;
+  work.remote_key = request.remote.rmr_context;
+  work.key = request.key;
+  work.sink_is_window = request.sink_is_window;
+  work.invalidate_sink = request.invalidate_sink;
+  work.confirm = (rules.confirms && rules.can_confirm && IsUnanswered(request.op)) ||
+                 ((request.flags & transport::kConfirm) != 0 && IsWrite(request.op));
+  work.done = false;
+  work.status = transport::WorkStatus::kSuccess;
+  work.reads_pending = 0;
+  work.msn = 0;
+  work.all_sent = false;
+  if (request.op == Op::kBind) return FillBind(request, &work);
+  if (request.op > Op::kBind) return Code::kInvalidArgument;
+  if (IsExtension(request) && !rules.extensions) return Code::kNotSupported;
+  return FillTransfer(request, rules, &work);
+}
+
+Code WorkLedger::FillBind(const transport::SendRequest& request, SendWork* work) const {
+  const Segment part = request.local.empty() ? Segment{} : request.local[0];
+  work->region = request.bind.region == nullptr ? 0 : request.bind.region->local_key();
+  work->remote_address = reinterpret_cast<uintptr_t>(request.bind.context);
+  work->compare = part.virtual_address;
+  work->swap_or_add = part.segment_length;
+  work->privileges = request.bind.privileges;
+  work->zero_based = request.bind.zero_based;
+  work->segment_count = 0;
+  work->length = part.segment_length;
+  MemoryTable::BindRequest bind;
+  bind.key = request.key;
+  bind.region = work->region;
+  bind.offset = work->compare;
+  bind.length = work->swap_or_add;
+  bind.privileges = request.bind.privileges;
+  bind.zero_based = request.bind.zero_based;
+  bind.pd = config_.pd;
+  bind.qp = config_.qp;
+  const AccessError error = config_.memory->CheckBind(&bind);
+  work->remote_key = bind.window;
+  return CodeFor(error);
+}
+
+// Lengths of everything that moves data.
+Code WorkLedger::FillTransfer(const transport::SendRequest& request, const AdmissionRules& rules,
+                              SendWork* work) {
+  if (TakesReadCredit(*work) ? !rules.reads : work->confirm && !rules.can_confirm) {
+    return Code::kNoResources;
+  }
+  const Code code = CopySegments(request.local, sends().max_segments(), sends().PrepareSegments(),
+                                 &work->segment_count, &work->length);
+  if (code != Code::kOk) return code;
+  const uint64_t remote_length = request.remote.segment_length;
+  switch (request.op) {
+    case Op::kRdmaWrite:
+    case Op::kRdmaWriteImmediate:
+      if (remote_length < work->length) return Code::kLength;
+      break;
+    case Op::kRdmaRead:
+      if (work->length < remote_length && !rules.short_reads) return Code::kLength;
+      work->length = std::min(work->length, remote_length);
+      break;
+    case Op::kFetchAdd:
+    case Op::kCompareSwap:
+      if (work->length < kAtomicSize) return Code::kLength;
+      work->length = kAtomicSize;
+      work->compare = request.atomic.compare;
+      work->swap_or_add = request.atomic.swap_or_add;
+      break;
+    default:
+      break;
+  }
+  return work->length > rules.max_message ? Code::kLength : Code::kOk;
+}
+
+Code WorkLedger::JudgeLocal(const transport::SendRequest& request, const SendWork& work) const {
+  if (request.op == Op::kBind) return Code::kOk;
+  return CheckLocalSegments(*config_.memory, config_.pd, config_.qp, LocalAccess(request),
+                            {sends().PrepareSegments(), work.segment_count});
+}
+
+}  // namespace softdat::softnet

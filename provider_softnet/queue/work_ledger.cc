@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// WorkLedger: completions of requests, receives, binds.
+#include "provider_softnet/queue/work_ledger.h"
+
+#include "provider_softnet/memory/local_segments.h"
+#include "provider_softnet/queue/flush.h"
+
+namespace softdat::softnet {
+
+using transport::WorkStatus;
+
+// -------------------------------------------------------------------------------------------------
+// Requests
+
+void WorkLedger::FlushPosted(const transport::SendRequest& request) {
+  if (FlushPostedSend(request, config_.send_completions, config_.context)) notices_.send = true;
+}
+
+AccessError WorkLedger::CarryOutBind(const SendWork& work) {
+  MemoryTable::BindRequest bind;
+  bind.key = work.key;
+  bind.region = work.region;
+  bind.offset = work.compare;
+  bind.length = work.swap_or_add;
+  bind.privileges = work.privileges;
+  bind.zero_based = work.zero_based;
+  bind.pd = config_.pd;
+  bind.qp = config_.qp;
+  bind.window = work.remote_key;
+  return config_.memory->Bind(bind);
+}
+
+// Takes the oldest send out of its queue and reports it. The slot is free before the completion can
+// be seen: a consumer may post from its event at once.
+void WorkLedger::CompleteOldestSend(WorkStatus status) {
+  SendQueue& queue = sends();
+  const SendWork& work = queue.at(queue.front());
+  const bool suppressed =
+      status == WorkStatus::kSuccess && (work.flags & transport::kSuppress) != 0;
+  if (suppressed || config_.send_completions == nullptr) return queue.PopFront();
+  transport::Completion c;
+  c.context = work.op == transport::Op::kBind ? reinterpret_cast<void*>(work.remote_address)
+                                              : config_.context;
+  c.cookie = work.cookie;
+  c.length = work.length;
+  c.op = work.op;
+  c.status = status;
+  c.flags = work.flags & transport::kEchoed;
+  queue.PopFront();
+  if (config_.send_completions->Push(c)) notices_.send = true;
+}
+
+void WorkLedger::FlushSends(const Blame& blame, uint64_t confirmed_to) {
+  SendQueue& queue = sends();
+  bool failed = false;
+  while (!queue.empty()) {
+    const SendWork& work = queue.at(queue.front());
+    WorkStatus status = WorkStatus::kFlushed;
+    if (blame.send && queue.front() == blame.position) {
+      status = blame.status;
+    } else if (work.done && !failed && (!work.confirm || queue.front() < confirmed_to)) {
+      status = work.status;
+    }
+    failed |= status != WorkStatus::kSuccess;
+    CompleteOldestSend(status);
+  }
+}
+
+// -------------------------------------------------------------------------------------------------
+// Receives
+
+Code WorkLedger::PostReceive(const transport::ReceiveRequest& request, bool judge) {
+  if (config_.receive_queue == nullptr) return Code::kInvalidState;
+  if (judge) {
+    const Code code = CheckLocalSegments(*config_.memory, config_.pd, config_.qp,
+                                         Access::kLocalWrite, request.local);
+    if (code != Code::kOk) return code;
+  }
+  return config_.receive_queue->Post(request);
+}
+
+bool WorkLedger::TakeReceive() {
+  if (config_.shared_receives != nullptr) {
+    bool limit = false;
+    held_ = config_.shared_receives->Take(&limit);
+    if (limit) notices_.shared_limit = true;
+  } else {
+    held_ = config_.receive_queue->Front();
+  }
+  return held_ != nullptr;
+}
+
+bool WorkLedger::WithinWatermarks() {
+  if (config_.watermarks == nullptr) return true;
+  ReceiveWatermarks& marks = *config_.watermarks;
+  if (held_receives() > marks.soft) {
+    marks.soft = transport::kNoWatermark;
+    notices_.watermark = true;
+  }
+  return held_receives() <= marks.hard;
+}
+
+void WorkLedger::ReleaseHeld() {
+  if (config_.shared_receives != nullptr) {
+    config_.shared_receives->Release(held_);
+  } else {
+    config_.receive_queue->PopFront();
+  }
+  held_ = nullptr;
+}
+
+void WorkLedger::CompleteReceive(transport::Op op, uint64_t length, uint32_t key, bool solicited) {
+  transport::Completion c;
+  c.context = config_.context;
+  c.cookie = held_->cookie;
+  c.flags = held_->flags & transport::kEchoed;
+  if (config_.solicited_receives && !solicited) c.flags |= transport::kQuiet;
+  c.length = length;
+  c.key = key;
+  c.op = op;
+  c.solicited = solicited;
+  // The slot is free before the completion can be seen: a consumer may post from its event at once.
+  ReleaseHeld();
+  PushReceive(c);
+}
+
+void WorkLedger::FlushReceivesOf(const Blame& blame) {
+  if (held_ != nullptr) {
+    transport::Completion c;
+    c.context = config_.context;
+    c.cookie = held_->cookie;
+    c.flags = held_->flags & transport::kEchoed;
+    c.op = transport::Op::kReceive;
+    c.status = blame.receive ? blame.status : WorkStatus::kFlushed;
+    PushReceive(c);
+    ReleaseHeld();
+  }
+  if (config_.receive_queue != nullptr &&
+      FlushReceives(config_.receive_queue, config_.receive_completions, config_.context)) {
+    notices_.receive = true;
+  }
+}
+
+}  // namespace softdat::softnet

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What every reliable wire does with the work of a queue pair: admission, order, suppression,
+// completion, flush, receives of its own or of an SRQ with its watermarks, binds. A protocol engine
+// moves the bytes and says what is done; the ledger knows what the consumer is told, and when.
+//
+// Guarded by the queue pair's lock. No allocation and no virtual call.
+#ifndef SOFTDAT_PROVIDER_SOFTNET_QUEUE_WORK_LEDGER_H_
+#define SOFTDAT_PROVIDER_SOFTNET_QUEUE_WORK_LEDGER_H_
+
+#include <cstdint>
+#include <utility>
+
+#include "dat/transport/transport.h"
+#include "provider_softnet/memory/memory_table.h"
+#include "provider_softnet/queue/completion_ring.h"
+#include "provider_softnet/queue/work_queue.h"
+
+namespace softdat::softnet {
+
+// The queue pair. All pointers are borrowed and outlive the ledger.
+struct WorkLedgerConfig {
+  void* context = nullptr;  // goes into completions
+  MemoryTable* memory = nullptr;
+  SendQueue* send_queue = nullptr;
+  ReceiveQueue* receive_queue = nullptr;  // one of these two
+  SharedReceiveQueue* shared_receives = nullptr;
+  ReceiveWatermarks* watermarks = nullptr;     // of shared_receives; null: none
+  CompletionRing* send_completions = nullptr;  // null: dropped
+  CompletionRing* receive_completions = nullptr;
+  bool solicited_receives = false;  // transport::QueuePairAttributes
+  uint32_t pd = 0;
+  uint32_t qp = 0;
+};
+
+// What a connection takes, and what a request is over with.
+struct AdmissionRules {
+  uint64_t max_message = 0;  // bytes of the longest message or RDMA operation
+  bool extensions = true;    // immediate data with writes, atomics
+  bool short_reads = false;  // a read moves min(remote, local) instead of failing with kLength
+  bool reads = true;         // reads and atomics may be outstanding
+  bool confirms = false;     // sends and writes are over when the peer has confirmed them
+  bool can_confirm = true;   // the peer can be asked to
+};
+
+// Which work a failure belongs to.
+struct Blame {
+  static Blame Nobody() { return {}; }
+  static Blame Send(uint64_t position, transport::WorkStatus status) {
+    return {true, false, position, status};
+  }
+  static Blame Receive(transport::WorkStatus status) { return {false, true, 0, status}; }
+  bool send = false;
+  bool receive = false;  // the receive that the current message took
+  uint64_t position = 0;
+  transport::WorkStatus status = transport::WorkStatus::kSuccess;
+};
+
+// Upcalls that the ledger owes its queues and its connection.
+struct Notices {
+  bool send = false;          // send_completions->Notify(), without locks
+  bool receive = false;       // receive_completions->Notify()
+  bool shared_limit = false;  // the SRQ fell below its limit: SharedReceiveSink::OnLimit
+  bool watermark = false;     // the soft watermark: ConnectionSink::OnReceiveWatermark
+  bool any() const { return send || receive || shared_limit || watermark; }
+};
+
+class WorkLedger {
+ public:
+  explicit WorkLedger(const WorkLedgerConfig& config) : config_(config) {}
+  WorkLedger(const WorkLedger&) = delete;
+  WorkLedger& operator=(const WorkLedger&) = delete;
+
+  const WorkLedgerConfig& config() const { return config_; }
+  SendQueue& sends() const { return *config_.send_queue; }
+  const Notices& notices() const { return notices_; }
+  Notices TakeNotices() { return std::exchange(notices_, {}); }
+
+  // ---- requests ----
+
+  // Fills the next place of the send queue; nobody sees it before sends().Commit(). Judges all but
+  // the local memory. kQueueFull; kInvalidArgument (too many segments); kLength (semantics 10.1);
+  // kNoResources for reads, or for a confirmation, where none may be had; kNotSupported for
+  // extensions that are switched off; for binds kProtection, kPrivileges, kOutOfBounds.
+  Code Prepare(const transport::SendRequest& request, const AdmissionRules& rules, SendWork** work);
+  // Judges the local memory of what was prepared. kOk, kProtection, kPrivileges, kOutOfBounds.
+  Code JudgeLocal(const transport::SendRequest& request, const SendWork& work) const;
+  // The flushed completion of a request that is posted behind the end.
+  void FlushPosted(const transport::SendRequest& request);
+
+  // Carries out the bind of `work`. No pin may be held.
+  AccessError CarryOutBind(const SendWork& work);
+
+  // Completes, in post order (semantics 10.3), what is over: done, in front of `sent_to`, and,
+  // where it wants that, in front of `confirmed_to`.
+  void CompleteSends(uint64_t sent_to, uint64_t confirmed_to) {
+    SendQueue& queue = sends();
+    while (!queue.empty() && queue.front() != sent_to) {
+      const SendWork& work = queue.at(queue.front());
+      if (!work.done || (work.confirm && queue.front() >= confirmed_to)) break;
+      CompleteOldestSend(work.status);
+    }
+  }
+  // The end, in post order: work that is over succeeds until the first that is not; behind that,
+  // nothing does.
+  void FlushSends(const Blame& blame, uint64_t confirmed_to);
+
+  // ---- receives ----
+
+  // Into receive_queue; judged first if `judge`. kInvalidState with an SRQ.
+  Code PostReceive(const transport::ReceiveRequest& request, bool judge);
+  bool HasReceive() const {
+    return config_.shared_receives != nullptr ? config_.shared_receives->Available() > 0
+                                              : !config_.receive_queue->empty();
+  }
+  // The receive of the message that arrives, until it is completed; null between messages.
+  ReceiveWork* held() const { return held_; }
+  // The next posted receive becomes held(). False when there is none.
+  bool TakeReceive();
+  // Tells the soft watermark, once. False beyond the hard one (semantics 11).
+  bool WithinWatermarks();
+  // Receives taken by a message that has not completed: what a pair holds of its SRQ.
+  uint32_t held_receives() const { return held_ != nullptr ? 1 : 0; }
+  // Domain against which the memory of receives is judged.
+  uint32_t receive_domain() const {
+    return config_.shared_receives == nullptr ? config_.pd : config_.shared_receives->pd();
+  }
+  void CompleteReceive(transport::Op op, uint64_t length, uint32_t key, bool solicited);
+  // The end: held() fails with the blame's status if that is a receive's, all others are flushed.
+  void FlushReceivesOf(const Blame& blame);
+
+ private:
+  Code FillBind(const transport::SendRequest& request, SendWork* work) const;
+  Code FillTransfer(const transport::SendRequest& request, const AdmissionRules& rules,
+                    SendWork* work);
+  void CompleteOldestSend(transport::WorkStatus status);
+  void ReleaseHeld();
+  void PushReceive(const transport::Completion& completion) {
+    if (config_.receive_completions == nullptr) return;
+    if (config_.receive_completions->Push(completion)) notices_.receive = true;
+  }
+
+  const WorkLedgerConfig config_;
+  Notices notices_;
+  ReceiveWork* held_ = nullptr;
+};
+
+}  // namespace softdat::softnet
+
+#endif  // SOFTDAT_PROVIDER_SOFTNET_QUEUE_WORK_LEDGER_H_

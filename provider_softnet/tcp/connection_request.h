@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A connection request that waits for the consumer's answer.
+#ifndef SOFTDAT_PROVIDER_SOFTNET_TCP_CONNECTION_REQUEST_H_
+#define SOFTDAT_PROVIDER_SOFTNET_TCP_CONNECTION_REQUEST_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dat/transport/transport.h"
+#include "provider_softnet/tcp/incoming.h"
+#include "provider_softnet/tcp/port_registry.h"
+
+namespace softdat::softnet {
+
+// Gives a request to the sink of `point`, on the thread that holds the token of its adapter;
+// refuses it when nobody takes it.
+void DeliverRequest(const std::shared_ptr<ServicePoint>& point, ArrivedRequest request);
+
+// The same from any thread, later. False, and *arrived is unchanged, when that adapter has closed.
+bool PostRequest(const std::shared_ptr<ServicePoint>& point, ArrivedRequest* arrived);
+
+class TcpConnectionRequest final : public transport::ConnectionRequest {
+ public:
+  TcpConnectionRequest(std::shared_ptr<TcpContext> adapter, ArrivedRequest request);
+  ~TcpConnectionRequest() override { Refuse(RefuseReason::kUnspecified); }
+
+  std::span<uint8_t> private_data() override { return private_data_; }
+  const transport::ConnectionAddresses& addresses() const override { return request_.addresses; }
+  uint64_t conn_qual() const override { return request_.conn_qual; }
+  bool handed_on() const override { return request_.handed_on; }
+  Status Accept(transport::QueuePair& qp, std::span<const uint8_t> private_data) override;
+  Status Reject(std::span<const uint8_t> private_data) override;
+  Status Handoff(uint64_t conn_qual) override;
+
+  // The back end's own refusal; nothing when it was answered already.
+  void Refuse(RefuseReason reason);
+
+ private:
+  std::string RequesterGone() const;
+  bool SendReply();
+
+  const std::shared_ptr<TcpContext> adapter_;
+  ArrivedRequest request_;
+  std::vector<uint8_t> private_data_;
+};
+
+}  // namespace softdat::softnet
+
+#endif  // SOFTDAT_PROVIDER_SOFTNET_TCP_CONNECTION_REQUEST_H_

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Endpoint's control operations: creation, configuration, connecting, disconnecting, reset, the
+// end.
+#include "provider_softnet/tcp/endpoint.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "provider_softnet/tcp/connector.h"
+#include "provider_softnet/tcp/socket_util.h"
+
+namespace softdat::softnet {
+
+Endpoint::Endpoint(std::shared_ptr<TcpContext> adapter,
+                   const transport::QueuePairAttributes& attributes)
+    : adapter_(std::move(adapter)),
+      driver_(&adapter_->driver),
+      id_(adapter_->memory.NewQueuePairId()),
+      queues_(attributes),
+      sink_(attributes.sink) {}
+
+Endpoint::~Endpoint() = default;
+
+Status Endpoint::Configure(const transport::QueuePairAttributes& a) {
+  const TokenHold token(&driver_->token());
+  {
+    const std::lock_guard<Mutex> lock(mutex_);
+    if (state_ != State::kIdle && state_ != State::kEnded) {
+      return Status(Code::kInvalidState, "the queue pair is connected or connecting");
+    }
+    if (Status s = queues_.CheckFits(a); !s.ok()) return s;
+  }
+  DropConnection(true);
+  const std::lock_guard<Mutex> lock(mutex_);
+  // It looks again: receives may have been posted meanwhile.
+  Status s = queues_.Set(a);
+  if (s.ok()) sink_ = a.sink;
+  return s;
+}
+
+Status Endpoint::Connect(const transport::ConnectParameters& parameters) {
+  const TokenHold token(&driver_->token());
+  {
+    const std::lock_guard<Mutex> lock(mutex_);
+    if (state_ != State::kIdle) return Status(Code::kInvalidState, "the queue pair is not idle");
+    if (queues_.pd() == 0)
+      return Status(Code::kInvalidState, "the queue pair has no protection domain");
+  }
+  if (AddressLength(parameters.remote) == 0) {
+    return Status(
+        Code::kAddressUnsupported,
+        fmt::format("address family {} is neither IPv4 nor IPv6", parameters.remote.ss_family));
+  }
+  if (parameters.conn_qual == 0) return Status(Code::kInvalidArgument, "connection qualifier 0");
+  if (parameters.private_data.size() > adapter_->attributes.max_private_data) {
+    return Status(Code::kInvalidArgument, fmt::format("{} bytes of private data; {} are possible",
+                                                      parameters.private_data.size(),
+                                                      adapter_->attributes.max_private_data));
+  }
+  if (Status s = driver_->Start(); !s.ok()) return s;
+  auto connector = std::make_unique<Connector>(this, adapter_.get(), parameters,
+                                               attributes().max_read_in, attributes().max_read_out);
+  if (Status s = connector->Start(); !s.ok()) return s;
+  connector_ = std::move(connector);
+  const std::lock_guard<Mutex> lock(mutex_);
+  state_ = State::kConnecting;
+  addresses_ = {};
+  addresses_.remote = parameters.remote;
+  addresses_.remote_port = parameters.conn_qual;
+  return Status::Ok();
+}
+
+void Endpoint::Disconnect(transport::DisconnectMode mode) {
+  PendingUpcalls upcalls;
+  std::unique_lock<Mutex> lock(mutex_);
+  if (state_ == State::kConnected) {
+    gathered_messages_ = 0;  // they leave first
+    stream_->Disconnect(mode);
+    if (!stream_->ended()) pending_.draining = true;
+    return Finish(&lock, &upcalls);
+  }
+  if (state_ == State::kEnded && mode == transport::DisconnectMode::kAbrupt) {
+    // Overtakes a graceful one of which the peer may still hold data.
+    if (stream_ != nullptr) stream_->Disconnect(mode);
+    lock.unlock();
+    const TokenHold token(&driver_->token());
+    return adapter_->HurryClosing(closing_);
+  }
+  if (state_ != State::kConnecting) return;
+  lock.unlock();
+  const TokenHold token(&driver_->token());
+  lock.lock();
+  if (state_ == State::kConnected) {
+    lock.unlock();
+    return Disconnect(mode);
+  }
+  if (state_ != State::kConnecting) return;
+  lock.unlock();
+  // The peer of an accepted connection believes in it: let it see an orderly end.
+  DropConnection(false);
+  lock.lock();
+  state_ = State::kEnded;
+  queues_.FlushReceives(&upcalls);
+  pending_.aborted = true;
+  Finish(&lock, &upcalls);
+}
+
+Status Endpoint::Reset() {
+  const TokenHold token(&driver_->token());
+  {
+    const std::lock_guard<Mutex> lock(mutex_);
+    if (state_ == State::kIdle) return Status::Ok();
+    if (state_ != State::kEnded)
+      return Status(Code::kInvalidState, "the queue pair is still connected");
+  }
+  DropConnection(true);
+  const std::lock_guard<Mutex> lock(mutex_);
+  state_ = State::kIdle;
+  closing_ = 0;
+  addresses_ = {};
+  queues_.DropReceives();
+  return Status::Ok();
+}
+
+void Endpoint::Shutdown() {
+  // What is flushed may be all that a waiter of the queue is going to be told of: last of all,
+  // without the token.
+  PendingUpcalls upcalls;
+  const TokenHold token(&driver_->token());
+  bool connected;
+  {
+    const std::lock_guard<Mutex> lock(mutex_);
+    dead_ = true;
+    connected = state_ == State::kConnected || state_ == State::kConnecting;
+    // What is sent half must be sent whole, so that the peer sees an orderly end.
+    if (stream_ != nullptr && state_ == State::kConnected) {
+      gathered_messages_ = 0;
+      stream_->Disconnect(transport::DisconnectMode::kAbrupt);
+      Transmit();
+      TakeActions(&upcalls);
+    }
+  }
+  sink_ = nullptr;
+  DropConnection(!connected, true);
+  if (stream_timer_) stream_timer_->Close();
+  if (limit_timer_) limit_timer_->Close();
+  const std::lock_guard<Mutex> lock(mutex_);
+  state_ = State::kEnded;
+  queues_.Release();
+}
+
+// Unhooks what belongs to the connection. The socket is closed with a reset, or with a FIN.
+void Endpoint::DropConnection(bool reset, bool abrupt) {
+  if (connector_ != nullptr) {
+    connector_->Cancel();
+    driver_->DeleteLater(std::shared_ptr<Connector>(std::move(connector_)));
+  }
+  accepting_ = false;
+  established_ = false;
+  CloseConnection(reset, abrupt);
+  const std::lock_guard<Mutex> lock(mutex_);
+  stream_.reset();
+  pending_ = {};
+}
+
+// `abrupt`: the peer need not deliver what it still holds.
+void Endpoint::CloseConnection(bool reset, bool abrupt) {
+  if (watch_) watch_->Stop();
+  if (stream_timer_) stream_timer_->Stop();
+  if (limit_timer_) limit_timer_->Stop();
+  draining_ = false;
+  driver_->hot().Drop(this);
+  adapter_->paths.Remove(this);
+  path_judge_.Forget();
+  UniqueFd fd;
+  std::vector<uint8_t> rest;
+  {
+    const std::lock_guard<Mutex> lock(mutex_);
+    if (!reset && abrupt) rest = TakeRest();
+    data_open_ = false;
+    send_blocked_ = false;
+    hangup_seen_ = false;
+    gathered_messages_ = 0;
+    gathered_bytes_ = 0;
+    bursts_.Reset();
+    fd = std::move(fd_);
+  }
+  if (!fd.valid()) return;
+  if (reset) {
+    adapter_->CloseNow(std::move(fd), true);
+  } else {
+    closing_ = adapter_->CloseGently(std::move(fd), abrupt, std::move(rest));
+  }
+}
+
+// What an ended stream has still to say, the rest of a message that is sent half: the peer sees an
+// orderly end behind it.
+std::vector<uint8_t> Endpoint::TakeRest() {
+  std::vector<uint8_t> rest;
+  iovec iov[4];
+  while (stream_ != nullptr && stream_->ended() && stream_->wants_transmit()) {
+    const Stream::Batch batch = stream_->TransmitVector(iov, std::size(iov), SIZE_MAX);
+    for (size_t i = 0; i < batch.count; ++i) {
+      const auto* bytes = static_cast<const uint8_t*>(iov[i].iov_base);
+      rest.insert(rest.end(), bytes, bytes + iov[i].iov_len);
+    }
+    stream_->OnTransmitted(batch.bytes);
+    if (batch.count == 0) break;
+  }
+  return rest;
+}
+
+transport::ConnectionAddresses Endpoint::Addresses() const {
+  const std::lock_guard<Mutex> lock(mutex_);
+  return addresses_;
+}
+
+uint32_t Endpoint::OutstandingSends() const {
+  const std::lock_guard<Mutex> lock(mutex_);
+  return queues_.sends().count();
+}
+
+uint32_t Endpoint::OutstandingReceives() const {
+  const std::lock_guard<Mutex> lock(mutex_);
+  if (!queues_.srq()) return queues_.receives().count();
+  return stream_ == nullptr ? 0 : stream_->held_receives();
+}
+
+bool Endpoint::ConfirmsCompletions() const {
+  const std::lock_guard<Mutex> lock(mutex_);
+  return stream_ == nullptr || stream_->can_confirm();
+}
+
+Status Endpoint::SetReceiveWatermarks(uint32_t soft, uint32_t hard) {
+  PendingUpcalls upcalls;
+  std::unique_lock<Mutex> lock(mutex_);
+  queues_.SetWatermarks(soft, hard);
+  if (stream_ != nullptr) stream_->OnWatermarksSet();
+  Finish(&lock, &upcalls);
+  return Status::Ok();
+}
+
+Status Endpoint::CheckAcceptable() const {
+  const std::lock_guard<Mutex> lock(mutex_);
+  if (state_ != State::kIdle) return Status(Code::kInvalidState, "the queue pair is not idle");
+  if (queues_.pd() == 0)
+    return Status(Code::kInvalidState, "the queue pair has no protection domain");
+  return Status::Ok();
+}
+
+}  // namespace softdat::softnet

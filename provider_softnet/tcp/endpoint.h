@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A queue pair's working half: queues, the stream of its connection, the socket. Counted, since a
+// polling thread may still look at it while the engine destroys its handle (TcpQueuePair).
+//
+// Locks. `mutex_` is the queue pair's lock: queues, stream, socket for reading and writing.
+// Watches, timers, the connector and every connection upcall belong to the holder of the driver
+// token; the order is token, then mutex_. No upcall is made with mutex_ held, and connection
+// upcalls never from a post.
+//
+// What a thread without the token finds out (an error, the end, a full socket) is left in
+// `pending_` and attended to by the token holder (Attend).
+#ifndef SOFTDAT_PROVIDER_SOFTNET_TCP_ENDPOINT_H_
+#define SOFTDAT_PROVIDER_SOFTNET_TCP_ENDPOINT_H_
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dat/base/mutex.h"
+#include "dat/transport/transport.h"
+#include "provider_softnet/driver/channel.h"
+#include "provider_softnet/driver/counters.h"
+#include "provider_softnet/driver/post_bursts.h"
+#include "provider_softnet/iwarp/mpa_handshake.h"
+#include "provider_softnet/iwarp/stream.h"
+#include "provider_softnet/objects/queue_cores.h"
+#include "provider_softnet/objects/queue_set.h"
+#include "provider_softnet/queue/work_queue.h"
+#include "provider_softnet/tcp/endpoint_pending.h"
+#include "provider_softnet/tcp/tcp_context.h"
+
+namespace softdat::softnet {
+
+class Connector;
+
+// A socket whose start-up frames are exchanged.
+struct AgreedConnection {
+  UniqueFd fd;
+  MpaAgreement agreement;
+  transport::ConnectionAddresses addresses;
+  // Passive side: why the requester is not there any more; empty as far as is known.
+  std::string requester_gone;
+};
+
+class Endpoint final : public Channel, private WatchedPath {
+ public:
+  Endpoint(std::shared_ptr<TcpContext> adapter, const transport::QueuePairAttributes& attributes);
+
+  // ---- transport::QueuePair ----
+  Code PostSend(const transport::SendRequest& request);
+  Code PostReceive(const transport::ReceiveRequest& request);
+  Status Configure(const transport::QueuePairAttributes& attributes);
+  Status Connect(const transport::ConnectParameters& parameters);
+  void Disconnect(transport::DisconnectMode mode);
+  Status Reset();
+  transport::ConnectionAddresses Addresses() const;
+  uint32_t OutstandingSends() const;
+  uint32_t OutstandingReceives() const;
+  bool ConfirmsCompletions() const;
+  Status SetReceiveWatermarks(uint32_t soft, uint32_t hard);
+  // The handle dies: no upcall after it returns.
+  void Shutdown();
+
+  // ---- passive side (token) ----
+  // Whether it may accept now, and with which depths.
+  Status CheckAcceptable() const;
+  const transport::QueuePairAttributes& attributes() const { return queues_.attributes(); }
+  const TcpContext* adapter() const { return adapter_.get(); }
+  // The Reply is sent.
+  void BeginAccepted(AgreedConnection connection);
+
+  // ---- active side: the connector's report (token) ----
+  void OnConnected(AgreedConnection connection, std::span<const uint8_t> private_data);
+  void OnConnectFailed(transport::RejectReason reason, std::span<const uint8_t> private_data,
+                       const std::string& why);
+
+  // ---- Channel ----
+  bool TryReceive() override;
+  bool FlushSends(Flusher by) override;
+  bool PayOwed(Patience patience) override;
+  void Attend() override;
+
+  const ChannelCounters& counters() const { return counters_; }
+
+ private:
+  enum class State : uint8_t { kIdle, kConnecting, kConnected, kEnded };
+  // Whether Attend() goes on with what else is pending.
+  enum class Attended : uint8_t { kGoOn, kDone };
+
+  ~Endpoint() override;
+
+  // mutex_ held:
+  // Takes the connection over; false, and it is untouched, without memory for its stream.
+  [[nodiscard]] bool StartStream(AgreedConnection* connection, bool initiator);
+  void WriteOrGather(const transport::SendRequest& request);
+  bool Transmit();                            // writes until nothing is left or the socket is full
+  bool Receive(size_t budget);                // reads until nothing is left or the budget is used
+  void TakeActions(PendingUpcalls* upcalls);  // transmits, notes control work in pending_
+  // What the watch is to wait for; the caller sees to it that it does.
+  int WantedEvents();
+  void LoseConnection(int error);
+  std::vector<uint8_t> TakeRest();
+  // mutex_ held by `lock`; lets go of it, makes upcalls, sees to it that control work is attended
+  // to.
+  void Finish(std::unique_lock<Mutex>* lock, PendingUpcalls* upcalls);
+
+  // Token:
+  void OnSocketReady(int events);
+  void OnAcceptedSocketReady();
+  bool LookAtPath(LoopClock::time_point now) override;
+  std::string DeadPathText() const;
+  void BreakDeadPath();
+  void WatchSocket();
+  void Established(std::span<const uint8_t> private_data);
+  void FailAccept(const std::string& why);
+  void CloseConnection(bool reset, bool abrupt = false);
+  // With stream and connector (Reset, Configure, Shutdown).
+  void DropConnection(bool reset, bool abrupt = false);
+  // What Attend() calls for each kind of pending work.
+  Attended AttendToAbort(const EndpointPending& pending);
+  Attended AttendToDeadPath(const EndpointPending& pending);
+  Attended AttendToNoMemory(const EndpointPending& pending);
+  Attended AttendToEstablish(const EndpointPending& pending);
+  Attended AttendToDraining(const EndpointPending& pending);
+  Attended AttendToWatermark(const EndpointPending& pending);
+  Attended AttendToTimer(const EndpointPending& pending);
+  Attended AttendToEnd(const EndpointPending& pending);
+  void LookAgain(const EndpointPending& pending);
+  void ReceiveMore();  // blocks for the lock, unlike TryReceive
+  bool TellWatermark();
+  void UpdateTimer();
+  void StartLimit(std::chrono::milliseconds limit);
+  void WatchDraining();
+  void LookAtDraining();
+
+  const std::shared_ptr<TcpContext> adapter_;
+  Driver* const driver_;
+  const uint32_t id_;
+
+  mutable Mutex mutex_;
+  // Guarded by mutex_:
+  QueueSet queues_;  // depths and sink also read with the token; changed with both
+  State state_ = State::kIdle;
+  UniqueFd fd_;
+  std::unique_ptr<Stream> stream_;
+  transport::ConnectionAddresses addresses_;
+  bool data_open_ = false;     // the engine knows that the connection is established
+  bool dead_ = false;          // the handle is gone
+  bool send_blocked_ = false;  // the socket took less than it was offered
+  bool hangup_seen_ = false;   // the peer's end was noticed while the stream is stalled
+  bool owing_ = false;         // the driver was told that the stream owes something
+  bool watch_reads_ = true;    // the stream wanted bytes when WantedEvents() was asked last
+  uint32_t connection_ = 0;    // counts connections: what an upcall did may be told by it
+  EndpointPending pending_;
+  PostBursts bursts_;
+  bool deferral_announced_ = false;  // the helper sees to what has gathered
+  uint32_t own_flushes_ =
+      0;  // gathered writes in a row that the program made itself, up to kTrusted
+  uint32_t gathered_messages_ = 0;
+  size_t gathered_bytes_ = 0;
+  ChannelCounters counters_;
+
+  // Token:
+  transport::ConnectionSink* sink_ = nullptr;
+  std::optional<SocketWatch> watch_;
+  std::optional<LoopTimer> stream_timer_;
+  uint32_t timer_id_ = 0;  // what stream_timer_ runs for
+  // For the peer's first bytes, for a graceful disconnect, or for our last bytes.
+  std::optional<LoopTimer> limit_timer_;
+  std::unique_ptr<Connector> connector_;
+  PathJudge path_judge_;
+  bool established_ = false;  // OnEstablished was called, OnEnded was not
+  bool accepting_ = false;    // waits for the first bytes of an accepted connection
+  // A graceful disconnect: what the peer had not taken at the last look, and looks in a row that
+  // found the same.
+  struct Untaken {
+    uint64_t sent = 0;  // bytes that TCP took
+    int under_way = 0;  // of these, what the peer's TCP does not have
+    uint32_t work = 0;  // requests that are not over
+    bool operator==(const Untaken&) const = default;
+  };
+  bool draining_ = false;
+  Untaken untaken_;
+  int idle_looks_ = 0;
+  std::string requester_gone_;  // of an accepted connection that waits for none
+  uint64_t closing_ = 0;        // TcpContext::CloseGently of the last connection
+};
+
+// The engine's handle.
+class TcpQueuePair final : public transport::QueuePair {
+ public:
+  TcpQueuePair(std::shared_ptr<TcpContext> adapter, const transport::QueuePairAttributes& a)
+      : endpoint_(RefPtr<Endpoint>::Adopt(new Endpoint(std::move(adapter), a))) {}
+  ~TcpQueuePair() override { endpoint_->Shutdown(); }
+
+  Code PostSend(const transport::SendRequest& r) override { return endpoint_->PostSend(r); }
+  Code PostReceive(const transport::ReceiveRequest& r) override {
+    return endpoint_->PostReceive(r);
+  }
+  Status Configure(const transport::QueuePairAttributes& a) override {
+    return endpoint_->Configure(a);
+  }
+  Status Connect(const transport::ConnectParameters& p) override { return endpoint_->Connect(p); }
+  void Disconnect(transport::DisconnectMode mode) override { endpoint_->Disconnect(mode); }
+  Status Reset() override { return endpoint_->Reset(); }
+  transport::ConnectionAddresses Addresses() const override { return endpoint_->Addresses(); }
+  uint32_t OutstandingSends() const override { return endpoint_->OutstandingSends(); }
+  uint32_t OutstandingReceives() const override { return endpoint_->OutstandingReceives(); }
+  bool ConfirmsCompletions() const override { return endpoint_->ConfirmsCompletions(); }
+  Status SetReceiveWatermarks(uint32_t soft, uint32_t hard) override {
+    return endpoint_->SetReceiveWatermarks(soft, hard);
+  }
+
+  Endpoint& endpoint() { return *endpoint_; }
+
+ private:
+  const RefPtr<Endpoint> endpoint_;
+};
+
+}  // namespace softdat::softnet
+
+#endif  // SOFTDAT_PROVIDER_SOFTNET_TCP_ENDPOINT_H_

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Endpoint's data path: posts, receiving, sending, gathering.
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include <algorithm>
+
+#include "provider_softnet/tcp/endpoint.h"
+#include "provider_softnet/tcp/socket_util.h"
+
+namespace softdat::softnet {
+namespace {
+
+constexpr size_t kSendIov = 256;
+constexpr size_t kReceiveIov = 16;
+constexpr size_t kSendBatch = 1 << 20;
+// Bytes read in one go: bounds how long the lock is held and other sockets wait.
+constexpr size_t kReceiveBudget = 512 * 1024;
+// Bytes written in one go, for the same reason: a reader that keeps up would never let the socket
+// fill.
+constexpr size_t kSendBudget = 4 << 20;
+// After so many gathered writes of its own, a program is not watched by the helper more closely
+// than by its tick.
+constexpr uint32_t kTrusted = 4;
+// A process that exits waits so often for a thread which is at its last payment: some 10 ms.
+constexpr int kMostLooks = 100;
+
+size_t BytesOf(const transport::SendRequest& request) {
+  size_t bytes = 0;
+  for (const Segment& s : request.local) bytes += s.segment_length;
+  return bytes;
+}
+
+}  // namespace
+
+// -------------------------------------------------------------------------------------------------
+// Posts
+
+Code Endpoint::PostSend(const transport::SendRequest& request) {
+  PendingUpcalls upcalls;
+  std::unique_lock<Mutex> lock(mutex_);
+  if (state_ == State::kIdle || state_ == State::kConnecting) return Code::kInvalidState;
+  if (stream_ == nullptr) {  // ended without ever having been connected
+    queues_.FlushPosted(request, &upcalls);
+    lock.unlock();
+    upcalls.Make();
+    return Code::kOk;
+  }
+  Code code = stream_->PostSend(request);
+  if (code == Code::kQueueFull && data_open_ && fd_.valid() && Receive(kReceiveBudget)) {
+    // A program that suppresses its completions polls for nothing: what confirms them may lie in
+    // the socket.
+    code = stream_->PostSend(request);
+    if (code != Code::kOk) Finish(&lock, &upcalls);
+  }
+  if (code != Code::kOk) return code;
+  if (state_ == State::kConnected && !send_blocked_) WriteOrGather(request);
+  Finish(&lock, &upcalls);
+  return Code::kOk;
+}
+
+void Endpoint::WriteOrGather(const transport::SendRequest& request) {
+  const PostBursts::Plan plan = bursts_.OnPost(driver_->epoch(), queues_.sends().count() > 1);
+  driver_->MarkPosted();
+  const bool quietly = plan == PostBursts::Plan::kGatherQuietly;
+  if (plan == PostBursts::Plan::kWrite || (quietly && !driver_->HelperTicks())) {
+    counters_.inline_sends.Add();
+    Transmit();
+    return;
+  }
+  ++gathered_messages_;
+  gathered_bytes_ += BytesOf(request);
+  // Before the queue is full. With confirmation it is full of what is under way, and what gathers
+  // leaves in halves, so that the peer is at work on one while the other is posted.
+  const uint32_t capacity = queues_.sends().capacity();
+  const bool much = adapter_->options.confirm ? 2 * gathered_messages_ > capacity
+                                              : queues_.sends().count() >= capacity - capacity / 4;
+  if (much || gathered_messages_ >= adapter_->options.gather_messages ||
+      gathered_bytes_ >= adapter_->options.gather_bytes) {
+    Transmit();
+    driver_->NoteFlush();
+    return;
+  }
+  counters_.deferred_sends.Add();
+  // A program that has always written what it gathered, by polling or waiting, will do it again.
+  const bool announce = !quietly && own_flushes_ < kTrusted;
+  // Whoever takes it from the driver's stack finds what was added since.
+  if (gathered_messages_ > 1 && (deferral_announced_ || !announce)) return;
+  deferral_announced_ = announce;
+  driver_->DeferSends(this, announce ? Driver::Wake::kHelper : Driver::Wake::kNobody);
+}
+
+Code Endpoint::PostReceive(const transport::ReceiveRequest& request) {
+  PendingUpcalls upcalls;
+  std::unique_lock<Mutex> lock(mutex_);
+  if (queues_.srq()) return Code::kInvalidState;
+  Code code;
+  if (stream_ != nullptr) {
+    code = stream_->PostReceive(request);
+  } else {
+    code = queues_.PostReceive(adapter_->memory, id_, request);
+    if (code == Code::kOk && state_ == State::kEnded) queues_.FlushReceives(&upcalls);
+  }
+  Finish(&lock, &upcalls);
+  return code;
+}
+
+// -------------------------------------------------------------------------------------------------
+// Sending
+
+bool Endpoint::Transmit() {
+  gathered_messages_ = 0;
+  gathered_bytes_ = 0;
+  if (!fd_.valid()) return false;
+  bool moved = false;
+  size_t budget = kSendBudget;
+  iovec iov[kSendIov];
+  while (stream_->wants_transmit()) {
+    const Stream::Batch batch = stream_->TransmitVector(iov, kSendIov, kSendBatch);
+    if (batch.count == 0) {
+      send_blocked_ = false;
+      return true;  // a bind, or nothing that may be sent now
+    }
+    const ssize_t n = SendNow(fd_.get(), iov, batch.count);
+    const int error = errno;
+    counters_.send_calls.Add();
+    stream_->OnTransmitted(n > 0 ? static_cast<size_t>(n) : 0);
+    if (n > 0) {
+      counters_.bytes_sent.Add(static_cast<uint64_t>(n));
+      adapter_->paths.NoteSent();
+      moved = true;
+    }
+    if (n < 0 && error == EINTR) continue;
+    if (n < 0 && error != EAGAIN && error != EWOULDBLOCK && error != ENOBUFS) {
+      // What the peer sent before it went is still to be read: it may hold the reason (a
+      // Terminate).
+      while (data_open_ && !stream_->ended() && Receive(kReceiveBudget)) {
+      }
+      if (stream_->ended()) pending_.abort = true;  // nothing more can be said
+      LoseConnection(error);
+      return true;
+    }
+    if (n > 0) budget -= std::min(budget, static_cast<size_t>(n));
+    if (n < static_cast<ssize_t>(batch.bytes) || budget == 0) {
+      if (!send_blocked_) pending_.watch = true;
+      send_blocked_ = true;
+      return moved;
+    }
+  }
+  send_blocked_ = false;
+  return moved;
+}
+
+bool Endpoint::FlushSends(Flusher by) {
+  PendingUpcalls upcalls;
+  std::unique_lock<Mutex> lock(mutex_);
+  deferral_announced_ = false;
+  if (dead_ || stream_ == nullptr || gathered_messages_ == 0) return false;
+  own_flushes_ = by == Flusher::kHelper ? 0 : std::min(own_flushes_ + 1, kTrusted);
+  const bool moved = Transmit();
+  Finish(&lock, &upcalls);
+  return moved;
+}
+
+bool Endpoint::PayOwed(Patience patience) {
+  PendingUpcalls upcalls;
+  std::unique_lock<Mutex> lock(mutex_, std::defer_lock);
+  if (patience == Patience::kWait) {
+    lock.lock();
+  } else {
+    constexpr timespec kLook{.tv_sec = 0, .tv_nsec = 100'000};
+    for (int looks = 0; !lock.try_lock(); ++looks) {
+      if (looks == kMostLooks) return false;
+      nanosleep(&kLook, nullptr);
+    }
+  }
+  owing_ = false;
+  if (dead_ || stream_ == nullptr || !stream_->owes()) return false;
+  stream_->PayOwed();
+  if (send_blocked_) return false;  // it leaves when there is room
+  const bool moved = Transmit();
+  Finish(&lock, &upcalls);
+  return moved;
+}
+
+// -------------------------------------------------------------------------------------------------
+// Receiving
+
+bool Endpoint::Receive(size_t budget) {
+  bool moved = false;
+  while (budget > 0) {
+    iovec iov[kReceiveIov];
+    const size_t count = stream_->ReceiveVector(iov, kReceiveIov);
+    if (count == 0) break;
+    size_t room = 0;
+    for (size_t i = 0; i < count; ++i) room += iov[i].iov_len;
+    const ssize_t n = ReceiveNow(fd_.get(), iov, count);
+    const int error = errno;
+    counters_.recv_calls.Add();
+    stream_->OnReceived(n > 0 ? static_cast<size_t>(n) : 0);
+    if (n > 0) {
+      const size_t size = static_cast<size_t>(n);
+      counters_.bytes_received.Add(size);
+      moved = true;
+      budget -= std::min(budget, size);
+      if (size < room) break;  // TCP had no more
+      continue;
+    }
+    if (n == 0) {
+      stream_->OnPeerFin();
+      return true;
+    }
+    if (error == EINTR) continue;
+    if (error != EAGAIN && error != EWOULDBLOCK) {
+      LoseConnection(error);
+      return true;
+    }
+    counters_.recv_empty.Add();
+    break;
+  }
+  return moved;
+}
+
+bool Endpoint::TryReceive() {
+  PendingUpcalls upcalls;
+  std::unique_lock<Mutex> lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock() || !data_open_ || !fd_.valid()) return false;
+  bool moved = Receive(kReceiveBudget);
+  if (send_blocked_ || (moved && gathered_messages_ > 0)) moved |= Transmit();
+  if (!moved && !pending_.any() && !stream_->has_actions()) return false;
+  Finish(&lock, &upcalls);
+  return moved;
+}
+
+// -------------------------------------------------------------------------------------------------
+// After each step
+
+void Endpoint::TakeActions(PendingUpcalls* upcalls) {
+  // Sending may complete work, and that may let more be sent (a fence, the end of a graceful
+  // disconnect).
+  constexpr int kRounds = 8;
+  for (int round = 0; round <= kRounds; ++round) {
+    const StreamActions actions = stream_->TakeActions();
+    if (actions.notices.send) upcalls->Owe(queues_.send_cq());
+    if (actions.notices.receive) upcalls->Owe(queues_.recv_cq());
+    if (actions.notices.shared_limit) upcalls->OweLimit(queues_.srq());
+    pending_.Add(actions);
+    if (actions.ended) state_ = State::kEnded;
+    if (actions.owes && !owing_) {
+      owing_ = true;
+      driver_->Owe(this);
+    }
+    // A gathered send is left alone; the rest (responses, last words) leaves now.
+    const bool may = !send_blocked_ && gathered_messages_ == 0 && fd_.valid();
+    if (!actions.transmit || !may || round == kRounds) return;
+    Transmit();
+  }
+}
+
+void Endpoint::Finish(std::unique_lock<Mutex>* lock, PendingUpcalls* upcalls) {
+  if (stream_ != nullptr) {
+    if (stream_->has_actions()) TakeActions(upcalls);
+    // A stalled stream begins or ends to look for answers: the watch is to follow.
+    if (stream_->reads() != watch_reads_ && data_open_ && !stream_->ended()) {
+      pending_.watch = true;
+    }
+  }
+  const bool control = pending_.any() && !dead_;
+  lock->unlock();
+  upcalls->Make();
+  if (control) driver_->RequestAttention(this);
+}
+
+}  // namespace softdat::softnet

@@ -1,0 +1,484 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Endpoint's connection life with the driver token: establishing, watching, timers, the end.
+#include <errno.h>
+#include <fmt/format.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <new>
+
+#include "dat/base/log.h"
+#include "provider_softnet/tcp/connector.h"
+#include "provider_softnet/tcp/endpoint.h"
+#include "provider_softnet/tcp/socket_util.h"
+#include "wire/iwarp/fpdu.h"
+
+namespace softdat::softnet {
+
+using transport::EndReason;
+using transport::RejectReason;
+
+namespace {
+
+constexpr size_t kReceiveBudget = 512 * 1024;
+
+}  // namespace
+
+// -------------------------------------------------------------------------------------------------
+// Establishing
+
+bool Endpoint::StartStream(AgreedConnection* connection, bool initiator) {
+  StreamConfig config;
+  config.work = queues_.ForLedger(&adapter_->memory, id_);
+  config.blocks = &adapter_->blocks;
+  config.initiator = initiator;
+  config.agreement = connection->agreement;
+  config.mulpdu = iwarp::Mulpdu(SegmentSize(connection->fd.get()), false);
+  config.confirm = adapter_->options.confirm;
+  config.extensions = adapter_->options.extensions;
+  config.short_reads = adapter_->options.short_reads;
+  config.rnr_timeout_us = adapter_->options.rnr_timeout_us;
+  config.fin_grace_us = std::chrono::microseconds(adapter_->options.fin_grace).count();
+  addresses_ = connection->addresses;
+  if (config.confirm &&
+      (!config.agreement.empty_reads || config.agreement.request_slots_out == 0)) {
+    SOFTDAT_LOG(
+        Warning, "connection with {}: the peer {}, so requests complete when TCP has taken them",
+        AddressText(addresses_.remote),
+        config.agreement.empty_reads ? "allows no RDMA reads"
+                                     : "does not say that it answers RDMA reads of nothing");
+  }
+  try {
+    stream_ = std::make_unique<Stream>(config);
+  } catch (const std::bad_alloc&) {
+    return false;  // this may be the helper's thread, where nobody else would catch it
+  }
+  fd_ = std::move(connection->fd);
+  owing_ = false;
+  watch_reads_ = true;
+  ++connection_;
+  return true;
+}
+
+void Endpoint::OnConnected(AgreedConnection connection, std::span<const uint8_t> private_data) {
+  bool started = false;
+  {
+    const std::lock_guard<Mutex> lock(mutex_);
+    started = StartStream(&connection, true);
+    if (started) Transmit();  // the ready-to-receive message, if one was agreed
+  }
+  if (!started) {
+    adapter_->CloseNow(std::move(connection.fd), true);
+    return OnConnectFailed(RejectReason::kNonPeer, {}, "no memory for the connection");
+  }
+  // Kept until the upcall is done: the private data live in it.
+  driver_->DeleteLater(std::shared_ptr<Connector>(std::move(connector_)));
+  WatchSocket();
+  Established(private_data);
+}
+
+void Endpoint::OnConnectFailed(RejectReason reason, std::span<const uint8_t> private_data,
+                               const std::string& why) {
+  driver_->DeleteLater(std::shared_ptr<Connector>(std::move(connector_)));
+  PendingUpcalls upcalls;
+  {
+    const std::lock_guard<Mutex> lock(mutex_);
+    state_ = State::kEnded;
+    queues_.FlushReceives(&upcalls);
+  }
+  upcalls.Make();
+  SOFTDAT_LOG(Info, "{}", why);
+  if (sink_ != nullptr) sink_->OnFailed(reason, private_data, why);
+}
+
+void Endpoint::BeginAccepted(AgreedConnection connection) {
+  const bool wait_for_first = connection.agreement.rtr != Rtr::kNone;
+  requester_gone_ = std::move(connection.requester_gone);
+  bool started = false;
+  {
+    const std::lock_guard<Mutex> lock(mutex_);
+    started = StartStream(&connection, false);
+    state_ = State::kConnecting;
+    if (!started) {
+      pending_.no_memory = true;
+    } else if (!wait_for_first) {
+      pending_.establish = true;
+    }
+  }
+  if (!started) adapter_->CloseNow(std::move(connection.fd), true);
+  if (!started || !wait_for_first) return driver_->RequestAttention(this);
+  accepting_ = true;
+  WatchSocket();
+  StartLimit(adapter_->options.handshake_timeout);
+}
+
+void Endpoint::StartLimit(std::chrono::milliseconds limit) {
+  if (!limit_timer_) {
+    limit_timer_.emplace(&driver_->loop(), [this] {
+      const RefPtr<Endpoint> keep(this);
+      if (accepting_) return FailAccept("the peer sent nothing after our Reply");
+      if (draining_) return LookAtDraining();
+      CloseConnection(true);  // an ended connection whose last words nobody reads
+    });
+  }
+  limit_timer_->Start(limit);
+}
+
+// A graceful disconnect waits for the peer to carry out what was posted. One that takes nothing for
+// the limit gets an abrupt end.
+void Endpoint::WatchDraining() {
+  if (adapter_->options.disconnect.count() == 0 || draining_ || !established_) return;
+  draining_ = true;
+  untaken_ = {};
+  idle_looks_ = 0;
+  LookAtDraining();
+}
+
+void Endpoint::LookAtDraining() {
+  constexpr int kLooks = 4;
+  PendingUpcalls upcalls;
+  std::unique_lock<Mutex> lock(mutex_);
+  if (stream_ == nullptr || stream_->ended() || !fd_.valid()) {
+    draining_ = false;
+    return;
+  }
+  const Untaken now{stream_->counters().bytes_sent, UnsentBytes(fd_.get()),
+                    queues_.sends().count()};
+  idle_looks_ = now == untaken_ ? idle_looks_ + 1 : 0;
+  untaken_ = now;
+  if (idle_looks_ < kLooks) {
+    lock.unlock();
+    return StartLimit(
+        std::max(adapter_->options.disconnect / kLooks, std::chrono::milliseconds(1)));
+  }
+  draining_ = false;
+  SOFTDAT_LOG(
+      Warning,
+      "graceful disconnect from {}: the peer has confirmed nothing for {} ms, so it becomes an "
+      "abrupt one",
+      AddressText(addresses_.remote), adapter_->options.disconnect.count());
+  stream_->Disconnect(transport::DisconnectMode::kAbrupt);
+  Finish(&lock, &upcalls);
+}
+
+// An accepted connection is established when the peer's first bytes are there (RFC 6581 §4); they
+// are not read before the engine knows, so that no completion can overtake ESTABLISHED.
+void Endpoint::OnAcceptedSocketReady() {
+  const ssize_t n = PeekNow(fd_.get());
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (n < 0) return FailAccept(strerror(errno));
+  if (n == 0) return FailAccept("the peer closed");
+  accepting_ = false;
+  limit_timer_->Stop();
+  Established({});
+}
+
+void Endpoint::Established(std::span<const uint8_t> private_data) {
+  uint32_t connection;
+  {
+    const std::lock_guard<Mutex> lock(mutex_);
+    state_ = State::kConnected;
+    connection = connection_;
+  }
+  established_ = true;
+  if (sink_ != nullptr) sink_->OnEstablished(private_data);
+  {
+    const std::lock_guard<Mutex> lock(mutex_);
+    // The upcall may have ended this connection, even begun another.
+    if (connection != connection_ || !fd_.valid() || dead_) return;
+    data_open_ = true;
+  }
+  ReceiveMore();
+}
+
+void Endpoint::FailAccept(const std::string& why) {
+  const std::string text = fmt::format("accept from {}: {}", AddressText(addresses_.remote), why);
+  DropConnection(true);
+  PendingUpcalls upcalls;
+  {
+    const std::lock_guard<Mutex> lock(mutex_);
+    state_ = State::kEnded;
+    queues_.FlushReceives(&upcalls);
+  }
+  upcalls.Make();
+  SOFTDAT_LOG(Info, "{}", text);
+  if (sink_ != nullptr) sink_->OnFailed(RejectReason::kAborted, {}, text);
+}
+
+// -------------------------------------------------------------------------------------------------
+// Readiness
+
+void Endpoint::WatchSocket() {
+  if (!watch_) watch_.emplace(&driver_->loop(), [this](int events) { OnSocketReady(events); });
+  const Status s = watch_->Start(fd_.get(), UV_READABLE);
+  if (!s.ok()) SOFTDAT_LOG(Error, "{}", s.reason());
+  adapter_->paths.Add(this);
+}
+
+int Endpoint::WantedEvents() {
+  watch_reads_ = stream_ != nullptr && stream_->reads();
+  if (!fd_.valid()) return 0;
+  int events = send_blocked_ ? UV_WRITABLE : 0;
+  if (accepting_) return events | UV_READABLE;
+  if (stream_ == nullptr || stream_->ended()) return events;
+  // A stalled stream leaves its data in the socket: only the peer's end is of interest.
+  if (watch_reads_) return events | UV_READABLE;
+  if (!stream_->stalled()) return events;  // it ends, and sends what is due
+  // Behind that end only the reset of a peer that has gone altogether: errors come with whatever is
+  // watched.
+  return events | (hangup_seen_ ? UV_PRIORITIZED : UV_DISCONNECT);
+}
+
+void Endpoint::OnSocketReady(int events) {
+  const RefPtr<Endpoint> keep(this);
+  if (accepting_) return OnAcceptedSocketReady();
+  PendingUpcalls upcalls;
+  bool moved = false;
+  bool control = false;
+  int wanted = 0;
+  {
+    const std::lock_guard<Mutex> lock(mutex_);
+    if (dead_ || stream_ == nullptr || !fd_.valid()) return;
+    if (data_open_) moved = Receive(kReceiveBudget);
+    if (send_blocked_ || gathered_messages_ > 0) moved |= Transmit();
+    if ((events & UV_DISCONNECT) != 0 && stream_->stalled()) {
+      int error = 0;
+      socklen_t size = sizeof(error);
+      getsockopt(fd_.get(), SOL_SOCKET, SO_ERROR, &error, &size);
+      hangup_seen_ = true;
+      LoseConnection(error);
+    }
+    TakeActions(&upcalls);
+    control = pending_.any();
+    wanted = WantedEvents();
+  }
+  upcalls.Make();
+  if (moved) driver_->FoundByTurn(this);
+  if (control) return Attend();
+  if (watch_->active()) watch_->Update(wanted);
+}
+
+// A reset, or the peer's end while the stream does not read up to it: a FIN, a reset, or both. A
+// reset behind a FIN is EPIPE to Linux (tcp_reset), one without it ECONNRESET: the peer had not
+// read everything, or our window kept the FIN out. Either way the peer's own TCP ended the
+// connection.
+void Endpoint::LoseConnection(int error) {
+  if (error == EPIPE || error == ECONNRESET || (error == 0 && TcpStateOf(fd_.get()) == TCP_CLOSE)) {
+    stream_->OnPeerGone();
+  } else if (error == 0) {
+    stream_->OnPeerHangup();
+  } else {
+    stream_->OnPeerReset(strerror(error));
+  }
+}
+
+bool Endpoint::LookAtPath(LoopClock::time_point now) {
+  const std::lock_guard<Mutex> lock(mutex_);
+  if (dead_ || stream_ == nullptr || stream_->ended() || !fd_.valid()) return false;
+  const PathSample sample = SamplePath(fd_.get());
+  if (path_judge_.IsDead(sample, now, adapter_->options.dead_path)) {
+    pending_.dead_path = true;
+    driver_->RequestAttention(this);
+  }
+  return sample.outstanding;
+}
+
+std::string Endpoint::DeadPathText() const {
+  return fmt::format("the peer's TCP has not answered for {} ms",
+                     adapter_->options.dead_path.count());
+}
+
+void Endpoint::BreakDeadPath() {
+  PendingUpcalls upcalls;
+  std::unique_lock<Mutex> lock(mutex_);
+  if (stream_ == nullptr || stream_->ended()) return;
+  stream_->OnPeerReset(DeadPathText());
+  Finish(&lock, &upcalls);
+}
+
+void Endpoint::ReceiveMore() {
+  if (watch_ && watch_->active()) OnSocketReady(0);
+}
+
+void Endpoint::UpdateTimer() {
+  StreamTimer timer;
+  {
+    const std::lock_guard<Mutex> lock(mutex_);
+    if (stream_ != nullptr) timer = stream_->timer();
+  }
+  if (timer.id == 0) {
+    if (stream_timer_) stream_timer_->Stop();
+    return;
+  }
+  if (!stream_timer_) {
+    stream_timer_.emplace(&driver_->loop(), [this] {
+      const RefPtr<Endpoint> keep(this);
+      {
+        PendingUpcalls upcalls;
+        std::unique_lock<Mutex> lock(mutex_);
+        if (dead_ || stream_ == nullptr) return;
+        stream_->OnTimer(timer_id_);
+        Finish(&lock, &upcalls);
+      }
+      Attend();
+    });
+  }
+  timer_id_ = timer.id;
+  stream_timer_->Start(std::chrono::microseconds(timer.delay_us));
+}
+
+// -------------------------------------------------------------------------------------------------
+// Attending
+
+// In this order: what makes the rest meaningless comes first.
+void Endpoint::Attend() {
+  struct Duty {
+    bool (*due)(const EndpointPending&);
+    Attended (Endpoint::*attend)(const EndpointPending&);
+  };
+  using P = EndpointPending;
+  static constexpr Duty kDuties[] = {
+      {[](const P& p) { return p.aborted; }, &Endpoint::AttendToAbort},
+      {[](const P& p) { return p.dead_path; }, &Endpoint::AttendToDeadPath},
+      {[](const P& p) { return p.no_memory; }, &Endpoint::AttendToNoMemory},
+      {[](const P& p) { return p.establish; }, &Endpoint::AttendToEstablish},
+      {[](const P& p) { return p.draining; }, &Endpoint::AttendToDraining},
+      {[](const P& p) { return p.watermark; }, &Endpoint::AttendToWatermark},
+      {[](const P& p) { return p.timer; }, &Endpoint::AttendToTimer},
+      {[](const P& p) { return p.over(); }, &Endpoint::AttendToEnd},
+  };
+  const RefPtr<Endpoint> keep(this);
+  EndpointPending pending;
+  {
+    const std::lock_guard<Mutex> lock(mutex_);
+    if (dead_) return;
+    pending = std::exchange(pending_, {});
+  }
+  for (const Duty& duty : kDuties) {
+    if (duty.due(pending) && (this->*duty.attend)(pending) == Attended::kDone) return;
+  }
+  LookAgain(pending);
+}
+
+Endpoint::Attended Endpoint::AttendToAbort(const EndpointPending&) {
+  if (sink_ != nullptr) {
+    sink_->OnEnded(EndReason::kDisconnected,
+                   "disconnected by the own consumer before it was established");
+  }
+  return Attended::kDone;
+}
+
+Endpoint::Attended Endpoint::AttendToDeadPath(const EndpointPending&) {
+  if (accepting_) {
+    FailAccept(DeadPathText());
+    return Attended::kDone;
+  }
+  BreakDeadPath();  // which asks for attention again
+  return Attended::kGoOn;
+}
+
+Endpoint::Attended Endpoint::AttendToNoMemory(const EndpointPending&) {
+  FailAccept("no memory for the connection");
+  return Attended::kDone;
+}
+
+Endpoint::Attended Endpoint::AttendToEstablish(const EndpointPending&) {
+  if (!requester_gone_.empty()) {
+    FailAccept(requester_gone_);
+  } else {
+    WatchSocket();
+    Established({});
+  }
+  return Attended::kDone;
+}
+
+Endpoint::Attended Endpoint::AttendToDraining(const EndpointPending&) {
+  WatchDraining();
+  return Attended::kGoOn;
+}
+
+Endpoint::Attended Endpoint::AttendToWatermark(const EndpointPending&) {
+  return TellWatermark() ? Attended::kGoOn : Attended::kDone;
+}
+
+Endpoint::Attended Endpoint::AttendToTimer(const EndpointPending&) {
+  UpdateTimer();
+  return Attended::kGoOn;
+}
+
+// A stall, its end, a full socket, a shared receive: all are a matter of looking again.
+void Endpoint::LookAgain(const EndpointPending& pending) {
+  bool resumed = false;
+  bool control = false;
+  bool shared = false;
+  int wanted = 0;
+  {
+    PendingUpcalls upcalls;
+    std::unique_lock<Mutex> lock(mutex_);
+    if (stream_ == nullptr || !fd_.valid()) return;
+    shared = static_cast<bool>(queues_.srq());
+    if (stream_->stalled() && shared) {
+      queues_.srq()->starving.Push(this);
+      stream_->OnReceivePosted();  // one may have been posted before we were in the list
+      // A message was taken, and perhaps the next one stalls already.
+      TakeActions(&upcalls);
+      control = pending_.any();
+    }
+    resumed = data_open_ && !stream_->stalled();
+    if (!stream_->stalled()) hangup_seen_ = false;
+    wanted = WantedEvents();
+  }
+  if (control) return Attend();
+  if (watch_ && watch_->active()) watch_->Update(wanted);
+  if (resumed && (pending.stall || shared)) ReceiveMore();
+}
+
+// False when the upcall ended what else was to be attended to.
+bool Endpoint::TellWatermark() {
+  if (sink_ == nullptr) return true;
+  const auto now = [this] {
+    const std::lock_guard<Mutex> lock(mutex_);
+    return dead_ || stream_ == nullptr ? 0 : connection_;
+  };
+  const uint32_t before = now();
+  sink_->OnReceiveWatermark();
+  return before != 0 && now() == before;
+}
+
+Endpoint::Attended Endpoint::AttendToEnd(const EndpointPending& pending) {
+  EndReason reason = EndReason::kDisconnected;
+  std::string why;
+  bool abrupt = false;
+  {
+    const std::lock_guard<Mutex> lock(mutex_);
+    if (stream_ != nullptr) {
+      reason = stream_->end().reason;
+      why = stream_->end().why;
+      abrupt = stream_->end().abrupt;
+    }
+  }
+  if (pending.abort) {
+    CloseConnection(true);
+  } else if (pending.close_write || abrupt) {
+    CloseConnection(false, abrupt);
+  } else {
+    // Last words (a Terminate, the rest of a message) wait for room in the socket: not for ever.
+    int wanted;
+    {
+      const std::lock_guard<Mutex> lock(mutex_);
+      wanted = WantedEvents();
+    }
+    if (watch_ && watch_->active()) watch_->Update(wanted);
+    draining_ = false;
+    StartLimit(adapter_->options.close_timeout);
+  }
+  if (pending.ended && std::exchange(established_, false)) {
+    SOFTDAT_LOG(Info, "connection with {}: {}", AddressText(addresses_.remote), why);
+    if (sink_ != nullptr) sink_->OnEnded(reason, why);
+  }
+  return Attended::kDone;
+}
+
+}  // namespace softdat::softnet

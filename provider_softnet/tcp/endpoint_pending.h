@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a thread without the driver token has found out about an endpoint: the holder of the token
+// attends to it (Endpoint::Attend).
+#ifndef SOFTDAT_PROVIDER_SOFTNET_TCP_ENDPOINT_PENDING_H_
+#define SOFTDAT_PROVIDER_SOFTNET_TCP_ENDPOINT_PENDING_H_
+
+#include "provider_softnet/iwarp/stream_config.h"
+
+namespace softdat::softnet {
+
+struct EndpointPending {
+  bool aborted = false;    // Disconnect before the establishment: report OnEnded
+  bool dead_path = false;  // the peer does not answer any more: break the connection
+  bool no_memory = false;  // accepted, but there was no memory for the stream: report OnFailed
+  bool establish = false;  // accepted without a ready-to-receive message: report OnEstablished
+  bool draining = false;   // a graceful disconnect waits for the peer: not for ever
+  bool watch = false;      // what the watch waits for may have changed
+  // Of the stream.
+  bool watermark = false;
+  bool timer = false;
+  bool stall = false;  // it began or ended
+  bool ended = false;
+  bool close_write = false;
+  bool abort = false;
+  bool over() const { return ended || close_write || abort; }
+
+  void Add(const StreamActions& actions) {
+    watch |= actions.established;
+    watermark |= actions.notices.watermark;
+    timer |= actions.timer;
+    stall |= actions.stalled || actions.resumed;
+    ended |= actions.ended;
+    close_write |= actions.close_write;
+    abort |= actions.abort;
+  }
+  bool any() const {
+    return aborted || dead_path || no_memory || establish || draining || watch || watermark ||
+           timer || stall || over();
+  }
+};
+
+}  // namespace softdat::softnet
+
+#endif  // SOFTDAT_PROVIDER_SOFTNET_TCP_ENDPOINT_PENDING_H_

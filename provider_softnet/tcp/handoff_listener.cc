@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// HandoffListener and HandoffArrival.
+#include "provider_softnet/tcp/handoff_listener.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "dat/base/log.h"
+#include "provider_softnet/driver/descriptor_limit.h"
+#include "provider_softnet/tcp/connection_request.h"
+#include "provider_softnet/tcp/handoff_message.h"
+#include "provider_softnet/tcp/handoff_rebuild.h"
+#include "provider_softnet/tcp/socket_util.h"
+
+namespace softdat::softnet {
+namespace {
+
+constexpr int kBacklog = 128;
+constexpr size_t kMaxArrivals = 64;
+constexpr std::chrono::milliseconds kPause{50};
+
+UniqueFd ListenOn(const HandoffAddress& name) {
+  UniqueFd fd;
+  do {
+    fd = UniqueFd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  } while (!fd.valid() && errno == EMFILE && RaiseDescriptorLimit());
+  if (fd.valid() &&
+      (bind(fd.get(), reinterpret_cast<const sockaddr*>(&name.address), name.size) != 0 ||
+       listen(fd.get(), kBacklog) != 0)) {
+    const int error = errno;
+    fd.Close();
+    errno = error;
+  }
+  return fd;
+}
+
+// One message and the descriptors that came with it, which are the caller's from here on.
+struct Received {
+  ssize_t size = -1;
+  bool cut = false;  // the message, or its descriptors, did not fit
+  std::vector<UniqueFd> descriptors;
+};
+
+Received ReceiveOffer(int fd, std::span<uint8_t> bytes) {
+  constexpr size_t kRoom = 8;  // one is expected; more are closed
+  iovec iov{bytes.data(), bytes.size()};
+  alignas(cmsghdr) char control[CMSG_SPACE(kRoom * sizeof(int))];
+  msghdr m{};
+  m.msg_iov = &iov;
+  m.msg_iovlen = 1;
+  m.msg_control = control;
+  m.msg_controllen = sizeof(control);
+  Received out;
+  do {
+    out.size = recvmsg(fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  } while (out.size < 0 && errno == EINTR);
+  if (out.size < 0) return out;
+  out.cut = (m.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0;
+  for (cmsghdr* c = CMSG_FIRSTHDR(&m); c != nullptr; c = CMSG_NXTHDR(&m, c)) {
+    if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
+    const size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (size_t i = 0; i < count; ++i) {
+      int passed = -1;
+      memcpy(&passed, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
+      out.descriptors.emplace_back(passed);
+    }
+  }
+  return out;
+}
+
+bool OptionIs(int fd, int option, int expected) {
+  int value = -1;
+  socklen_t size = sizeof(value);
+  return getsockopt(fd, SOL_SOCKET, option, &value, &size) == 0 && value == expected;
+}
+
+// Its flags stay as they are, blocking or not: whoever passed it may yet have it back.
+bool IsTcpConnection(int fd) {
+  return (OptionIs(fd, SO_DOMAIN, AF_INET) || OptionIs(fd, SO_DOMAIN, AF_INET6)) &&
+         OptionIs(fd, SO_TYPE, SOCK_STREAM) && OptionIs(fd, SO_PROTOCOL, IPPROTO_TCP) &&
+         RemoteAddressOf(fd).ss_family != AF_UNSPEC;
+}
+
+// A request of what came. On failure the reason, and *out owns the descriptor all the same.
+const char* Take(const ServicePoint& point, std::span<const uint8_t> bytes, Received* received,
+                 ArrivedRequest* out) {
+  if (received->cut) return "its message is too long, or there is no descriptor left for it";
+  if (received->descriptors.size() != 1) return "there must be one descriptor";
+  out->fd = std::move(received->descriptors.front());
+  if (!IsTcpConnection(out->fd.get())) return "its descriptor is no TCP connection";
+  out->handed_on = true;
+  out->conn_qual = point.conn_qual;
+  out->addresses.local = LocalAddressOf(out->fd.get());
+  out->addresses.remote = RemoteAddressOf(out->fd.get());
+  out->addresses.remote_port = PortOf(out->addresses.remote);
+  RebuiltRequest rebuilt = RebuildRequest(bytes, point.conn_qual, PortOf(out->addresses.local),
+                                          point.adapter->options.crc);
+  out->addresses.local_port = rebuilt.aimed_at;
+  out->responder = std::move(rebuilt.responder);
+  return rebuilt.refusal;
+}
+
+}  // namespace
+
+// -------------------------------------------------------------------------------------------------
+// HandoffListener
+
+HandoffListener::HandoffListener(const std::shared_ptr<ServicePoint>& point,
+                                 const std::string& host)
+    : point_(point),
+      watch_(&point->adapter->driver.loop(), [this](int) { OnReadable(); }),
+      pause_(&point->adapter->driver.loop(), [this] { watch_.Update(UV_READABLE); }) {
+  const HandoffAddress name = HandoffAddressOf(geteuid(), host, point->conn_qual);
+  std::string why = "the name is too long";
+  if (name.size != 0) {
+    fd_ = ListenOn(name);
+    if (!fd_.valid()) {
+      why = strerror(errno);
+    } else if (const Status s = watch_.Start(fd_.get(), UV_READABLE); s.ok()) {
+      return;
+    } else {
+      why = s.reason();
+      fd_.Close();
+    }
+  }
+  SOFTDAT_LOG(Warning, "other processes cannot hand requests to qualifier {}: {}", point->conn_qual,
+              why);
+}
+
+HandoffListener::~HandoffListener() {
+  watch_.Stop();
+  pause_.Close();
+}
+
+void HandoffListener::OnReadable() {
+  const std::shared_ptr<ServicePoint> point = point_;
+  const int fd = fd_.get();
+  // Bounded: one that comes again and again must not hold the loop.
+  for (size_t i = 0; i < kMaxArrivals; ++i) {
+    // An upcall may have destroyed this listener.
+    if (point->sink == nullptr) return;
+    UniqueFd socket(accept4(fd, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (!socket.valid()) {
+      const int error = errno;
+      if (error == EAGAIN || error == EWOULDBLOCK) return;
+      if (error == EMFILE && RaiseDescriptorLimit()) continue;
+      watch_.Update(0);
+      pause_.Start(kPause);
+      return;
+    }
+    if (!IsTrustedPeer(socket.get())) {
+      SOFTDAT_LOG(Warning, "handoff to qualifier {} from another user refused", point->conn_qual);
+      continue;
+    }
+    auto& list = point->adapter->handoffs;
+    if (list.size() >= kMaxArrivals) list.front()->Discard("too many at once; the oldest goes");
+    list.push_back(std::make_unique<HandoffArrival>(point, std::move(socket)));
+    list.back()->Start();
+  }
+}
+
+// -------------------------------------------------------------------------------------------------
+// HandoffArrival
+
+HandoffArrival::HandoffArrival(std::shared_ptr<ServicePoint> point, UniqueFd fd)
+    : point_(std::move(point)),
+      fd_(std::move(fd)),
+      watch_(&point_->adapter->driver.loop(), [this](int) { OnReadable(); }),
+      timer_(&point_->adapter->driver.loop(),
+             [this] { Discard("no offer within the time limit"); }) {}
+
+void HandoffArrival::Start() {
+  timer_.Start(point_->adapter->options.handshake_timeout);
+  if (Status s = watch_.Start(fd_.get(), UV_READABLE); !s.ok())
+    return Discard(std::string(s.reason()));
+  OnReadable();  // the offer is mostly there already
+}
+
+void HandoffArrival::Leave() {
+  watch_.Stop();
+  timer_.Stop();
+  fd_.Close();
+  auto& list = point_->adapter->handoffs;
+  const auto it =
+      std::find_if(list.begin(), list.end(), [this](const auto& a) { return a.get() == this; });
+  if (it == list.end()) return;
+  std::unique_ptr<HandoffArrival> self = std::move(*it);
+  list.erase(it);
+  point_->adapter->driver.DeleteLater(std::shared_ptr<HandoffArrival>(std::move(self)));
+}
+
+void HandoffArrival::Discard(const std::string& why) {
+  SOFTDAT_LOG(Warning, "handoff from another process to qualifier {} dropped: {}",
+              point_->conn_qual, why);
+  Leave();
+}
+
+bool HandoffArrival::Answer(HandoffVerdict verdict) {
+  auto bytes = EncodeHandoffAnswer(verdict);
+  const iovec iov{bytes.data(), bytes.size()};
+  ssize_t n;
+  do {
+    n = SendNow(fd_.get(), &iov, 1);
+  } while (n < 0 && errno == EINTR);
+  return n == static_cast<ssize_t>(bytes.size());
+}
+
+void HandoffArrival::OnReadable() {
+  std::array<uint8_t, kMaxHandoffOffer> bytes;
+  Received received = ReceiveOffer(fd_.get(), bytes);
+  if (received.size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
+  if (received.size < 0) return Discard(strerror(errno));
+  if (received.size == 0) return Discard("it went away without an offer");
+  if (point_->sink == nullptr) {
+    Answer(HandoffVerdict::kNoListener);
+    return Discard("the service point is gone");
+  }
+  ArrivedRequest request;
+  // Until the offer is taken, its connection is the other process's: a descriptor that is not
+  // wanted is closed without a word to the peer.
+  const std::span<const uint8_t> message{bytes.data(), static_cast<size_t>(received.size)};
+  if (const char* why = Take(*point_, message, &received, &request)) {
+    Answer(HandoffVerdict::kRefused);
+    return Discard(why);
+  }
+  if (!Answer(HandoffVerdict::kTaken)) return Discard("it did not wait for the answer");
+  const std::shared_ptr<ServicePoint> point = point_;
+  point->adapter->driver.counters().sockets_opened.Add();
+  Leave();
+  DeliverRequest(point, std::move(request));
+}
+
+}  // namespace softdat::softnet

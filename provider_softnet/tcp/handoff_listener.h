@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where other processes of the same user hand requests to a service point (handoff_message.h).
+#ifndef SOFTDAT_PROVIDER_SOFTNET_TCP_HANDOFF_LISTENER_H_
+#define SOFTDAT_PROVIDER_SOFTNET_TCP_HANDOFF_LISTENER_H_
+
+#include <memory>
+#include <string>
+
+#include "provider_softnet/tcp/handoff_message.h"
+#include "provider_softnet/tcp/incoming.h"
+#include "provider_softnet/tcp/port_registry.h"
+#include "provider_softnet/tcp/tcp_context.h"
+
+namespace softdat::softnet {
+
+// The local socket of one service point.
+class HandoffListener {
+ public:
+  // Token. `host` as in PortKey. A name that somebody else has taken, or no descriptor, is a line
+  // in the log: then nothing is handed to this service point.
+  HandoffListener(const std::shared_ptr<ServicePoint>& point, const std::string& host);
+  // Token.
+  ~HandoffListener();
+  HandoffListener(const HandoffListener&) = delete;
+  HandoffListener& operator=(const HandoffListener&) = delete;
+
+ private:
+  void OnReadable();
+
+  const std::shared_ptr<ServicePoint> point_;
+  UniqueFd fd_;
+  SocketWatch watch_;
+  LoopTimer pause_;  // no descriptors: looks again later
+};
+
+// One process that came to such a socket, until its offer is read. Nothing of what it sends is
+// trusted, although it runs as the same user: whatever is wrong with it ends this one only.
+class HandoffArrival {
+ public:
+  // Token. Owned by adapter->handoffs.
+  HandoffArrival(std::shared_ptr<ServicePoint> point, UniqueFd fd);
+  ~HandoffArrival() { watch_.Stop(); }
+  HandoffArrival(const HandoffArrival&) = delete;
+  HandoffArrival& operator=(const HandoffArrival&) = delete;
+
+  void Start();
+  // Takes it out of adapter->handoffs, to be destroyed soon.
+  void Discard(const std::string& why);
+
+ private:
+  void OnReadable();
+  bool Answer(HandoffVerdict verdict);
+  void Leave();
+
+  const std::shared_ptr<ServicePoint> point_;
+  UniqueFd fd_;
+  SocketWatch watch_;
+  LoopTimer timer_;
+};
+
+}  // namespace softdat::softnet
+
+#endif  // SOFTDAT_PROVIDER_SOFTNET_TCP_HANDOFF_LISTENER_H_

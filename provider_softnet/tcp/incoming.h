@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The passive side of a connection until its Request is read.
+#ifndef SOFTDAT_PROVIDER_SOFTNET_TCP_INCOMING_H_
+#define SOFTDAT_PROVIDER_SOFTNET_TCP_INCOMING_H_
+
+#include <array>
+#include <memory>
+#include <string>
+
+#include "dat/transport/transport.h"
+#include "provider_softnet/iwarp/mpa_handshake.h"
+#include "provider_softnet/tcp/port_registry.h"
+#include "provider_softnet/tcp/tcp_context.h"
+
+namespace softdat::softnet {
+
+// A request that is read, with the socket it came on. Plain data: may move to another adapter.
+struct ArrivedRequest {
+  UniqueFd fd;
+  std::unique_ptr<MpaResponder> responder;
+  transport::ConnectionAddresses addresses;
+  uint64_t conn_qual = 0;  // of the service point: another than the peer's after a handoff
+  bool handed_on = false;  // came to another adapter first
+};
+
+// Reads one Request. Garbage, silence beyond the time limit and a peer that goes away close the
+// socket with a line in the log; a whole Request is given to its service point.
+class Incoming {
+ public:
+  // Token. Owned by adapter->half_open.
+  Incoming(std::shared_ptr<TcpContext> adapter, UniqueFd fd, PortKey key);
+  ~Incoming();
+  Incoming(const Incoming&) = delete;
+  Incoming& operator=(const Incoming&) = delete;
+
+  void Start();
+  // Takes it out of adapter->half_open, to be destroyed soon.
+  void Discard(const std::string& why);
+
+ private:
+  void OnReadable();
+  void OnFrame();
+  void Leave();
+
+  const std::shared_ptr<TcpContext> adapter_;
+  UniqueFd fd_;
+  const PortKey key_;
+  std::array<uint8_t, iwarp::kMpaMaxFrameSize> frame_;
+  size_t have_ = 0;
+  size_t wanted_;
+  SocketWatch watch_;
+  LoopTimer timer_;
+};
+
+}  // namespace softdat::softnet
+
+#endif  // SOFTDAT_PROVIDER_SOFTNET_TCP_INCOMING_H_

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// PathWatch: a kernel timer in the loop, so that waits need no deadline for it.
+#include "provider_softnet/tcp/path_watch.h"
+
+#include <errno.h>
+#include <linux/sockios.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "dat/base/log.h"
+#include "provider_softnet/driver/descriptor_limit.h"
+
+namespace softdat::softnet {
+namespace {
+
+// Looks within the limit: what is found late is late by two of them at most.
+constexpr int kLooks = 8;
+
+}  // namespace
+
+PathSample SamplePath(int fd) {
+  PathSample sample;
+  int queued = 0;
+  if (ioctl(fd, SIOCOUTQ, &queued) != 0 || queued <= 0) return sample;
+  tcp_info info{};
+  socklen_t size = sizeof(info);
+  if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return sample;
+  sample.outstanding = true;
+  // Where the window is closed nothing is under way but a probe now and then, ever more seldom;
+  // tcpi_probes counts those that were not answered. One of them says nothing: Linux answers at
+  // most two a second (tcp_invalid_ratelimit).
+  sample.asked = info.tcpi_unacked > 0 || info.tcpi_probes > 1;
+  sample.since_answer = std::chrono::milliseconds(info.tcpi_last_ack_recv);
+  return sample;
+}
+
+bool PathJudge::IsDead(const PathSample& sample, LoopClock::time_point now,
+                       std::chrono::milliseconds limit) {
+  if (!sample.outstanding || !sample.asked) {
+    Forget();
+    return false;
+  }
+  if (silent_since_ == LoopClock::time_point{} || now - sample.since_answer > silent_since_) {
+    silent_since_ = now;  // the peer lived then, or nobody has looked before
+    return false;
+  }
+  return now - silent_since_ >= limit;
+}
+
+PathWatch::PathWatch(EventLoop* loop, std::chrono::milliseconds limit)
+    : loop_(loop), limit_(limit) {}
+
+bool PathWatch::Open() {
+  if (timer_.valid()) return true;
+  UniqueFd timer;
+  do {
+    timer = UniqueFd(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
+  } while (!timer.valid() && errno == EMFILE && RaiseDescriptorLimit());
+  if (!timer.valid()) {
+    SOFTDAT_LOG(Warning, "dead paths are not noticed: {}", strerror(errno));
+    return false;
+  }
+  watch_.emplace(loop_, [this](int) { OnDue(); });
+  if (const Status s = watch_->Start(timer.get(), UV_READABLE); !s.ok()) {
+    SOFTDAT_LOG(Warning, "dead paths are not noticed: {}", s.reason());
+    watch_.reset();
+    return false;
+  }
+  timer_ = std::move(timer);
+  timer_set_.store(false, std::memory_order_release);
+  return true;
+}
+
+void PathWatch::Add(WatchedPath* path) {
+  if (limit_.count() == 0 || !Open() || path->listed_) return;
+  path->listed_ = true;
+  path->previous_ = nullptr;
+  path->next_ = first_;
+  if (first_ != nullptr) first_->previous_ = path;
+  first_ = path;
+  NoteSent();  // some may have left already
+}
+
+void PathWatch::Remove(WatchedPath* path) {
+  if (!path->listed_) return;
+  path->listed_ = false;
+  (path->previous_ != nullptr ? path->previous_->next_ : first_) = path->next_;
+  if (path->next_ != nullptr) path->next_->previous_ = path->previous_;
+}
+
+void PathWatch::SetTimer() {
+  if (timer_set_.exchange(true, std::memory_order_acq_rel)) return;
+  const std::chrono::nanoseconds period =
+      std::max<std::chrono::nanoseconds>(limit_ / kLooks, std::chrono::milliseconds(1));
+  itimerspec once{};
+  once.it_value.tv_sec = static_cast<time_t>(period.count() / 1'000'000'000);
+  once.it_value.tv_nsec = static_cast<long>(period.count() % 1'000'000'000);
+  timerfd_settime(timer_.get(), 0, &once, nullptr);
+}
+
+void PathWatch::OnDue() {
+  uint64_t expirations;
+  [[maybe_unused]] const ssize_t n = ::read(timer_.get(), &expirations, sizeof(expirations));
+  timer_set_.store(false, std::memory_order_seq_cst);
+  const LoopClock::time_point now = LoopClock::now();
+  bool outstanding = false;
+  for (WatchedPath* path = first_; path != nullptr; path = path->next_) {
+    outstanding |= path->LookAtPath(now);
+  }
+  if (outstanding) NoteSent();
+}
+
+}  // namespace softdat::softnet

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Notices that a path is dead while data are under way. TCP itself goes on for about a quarter of
+// an hour; TCP_USER_TIMEOUT would also end a connection whose peer lives and only does not read,
+// since it counts probes of a closed window that are answered. (Idle connections have TCP's
+// keep-alive probes, which rest while data are under way.)
+//
+// Looks are taken while there is something to look at: the first bytes that are sent set a timer,
+// and a look that finds all of them acknowledged sets none. So an idle process sleeps.
+#ifndef SOFTDAT_PROVIDER_SOFTNET_TCP_PATH_WATCH_H_
+#define SOFTDAT_PROVIDER_SOFTNET_TCP_PATH_WATCH_H_
+
+#include <atomic>
+#include <chrono>
+#include <optional>
+
+#include "provider_softnet/driver/event_loop.h"
+#include "provider_softnet/driver/unique_fd.h"
+
+namespace softdat::softnet {
+
+// What TCP tells of one connection at one moment.
+struct PathSample {
+  bool outstanding = false;  // bytes that the peer's TCP has not acknowledged
+  // Something was sent that a living peer answers at once: data, or a probe of a closed window.
+  bool asked = false;
+  std::chrono::milliseconds since_answer{0};  // since the last acknowledgement
+};
+// Of a TCP socket. Nothing outstanding where it cannot be told.
+PathSample SamplePath(int fd);
+
+// Judges the samples of one connection.
+class PathJudge {
+ public:
+  // Whether the peer has been silent for `limit`, though it was asked.
+  bool IsDead(const PathSample& sample, LoopClock::time_point now, std::chrono::milliseconds limit);
+  void Forget() { silent_since_ = {}; }
+
+ private:
+  LoopClock::time_point silent_since_{};  // none: nothing outstanding, or answered since
+};
+
+// A connection that is looked at.
+class WatchedPath {
+ public:
+  WatchedPath() = default;
+  WatchedPath(const WatchedPath&) = delete;
+  WatchedPath& operator=(const WatchedPath&) = delete;
+
+ protected:
+  virtual ~WatchedPath() = default;
+  // Token. Whether bytes are outstanding. Makes no upcall, adds and removes no path.
+  virtual bool LookAtPath(LoopClock::time_point now) = 0;
+
+ private:
+  friend class PathWatch;
+  WatchedPath* previous_ = nullptr;
+  WatchedPath* next_ = nullptr;
+  bool listed_ = false;
+};
+
+// The paths of one adapter.
+class PathWatch {
+ public:
+  // `limit` 0: nothing is watched.
+  PathWatch(EventLoop* loop, std::chrono::milliseconds limit);
+  PathWatch(const PathWatch&) = delete;
+  PathWatch& operator=(const PathWatch&) = delete;
+
+  std::chrono::milliseconds limit() const { return limit_; }
+
+  // Token. Idempotent. Without a descriptor for the timer (a line in the log) nothing is watched
+  // until the next Add().
+  void Add(WatchedPath* path);
+  void Remove(WatchedPath* path);
+  // Any thread, after bytes were written to a path.
+  void NoteSent() {
+    if (!timer_set_.load(std::memory_order_relaxed)) SetTimer();
+  }
+  // The loop ends.
+  void Close() { watch_.reset(); }
+
+ private:
+  bool Open();
+  void SetTimer();
+  void OnDue();
+
+  EventLoop* const loop_;
+  const std::chrono::milliseconds limit_;
+  // The timer runs, or there is none. Cleared in front of the look, so that bytes sent from then on
+  // set it anew.
+  std::atomic<bool> timer_set_{true};
+  // Token; the descriptor stays from the first Add() on.
+  UniqueFd timer_;
+  std::optional<SocketWatch> watch_;
+  WatchedPath* first_ = nullptr;
+};
+
+}  // namespace softdat::softnet
+
+#endif  // SOFTDAT_PROVIDER_SOFTNET_TCP_PATH_WATCH_H_

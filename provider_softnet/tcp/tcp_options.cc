@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// TcpOptions from the settings of the process.
+#include "provider_softnet/tcp/tcp_options.h"
+
+#include "dat/base/settings.h"
+#include "dat/profile/profile.h"
+
+namespace softdat::softnet {
+
+TcpOptions TcpOptions::FromSettings() {
+  const Settings& s = GetSettings();
+  TcpOptions o;
+  o.crc = s.crc == CrcMode::kOn    ? CrcPolicy::kOn
+          : s.crc == CrcMode::kOff ? CrcPolicy::kOff
+                                   : CrcPolicy::kAuto;
+  o.mpa_revision = static_cast<uint8_t>(s.mpa_revision);
+  o.extensions = s.rfc7306;
+  o.short_reads = s.short_reads;
+  o.rnr_timeout_us = static_cast<uint64_t>(s.rnr_timeout_ms) * 1000;
+  const Profile* const profile = ProfileFromSettings();
+  if (profile != nullptr && profile->receiver_must_be_ready) o.rnr_timeout_us = 1;
+  o.confirm = s.completion == CompletionMode::kConfirmed &&
+              (profile == nullptr || profile->confirms_writes);
+  o.connect_grace = std::chrono::milliseconds(s.connect_grace_ms);
+  o.handshake_timeout = std::chrono::milliseconds(s.handshake_timeout_ms);
+  o.close_timeout = std::chrono::milliseconds(s.close_timeout_ms);
+  o.disconnect = std::chrono::milliseconds(s.disconnect_ms);
+  o.dead_path = std::chrono::milliseconds(s.dead_path_ms);
+  o.max_half_open = static_cast<size_t>(s.max_half_open);
+  return o;
+}
+
+}  // namespace softdat::softnet

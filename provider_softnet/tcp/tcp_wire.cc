@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// iWARP over TCP: what it can do, and its queue pairs and listeners.
+#include "provider_softnet/tcp/tcp_wire.h"
+
+#include <utility>
+
+#include "provider_softnet/iwarp/stream.h"
+#include "provider_softnet/tcp/endpoint.h"
+#include "provider_softnet/tcp/listener.h"
+#include "provider_softnet/tcp/port_registry.h"
+#include "provider_softnet/tcp/tcp_context.h"
+
+namespace softdat::softnet {
+namespace {
+
+constexpr uint32_t kMaxReads = 128;
+constexpr uint32_t kMaxPrivateData = 256;
+
+class TcpWire final : public Wire {
+ public:
+  explicit TcpWire(const TcpOptions& options) : options_(options) {}
+
+  void Describe(transport::AdapterAttributes* a) const override {
+    a->max_read_in = kMaxReads;
+    a->max_read_out = kMaxReads;
+    a->max_message = kMaxMessage;
+    a->max_private_data = kMaxPrivateData;
+    a->immediate = a->atomics = options_.extensions;
+    a->immediate_as_message = true;
+    a->invalidate = true;
+    a->shows_read_sink = true;  // a Read Request names it
+    a->receive_watermarks = true;
+    a->confirms_writes = true;
+    a->confirmed_completions = options_.confirm;
+  }
+  void Begin(std::shared_ptr<AdapterShared> shared) override {
+    context_ = std::make_shared<TcpContext>(std::move(shared), options_);
+  }
+  Result<std::unique_ptr<transport::QueuePair>> CreateQueuePair(
+      const transport::QueuePairAttributes& a) override {
+    return std::unique_ptr<transport::QueuePair>(std::make_unique<TcpQueuePair>(context_, a));
+  }
+  Result<std::unique_ptr<transport::Listener>> Listen(
+      const transport::ListenParameters& p) override {
+    return TcpListener::Create(context_, p);
+  }
+  void Stop() override { context_->Stop(); }
+  void AbandonAfterFork() override { PortRegistry::AbandonAfterFork(); }
+
+ private:
+  const TcpOptions options_;
+  std::shared_ptr<TcpContext> context_;
+};
+
+}  // namespace
+
+std::unique_ptr<Wire> MakeTcpWire(const TcpOptions& options) {
+  return std::make_unique<TcpWire>(options);
+}
+
+std::unique_ptr<Wire> MakeTcpWireFromSettings() { return MakeTcpWire(TcpOptions::FromSettings()); }
+
+}  // namespace softdat::softnet
