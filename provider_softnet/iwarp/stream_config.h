@@ -4,6 +4,8 @@
 #ifndef SOFTDAT_PROVIDER_SOFTNET_IWARP_STREAM_CONFIG_H_
 #define SOFTDAT_PROVIDER_SOFTNET_IWARP_STREAM_CONFIG_H_
 
+#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -47,7 +49,7 @@ inline constexpr size_t kInlinePayload = 512;
 inline constexpr uint32_t kMostConfirmations = 4;
 
 // What the driver is to do now.
-struct StreamActions {
+struct alignas(16) StreamActions {
   Notices notices;
   bool transmit = false;     // TransmitVector has something (or a bind to carry out)
   bool owes = false;         // owes() holds: PayOwed() at the first turn that finds nothing else
@@ -60,12 +62,15 @@ struct StreamActions {
   bool close_write = false;  // all that had to be sent is sent: shutdown(SHUT_WR), then drain and
                              // discard input until the peer's FIN or a bounded wait, then close
   bool abort = false;        // close with RST; nothing more to send
+  uint8_t unused[3] = {};
 
+  // Looked at behind each operation: as two words.
   bool any() const {
-    return notices.any() || transmit || owes || established || stalled || resumed || timer ||
-           ended || close_write || abort;
+    const auto words = std::bit_cast<std::array<uint64_t, 2>>(*this);
+    return (words[0] | words[1]) != 0;
   }
 };
+static_assert(sizeof(StreamActions) == 2 * sizeof(uint64_t));
 
 // How the connection ended.
 struct StreamEnd {

@@ -7,6 +7,7 @@
 #ifndef SOFTDAT_PROVIDER_SOFTNET_QUEUE_WORK_LEDGER_H_
 #define SOFTDAT_PROVIDER_SOFTNET_QUEUE_WORK_LEDGER_H_
 
+#include <bit>
 #include <cstdint>
 #include <utility>
 
@@ -61,8 +62,10 @@ struct Notices {
   bool receive = false;       // receive_completions->Notify()
   bool shared_limit = false;  // the SRQ fell below its limit: SharedReceiveSink::OnLimit
   bool watermark = false;     // the soft watermark: ConnectionSink::OnReceiveWatermark
-  bool any() const { return send || receive || shared_limit || watermark; }
+  // Looked at behind each operation: as one word.
+  bool any() const { return std::bit_cast<uint32_t>(*this) != 0; }
 };
+static_assert(sizeof(Notices) == sizeof(uint32_t));
 
 class WorkLedger {
  public:
