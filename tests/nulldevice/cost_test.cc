@@ -69,7 +69,8 @@ TEST(Cost, APostOf12AndItsEvent) {
   const double added = AddedByTheBridge(/*reaps=*/true);
   RecordProperty("added_by_the_bridge", std::to_string(added));
   EXPECT_GT(added, 0);
-  EXPECT_LE(added, 110);
+  // Three for each of the two calls say whether a failure is wanted in the log.
+  EXPECT_LE(added, 115);
 }
 
 }  // namespace
