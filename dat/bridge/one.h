@@ -7,19 +7,20 @@
 
 #include "dat/bridge/dat12.h"
 
-#define EXPORTED(name, function)                                                                   \
-  extern "C" [[gnu::visibility("default")]] decltype(softdat::dat12::dat_##name) function __asm__( \
-      "dat_" #name)
+#define EXPORTED(name, kind)                                                                     \
+  extern "C"                                                                                     \
+      [[gnu::visibility("default")]] decltype(softdat::dat12::dat_##name) kind##_##name __asm__( \
+          "dat_" #name)
 
 #define CALL(name)                                                                           \
-  EXPORTED(name, entry_##name);                                                              \
+  EXPORTED(name, entry);                                                                     \
   extern "C"                                                                                 \
       [[gnu::visibility("hidden")]] decltype(softdat::dat12::dat_##name) one_##name __asm__( \
           "softdat_one_" #name);
 #include "dat/bridge/calls.inc"
 #undef CALL
 // Its arguments are those of an operation: it logs by itself.
-EXPORTED(extension, one_extension);
+EXPORTED(extension, one);
 #undef EXPORTED
 
 // No header of 1.2 declares it: the provider's own handle behind an IA's number, or the number of

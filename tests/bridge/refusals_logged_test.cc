@@ -35,7 +35,7 @@ std::string NewLines() {
   static std::streamoff seen = 0;
   std::ifstream file(LogPath(), std::ios::binary);
   file.seekg(seen);
-  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   seen += static_cast<std::streamoff>(text.size());
   return text;
 }
