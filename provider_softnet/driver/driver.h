@@ -77,10 +77,11 @@ class Driver final : private transport::Interruptible {
   // its next tick is soon enough.
   enum class Wake : uint8_t { kHelper, kNobody };
   void DeferSends(Channel* channel, Wake wake = Wake::kHelper);
-  // Whether the helper looks around now and then without being woken.
+  // Whether the helper looks around now and then without being woken. On a busy machine much of its
+  // time is that in which it waits for a processor, between two sleeps.
   bool HelperTicks() const {
     const HelperSleep::Kind kind = helper_sleep_.kind();
-    return kind == HelperSleep::Kind::kTick || kind == HelperSleep::Kind::kShortTick;
+    return kind != HelperSleep::Kind::kDeep && kind != HelperSleep::Kind::kDriving;
   }
   // Whether it sleeps until it is woken.
   bool HelperRests() const { return helper_sleep_.kind() == HelperSleep::Kind::kDeep; }

@@ -105,12 +105,14 @@ void Driver::RunHelper() {
 
 void Driver::HelperDrive(const CancelOff& cancel) {
   counters_.helper_drives.Add();
+  helper_sleep_.BeginDrive();
   evict_helper_.store(false, std::memory_order_seq_cst);
   found_by_poll_.store(false, std::memory_order_relaxed);
   while (!stop_.load(std::memory_order_seq_cst) && !token_.WantedByAnybody() &&
          !evict_helper_.load(std::memory_order_seq_cst)) {
     BlockOnce(nullptr, LoopClock::time_point::max(), cancel);
   }
+  helper_sleep_.EndDrive();
 }
 
 void Driver::Abandon() {

@@ -32,10 +32,21 @@ void HelperSleep::Sleep(Kind kind, std::chrono::microseconds tick) {
   kind_.store(Kind::kAwake, std::memory_order_seq_cst);
 }
 
+void HelperSleep::BeginDrive() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  kind_.store(Kind::kDriving, std::memory_order_seq_cst);
+}
+
+void HelperSleep::EndDrive() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  kind_.store(Kind::kAwake, std::memory_order_seq_cst);
+}
+
 void HelperSleep::Wake() {
   const std::lock_guard<std::mutex> lock(mutex_);
   woken_ = true;
-  kind_.store(Kind::kAwake, std::memory_order_seq_cst);
+  // Somebody saw a sleep that has become a drive since: it goes on.
+  if (kind() != Kind::kDriving) kind_.store(Kind::kAwake, std::memory_order_seq_cst);
   wake_.notify_one();
 }
 

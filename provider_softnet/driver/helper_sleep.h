@@ -16,7 +16,8 @@ namespace softdat::softnet {
 
 class HelperSleep {
  public:
-  enum class Kind : uint8_t { kAwake, kShortTick, kTick, kDeep };
+  // kAwake: on its way from one sleep to the next, where it looks around. kDriving: in the loop.
+  enum class Kind : uint8_t { kAwake, kShortTick, kTick, kDeep, kDriving };
 
   // All outlive it. `announced`: what was deferred relies on a helper that was told.
   HelperSleep(DriverToken* token, const ChannelStack* deferred, const std::atomic<bool>* announced,
@@ -28,6 +29,10 @@ class HelperSleep {
   // The helper only. Sleeps until it is woken, at most for `tick`; kDeep has no limit as long as a
   // waiting thread drives, and is a kTick otherwise.
   void Sleep(Kind kind, std::chrono::microseconds tick);
+
+  // The helper only: around its time in the loop, from which callers get it out by other means.
+  void BeginDrive();
+  void EndDrive();
 
   // Any thread. Ends the sleep, or the next one at its beginning.
   void Wake();
@@ -41,8 +46,7 @@ class HelperSleep {
   const ChannelStack* const deferred_;
   const std::atomic<bool>* const announced_;
   const ChannelStack* const owing_;
-  // Guards woken_ and the change of kind_ to kAwake. Taken before the token's mutex, never under
-  // it.
+  // Guards woken_ and changes of kind_. Taken before the token's mutex, never under it.
   std::mutex mutex_;
   std::condition_variable wake_;
   bool woken_ = false;

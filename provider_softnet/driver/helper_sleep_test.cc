@@ -139,5 +139,17 @@ TEST_F(HelperSleepTest, KeepsAWakeUpForTheNextSleep) {
   waiter.Leave(&sleep_);
 }
 
+// Somebody who wants to wake a sleep may be late. What is deferred quietly must not count on ticks
+// then.
+TEST_F(HelperSleepTest, AWakeDoesNotHideThatTheHelperDrives) {
+  sleep_.BeginDrive();
+  sleep_.Wake();
+  EXPECT_EQ(sleep_.kind(), Kind::kDriving);
+  sleep_.EndDrive();
+  EXPECT_EQ(sleep_.kind(), Kind::kAwake);
+  GoToSleep(Kind::kTick, microseconds(std::chrono::hours(1)));
+  EXPECT_TRUE(Ends()) << "the wake counts for the next sleep";
+}
+
 }  // namespace
 }  // namespace softdat::softnet
