@@ -41,6 +41,20 @@ struct BlameTest : ::testing::Test {
   void Write(uint64_t cookie, uint32_t size = 64) {
     ASSERT_EQ(a->Write(cookie, {a->Local(source, 0, size)}, b->Remote(target, 0, size)), Code::kOk);
   }
+  // Binds a window of a's to all of its source; the key that it has then.
+  uint32_t Bind(uint32_t window, uint64_t cookie) {
+    FakeRegion region(a->buffers[source].key);
+    const Segment part = a->Local(source, 0, kBytes);
+    transport::SendRequest r;
+    r.op = Op::kBind;
+    r.cookie = cookie;
+    r.key = a->memory->NextWindowKey(window);
+    r.bind.region = &region;
+    r.bind.privileges = kPrivRemoteRead;
+    r.local = {&part, 1};
+    EXPECT_EQ(a->stream->PostSend(r), Code::kOk);
+    return r.key;
+  }
   void Free(Side* side, size_t buffer) {
     ASSERT_TRUE(side->memory->DeregisterRegion(side->buffers[buffer].key));
   }
@@ -178,6 +192,48 @@ TEST_F(BlameTest, AWriteIsNamedBeforeItsImmediateDataHaveLeft) {
   Transmit(1);
   Receive(0);
   EXPECT_EQ(StatusesOf(a->Sends()), Statuses{WorkStatus::kRemoteAccess});
+}
+
+// A bind is carried out in its turn and needs no answer: one in front of the request that is
+// refused has succeeded, whether the peer refuses it or this end itself, and one behind it has not.
+TEST_F(BlameTest, ABindInFrontOfARefusedRequestSucceeds) {
+  enum class Refused : uint8_t { kWrite, kRead, kAtomic, kLongSend, kOwnMemory };
+  for (const Refused refused : {Refused::kWrite, Refused::kRead, Refused::kAtomic,
+                                Refused::kLongSend, Refused::kOwnMemory}) {
+    SCOPED_TRACE(static_cast<int>(refused));
+    Make(PairOptions());
+    ASSERT_EQ(b->Receive(1, {b->Local(target, 0, 16)}), Code::kOk);
+    const uint32_t front = a->memory->CreateWindow(a->pd, false);
+    const uint32_t behind = a->memory->CreateWindow(a->pd, false);
+    Write(1);
+    const uint32_t key = Bind(front, 2);
+    transport::SendRequest r;
+    r.cookie = 3;
+    const bool own = refused == Refused::kOwnMemory;
+    const Segment local = a->Local(own ? lost : source, 0, 64);
+    r.local = {&local, 1};
+    r.remote = b->Remote(own ? target : b_lost, 0, 64);
+    r.op = refused == Refused::kRead       ? Op::kRdmaRead
+           : refused == Refused::kAtomic   ? Op::kFetchAdd
+           : refused == Refused::kLongSend ? Op::kSend
+                                           : Op::kRdmaWrite;
+    ASSERT_EQ(a->stream->PostSend(r), Code::kOk);
+    Bind(behind, 4);
+    Write(5);
+    Free(b, b_lost);
+    if (own) Free(a, lost);
+    ASSERT_TRUE(pair->Run());
+    const auto statuses = StatusesOf(a->Sends());
+    ASSERT_EQ(statuses.size(), 5u);
+    EXPECT_EQ(statuses[0], WorkStatus::kSuccess);
+    EXPECT_EQ(statuses[1], WorkStatus::kSuccess);
+    EXPECT_EQ(statuses[2], own                             ? WorkStatus::kLocalProtection
+                           : refused == Refused::kLongSend ? WorkStatus::kRemoteResponder
+                                                           : WorkStatus::kRemoteAccess);
+    EXPECT_EQ(statuses[3], WorkStatus::kFlushed);
+    EXPECT_EQ(statuses[4], WorkStatus::kFlushed);
+    EXPECT_TRUE(a->memory->IsLive(key));
+  }
 }
 
 // The rest of an FPDU is gone, so that nothing can be said behind it: no answer would be one.

@@ -33,9 +33,18 @@ Meant RequestMeant(const iwarp::Terminate& terminate, const iwarp::DdpHeader* he
   return alike;
 }
 
-// The send or write whose segment the peer refused: the oldest that fits and is not over.
-Meant TransferMeant(const iwarp::DdpHeader& header, SendQueue& queue, const Sender& sender,
-                    uint64_t confirmed) {
+// Bytes of the segment that was refused; 0 when the Terminate does not say.
+uint64_t RefusedBytes(const iwarp::Terminate& terminate, const iwarp::DdpHeader& header) {
+  if (!terminate.has_segment_length || terminate.segment_length < header.size) return 0;
+  return terminate.segment_length - header.size;
+}
+
+// The send or write whose segment the peer refused: the oldest that fits and is not over. A write
+// that reaches beyond the end of a region may begin where an earlier one went, which is too short
+// for its segment.
+Meant TransferMeant(const iwarp::Terminate& terminate, const iwarp::DdpHeader& header,
+                    SendQueue& queue, const Sender& sender, uint64_t confirmed) {
+  const uint64_t size = RefusedBytes(terminate, header);
   Meant alike;
   for (uint64_t p = std::max(queue.front(), confirmed); p != queue.back(); ++p) {
     if (!sender.HasBegun(p)) break;  // cannot be meant
@@ -44,7 +53,10 @@ Meant TransferMeant(const iwarp::DdpHeader& header, SendQueue& queue, const Send
       if (!(IsSendOp(work.op) || work.op == Op::kRdmaWriteImmediate)) continue;
       if (work.msn == header.msn) return {p, true};
     } else if (IsWrite(work.op) && work.remote_key == header.stag) {
-      if (header.to - work.remote_address < work.length) return {p, true};
+      const uint64_t offset = header.to - work.remote_address;
+      if (offset < work.length && size <= work.length - offset) return {p, true};
+      // Of a peer that counts the segment's bytes in another way.
+      if (offset < work.length && !alike.named) alike = {p, true};
     } else {
       continue;
     }
@@ -82,7 +94,7 @@ Meant MeantBy(const iwarp::Terminate& terminate, SendQueue& queue, const OwnRequ
   }
   // The rest are answers, which are no work of the consumer's.
   const bool transfer = h.tagged ? h.opcode == iwarp::Opcode::kWrite : h.qn == iwarp::kQnSend;
-  return transfer ? TransferMeant(h, queue, sender, confirmed) : Meant{};
+  return transfer ? TransferMeant(terminate, h, queue, sender, confirmed) : Meant{};
 }
 
 }  // namespace softdat::softnet

@@ -307,5 +307,60 @@ TEST_P(RmrTest, ABindThatFailsAfterItsReturnLeavesNothingBound) {
   EXPECT_OK(memory_->Free()) << "nothing is bound";
 }
 
+// Whether windows serve the EP alone over which they were bound.
+bool WindowsAreOfTheirEp(DAT_IA_HANDLE ia) {
+#if DAT_VERSION_MAJOR >= 2
+  DAT_PROVIDER_ATTR attr{};
+  EXPECT_OK(dat_ia_query(ia, nullptr, 0, nullptr, DAT_PROVIDER_FIELD_ALL, &attr));
+  return attr.rmr_scope_supported == DAT_RMR_SCOPE_EP;
+#else
+  (void)ia;
+  return true;  // it does not say
+#endif
+}
+
+// A bind is carried out in its turn, so one in front of a refused request has succeeded, and one
+// behind it is flushed.
+TEST_P(RmrTest, ABindInFrontOfARefusedRequestSucceeds) {
+  constexpr size_t kSize = 64;
+  const auto closed = b_->MakeBuffer(kSize, 0, DAT_MEM_PRIV_LOCAL_READ_FLAG);
+  const auto mine = a_->MakeBuffer(kSize);
+  const DAT_RMR_TRIPLET good = mine_->remote(kWindowed - kSize, kSize);
+  // Begins in what the good one reaches, and goes on beyond the end.
+  DAT_RMR_TRIPLET beyond = mine_->remote(kWindowed - 8, 8);
+  beyond.segment_length = kSize;
+  DAT_RMR_HANDLE second = DAT_HANDLE_NULL;
+  ASSERT_OK(dat_rmr_create(a_->pz, &second));
+  const auto post = [&](bool read, const DAT_RMR_TRIPLET& remote, uint64_t cookie) {
+    ASSERT_OK(read ? PostRead(a_->ep, {mine->local()}, remote, cookie)
+                   : PostWrite(a_->ep, {mine->local()}, remote, cookie));
+  };
+  for (int kinds = 0; kinds < 8; ++kinds) {
+    const bool good_is_read = (kinds & 1) != 0, refused_is_read = (kinds & 2) != 0;
+    // Such a write completes like any other.
+    if (!refused_is_read && !ConfirmsCompletions(a_->ia)) continue;
+    SCOPED_TRACE(testing::Message() << "kinds " << kinds);
+    post(good_is_read, good, 40);
+    const DAT_RMR_CONTEXT context =
+        PostBind(rmr_, memory_->local(), DAT_MEM_PRIV_REMOTE_READ_FLAG, 41);
+    post(refused_is_read, (kinds & 4) != 0 ? beyond : closed->remote(), 42);
+    PostBind(second, memory_->local(), DAT_MEM_PRIV_REMOTE_READ_FLAG, 43);
+    a_->ExpectDto(a_->request_evd, a_->ep, 40);
+    ExpectBound(rmr_, 41);
+    a_->ExpectDto(a_->request_evd, a_->ep, 42, DAT_DTO_ERR_REMOTE_ACCESS);
+    const auto behind = a_->Expect(a_->request_evd, DAT_RMR_BIND_COMPLETION_EVENT)
+                            .event_data.rmr_completion_event_data;
+    EXPECT_EQ(behind.user_cookie.as_64, 43u);
+    EXPECT_EQ(behind.status, DAT_RMR_BIND_FAILURE);
+    a_->ExpectConnection(a_->ep, DAT_CONNECTION_EVENT_BROKEN);
+    b_->ExpectConnection(b_->ep, DAT_CONNECTION_EVENT_BROKEN);
+    ResetBoth();
+    Join();
+    if (HasFailure()) return;
+    if (!WindowsAreOfTheirEp(a_->ia)) ExpectReadable(context, 0, kSize);
+  }
+  EXPECT_OK(dat_rmr_free(second));
+}
+
 }  // namespace
 }  // namespace softdat::conformance
