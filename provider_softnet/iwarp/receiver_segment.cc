@@ -114,8 +114,8 @@ Receiver::Verdict Receiver::TakeReceive() {
   return WithinWatermarks() ? Verdict::kGo : Verdict::kStop;
 }
 
-// The hard watermark (semantics 11). TCP brings messages one after the other, so that a pair holds at
-// most one buffer: that of the message which is arriving.
+// The hard watermark (semantics 11). TCP brings messages one after the other, so that a pair holds
+// at most one buffer: that of the message which is arriving.
 bool Receiver::WithinWatermarks() {
   if (ledger_.config().watermarks == nullptr || ledger_.WithinWatermarks()) return true;
   state_.Fail(iwarp::kTermDdpLocalCatastrophic, {}, 0, Blame::Nobody(),

@@ -129,7 +129,8 @@ uint32_t BitsOf(const StreamActions& a) {
   return (a.established ? kActEstablished : 0u) | (a.stalled ? kActStalled : 0u) |
          (a.resumed ? kActResumed : 0u) | (a.timer ? kActTimer : 0u) | (a.ended ? kActEnded : 0u) |
          (a.close_write ? kActCloseWrite : 0u) | (a.abort ? kActAbort : 0u) |
-         (a.notices.shared_limit ? kActSharedLimit : 0u) | (a.notices.watermark ? kActWatermark : 0u);
+         (a.notices.shared_limit ? kActSharedLimit : 0u) |
+         (a.notices.watermark ? kActWatermark : 0u);
 }
 
 StreamPair::StreamPair(const PairOptions& options) : options_(options), random_(options.seed) {
