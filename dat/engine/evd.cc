@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Event dispatcher: creation, configuration, and the producers' side. evd_wait.cc has the
+// Event dispatcher: creation, configuration, and the producers' side. evd_consumer.cc has the
 // consumer's.
 #include "dat/engine/evd.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The consumer's side of an event dispatcher: dat_evd_wait, and what dat_evd_dequeue seldom meets
-// (semantics 5.3, 5.4).
+// The consumer's side of an event dispatcher: dat_evd_wait, and the slow half of dat_evd_dequeue
+// (semantics 5.3, 5.4). The quick half is in evd_dequeue.h.
 #include <algorithm>
 #include <array>
 #include <utility>
