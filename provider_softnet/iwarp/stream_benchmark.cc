@@ -52,7 +52,7 @@ class Link {
   static PairOptions Options(size_t emss, bool crc) {
     PairOptions o;
     o.whole_steps = true;
-    o.mulpdu = iwarp::Mulpdu(emss, false);
+    o.mulpdu = iwarp::Mulpdu(emss);
     o.crc = crc;
     o.queue = o.depth = kQueue;
     return o;

@@ -25,7 +25,7 @@ struct StreamConfig {
   // The connection.
   bool initiator = false;
   MpaAgreement agreement;
-  size_t mulpdu = 1460;  // largest DDP segment to send: iwarp::Mulpdu(EMSS, false)
+  size_t mulpdu = 1460;  // largest DDP segment to send: iwarp::Mulpdu(EMSS)
 
   // Policy.
   // Sends and writes complete when the peer has confirmed them, not when TCP has them: as on

@@ -35,7 +35,7 @@ bool Endpoint::StartStream(AgreedConnection* connection, bool initiator) {
   config.blocks = &adapter_->blocks;
   config.initiator = initiator;
   config.agreement = connection->agreement;
-  config.mulpdu = iwarp::Mulpdu(SegmentSize(connection->fd.get()), false);
+  config.mulpdu = iwarp::Mulpdu(SegmentSize(connection->fd.get()));
   config.confirm = adapter_->options.confirm;
   config.extensions = adapter_->options.extensions;
   config.short_reads = adapter_->options.short_reads;

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Micro benchmark of what is not on the way of every message: start-up frames, markers, Terminates.
+// Micro benchmark of what is not on the way of every message: start-up frames, Terminates.
 #include <benchmark/benchmark.h>
 
 #include <array>
 #include <cstdint>
 #include <span>
-#include <vector>
 
-#include "wire/iwarp/markers.h"
 #include "wire/iwarp/mpa.h"
 #include "wire/iwarp/terminate.h"
 
@@ -49,41 +47,6 @@ void ParseStart(benchmark::State& state) {
   }
 }
 BENCHMARK(ParseStart);
-
-// One write of `payload` octets, its CRC left out: the markers' functions compute it.
-std::vector<uint8_t> Fpdu(size_t payload) {
-  std::vector<uint8_t> out(FpduSize(kTaggedHeaderSize + payload));
-  EncodeTaggedFpduHeader(out.data(), Opcode::kWrite, true, 0x1234500, 0, payload);
-  return out;
-}
-
-void PutMarkers(benchmark::State& state, bool crc) {
-  const std::vector<uint8_t> fpdu = Fpdu(static_cast<size_t>(state.range(0)));
-  std::vector<uint8_t> out(MarkedSize(0, fpdu.size()));
-  for (auto _ : state) {
-    benchmark::DoNotOptimize(InsertMarkers(0, fpdu, crc, out));
-    benchmark::ClobberMemory();
-  }
-  state.SetBytesProcessed(static_cast<int64_t>(state.iterations()) * state.range(0));
-}
-BENCHMARK_CAPTURE(PutMarkers, no_crc, false)->Arg(1400);
-BENCHMARK_CAPTURE(PutMarkers, crc, true)->Arg(1400);
-
-void TakeMarkers(benchmark::State& state, bool crc) {
-  const std::vector<uint8_t> fpdu = Fpdu(static_cast<size_t>(state.range(0)));
-  std::vector<uint8_t> marked(MarkedSize(0, fpdu.size())), out(fpdu.size());
-  InsertMarkers(0, fpdu, crc, marked);
-  for (auto _ : state) {
-    if (StripMarkers(0, marked, crc, out).status != StripStatus::kOk) {
-      state.SkipWithError("the FPDU was not taken");
-      break;
-    }
-    benchmark::ClobberMemory();
-  }
-  state.SetBytesProcessed(static_cast<int64_t>(state.iterations()) * state.range(0));
-}
-BENCHMARK_CAPTURE(TakeMarkers, no_crc, false)->Arg(1400);
-BENCHMARK_CAPTURE(TakeMarkers, crc, true)->Arg(1400);
 
 // A Read Request of which the peer says that its key is invalid: all three headers go along.
 Terminate RefusedRead(std::span<uint8_t, kReadRequestFpduHeadSize> fpdu) {

@@ -37,11 +37,10 @@ constexpr size_t FpduCrcOffset(size_t ulpdu) { return FpduSize(ulpdu) - kFpduCrc
 /// Octets behind the ULPDU: pad and CRC (4 to 7).
 constexpr size_t FpduTrailerSize(size_t ulpdu) { return FpduPad(ulpdu) + kFpduCrcSize; }
 
-/// Largest ULPDU with which one FPDU fits one TCP segment of `emss` octets (RFC 5044 §5.1), kept
-/// within [kMinMulpdu, kMaxUlpdu].
-constexpr size_t Mulpdu(size_t emss, bool markers) {
-  const size_t marker_room = markers ? kFpduAlign * ((emss + 511) / 512) : 0;
-  const size_t overhead = kFpduLengthSize + kFpduCrcSize + marker_room + emss % kFpduAlign;
+/// Largest ULPDU with which one FPDU fits one TCP segment of `emss` octets in a stream without
+/// markers (RFC 5044 §5.1), kept within [kMinMulpdu, kMaxUlpdu].
+constexpr size_t Mulpdu(size_t emss) {
+  const size_t overhead = kFpduLengthSize + kFpduCrcSize + emss % kFpduAlign;
   if (emss < overhead + kMinMulpdu) return kMinMulpdu;
   const size_t room = emss - overhead;
   return room < kMaxUlpdu ? room : kMaxUlpdu;

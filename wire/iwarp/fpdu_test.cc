@@ -27,21 +27,20 @@ TEST(FpduTest, SizesOfEveryUlpdu) {
   }
 }
 
-// MULPDU = EMSS - (6 + EMSS mod 4), with markers also less 4 * ceil(EMSS / 512).
+// MULPDU = EMSS - (6 + EMSS mod 4).
 TEST(FpduTest, Mulpdu) {
-  EXPECT_EQ(Mulpdu(1448, false), 1442u);  // what siw is seen to send
-  EXPECT_EQ(Mulpdu(1460, false), 1454u);
-  EXPECT_EQ(Mulpdu(1461, false), 1454u);
-  EXPECT_EQ(Mulpdu(1460, true), 1442u);
-  EXPECT_EQ(Mulpdu(65483, false), 65474u);  // loopback
-  EXPECT_EQ(Mulpdu(1 << 20, false), kMaxUlpdu);
-  EXPECT_EQ(Mulpdu(0, false), kMinMulpdu);
-  EXPECT_EQ(Mulpdu(100, true), kMinMulpdu);
+  EXPECT_EQ(Mulpdu(1448), 1442u);  // what siw is seen to send
+  EXPECT_EQ(Mulpdu(1460), 1454u);
+  EXPECT_EQ(Mulpdu(1461), 1454u);
+  EXPECT_EQ(Mulpdu(65483), 65474u);  // loopback
+  EXPECT_EQ(Mulpdu(1 << 20), kMaxUlpdu);
+  EXPECT_EQ(Mulpdu(0), kMinMulpdu);
+  EXPECT_EQ(Mulpdu(100), kMinMulpdu);
 }
 
 TEST(FpduTest, OneMulpduFitsOneSegment) {
   for (size_t emss = 160; emss < 70000; ++emss) {
-    const size_t ulpdu = Mulpdu(emss, false);
+    const size_t ulpdu = Mulpdu(emss);
     ASSERT_LE(FpduSize(ulpdu), emss) << emss;
     if (ulpdu < kMaxUlpdu) {
       ASSERT_GT(FpduSize(ulpdu + 4), emss) << emss;
