@@ -51,8 +51,7 @@ std::string MemlockAdvice(int error) {
   if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return "";
   return fmt::format(
       " (locked memory is limited to {} KiB; raise it with `ulimit -l unlimited`, LimitMEMLOCK= of "
-      "a "
-      "systemd unit, or a memlock line in /etc/security/limits.conf)",
+      "a systemd unit, or a memlock line in /etc/security/limits.conf)",
       static_cast<uint64_t>(limit.rlim_cur / 1024));
 }
 

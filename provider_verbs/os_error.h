@@ -11,10 +11,10 @@ namespace softdat::verbs {
 
 // `error` is an errno value (siw reports some negated: both signs are understood); `what` names the
 // call and its facts. Memory failures under a finite RLIMIT_MEMLOCK say how to raise it.
+Status OsStatus(int error, const std::string& what);
 // The same for the making of a queue whose measures the device allows: EINVAL means then that there
 // is none left (siw of Linux 6.1, when a process has as many queue pages as it may).
 Status ExhaustionStatus(int error, const std::string& what);
-Status OsStatus(int error, const std::string& what);
 
 // "Cannot allocate memory"
 std::string OsText(int error);

@@ -51,9 +51,8 @@ class Ep final : public Object, private transport::ConnectionSink {
   };
 
   // dat_ep_create, dat_ep_create_with_srq, and EPs that the provider creates for a connection
-  // request
-  // (`initial` is then TENTATIVE_CONNECTION_PENDING). `attr` null = defaults. On success *out is
-  // published.
+  // request (`initial` is then TENTATIVE_CONNECTION_PENDING). `attr` null = defaults. On success
+  // *out is published.
   static DAT_RETURN Create(Ia* ia, const Parts& parts, const DAT_EP_ATTR* attr,
                            DAT_EP_STATE initial, Ep** out);
 
@@ -188,8 +187,8 @@ class Ep final : public Object, private transport::ConnectionSink {
   std::atomic<bool> takes_binds_{false};
   EpCounters counters_;
 
-  std::mutex
-      mu_;  // protects everything below; never held across a back-end control call or an event push
+  // Protects everything below; never held across a control call of the back end or an event push.
+  std::mutex mu_;
   Configuration configuration_;
   DAT_COUNT hard_watermark_ = DAT_WATERMARK_INFINITE;  // the soft one is in configuration_
   bool modifying_ = false;  // Modify is talking to the back end, which needs an idle queue pair

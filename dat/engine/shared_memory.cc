@@ -8,9 +8,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 #include "dat/base/descriptor.h"
@@ -72,8 +74,10 @@ std::string FileName(std::span<const char, DAT_LMR_COOKIE_SIZE> cookie) {
 
 constexpr mode_t kFolderMode = 0700;
 constexpr mode_t kEntryMode = 0600;
-// Looks at an entry that is held exclusively, a millisecond apart. Who holds it so only removes it.
+// Looks at an entry that is held exclusively, and the time between two of them, since flock() knows
+// no deadline. Who holds it so only removes it.
 constexpr int kPatience = 2000;
+constexpr std::chrono::milliseconds kBetweenLooks(1);
 
 // The descriptor of the user's folder, which is made where it is missing. The owner is asked of the
 // open folder: the name stands where every user may have made it.
@@ -217,7 +221,7 @@ Result<std::unique_ptr<SharedMemoryClaim>> SharedMemoryClaim::Make(
       if (joining.value() == Joining::kGone) continue;
       if (joining.value() == Joining::kBusy) {
         fd.Reset();
-        usleep(1000);
+        std::this_thread::sleep_for(kBetweenLooks);
         --patience;
         continue;
       }

@@ -49,8 +49,8 @@ class Srq final : public Object, private transport::SharedReceiveSink {
 
   const uint32_t max_iov_;
   Use<Pz> pz_;
-  std::unique_ptr<transport::SharedReceiveQueue>
-      queue_;  // set once in Create, destroyed in Teardown
+  // Set once in Create, destroyed in Teardown.
+  std::unique_ptr<transport::SharedReceiveQueue> queue_;
 
   const std::shared_ptr<ReceiveCount> outstanding_ = std::make_shared<ReceiveCount>();
 

@@ -151,8 +151,8 @@ class MemoryTable {
     uint32_t region = 0;  // key of the region; ignored when length is 0
     uint64_t offset = 0;  // start, in the region's own addressing
     uint64_t length = 0;  // 0 = unbind
-    uint32_t privileges =
-        0;  // remote read needs nothing, remote write and atomic need local write there
+    // Remote read needs nothing of the region; remote write and atomics need local write there.
+    uint32_t privileges = 0;
     bool zero_based = false;  // offsets through the window start at 0
     uint32_t pd = 0;          // of the queue pair over which the bind goes
     uint32_t qp = 0;

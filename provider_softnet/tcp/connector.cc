@@ -56,7 +56,7 @@ Connector::Connector(Endpoint* endpoint, TcpContext* adapter, const transport::C
       private_data_(p.private_data.begin(), p.private_data.end()),
       mpa_config_(ConfigFor(*adapter, p.conn_qual, max_read_in, max_read_out)),
       local_(IsLocal(p.remote)),
-      watch_(&adapter->driver.loop(), [this](int events) { OnReady(events); }),
+      watch_(&adapter->driver.loop(), [this](int) { OnReady(); }),
       retry_timer_(&adapter->driver.loop(), [this] { Attempt(); }),
       limit_timer_(&adapter->driver.loop(), [this] {
         Fail(RejectReason::kTimedOut,
@@ -129,8 +129,8 @@ void Connector::Attempt() {
   }
 }
 
-void Connector::OnReady(int events) {
-  if (tcp_connected_) return ExchangeFrames(events);
+void Connector::OnReady() {
+  if (tcp_connected_) return ExchangeFrames();
   int error = 0;
   socklen_t size = sizeof(error);
   getsockopt(fd_.get(), SOL_SOCKET, SO_ERROR, &error, &size);
@@ -150,7 +150,7 @@ void Connector::OnTcpConnected() {
   // Until the stream watches its own path. The peer's TCP takes the request, whoever answers it.
   SetUnansweredLimit(fd_.get(), adapter_->options.dead_path);
   initiator_.emplace(mpa_config_, private_data_);
-  ExchangeFrames(UV_WRITABLE);
+  ExchangeFrames();
 }
 
 void Connector::OnTcpFailed(int error) {
@@ -169,7 +169,7 @@ void Connector::RetryLater() {
   retry_delay_ = std::min(retry_delay_ * 2, kSlowestRetry);
 }
 
-void Connector::ExchangeFrames(int) {
+void Connector::ExchangeFrames() {
   MpaInitiator& mpa = *initiator_;
   while (!mpa.output().empty()) {
     const iovec iov{const_cast<uint8_t*>(mpa.output().data()), mpa.output().size()};

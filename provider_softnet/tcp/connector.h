@@ -32,10 +32,10 @@ class Connector {
  private:
   Status OpenSocket();
   void Attempt();  // one TCP connect
-  void OnReady(int events);
+  void OnReady();
   void OnTcpConnected();
   void OnTcpFailed(int error);
-  void ExchangeFrames(int events);
+  void ExchangeFrames();
   void OnFramesDone();
   void RetryLater();
   void CloseSocket();

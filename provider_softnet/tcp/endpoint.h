@@ -96,7 +96,7 @@ class Endpoint final : public Channel, private WatchedPath {
   [[nodiscard]] bool StartStream(AgreedConnection* connection, bool initiator);
   void WriteOrGather(const transport::SendRequest& request);
   bool Transmit();                            // writes until nothing is left or the socket is full
-  bool Receive(size_t budget);                // reads until nothing is left or the budget is used
+  bool Receive();                             // reads until nothing is left, within a budget
   void TakeActions(PendingUpcalls* upcalls);  // transmits, notes control work in pending_
   // What the watch is to wait for; the caller sees to it that it does.
   int WantedEvents();
@@ -156,8 +156,8 @@ class Endpoint final : public Channel, private WatchedPath {
   EndpointPending pending_;
   PostBursts bursts_;
   bool deferral_announced_ = false;  // the helper sees to what has gathered
-  uint32_t own_flushes_ =
-      0;  // gathered writes in a row that the program made itself, up to kTrusted
+  // Gathered writes in a row that the program made itself, up to kTrusted.
+  uint32_t own_flushes_ = 0;
   uint32_t gathered_messages_ = 0;
   size_t gathered_bytes_ = 0;
   ChannelCounters counters_;

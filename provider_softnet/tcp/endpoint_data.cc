@@ -48,7 +48,7 @@ Code Endpoint::PostSend(const transport::SendRequest& request) {
     return Code::kOk;
   }
   Code code = stream_->PostSend(request);
-  if (code == Code::kQueueFull && data_open_ && fd_.valid() && Receive(kReceiveBudget)) {
+  if (code == Code::kQueueFull && data_open_ && fd_.valid() && Receive()) {
     // A program that suppresses its completions polls for nothing: what confirms them may lie in
     // the socket.
     code = stream_->PostSend(request);
@@ -135,7 +135,7 @@ bool Endpoint::Transmit() {
     if (n < 0 && error != EAGAIN && error != EWOULDBLOCK && error != ENOBUFS) {
       // What the peer sent before it went is still to be read: it may hold the reason (a
       // Terminate).
-      while (data_open_ && !stream_->ended() && Receive(kReceiveBudget)) {
+      while (data_open_ && !stream_->ended() && Receive()) {
       }
       if (stream_->ended()) pending_.abort = true;  // nothing more can be said
       LoseConnection(error);
@@ -187,7 +187,8 @@ bool Endpoint::PayOwed(Patience patience) {
 // -------------------------------------------------------------------------------------------------
 // Receiving
 
-bool Endpoint::Receive(size_t budget) {
+bool Endpoint::Receive() {
+  size_t budget = kReceiveBudget;
   bool moved = false;
   while (budget > 0) {
     iovec iov[kReceiveIov];
@@ -226,7 +227,7 @@ bool Endpoint::TryReceive() {
   PendingUpcalls upcalls;
   std::unique_lock<Mutex> lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock() || !data_open_ || !fd_.valid()) return false;
-  bool moved = Receive(kReceiveBudget);
+  bool moved = Receive();
   if (send_blocked_ || (moved && gathered_messages_ > 0)) moved |= Transmit();
   if (!moved && !pending_.any() && !stream_->has_actions()) return false;
   Finish(&lock, &upcalls);

@@ -20,12 +20,6 @@ namespace softdat::softnet {
 using transport::EndReason;
 using transport::RejectReason;
 
-namespace {
-
-constexpr size_t kReceiveBudget = 512 * 1024;
-
-}  // namespace
-
 // -------------------------------------------------------------------------------------------------
 // Establishing
 
@@ -241,7 +235,7 @@ void Endpoint::OnSocketReady(int events) {
   {
     const std::lock_guard<Mutex> lock(mutex_);
     if (dead_ || stream_ == nullptr || !fd_.valid()) return;
-    if (data_open_) moved = Receive(kReceiveBudget);
+    if (data_open_) moved = Receive();
     if (send_blocked_ || gathered_messages_ > 0) moved |= Transmit();
     if ((events & UV_DISCONNECT) != 0 && stream_->stalled()) {
       int error = 0;
