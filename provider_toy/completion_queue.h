@@ -7,10 +7,10 @@
 #include <memory>
 #include <span>
 
+#include "dat/backend_kit/upcall_gate.h"
 #include "dat/transport/transport.h"
 #include "provider_toy/quota.h"
 #include "provider_toy/ring.h"
-#include "provider_toy/upcall_gate.h"
 
 namespace softdat::toy {
 

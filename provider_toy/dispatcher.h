@@ -15,8 +15,8 @@
 #include <thread>
 #include <utility>
 
+#include "dat/backend_kit/upcall_gate.h"
 #include "dat/transport/transport.h"
-#include "provider_toy/upcall_gate.h"
 
 namespace softdat::toy {
 

@@ -17,11 +17,11 @@
 #include <span>
 #include <vector>
 
+#include "dat/backend_kit/spin_lock.h"
+#include "dat/backend_kit/upcall_gate.h"
 #include "dat/transport/transport.h"
 #include "provider_verbs/completion_ring.h"
 #include "provider_verbs/device.h"
-#include "provider_verbs/spin_lock.h"
-#include "provider_verbs/upcall_gate.h"
 
 namespace softdat::verbs {
 

@@ -12,13 +12,13 @@
 #include <unordered_map>
 #include <vector>
 
+#include "dat/backend_kit/spin_lock.h"
 #include "dat/transport/transport.h"
 #include "provider_verbs/cm_channel.h"
 #include "provider_verbs/driver.h"
 #include "provider_verbs/reaper.h"
 #include "provider_verbs/region_table.h"
 #include "provider_verbs/sink_table.h"
-#include "provider_verbs/spin_lock.h"
 
 namespace softdat::verbs {
 

@@ -20,8 +20,8 @@
 #include <utility>
 #include <vector>
 
+#include "dat/backend_kit/cancel.h"
 #include "dat/transport/transport.h"
-#include "provider_verbs/cancel.h"
 
 namespace softdat::verbs {
 

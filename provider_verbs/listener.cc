@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "dat/backend_kit/qualifier_port.h"
 #include "dat/base/descriptor.h"
 #include "dat/base/log.h"
 #include "provider_verbs/os_error.h"
@@ -82,12 +83,12 @@ Result<std::unique_ptr<transport::Listener>> Listener::Create(
   if (parameters.sink == nullptr) return Status(Code::kInvalidArgument, "a listener needs a sink");
   auto addresses = Candidates(device, parameters.address);
   if (!addresses.ok()) return addresses.TakeStatus();
-  if (!parameters.any && PortOf(parameters.conn_qual) == 0) {
+  if (!parameters.any && PortOfQualifier(parameters.conn_qual) == 0) {
     return Status(Code::kInvalidArgument, "connection qualifier 0");
   }
   auto core = std::make_shared<ListenerCore>(device, parameters.conn_qual, parameters.sink);
   for (int tries = 1;; ++tries) {
-    uint16_t port = parameters.any ? 0 : PortOf(parameters.conn_qual);
+    uint16_t port = parameters.any ? 0 : PortOfQualifier(parameters.conn_qual);
     // A request may come as soon as the first address is listened on, but its upcall only later.
     auto ids = ListenOnAll(device, addresses.value(), &port, core);
     if (ids.ok()) {
@@ -119,8 +120,8 @@ void ListenerCore::OnCmEvent(const CmEvent& event) {
                     device_.traits.rdma_device == ibv_get_device_name(event.id->verbs->device);
   // A qualifier above 65535 is carried whole and must be the one listened on; and only then is it
   // there.
-  const uint64_t asked =
-      field.qualifier.value_or(conn_qual_ <= kMaxPortQualifier ? conn_qual_ : PortOf(conn_qual_));
+  const uint64_t asked = field.qualifier.value_or(
+      conn_qual_ <= kMaxPortQualifier ? conn_qual_ : PortOfQualifier(conn_qual_));
   if (!ours || asked != conn_qual_) {
     SOFTDAT_LOG(Info, "request for qualifier {:#x} at a listener for {:#x} refused", asked,
                 conn_qual_);

@@ -9,11 +9,11 @@
 #include <span>
 #include <vector>
 
+#include "dat/backend_kit/upcall_gate.h"
 #include "dat/transport/transport.h"
 #include "provider_verbs/cm_channel.h"
 #include "provider_verbs/device.h"
 #include "provider_verbs/private_data.h"
-#include "provider_verbs/upcall_gate.h"
 
 namespace softdat::verbs {
 

@@ -21,17 +21,12 @@
 #include <optional>
 #include <span>
 
-#include "dat/transport/qualifier_port.h"
-
 namespace softdat::verbs {
 
 enum class CmField : uint8_t { kRequest, kReply, kReject };
 
 inline constexpr uint64_t kMaxPortQualifier = 65535;
 inline constexpr size_t kQualifierHeaderSize = 16;
-
-// The port that stands for a qualifier.
-constexpr uint16_t PortOf(uint64_t conn_qual) { return transport::PortOfQualifier(conn_qual); }
 
 // The most that a consumer can be promised, each way. Of an InfiniBand request that is 56 bytes
 // less the trailer; with a qualifier above 65535 a request holds kQualifierHeaderSize less.

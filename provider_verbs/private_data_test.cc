@@ -80,13 +80,5 @@ TEST(PrivateDataTest, ATrailerThatClaimsTooMuchIsNone) {
   EXPECT_EQ(view.data.size(), 56u);
 }
 
-TEST(PrivateDataTest, PortsStandForQualifiers) {
-  EXPECT_EQ(PortOf(1), 1);
-  EXPECT_EQ(PortOf(65535), 65535);
-  for (const uint64_t q : {uint64_t{65536}, uint64_t{0x0AFFAB1E}, UINT64_MAX}) {
-    EXPECT_GE(PortOf(q), 1024);
-  }
-}
-
 }  // namespace
 }  // namespace softdat::verbs

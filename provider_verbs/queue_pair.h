@@ -20,14 +20,14 @@
 #include <string>
 #include <vector>
 
+#include "dat/backend_kit/spin_lock.h"
+#include "dat/backend_kit/upcall_gate.h"
 #include "dat/transport/transport.h"
 #include "provider_verbs/cm_channel.h"
 #include "provider_verbs/completion_queue.h"
 #include "provider_verbs/device.h"
 #include "provider_verbs/private_data.h"
 #include "provider_verbs/region_table.h"
-#include "provider_verbs/spin_lock.h"
-#include "provider_verbs/upcall_gate.h"
 #include "provider_verbs/work_slots.h"
 
 namespace softdat::verbs {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "dat/backend_kit/qualifier_port.h"
 #include "dat/base/descriptor.h"
 #include "dat/base/log.h"
 #include "dat/base/settings.h"
@@ -74,7 +75,7 @@ Status QpCore::Connect(const transport::ConnectParameters& parameters) {
     connect_ = parameters;
     connect_data_.assign(parameters.private_data.begin(), parameters.private_data.end());
     connect_.private_data = connect_data_;
-    SetPort(PortOf(parameters.conn_qual), &connect_.remote);
+    SetPort(PortOfQualifier(parameters.conn_qual), &connect_.remote);
     const Clock::time_point now = Clock::now();
     connect_deadline_ = parameters.timeout == std::chrono::microseconds::max()
                             ? transport::kForever

@@ -9,10 +9,10 @@
 #include <memory>
 #include <vector>
 
+#include "dat/backend_kit/spin_lock.h"
+#include "dat/backend_kit/upcall_gate.h"
 #include "dat/transport/transport.h"
 #include "provider_verbs/device.h"
-#include "provider_verbs/spin_lock.h"
-#include "provider_verbs/upcall_gate.h"
 #include "provider_verbs/work_slots.h"
 
 namespace softdat::verbs {

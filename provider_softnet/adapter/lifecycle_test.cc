@@ -10,10 +10,10 @@
 #include <thread>
 #include <vector>
 
+#include "dat/backend_kit/qualifier_port.h"
 #include "provider_softnet/adapter/backend.h"
 #include "provider_softnet/adapter/bench_node.h"
 #include "provider_softnet/driver/unique_fd.h"
-#include "provider_softnet/tcp/fold.h"
 
 namespace softdat::softnet {
 namespace {
@@ -53,11 +53,11 @@ TEST(Lifecycle, ManyConnectionsLeaveNoDescriptor) {
 TEST(Lifecycle, QualifiersThatFoldToOnePortShareItAcrossAdapters) {
   BenchNode probe(TcpOptions{}, 4096, 4);
   uint64_t port = 0;  // one that is free, of those that are folded to
-  for (uint64_t q = uint64_t{1} << 32; port == 0; ++q) port = probe.Listen(PortOf(q));
+  for (uint64_t q = uint64_t{1} << 32; port == 0; ++q) port = probe.Listen(PortOfQualifier(q));
   // Some that fold to the port that the probe holds: of every 65536, at least one does.
   std::vector<uint64_t> folded;
   for (uint64_t q = uint64_t{1} << 32; folded.size() < 3; ++q) {
-    if (PortOf(q) == port) folded.push_back(q);
+    if (PortOfQualifier(q) == port) folded.push_back(q);
   }
   const uint64_t first = folded[0], second = folded[1], third = folded[2];
   BenchNode b1(TcpOptions{}, 4096, 4), b2(TcpOptions{}, 4096, 4);

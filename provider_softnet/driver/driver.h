@@ -26,10 +26,10 @@
 #include <thread>
 #include <vector>
 
+#include "dat/backend_kit/cancel.h"
 #include "dat/base/status.h"
 #include "dat/transport/transport.h"
 #include "dat/transport/waiter.h"
-#include "provider_softnet/driver/cancel.h"
 #include "provider_softnet/driver/channel.h"
 #include "provider_softnet/driver/counters.h"
 #include "provider_softnet/driver/driver_token.h"

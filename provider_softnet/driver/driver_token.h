@@ -15,9 +15,9 @@
 #include <cstdint>
 #include <mutex>
 
+#include "dat/backend_kit/cancel.h"
 #include "dat/base/mutex.h"
 #include "dat/transport/waiter.h"
-#include "provider_softnet/driver/cancel.h"
 
 namespace softdat::softnet {
 

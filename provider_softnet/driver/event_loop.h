@@ -20,8 +20,8 @@
 #include <memory>
 #include <vector>
 
+#include "dat/backend_kit/cancel.h"
 #include "dat/base/status.h"
-#include "provider_softnet/driver/cancel.h"
 #include "provider_softnet/driver/counters.h"
 
 namespace softdat::softnet {

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "provider_softnet/driver/cancel.h"
+#include "dat/backend_kit/cancel.h"
 
 namespace softdat::softnet {
 namespace {

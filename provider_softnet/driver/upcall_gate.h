@@ -7,6 +7,11 @@
 // one that it waits for may be closing their gates. So it steps aside in them while it waits: who
 // closes a gate from inside an upcall does not wait for it. Its upcalls are at the consumer's call
 // that waits, where each object may be destroyed as it may in its own upcall.
+//
+// This is not the gate of dat/backend_kit, which an upcall enters and runs in at once, under a
+// mutex of its own. Here a thread enters under the lock that it holds anyway, gathers upcalls, and
+// runs them when it has let go; and to enter is one atomic addition, as it happens at every
+// completion that is announced.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_DRIVER_UPCALL_GATE_H_
 #define SOFTDAT_PROVIDER_SOFTNET_DRIVER_UPCALL_GATE_H_
 

@@ -18,9 +18,9 @@
 #include <mutex>
 #include <span>
 
+#include "dat/backend_kit/spin_lock.h"
 #include "dat/transport/transport.h"
 #include "provider_softnet/queue/raw_array.h"
-#include "provider_softnet/queue/spin_lock.h"
 
 namespace softdat::softnet {
 

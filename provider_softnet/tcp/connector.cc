@@ -9,8 +9,8 @@
 
 #include <algorithm>
 
+#include "dat/backend_kit/qualifier_port.h"
 #include "dat/base/log.h"
-#include "provider_softnet/tcp/fold.h"
 #include "provider_softnet/tcp/socket_util.h"
 
 namespace softdat::softnet {
@@ -64,7 +64,7 @@ Connector::Connector(Endpoint* endpoint, TcpContext* adapter, const transport::C
                          tcp_connected_ ? "TCP is connected, the request unanswered"
                                         : "TCP not connected"));
       }) {
-  SetPort(&remote_, PortOf(conn_qual_));
+  SetPort(&remote_, PortOfQualifier(conn_qual_));
   auto* v6 = reinterpret_cast<sockaddr_in6*>(&remote_);
   if (remote_.ss_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&v6->sin6_addr) &&
       v6->sin6_scope_id == 0) {

@@ -11,7 +11,7 @@
 
 #include <algorithm>
 
-#include "provider_softnet/driver/cancel.h"
+#include "dat/backend_kit/cancel.h"
 #include "provider_softnet/driver/descriptor_limit.h"
 #include "provider_softnet/driver/event_loop.h"
 #include "provider_softnet/driver/unique_fd.h"

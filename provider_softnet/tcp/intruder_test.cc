@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
+#include "dat/backend_kit/qualifier_port.h"
 #include "provider_softnet/adapter/bench_node.h"
 #include "provider_softnet/driver/unique_fd.h"
-#include "provider_softnet/tcp/fold.h"
 #include "provider_softnet/tcp/socket_util.h"
 #include "wire/iwarp/mpa.h"
 
@@ -39,7 +39,7 @@ class IntruderTest : public testing::Test {
   UniqueFd ConnectRaw(uint64_t qual) {
     UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_storage a = Loopback();
-    SetPort(&a, PortOf(qual));
+    SetPort(&a, PortOfQualifier(qual));
     EXPECT_EQ(connect(fd.get(), reinterpret_cast<sockaddr*>(&a), sizeof(sockaddr_in)), 0);
     return fd;
   }
@@ -277,16 +277,6 @@ TEST_P(KilledPeerTest, EndsTheConnectionAndNothingElse) {
 }
 
 INSTANTIATE_TEST_SUITE_P(AfterMessages, KilledPeerTest, testing::Values(0, 1, 3, 8));
-
-TEST(FoldTest, PortsAreKeptAndLargerQualifiersBecomeUnprivilegedPorts) {
-  EXPECT_EQ(PortOf(uint64_t{45248}), 45248);
-  EXPECT_EQ(PortOf(uint64_t{1}), 1);
-  EXPECT_EQ(PortOf(uint64_t{65535}), 65535);
-  for (const uint64_t q : {uint64_t{65536}, uint64_t{0x0AFFAB1E}, UINT64_MAX}) {
-    EXPECT_GE(PortOf(q), 1024);
-  }
-  EXPECT_NE(PortOf(uint64_t{0x0AFFAB1E}), PortOf(uint64_t{0x0AFFAB1F}));
-}
 
 }  // namespace
 }  // namespace softdat::softnet

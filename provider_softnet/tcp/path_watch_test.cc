@@ -11,9 +11,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "dat/backend_kit/qualifier_port.h"
 #include "provider_softnet/adapter/bench_node.h"
 #include "provider_softnet/driver/unique_fd.h"
-#include "provider_softnet/tcp/fold.h"
 #include "provider_softnet/tcp/socket_util.h"
 #include "wire/iwarp/mpa.h"
 
@@ -171,7 +171,7 @@ TEST_F(DeadStartTest, OfTheReplyFailsTheAccept) {
   node_.HoldRequests();
   const UniqueFd fd = Socket();
   sockaddr_storage a = Loopback();
-  SetPort(&a, PortOf(node_.Listen()));
+  SetPort(&a, PortOfQualifier(node_.Listen()));
   ASSERT_EQ(connect(fd.get(), reinterpret_cast<sockaddr*>(&a), sizeof(sockaddr_in)), 0);
   uint8_t frame[iwarp::kMpaHeaderSize + 4] = {};
   std::copy_n(iwarp::kMpaRequestKey, iwarp::kMpaKeySize, frame);

@@ -11,9 +11,9 @@
 
 #include <atomic>
 
+#include "dat/backend_kit/qualifier_port.h"
 #include "dat/base/fork_safe_once.h"
 #include "provider_softnet/driver/descriptor_limit.h"
-#include "provider_softnet/tcp/fold.h"
 #include "provider_softnet/tcp/socket_util.h"
 
 namespace softdat::softnet {
@@ -89,7 +89,7 @@ Status PortRegistry::Join(const std::shared_ptr<ServicePoint>& point,
                           const sockaddr_storage* address, bool any, UniqueFd* fd, PortKey* key) {
   const std::lock_guard<std::mutex> lock(mutex_);
   *key = {address == nullptr ? "" : HostText(*address),
-          any ? uint16_t{0} : PortOf(point->conn_qual)};
+          any ? uint16_t{0} : PortOfQualifier(point->conn_qual)};
   if (!any) {
     Members& members = ports_[*key];
     if (members.count(point->conn_qual) != 0) {
@@ -155,7 +155,7 @@ std::shared_ptr<ServicePoint> PortRegistry::Find(const PortKey& key, uint64_t co
 std::shared_ptr<ServicePoint> PortRegistry::FindForHandoff(const std::string& host,
                                                            uint64_t conn_qual) {
   for (const std::string& bound : {host, std::string()}) {
-    if (auto point = Find({bound, PortOf(conn_qual)}, conn_qual, true)) return point;
+    if (auto point = Find({bound, PortOfQualifier(conn_qual)}, conn_qual, true)) return point;
   }
   return nullptr;
 }

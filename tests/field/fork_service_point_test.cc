@@ -14,7 +14,7 @@
 namespace softdat::field {
 namespace {
 
-// Qualifiers above 65535 that are so far apart fold to one port (dat/transport/qualifier_port.h).
+// Qualifiers above 65535 that are so far apart fold to one port (dat/backend_kit/qualifier_port.h).
 constexpr DAT_CONN_QUAL kSamePort = 32768 - 1024;
 
 class Pipe {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The fold of connection qualifiers to ports: ports stay, and what programs use above them spreads.
-#include "dat/transport/qualifier_port.h"
+#include "dat/backend_kit/qualifier_port.h"
 
 #include <gtest/gtest.h>
 
 #include <functional>
 #include <set>
 
-namespace softdat::transport {
+namespace softdat {
 namespace {
 
 size_t DistinctPorts(uint64_t count, const std::function<uint64_t(uint64_t)>& qualifier) {
@@ -47,4 +47,4 @@ TEST(QualifierPortTest, NeighboursDoNotCollide) {
 }
 
 }  // namespace
-}  // namespace softdat::transport
+}  // namespace softdat

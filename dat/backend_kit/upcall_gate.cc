@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // UpcallGate: counts the upcalls under way, and knows which of them are the calling thread's own.
-#include "provider_toy/upcall_gate.h"
+#include "dat/backend_kit/upcall_gate.h"
 
 #include "dat/base/thread_local.h"
 
-namespace softdat::toy {
+namespace softdat {
 namespace {
 
 // The innermost upcall this thread is in.
@@ -38,4 +38,4 @@ void UpcallGate::Close() {
   left_.wait(lock, [&] { return running_ <= own; });
 }
 
-}  // namespace softdat::toy
+}  // namespace softdat

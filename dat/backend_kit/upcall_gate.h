@@ -2,13 +2,13 @@
 // The contract's rule for destruction: "waits until no upcall to its sink is running (unless the
 // caller is that upcall) and after it none will come". Every object with a sink has a gate; every
 // upcall goes through it; the object's destructor closes it.
-#ifndef SOFTDAT_PROVIDER_TOY_UPCALL_GATE_H_
-#define SOFTDAT_PROVIDER_TOY_UPCALL_GATE_H_
+#ifndef SOFTDAT_DAT_BACKEND_KIT_UPCALL_GATE_H_
+#define SOFTDAT_DAT_BACKEND_KIT_UPCALL_GATE_H_
 
 #include <condition_variable>
 #include <mutex>
 
-namespace softdat::toy {
+namespace softdat {
 
 class UpcallGate {
  public:
@@ -39,6 +39,6 @@ class UpcallGate {
   bool closed_ = false;
 };
 
-}  // namespace softdat::toy
+}  // namespace softdat
 
-#endif  // SOFTDAT_PROVIDER_TOY_UPCALL_GATE_H_
+#endif  // SOFTDAT_DAT_BACKEND_KIT_UPCALL_GATE_H_

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A lock for the few dozen instructions of a post or a poll, which are shorter than a mutex is.
-#ifndef SOFTDAT_PROVIDER_VERBS_SPIN_LOCK_H_
-#define SOFTDAT_PROVIDER_VERBS_SPIN_LOCK_H_
+// A lock for the few dozen instructions of a post or a poll, which are shorter than a mutex is: one
+// atomic exchange to take, a plain store to give back.
+#ifndef SOFTDAT_DAT_BACKEND_KIT_SPIN_LOCK_H_
+#define SOFTDAT_DAT_BACKEND_KIT_SPIN_LOCK_H_
 
 #include <sched.h>
 
 #include <atomic>
 
-namespace softdat::verbs {
+namespace softdat {
 
-// Lockable. Yields the processor when it is not free soon: the holder may be in a system call where
-// the device is a kernel module (soft-RoCE, soft-iWARP).
+// Lockable. Yields the processor when it is not free soon: the holder may have been preempted, or
+// be in a system call where the device is a kernel module (soft-RoCE, soft-iWARP).
 class SpinLock {
  public:
   void lock() {
@@ -36,6 +37,6 @@ class SpinLock {
   std::atomic<bool> locked_{false};
 };
 
-}  // namespace softdat::verbs
+}  // namespace softdat
 
-#endif  // SOFTDAT_PROVIDER_VERBS_SPIN_LOCK_H_
+#endif  // SOFTDAT_DAT_BACKEND_KIT_SPIN_LOCK_H_

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Thread cancellation: off while this back end works (each system call is a cancellation point and
-// would leave work half done), on again only where a thread sleeps on purpose.
-#ifndef SOFTDAT_PROVIDER_VERBS_CANCEL_H_
-#define SOFTDAT_PROVIDER_VERBS_CANCEL_H_
+// Thread cancellation. A consumer may cancel a thread that waits in dat_evd_wait. Everywhere else
+// in a back end a cancellation point (read, write, epoll_wait, a condition variable) would leave
+// work half done: cancellation is off there, and on again only where a thread sleeps on purpose.
+#ifndef SOFTDAT_DAT_BACKEND_KIT_CANCEL_H_
+#define SOFTDAT_DAT_BACKEND_KIT_CANCEL_H_
 
 #include <pthread.h>
 
-namespace softdat::verbs {
+namespace softdat {
 
+// No cancellation in this scope.
 class CancelOff {
  public:
   CancelOff() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
@@ -15,13 +17,14 @@ class CancelOff {
   CancelOff(const CancelOff&) = delete;
   CancelOff& operator=(const CancelOff&) = delete;
 
+  // What it was outside the scope.
   int before() const { return before_; }
 
  private:
   int before_ = PTHREAD_CANCEL_ENABLE;
 };
 
-// Inside a CancelOff: the caller's own state again, around a blocking call.
+// Inside a CancelOff: the caller's own state again, for the blocking call.
 class CancelRestored {
  public:
   explicit CancelRestored(const CancelOff& off) { pthread_setcancelstate(off.before(), nullptr); }
@@ -30,6 +33,6 @@ class CancelRestored {
   CancelRestored& operator=(const CancelRestored&) = delete;
 };
 
-}  // namespace softdat::verbs
+}  // namespace softdat
 
-#endif  // SOFTDAT_PROVIDER_VERBS_CANCEL_H_
+#endif  // SOFTDAT_DAT_BACKEND_KIT_CANCEL_H_

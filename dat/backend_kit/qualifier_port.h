@@ -4,12 +4,12 @@
 // gives to outgoing connections, of which any may be taken at any moment, and carried whole in the
 // private data, where the listener checks it. Back ends whose wire has ports share this fold,
 // so that a program is found on the same ports whichever it uses.
-#ifndef SOFTDAT_DAT_TRANSPORT_QUALIFIER_PORT_H_
-#define SOFTDAT_DAT_TRANSPORT_QUALIFIER_PORT_H_
+#ifndef SOFTDAT_DAT_BACKEND_KIT_QUALIFIER_PORT_H_
+#define SOFTDAT_DAT_BACKEND_KIT_QUALIFIER_PORT_H_
 
 #include <cstdint>
 
-namespace softdat::transport {
+namespace softdat {
 
 // The low 16 bits count up from a place that all the higher ones choose. Neighbouring qualifiers,
 // which programs use for neighbouring service points, so get neighbouring ports and do not collide,
@@ -29,6 +29,6 @@ inline constexpr uint16_t PortOfQualifier(uint64_t conn_qual) {
                                (place % kPorts + (conn_qual & 0xffff)) % kPorts);
 }
 
-}  // namespace softdat::transport
+}  // namespace softdat
 
-#endif  // SOFTDAT_DAT_TRANSPORT_QUALIFIER_PORT_H_
+#endif  // SOFTDAT_DAT_BACKEND_KIT_QUALIFIER_PORT_H_
