@@ -150,6 +150,18 @@ class Ep final : public Object, private transport::ConnectionSink {
     DAT_EP_ATTR attr{};
   };
   transport::QueuePairAttributes QueueAttributes(const Configuration& c);
+  // The steps of Modify, in order.
+  struct Modification;
+  // What does not depend on the state. No lock.
+  DAT_RETURN CheckModification(const Modification& m);
+  // Checks the state and makes the new configuration. On success no other one begins meanwhile.
+  DAT_RETURN BeginModification(Modification* m);
+  // What the EP will have, with everything in it in use. mu_ is held.
+  DAT_RETURN ModifiedConfiguration(const Modification& m, Configuration* next);
+  // `taken`: the back end has it; then configuration_ is the new one.
+  void FinishModification(Modification* m, bool taken);
+  // For the count of the SRQ; each may be null.
+  void MoveReceives(Evd* from, Evd* to);
   // Copies what the data path needs out of configuration_. mu_ is held, or nobody else knows the
   // EP.
   void PublishLimits();

@@ -38,8 +38,8 @@ class NamedEvd {
       : named_((mask & bit) != 0), null_(handle == DAT_HANDLE_NULL) {
     if (named_ && !null_) evd_.emplace(handle);
   }
-  bool named() const { return named_; }
-  Evd* get() const { return evd_ ? evd_->get() : nullptr; }
+  // The EVD of the mask, or else the one that there is now.
+  Evd* Or(Evd* now) const { return named_ ? get() : now; }
   // Of the right kind; DTO streams also of this IA, whose adapter moves them.
   bool Fits(DAT_EVD_FLAGS stream, const Ia* ia) const {
     if (!named_ || null_) return true;
@@ -47,6 +47,8 @@ class NamedEvd {
   }
 
  private:
+  Evd* get() const { return evd_ ? evd_->get() : nullptr; }
+
   const bool named_;
   const bool null_;
   std::optional<Pinned<Evd>> evd_;
@@ -54,82 +56,113 @@ class NamedEvd {
 
 }  // namespace
 
-DAT_RETURN Ep::Modify(DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM& param) {
-  const Pinned<Pz> pz((mask & DAT_EP_FIELD_PZ_HANDLE) != 0 ? param.pz_handle : DAT_HANDLE_NULL);
-  const NamedEvd recv(mask, DAT_EP_FIELD_RECV_EVD_HANDLE, param.recv_evd_handle);
-  const NamedEvd request(mask, DAT_EP_FIELD_REQUEST_EVD_HANDLE, param.request_evd_handle);
-  const NamedEvd connect(mask, DAT_EP_FIELD_CONNECT_EVD_HANDLE, param.connect_evd_handle);
-  if ((mask & DAT_EP_FIELD_PZ_HANDLE) != 0 && (!pz || &pz->ia() != &ia())) {
-    return BadHandle(DAT_INVALID_HANDLE_PZ);
-  }
-  if (pz && srq_ != nullptr && pz.get() != srq_->pz()) {
-    return BadArgument(3, "an EP and its SRQ must be in one protection zone");
-  }
-  if (!recv.Fits(DAT_EVD_DTO_FLAG, &ia())) return BadHandle(DAT_INVALID_HANDLE_EVD_RECV);
-  if (!request.Fits(DAT_EVD_DTO_FLAG, &ia())) return BadHandle(DAT_INVALID_HANDLE_EVD_REQUEST);
-  if (!connect.Fits(DAT_EVD_CONNECTION_FLAG, nullptr))
-    return BadHandle(DAT_INVALID_HANDLE_EVD_CONN);
-  if ((mask & kFixed) != 0)
-    return BadArgument(3, "the mask names a parameter that cannot be modified");
+// One call of dat_ep_modify.
+struct Ep::Modification {
+  Modification(DAT_EP_PARAM_MASK bits, const DAT_EP_PARAM& wanted)
+      : mask(bits),
+        param(wanted),
+        pz(Names(DAT_EP_FIELD_PZ_HANDLE) ? wanted.pz_handle : DAT_HANDLE_NULL),
+        recv(bits, DAT_EP_FIELD_RECV_EVD_HANDLE, wanted.recv_evd_handle),
+        request(bits, DAT_EP_FIELD_REQUEST_EVD_HANDLE, wanted.request_evd_handle),
+        connect(bits, DAT_EP_FIELD_CONNECT_EVD_HANDLE, wanted.connect_evd_handle) {}
 
-  Configuration next;
-  {
-    std::lock_guard<std::mutex> lock(mu_);
-    if (!MayModify(state(), mask)) return WrongEpState(state());
-    if (modifying_ || retired_)
-      return Error(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_PROVIDERCONTROL);
-    next.attr = configuration_.attr;
-    CopyEpAttributes(mask, param.ep_attr, &next.attr);
-    const DAT_RETURN ret = GrantEpAttributes(ia().attributes(), uses_srq(), 3, &next.attr);
-    if (ret != DAT_SUCCESS) return ret;
-    const auto kept = [](const NamedEvd& named, Evd* now) {
-      return named.named() ? named.get() : now;
-    };
-    Evd* const recv_evd = kept(recv, configuration_.recv.get());
-    Evd* const request_evd = kept(request, configuration_.request.get());
-    Evd* const connect_evd = kept(connect, configuration_.connect.get());
-    next.pz = Use<Pz>(pz ? pz.get() : configuration_.pz.get());
-    if (pz && !next.pz) return BadHandle(DAT_INVALID_HANDLE_PZ);
-    next.connect = Use<Evd>(connect_evd);
-    if (connect_evd != nullptr && !next.connect) return BadHandle(DAT_INVALID_HANDLE_EVD_CONN);
-    if (!next.recv.Attach(recv_evd, next.attr.recv_completion_flags))
-      return BadHandle(DAT_INVALID_HANDLE_EVD_RECV);
-    if (!next.request.Attach(request_evd, next.attr.request_completion_flags))
-      return BadHandle(DAT_INVALID_HANDLE_EVD_REQUEST);
-    modifying_ = true;
-    if (Evd* const before = configuration_.recv.get(); before != recv_evd) {
-      if (before != nullptr) before->ShareReceived();
-      if (recv_evd != nullptr) recv_evd->ShareReceived();
-    }
-  }
-  const Status status = qp_->Configure(QueueAttributes(next));
-  DAT_COUNT hard = DAT_WATERMARK_INFINITE;
-  Evd* const recv_now = next.recv.get();
-  {
-    std::lock_guard<std::mutex> lock(mu_);
-    modifying_ = false;
-    if (status.ok()) {
-      // dat_ep_set_watermark may have been called meanwhile: it wins.
-      if ((mask & DAT_EP_FIELD_EP_ATTR_SRQ_SOFT_HW) == 0)
-        next.attr.srq_soft_hw = configuration_.attr.srq_soft_hw;
-      hard = hard_watermark_;
-      std::swap(configuration_, next);
-      PublishLimits();
-    }
-  }
+  bool Names(DAT_EP_PARAM_MASK bits) const { return (mask & bits) != 0; }
+
+  const DAT_EP_PARAM_MASK mask;
+  const DAT_EP_PARAM& param;
+  const Pinned<Pz> pz;
+  const NamedEvd recv;
+  const NamedEvd request;
+  const NamedEvd connect;
+  // What the EP will have; what it had before, once FinishModification has exchanged them.
+  Configuration other;
+  DAT_COUNT hard_watermark = DAT_WATERMARK_INFINITE;
+};
+
+DAT_RETURN Ep::Modify(DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM& param) {
+  Modification m(mask, param);
+  DAT_RETURN ret = CheckModification(m);
+  if (ret == DAT_SUCCESS) ret = BeginModification(&m);
+  if (ret != DAT_SUCCESS) return ret;
+  const Status status = qp_->Configure(QueueAttributes(m.other));
+  Evd* const recv_now = m.other.recv.get();
+  FinishModification(&m, status.ok());
   if (!status.ok()) return Fail(status, Subject::kEp);
-  // `next` has the predecessors now.
-  Evd* const recv_before = next.recv.get();
-  if (srq_ != nullptr && recv_before != recv_now) {
-    if (recv_before != nullptr) recv_before->RetireReceives(handle());
-    CountReceives(recv_now);
-  }
-  if (uses_srq() && (mask & DAT_EP_FIELD_EP_ATTR_SRQ_SOFT_HW) != 0 &&
+  MoveReceives(m.other.recv.get(), recv_now);
+  if (uses_srq() && m.Names(DAT_EP_FIELD_EP_ATTR_SRQ_SOFT_HW) &&
       ia().attributes().receive_watermarks) {
-    return SetWatermarks(
-        param.ep_attr.srq_soft_hw == 0 ? DAT_HW_DEFAULT : param.ep_attr.srq_soft_hw, hard);
+    const DAT_COUNT soft = param.ep_attr.srq_soft_hw;
+    return SetWatermarks(soft == 0 ? DAT_HW_DEFAULT : soft, m.hard_watermark);
   }
   return DAT_SUCCESS;
+}
+
+DAT_RETURN Ep::CheckModification(const Modification& m) {
+  if (m.Names(DAT_EP_FIELD_PZ_HANDLE) && (!m.pz || &m.pz->ia() != &ia())) {
+    return BadHandle(DAT_INVALID_HANDLE_PZ);
+  }
+  if (m.pz && srq_ != nullptr && m.pz.get() != srq_->pz()) {
+    return BadArgument(3, "an EP and its SRQ must be in one protection zone");
+  }
+  if (!m.recv.Fits(DAT_EVD_DTO_FLAG, &ia())) return BadHandle(DAT_INVALID_HANDLE_EVD_RECV);
+  if (!m.request.Fits(DAT_EVD_DTO_FLAG, &ia())) return BadHandle(DAT_INVALID_HANDLE_EVD_REQUEST);
+  if (!m.connect.Fits(DAT_EVD_CONNECTION_FLAG, nullptr))
+    return BadHandle(DAT_INVALID_HANDLE_EVD_CONN);
+  if (m.Names(kFixed)) return BadArgument(3, "the mask names a parameter that cannot be modified");
+  return DAT_SUCCESS;
+}
+
+DAT_RETURN Ep::BeginModification(Modification* m) {
+  std::lock_guard<std::mutex> lock(mu_);
+  if (!MayModify(state(), m->mask)) return WrongEpState(state());
+  if (modifying_ || retired_) return Error(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_PROVIDERCONTROL);
+  const DAT_RETURN ret = ModifiedConfiguration(*m, &m->other);
+  if (ret != DAT_SUCCESS) return ret;
+  modifying_ = true;
+  Evd* const before = configuration_.recv.get();
+  Evd* const after = m->other.recv.get();
+  if (before != after) {
+    if (before != nullptr) before->ShareReceived();
+    if (after != nullptr) after->ShareReceived();
+  }
+  return DAT_SUCCESS;
+}
+
+DAT_RETURN Ep::ModifiedConfiguration(const Modification& m, Configuration* next) {
+  next->attr = configuration_.attr;
+  CopyEpAttributes(m.mask, m.param.ep_attr, &next->attr);
+  const DAT_RETURN ret = GrantEpAttributes(ia().attributes(), uses_srq(), 3, &next->attr);
+  if (ret != DAT_SUCCESS) return ret;
+  next->pz = Use<Pz>(m.pz ? m.pz.get() : configuration_.pz.get());
+  if (m.pz && !next->pz) return BadHandle(DAT_INVALID_HANDLE_PZ);
+  Evd* const connect = m.connect.Or(configuration_.connect.get());
+  next->connect = Use<Evd>(connect);
+  if (connect != nullptr && !next->connect) return BadHandle(DAT_INVALID_HANDLE_EVD_CONN);
+  Evd* const recv = m.recv.Or(configuration_.recv.get());
+  if (!next->recv.Attach(recv, next->attr.recv_completion_flags))
+    return BadHandle(DAT_INVALID_HANDLE_EVD_RECV);
+  Evd* const request = m.request.Or(configuration_.request.get());
+  if (!next->request.Attach(request, next->attr.request_completion_flags))
+    return BadHandle(DAT_INVALID_HANDLE_EVD_REQUEST);
+  return DAT_SUCCESS;
+}
+
+void Ep::FinishModification(Modification* m, bool taken) {
+  std::lock_guard<std::mutex> lock(mu_);
+  modifying_ = false;
+  if (!taken) return;
+  // dat_ep_set_watermark may have been called meanwhile: it wins.
+  if (!m->Names(DAT_EP_FIELD_EP_ATTR_SRQ_SOFT_HW))
+    m->other.attr.srq_soft_hw = configuration_.attr.srq_soft_hw;
+  m->hard_watermark = hard_watermark_;
+  std::swap(configuration_, m->other);
+  PublishLimits();
+}
+
+void Ep::MoveReceives(Evd* from, Evd* to) {
+  if (srq_ == nullptr || from == to) return;
+  if (from != nullptr) from->RetireReceives(handle());
+  CountReceives(to);
 }
 
 }  // namespace softdat::engine
