@@ -42,7 +42,7 @@ bool RequestCore::HandOver(std::shared_ptr<CmSink> successor) {
 }
 
 ConnectionRequest::ConnectionRequest(Device& device, std::shared_ptr<CmId> id, uint64_t conn_qual,
-                                     const FieldView& field, const rdma_conn_param& params)
+                                     const rdmacm::FieldView& field, const rdma_conn_param& params)
     : device_(device),
       id_(std::move(id)),
       conn_qual_(conn_qual),
@@ -62,7 +62,7 @@ ConnectionRequest::~ConnectionRequest() {
 }
 
 void ConnectionRequest::Refuse(Device& device, rdma_cm_id* id, bool padded) {
-  const FieldWriter field = FieldWriter::Refusal(padded && !device.traits.iwarp);
+  const rdmacm::FieldWriter field = rdmacm::FieldWriter::Refusal(padded && !device.traits.iwarp);
   if (rdma_reject(id, field.data(), field.size()) != 0) {
     SOFTDAT_LOG(Info, "rdma_reject: {}", OsText(errno));
   }
@@ -104,7 +104,7 @@ Status ConnectionRequest::Accept(transport::QueuePair& qp, std::span<const uint8
 Status ConnectionRequest::Reject(std::span<const uint8_t> private_data) {
   Status status = CheckData(private_data);
   if (!status.ok()) return status;
-  const FieldWriter field(CmField::kReject, padded_, std::nullopt, private_data);
+  const rdmacm::FieldWriter field(rdmacm::CmField::kReject, padded_, std::nullopt, private_data);
   // A requester that has given up is no failure of the reject.
   if (rdma_reject(id_->get(), field.data(), field.size()) != 0) {
     SOFTDAT_LOG(Info, "rdma_reject: {}", OsText(errno));

@@ -10,8 +10,8 @@
 #include "dat/base/settings.h"
 #include "provider_verbs/device_open.h"
 #include "provider_verbs/os_error.h"
-#include "provider_verbs/private_data.h"
 #include "provider_verbs/socket_address.h"
+#include "wire/rdmacm/private_data.h"
 
 namespace softdat::verbs {
 namespace {
@@ -96,7 +96,7 @@ void FillLimits(const ibv_device_attr& d, const ibv_port_attr& port, Device* dev
   a.max_srqs = Positive(d.max_srq);
   a.max_srq_depth = Positive(d.max_srq_wr);
   a.max_message = port.max_msg_sz;
-  a.max_private_data = static_cast<uint32_t>(MaxPrivateData(t.iwarp));
+  a.max_private_data = static_cast<uint32_t>(rdmacm::MaxPrivateData(t.iwarp));
   a.mtu = 128u << port.active_mtu;
   a.windows = t.windows_type1 || t.windows_type2;
   a.zone_windows = !t.windows_type2;

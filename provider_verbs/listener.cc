@@ -14,6 +14,7 @@
 #include "dat/base/log.h"
 #include "provider_verbs/os_error.h"
 #include "provider_verbs/socket_address.h"
+#include "wire/private_header.h"
 
 namespace softdat::verbs {
 namespace {
@@ -115,7 +116,8 @@ void ListenerCore::OnCmEvent(const CmEvent& event) {
     return;
   }
   auto id = std::make_shared<CmId>(*device_.cm, event.id);
-  const FieldView field = ReadField(CmField::kRequest, event.private_data(), device_.traits.iwarp);
+  const rdmacm::FieldView field =
+      rdmacm::ReadField(rdmacm::CmField::kRequest, event.private_data(), device_.traits.iwarp);
   const bool ours = event.id->verbs != nullptr &&
                     device_.traits.rdma_device == ibv_get_device_name(event.id->verbs->device);
   // A qualifier above 65535 is carried whole and must be the one listened on; and only then is it

@@ -13,7 +13,7 @@
 #include "dat/transport/transport.h"
 #include "provider_verbs/cm_channel.h"
 #include "provider_verbs/device.h"
-#include "provider_verbs/private_data.h"
+#include "wire/rdmacm/private_data.h"
 
 namespace softdat::verbs {
 
@@ -69,7 +69,7 @@ class RequestCore : public CmSink {
 class ConnectionRequest : public transport::ConnectionRequest {
  public:
   ConnectionRequest(Device& device, std::shared_ptr<CmId> id, uint64_t conn_qual,
-                    const FieldView& field, const rdma_conn_param& params);
+                    const rdmacm::FieldView& field, const rdma_conn_param& params);
   ~ConnectionRequest() override;
 
   std::span<uint8_t> private_data() override { return data_; }

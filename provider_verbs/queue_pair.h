@@ -26,9 +26,9 @@
 #include "provider_verbs/cm_channel.h"
 #include "provider_verbs/completion_queue.h"
 #include "provider_verbs/device.h"
-#include "provider_verbs/private_data.h"
 #include "provider_verbs/region_table.h"
 #include "provider_verbs/work_slots.h"
+#include "wire/rdmacm/private_data.h"
 
 namespace softdat::verbs {
 

@@ -14,6 +14,7 @@
 #include "provider_verbs/os_error.h"
 #include "provider_verbs/queue_pair.h"
 #include "provider_verbs/socket_address.h"
+#include "wire/private_header.h"
 
 namespace softdat::verbs {
 
@@ -54,7 +55,7 @@ Status QpCore::CheckConnect(const transport::ConnectParameters& p) {
                   fmt::format("address family {}: neither IPv4 nor IPv6", p.remote.ss_family));
   }
   size_t most = device_.attributes.max_private_data;
-  if (!device_.traits.iwarp && p.conn_qual > kMaxPortQualifier) most -= kQualifierHeaderSize;
+  if (!device_.traits.iwarp && p.conn_qual > kMaxPortQualifier) most -= kPrivateHeaderSize;
   if (p.private_data.size() > most) {
     return Status(
         Code::kInvalidArgument,
@@ -221,10 +222,11 @@ void QpCore::OnCmEvent(const CmEvent& event) {
         break;
       case RDMA_CM_EVENT_ESTABLISHED:
         if (state != State::kConnecting) break;
-        Established(
-            active_ ? ReadField(CmField::kReply, event.private_data(), device_.traits.iwarp).data
-                    : std::span<const uint8_t>(),
-            &deferred);
+        Established(active_ ? rdmacm::ReadField(rdmacm::CmField::kReply, event.private_data(),
+                                                device_.traits.iwarp)
+                                  .data
+                            : std::span<const uint8_t>(),
+                    &deferred);
         break;
       case RDMA_CM_EVENT_REJECTED:
         if (state == State::kConnecting) OnRejected(event, &deferred);
@@ -259,11 +261,11 @@ void QpCore::OnRouteResolved(Deferred* deferred) {
   Status status = ToInit(id);
   if (status.ok()) status = ActivateReceives();
   if (status.ok()) {
-    const FieldWriter field(CmField::kRequest, padded_,
-                            connect_.conn_qual > kMaxPortQualifier
-                                ? std::optional<uint64_t>(connect_.conn_qual)
-                                : std::nullopt,
-                            connect_data_);
+    const rdmacm::FieldWriter field(rdmacm::CmField::kRequest, padded_,
+                                    connect_.conn_qual > kMaxPortQualifier
+                                        ? std::optional<uint64_t>(connect_.conn_qual)
+                                        : std::nullopt,
+                                    connect_data_);
     rdma_conn_param param{};
     param.private_data = field.data();
     param.private_data_len = field.size();
@@ -298,7 +300,8 @@ void QpCore::OnResponse(const CmEvent& event, Deferred* deferred) {
     Fail(RejectReason::kNonPeer, std::string(status.reason()), deferred);
     return;
   }
-  Established(ReadField(CmField::kReply, event.private_data(), false).data, deferred);
+  Established(rdmacm::ReadField(rdmacm::CmField::kReply, event.private_data(), false).data,
+              deferred);
 }
 
 void QpCore::Established(std::span<const uint8_t> data, Deferred* deferred) {
@@ -316,7 +319,8 @@ void QpCore::OnRejected(const CmEvent& event, Deferred* deferred) {
     return;
   }
   const bool iwarp = device_.traits.iwarp;
-  const FieldView field = ReadField(CmField::kReject, event.private_data(), iwarp);
+  const rdmacm::FieldView field =
+      rdmacm::ReadField(rdmacm::CmField::kReject, event.private_data(), iwarp);
   bool by_consumer = false;
   bool nobody_listens = false;
   if (iwarp) {
@@ -382,7 +386,8 @@ Status QpCore::Accept(const AcceptParameters& p, std::span<const uint8_t> privat
       if (status.ok()) status = ActivateReceives();
       if (status.ok()) status = ToReady(id, read_in, read_out);
       if (status.ok()) {
-        const FieldWriter field(CmField::kReply, padded_, std::nullopt, private_data);
+        const rdmacm::FieldWriter field(rdmacm::CmField::kReply, padded_, std::nullopt,
+                                        private_data);
         rdma_conn_param param{};
         param.private_data = field.data();
         param.private_data_len = field.size();

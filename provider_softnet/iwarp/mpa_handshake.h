@@ -8,15 +8,11 @@
 // Reads never go past the frame: what follows belongs to the stream. A responder answers only when
 // it is told to (Accept, Reject, Refuse), and an initiator sends nothing behind its Request.
 //
-// Private header. A connection qualifier above 65535 does not fit a TCP port. Then, and only then,
-// the initiator puts 16 bytes before the consumer's private data:
-//   0  8  magic  53 44 41 54 43 51 01 bf  ("SDATCQ", version 1, a byte that is no text)
-//   8  8  the whole qualifier, big-endian
-// A responder that finds the magic takes the header away and compares the qualifier; one that
-// listens on such a qualifier refuses a request without it. A refusal by the back end itself (as
-// opposed to the consumer's reject) is a reject Reply whose private data are 16 bytes: magic 53 44
-// 41 54 4e 50 01 bf
-// ("SDATNP"), then a reason number, big-endian.
+// Private header (wire/private_header.h). A request to a qualifier above 65535 starts its private
+// data with the whole qualifier. A responder that finds it takes the header away and compares the
+// qualifier; one that listens on such a qualifier refuses a request without it. A refusal by the
+// back end itself (as opposed to the consumer's reject) is a reject Reply with the header of a
+// refusal and a RefuseReason.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_IWARP_MPA_HANDSHAKE_H_
 #define SOFTDAT_PROVIDER_SOFTNET_IWARP_MPA_HANDSHAKE_H_
 
@@ -27,11 +23,10 @@
 
 #include "wire/iwarp/mpa.h"
 #include "wire/iwarp/terminate_code.h"
+#include "wire/private_header.h"
 
 namespace softdat::softnet {
 
-inline constexpr uint64_t kMaxPortQualifier = 65535;
-inline constexpr size_t kPrivateHeaderSize = 16;
 // What is left for the consumer in the worst case: enhanced words and private header.
 inline constexpr size_t kMaxConsumerPrivateData =
     iwarp::kMpaMaxPrivateData - iwarp::kMpaEnhancedSize - kPrivateHeaderSize;

@@ -4,7 +4,9 @@
 #include <array>
 #include <cstring>
 
-#include "provider_softnet/iwarp/mpa_private_header.h"
+#include "provider_softnet/iwarp/mpa_depths.h"
+#include "provider_softnet/iwarp/mpa_handshake.h"
+#include "wire/private_header.h"
 
 namespace softdat::softnet {
 

@@ -2,8 +2,8 @@
 // Makes of an offer what an Incoming makes of the bytes of a connection.
 #include "provider_softnet/tcp/handoff_rebuild.h"
 
-#include "provider_softnet/iwarp/mpa_private_header.h"
 #include "provider_softnet/tcp/handoff_message.h"
+#include "wire/private_header.h"
 
 namespace softdat::softnet {
 namespace {

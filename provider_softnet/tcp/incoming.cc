@@ -9,10 +9,10 @@
 #include <algorithm>
 
 #include "dat/base/log.h"
-#include "provider_softnet/iwarp/mpa_private_header.h"
 #include "provider_softnet/tcp/connection_request.h"
 #include "provider_softnet/tcp/socket_util.h"
 #include "wire/iwarp/mpa.h"
+#include "wire/private_header.h"
 
 namespace softdat::softnet {
 

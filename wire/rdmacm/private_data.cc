@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Private data fields: writer and reader.
-#include "provider_verbs/private_data.h"
+#include "wire/rdmacm/private_data.h"
 
 #include <algorithm>
 #include <cstring>
 
-namespace softdat::verbs {
+#include "wire/private_header.h"
+
+namespace softdat::rdmacm {
 namespace {
 
-constexpr uint64_t kQualifierMagic = 0x53444154'435101bf;
-constexpr uint64_t kRefusalMagic = 0x53444154'4e5001bf;
 constexpr size_t kTrailerSize = 4;
 constexpr uint8_t kTrailerVersion = 1;
 
@@ -26,30 +26,19 @@ constexpr size_t FieldSize(CmField field) {
   return 0;
 }
 
-void StoreBe64(uint8_t* out, uint64_t value) {
-  for (int i = 7; i >= 0; --i, value >>= 8) out[i] = static_cast<uint8_t>(value);
-}
-
-uint64_t LoadBe64(const uint8_t* in) {
-  uint64_t value = 0;
-  for (int i = 0; i < 8; ++i) value = value << 8 | in[i];
-  return value;
-}
-
 }  // namespace
 
 size_t MaxPrivateData(bool iwarp) {
   // rdma_cm's own length is one byte (255); leave room for the header.
-  return iwarp ? 255 - kQualifierHeaderSize : FieldSize(CmField::kRequest) - kTrailerSize;
+  return iwarp ? 255 - kPrivateHeaderSize : FieldSize(CmField::kRequest) - kTrailerSize;
 }
 
 FieldWriter::FieldWriter(CmField field, bool padded, std::optional<uint64_t> qualifier,
-                         std::span<const uint8_t> data) {
+                         ByteSpan data) {
   size_t used = 0;
   if (qualifier.has_value()) {
-    StoreBe64(bytes_.data(), kQualifierMagic);
-    StoreBe64(bytes_.data() + 8, *qualifier);
-    used = kQualifierHeaderSize;
+    StorePrivateHeader(bytes_.data(), kQualifierMagic, *qualifier);
+    used = kPrivateHeaderSize;
   }
   const size_t room = (padded ? FieldSize(field) - kTrailerSize : bytes_.size()) - used;
   const size_t n = std::min(data.size(), room);
@@ -67,12 +56,12 @@ FieldWriter::FieldWriter(CmField field, bool padded, std::optional<uint64_t> qua
 }
 
 FieldWriter FieldWriter::Refusal(bool padded) {
-  std::array<uint8_t, kQualifierHeaderSize> bytes{};
-  StoreBe64(bytes.data(), kRefusalMagic);
+  std::array<uint8_t, kPrivateHeaderSize> bytes;
+  StorePrivateHeader(bytes.data(), kRefusalMagic, /*value=*/0);
   return FieldWriter(CmField::kReject, padded, std::nullopt, bytes);
 }
 
-FieldView ReadField(CmField field, std::span<const uint8_t> bytes, bool iwarp) {
+FieldView ReadField(CmField field, ByteSpan bytes, bool iwarp) {
   FieldView view;
   view.data = bytes;
   const size_t size = FieldSize(field);
@@ -84,17 +73,15 @@ FieldView ReadField(CmField field, std::span<const uint8_t> bytes, bool iwarp) {
       view.data = bytes.first(trailer[3]);
     }
   }
-  if (view.data.size() >= kQualifierHeaderSize) {
-    const uint64_t magic = LoadBe64(view.data.data());
-    if (field == CmField::kRequest && magic == kQualifierMagic) {
-      view.qualifier = LoadBe64(view.data.data() + 8);
-      view.data = view.data.subspan(kQualifierHeaderSize);
-    } else if (field == CmField::kReject && magic == kRefusalMagic) {
-      view.refusal = true;
-      view.data = {};
-    }
+  uint64_t number = 0;
+  if (field == CmField::kRequest && FindPrivateHeader(view.data, kQualifierMagic, &number)) {
+    view.qualifier = number;
+    view.data = view.data.subspan(kPrivateHeaderSize);
+  } else if (field == CmField::kReject && FindPrivateHeader(view.data, kRefusalMagic, &number)) {
+    view.refusal = true;
+    view.data = {};
   }
   return view;
 }
 
-}  // namespace softdat::verbs
+}  // namespace softdat::rdmacm

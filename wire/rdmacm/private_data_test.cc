@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "provider_verbs/private_data.h"
+#include "wire/rdmacm/private_data.h"
 
 #include <gtest/gtest.h>
 
 #include <numeric>
 #include <vector>
 
-namespace softdat::verbs {
+#include "wire/private_header.h"
+
+namespace softdat::rdmacm {
 namespace {
 
 std::vector<uint8_t> Bytes(size_t n) {
@@ -15,7 +17,7 @@ std::vector<uint8_t> Bytes(size_t n) {
   return bytes;
 }
 
-std::vector<uint8_t> Copy(std::span<const uint8_t> data) { return {data.begin(), data.end()}; }
+std::vector<uint8_t> Copy(ByteSpan data) { return {data.begin(), data.end()}; }
 
 TEST(PrivateDataTest, LengthsSurviveFieldsThatAreDeliveredWhole) {
   for (const CmField field : {CmField::kRequest, CmField::kReply, CmField::kReject}) {
@@ -34,7 +36,7 @@ TEST(PrivateDataTest, LengthsSurviveFieldsThatAreDeliveredWhole) {
 TEST(PrivateDataTest, AQualifierIsCarriedWholeInBothForms) {
   const uint64_t qualifier = 0x0AFF'AB1E'0000'0001;
   for (const bool iwarp : {false, true}) {
-    const std::vector<uint8_t> data = Bytes(MaxPrivateData(iwarp) - kQualifierHeaderSize);
+    const std::vector<uint8_t> data = Bytes(MaxPrivateData(iwarp) - kPrivateHeaderSize);
     const FieldWriter writer(CmField::kRequest, !iwarp, qualifier, data);
     const FieldView view = ReadField(CmField::kRequest, {writer.data(), writer.size()}, iwarp);
     EXPECT_EQ(view.qualifier, qualifier);
@@ -81,4 +83,4 @@ TEST(PrivateDataTest, ATrailerThatClaimsTooMuchIsNone) {
 }
 
 }  // namespace
-}  // namespace softdat::verbs
+}  // namespace softdat::rdmacm
