@@ -11,7 +11,7 @@
 #include "provider_verbs/adapter.h"
 #include "provider_verbs/device_finder.h"
 #include "provider_verbs/device_open.h"
-#include "provider_verbs/socket_address.h"
+#include "provider_verbs/interfaces.h"
 
 namespace softdat::verbs {
 namespace {

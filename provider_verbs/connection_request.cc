@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "dat/base/log.h"
+#include "dat/base/socket_address.h"
 #include "provider_verbs/listener.h"
 #include "provider_verbs/os_error.h"
 #include "provider_verbs/queue_pair.h"
-#include "provider_verbs/socket_address.h"
 
 namespace softdat::verbs {
 namespace {
@@ -53,7 +53,7 @@ ConnectionRequest::ConnectionRequest(Device& device, std::shared_ptr<CmId> id, u
   addresses_.local = Storage(rdma_get_local_addr(id_->get()));
   addresses_.remote = Storage(rdma_get_peer_addr(id_->get()));
   addresses_.local_port = conn_qual_;
-  addresses_.remote_port = PortOfAddress(addresses_.remote);
+  addresses_.remote_port = SocketPort(addresses_.remote);
   id_->SetSink(core_);
 }
 

@@ -9,8 +9,8 @@
 #include "dat/base/log.h"
 #include "dat/base/settings.h"
 #include "provider_verbs/device_open.h"
+#include "provider_verbs/interfaces.h"
 #include "provider_verbs/os_error.h"
-#include "provider_verbs/socket_address.h"
 #include "wire/rdmacm/private_data.h"
 
 namespace softdat::verbs {

@@ -11,8 +11,9 @@
 
 #include "dat/base/descriptor.h"
 #include "dat/base/log.h"
+#include "dat/base/socket_address.h"
+#include "provider_verbs/interfaces.h"
 #include "provider_verbs/os_error.h"
-#include "provider_verbs/socket_address.h"
 
 namespace softdat::verbs {
 namespace {
@@ -170,7 +171,7 @@ Result<std::unique_ptr<Device>> OpenDevice(const DeviceFinder& finder, const std
   if (raw->traits.silent_failures) raw->driver.Post([raw] { raw->LookAround(); });
   SOFTDAT_LOG(Info, "{}: RDMA device {} port {} ({}), address {}", name, raw->traits.rdma_device,
               raw->traits.port, raw->traits.iwarp ? "iWARP" : "InfiniBand or RoCE",
-              Text(raw->attributes.address));
+              AddressText(raw->attributes.address));
   return device;
 }
 

@@ -12,8 +12,9 @@
 #include "dat/backend_kit/qualifier_port.h"
 #include "dat/base/descriptor.h"
 #include "dat/base/log.h"
+#include "dat/base/socket_address.h"
+#include "provider_verbs/interfaces.h"
 #include "provider_verbs/os_error.h"
-#include "provider_verbs/socket_address.h"
 #include "wire/private_header.h"
 
 namespace softdat::verbs {
@@ -32,16 +33,16 @@ Result<std::shared_ptr<CmId>> ListenOn(Device& device, sockaddr_storage address,
   if (rdma_bind_addr(id->get(), reinterpret_cast<sockaddr*>(&address)) != 0) {
     const int error = errno;
     if (error != EADDRINUSE && !must) {
-      SOFTDAT_LOG(Info, "not listening on {}: {}", Text(address), OsText(error));
+      SOFTDAT_LOG(Info, "not listening on {}: {}", AddressText(address), OsText(error));
       return std::shared_ptr<CmId>();
     }
-    return OsStatus(error, "rdma_bind_addr to " + Text(address));
+    return OsStatus(error, "rdma_bind_addr to " + AddressText(address));
   }
   id->SetSink(core);
   if (rdma_listen(id->get(), kBacklog) != 0) {
     const int error = errno;
     if (error != EADDRINUSE && !must) return std::shared_ptr<CmId>();
-    return OsStatus(error, "rdma_listen on " + Text(address));
+    return OsStatus(error, "rdma_listen on " + AddressText(address));
   }
   return id;
 }
@@ -53,7 +54,7 @@ Result<std::vector<std::shared_ptr<CmId>>> ListenOnAll(Device& device,
                                                        const std::shared_ptr<ListenerCore>& core) {
   std::vector<std::shared_ptr<CmId>> ids;
   for (sockaddr_storage& address : addresses) {
-    SetPort(*port, &address);
+    SetSocketPort(*port, &address);
     auto made = ListenOn(device, address, ids.empty(), core);
     if (!made.ok()) return made.TakeStatus();
     if (made.value() == nullptr) continue;
@@ -74,7 +75,7 @@ Result<std::vector<sockaddr_storage>> Candidates(const Device& device,
     if (SameHost(address, *asked)) return std::vector<sockaddr_storage>{address};
   }
   return Status(Code::kAddressUnsupported,
-                fmt::format("{} is no address of {}", Text(*asked), device.traits.netdev));
+                fmt::format("{} is no address of {}", AddressText(*asked), device.traits.netdev));
 }
 
 }  // namespace

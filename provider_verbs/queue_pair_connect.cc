@@ -7,13 +7,15 @@
 #include <algorithm>
 #include <cstring>
 
+#include "dat/backend_kit/own_address.h"
 #include "dat/backend_kit/qualifier_port.h"
 #include "dat/base/descriptor.h"
 #include "dat/base/log.h"
 #include "dat/base/settings.h"
+#include "dat/base/socket_address.h"
+#include "provider_verbs/interfaces.h"
 #include "provider_verbs/os_error.h"
 #include "provider_verbs/queue_pair.h"
-#include "provider_verbs/socket_address.h"
 #include "wire/private_header.h"
 
 namespace softdat::verbs {
@@ -76,7 +78,7 @@ Status QpCore::Connect(const transport::ConnectParameters& parameters) {
     connect_ = parameters;
     connect_data_.assign(parameters.private_data.begin(), parameters.private_data.end());
     connect_.private_data = connect_data_;
-    SetPort(PortOfQualifier(parameters.conn_qual), &connect_.remote);
+    SetSocketPort(PortOfQualifier(parameters.conn_qual), &connect_.remote);
     const Clock::time_point now = Clock::now();
     connect_deadline_ = parameters.timeout == std::chrono::microseconds::max()
                             ? transport::kForever
@@ -132,7 +134,7 @@ Status QpCore::Connect(const transport::ConnectParameters& parameters) {
 Status QpCore::StartConnecting() {
   // rdma_cm would resolve it to a group's or everybody's link address, and ask in vain.
   if (IsOfNoHost(connect_.remote)) {
-    return Status(Code::kUnreachable, Text(connect_.remote) + " is no host's address");
+    return Status(Code::kUnreachable, AddressText(connect_.remote) + " is no host's address");
   }
   auto created = CmId::Create(*device_.cm);
   if (!created.ok()) return created.TakeStatus();
@@ -146,10 +148,10 @@ Status QpCore::StartConnecting() {
   if (IsLoopback(connect_.remote)) {
     // rdma_cm has no loopback (and a request to ::1 wedges soft-RoCE of Linux 6.1 for everybody):
     // this host, seen from the device, is the interface's own address.
-    SOFTDAT_LOG(Info, "{} stands for {}", Text(connect_.remote), Text(local));
-    const uint16_t port = PortOfAddress(connect_.remote);
+    SOFTDAT_LOG(Info, "{} stands for {}", AddressText(connect_.remote), AddressText(local));
+    const uint16_t port = SocketPort(connect_.remote);
     connect_.remote = local;
-    SetPort(port, &connect_.remote);
+    SetSocketPort(port, &connect_.remote);
   }
   id_ = id;
   addresses_ = {.local = local,
@@ -162,8 +164,8 @@ Status QpCore::StartConnecting() {
                         reinterpret_cast<sockaddr*>(&connect_.remote),
                         ResolveTime(connect_deadline_)) != 0) {
     return Status(Code::kUnreachable,
-                  fmt::format("rdma_resolve_addr from {} to {}: {}", Text(local),
-                              Text(connect_.remote), OsText(errno)));
+                  fmt::format("rdma_resolve_addr from {} to {}: {}", AddressText(local),
+                              AddressText(connect_.remote), OsText(errno)));
   }
   return Status::Ok();
 }
@@ -208,7 +210,7 @@ void QpCore::OnCmEvent(const CmEvent& event) {
         if (state != State::kConnecting) break;
         if (!OurDevice(event.id)) {
           Fail(RejectReason::kUnreachable,
-               "the route to " + Text(connect_.remote) + " does not lead over this device",
+               "the route to " + AddressText(connect_.remote) + " does not lead over this device",
                &deferred);
         } else if (rdma_resolve_route(event.id, ResolveTime(connect_deadline_)) != 0) {
           Fail(RejectReason::kUnreachable, "rdma_resolve_route: " + OsText(errno), &deferred);
@@ -347,10 +349,10 @@ void QpCore::OnRejected(const CmEvent& event, Deferred* deferred) {
 }
 
 void QpCore::OnNobodyListens(Deferred* deferred) {
-  if (Clock::now() < grace_until_ && IsLocalAddress(connect_.remote)) {
+  if (Clock::now() < grace_until_ && IsOwnAddress(connect_.remote)) {
     Retry();
   } else {
-    Fail(RejectReason::kNonPeer, fmt::format("nobody listens at {}", Text(connect_.remote)),
+    Fail(RejectReason::kNonPeer, fmt::format("nobody listens at {}", AddressText(connect_.remote)),
          deferred);
   }
 }

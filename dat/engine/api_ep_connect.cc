@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Slots of the endpoint: connecting and disconnecting.
+#include "dat/base/socket_address.h"
 #include "dat/engine/argument.h"
 #include "dat/engine/dat_error.h"
 #include "dat/engine/enum_value.h"

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "dat/base/socket_address.h"
 #include "dat/engine/dat_error.h"
 #include "dat/engine/ia.h"
 #include "dat/engine/service_point.h"

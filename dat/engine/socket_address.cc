@@ -29,40 +29,4 @@ DAT_RETURN CopySocketAddress(const DAT_SOCK_ADDR* from, sockaddr_storage* to) {
   }
 }
 
-namespace {
-
-// The address as what its family says it is; sockaddr types may not alias each other.
-template <typename T>
-T As(const sockaddr_storage& address) {
-  T t;
-  std::memcpy(&t, &address, sizeof(t));
-  return t;
-}
-
-}  // namespace
-
-uint16_t SocketPort(const sockaddr_storage& address) {
-  return ntohs(address.ss_family == AF_INET ? As<sockaddr_in>(address).sin_port
-                                            : As<sockaddr_in6>(address).sin6_port);
-}
-
-void SetSocketPort(uint16_t port, sockaddr_storage* address) {
-  if (address->ss_family == AF_INET) {
-    auto in = As<sockaddr_in>(*address);
-    in.sin_port = htons(port);
-    std::memcpy(address, &in, sizeof(in));
-  } else {
-    auto in6 = As<sockaddr_in6>(*address);
-    in6.sin6_port = htons(port);
-    std::memcpy(address, &in6, sizeof(in6));
-  }
-}
-
-bool IsWildcard(const sockaddr_storage& address) {
-  if (address.ss_family == AF_INET)
-    return As<sockaddr_in>(address).sin_addr.s_addr == htonl(INADDR_ANY);
-  const auto in6 = As<sockaddr_in6>(address);
-  return IN6_IS_ADDR_UNSPECIFIED(&in6.sin6_addr);
-}
-
 }  // namespace softdat::engine

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <memory>
 
+#include "dat/base/socket_address.h"
 #include "provider_softnet/adapter/bench_node.h"
 #include "provider_softnet/driver/unique_fd.h"
 #include "provider_softnet/tcp/socket_util.h"
@@ -36,7 +37,7 @@ class SilentPeerTest : public testing::Test {
   bool Connect(std::chrono::microseconds timeout) {
     transport::ConnectParameters p;
     p.remote = Loopback();
-    p.conn_qual = PortOf(address_);
+    p.conn_qual = SocketPort(address_);
     p.timeout = timeout;
     return node_.qp().Connect(p).ok();
   }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "dat/base/log.h"
+#include "dat/base/socket_address.h"
 #include "provider_softnet/tcp/endpoint.h"
 #include "provider_softnet/tcp/handoff_sender.h"
 #include "provider_softnet/tcp/socket_util.h"

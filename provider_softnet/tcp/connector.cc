@@ -11,6 +11,7 @@
 
 #include "dat/backend_kit/qualifier_port.h"
 #include "dat/base/log.h"
+#include "dat/base/socket_address.h"
 #include "provider_softnet/tcp/socket_util.h"
 
 namespace softdat::softnet {
@@ -64,7 +65,7 @@ Connector::Connector(Endpoint* endpoint, TcpContext* adapter, const transport::C
                          tcp_connected_ ? "TCP is connected, the request unanswered"
                                         : "TCP not connected"));
       }) {
-  SetPort(&remote_, PortOfQualifier(conn_qual_));
+  SetSocketPort(PortOfQualifier(conn_qual_), &remote_);
   auto* v6 = reinterpret_cast<sockaddr_in6*>(&remote_);
   if (remote_.ss_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&v6->sin6_addr) &&
       v6->sin6_scope_id == 0) {
@@ -104,8 +105,8 @@ Status Connector::OpenSocket() {
   const int on = 1;
   setsockopt(fd_.get(), IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof(on));
   sockaddr_storage source = own;
-  SetPort(&source, 0);
-  if (bind(fd_.get(), reinterpret_cast<const sockaddr*>(&source), AddressLength(source)) != 0) {
+  SetSocketPort(0, &source);
+  if (bind(fd_.get(), reinterpret_cast<const sockaddr*>(&source), AddressSize(source)) != 0) {
     return Status(Code::kNoResources, fmt::format("{}: cannot use the adapter's address {}: {}",
                                                   Where(), HostText(own), strerror(errno)));
   }
@@ -121,7 +122,7 @@ void Connector::Attempt() {
   tcp_connected_ = false;
   int rc;
   do {
-    rc = connect(fd_.get(), reinterpret_cast<const sockaddr*>(&remote_), AddressLength(remote_));
+    rc = connect(fd_.get(), reinterpret_cast<const sockaddr*>(&remote_), AddressSize(remote_));
   } while (rc != 0 && errno == EINTR);
   if (rc != 0 && errno != EINPROGRESS) return OnTcpFailed(errno);
   if (Status s = watch_.Start(fd_.get(), UV_WRITABLE); !s.ok()) {
@@ -141,7 +142,7 @@ void Connector::OnReady() {
 void Connector::OnTcpConnected() {
   const sockaddr_storage local = LocalAddressOf(fd_.get()), remote = RemoteAddressOf(fd_.get());
   if (remote.ss_family == 0) return OnTcpFailed(ENOTCONN);
-  if (local_ && PortOf(local) == PortOf(remote) && SameHost(local, remote)) {
+  if (local_ && SocketPort(local) == SocketPort(remote) && SameHost(local, remote)) {
     // Nobody listens, but the kernel chose the destination as our own port: TCP met itself (RFC
     // 9293 §3.5, simultaneous open).
     return OnTcpFailed(ECONNREFUSED);
@@ -220,7 +221,7 @@ void Connector::OnFramesDone() {
     connection.agreement = mpa.agreement();
     connection.addresses.local = LocalAddressOf(fd_.get());
     connection.addresses.remote = RemoteAddressOf(fd_.get());
-    connection.addresses.local_port = PortOf(connection.addresses.local);
+    connection.addresses.local_port = SocketPort(connection.addresses.local);
     connection.addresses.remote_port = conn_qual_;
     connection.fd = std::move(fd_);
     return endpoint_->OnConnected(std::move(connection), mpa.peer_private_data());

@@ -7,6 +7,7 @@
 
 #include <utility>
 
+#include "dat/base/socket_address.h"
 #include "provider_softnet/tcp/connector.h"
 #include "provider_softnet/tcp/socket_util.h"
 
@@ -47,7 +48,7 @@ Status Endpoint::Connect(const transport::ConnectParameters& parameters) {
     if (queues_.pd() == 0)
       return Status(Code::kInvalidState, "the queue pair has no protection domain");
   }
-  if (AddressLength(parameters.remote) == 0) {
+  if (AddressSize(parameters.remote) == 0) {
     return Status(
         Code::kAddressUnsupported,
         fmt::format("address family {} is neither IPv4 nor IPv6", parameters.remote.ss_family));

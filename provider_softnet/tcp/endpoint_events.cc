@@ -10,6 +10,7 @@
 #include <new>
 
 #include "dat/base/log.h"
+#include "dat/base/socket_address.h"
 #include "provider_softnet/tcp/connector.h"
 #include "provider_softnet/tcp/endpoint.h"
 #include "provider_softnet/tcp/socket_util.h"

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "dat/base/log.h"
+#include "dat/base/socket_address.h"
 #include "provider_softnet/driver/descriptor_limit.h"
 #include "provider_softnet/tcp/connection_request.h"
 #include "provider_softnet/tcp/handoff_message.h"
@@ -98,8 +99,8 @@ const char* Take(const ServicePoint& point, std::span<const uint8_t> bytes, Rece
   out->conn_qual = point.conn_qual;
   out->addresses.local = LocalAddressOf(out->fd.get());
   out->addresses.remote = RemoteAddressOf(out->fd.get());
-  out->addresses.remote_port = PortOf(out->addresses.remote);
-  RebuiltRequest rebuilt = RebuildRequest(bytes, point.conn_qual, PortOf(out->addresses.local),
+  out->addresses.remote_port = SocketPort(out->addresses.remote);
+  RebuiltRequest rebuilt = RebuildRequest(bytes, point.conn_qual, SocketPort(out->addresses.local),
                                           point.adapter->options.crc);
   out->addresses.local_port = rebuilt.aimed_at;
   out->responder = std::move(rebuilt.responder);

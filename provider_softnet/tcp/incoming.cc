@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "dat/base/log.h"
+#include "dat/base/socket_address.h"
 #include "provider_softnet/tcp/connection_request.h"
 #include "provider_softnet/tcp/socket_util.h"
 #include "wire/iwarp/mpa.h"
@@ -102,7 +103,7 @@ void Incoming::OnFrame() {
   request.addresses.local = LocalAddressOf(fd_.get());
   request.addresses.remote = RemoteAddressOf(fd_.get());
   request.addresses.local_port = request.conn_qual = point->conn_qual;
-  request.addresses.remote_port = PortOf(request.addresses.remote);
+  request.addresses.remote_port = SocketPort(request.addresses.remote);
   request.fd = std::move(fd_);
   Leave();
   if (point->adapter == adapter_) return DeliverRequest(point, std::move(request));

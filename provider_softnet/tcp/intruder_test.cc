@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "dat/backend_kit/qualifier_port.h"
+#include "dat/base/socket_address.h"
 #include "provider_softnet/adapter/bench_node.h"
 #include "provider_softnet/driver/unique_fd.h"
 #include "provider_softnet/tcp/socket_util.h"
@@ -39,7 +40,7 @@ class IntruderTest : public testing::Test {
   UniqueFd ConnectRaw(uint64_t qual) {
     UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_storage a = Loopback();
-    SetPort(&a, PortOfQualifier(qual));
+    SetSocketPort(PortOfQualifier(qual), &a);
     EXPECT_EQ(connect(fd.get(), reinterpret_cast<sockaddr*>(&a), sizeof(sockaddr_in)), 0);
     return fd;
   }
@@ -208,7 +209,7 @@ TEST_F(IntruderTest, ForeignAnswersAreNonPeerRejects) {
   sockaddr_storage a = Loopback();
   ASSERT_EQ(bind(listener.get(), reinterpret_cast<sockaddr*>(&a), sizeof(sockaddr_in)), 0);
   ASSERT_EQ(listen(listener.get(), 4), 0);
-  const uint64_t port = PortOf(LocalAddressOf(listener.get()));
+  const uint64_t port = SocketPort(LocalAddressOf(listener.get()));
   BenchNode client(options_, 8192, 16);
   ASSERT_TRUE(client.Connect(port, Loopback()));
   std::vector<UniqueFd> served;

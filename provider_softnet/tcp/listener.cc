@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "dat/base/log.h"
+#include "dat/base/socket_address.h"
 #include "provider_softnet/driver/descriptor_limit.h"
 #include "provider_softnet/tcp/incoming.h"
 #include "provider_softnet/tcp/socket_util.h"
@@ -32,7 +33,7 @@ Result<std::unique_ptr<transport::Listener>> TcpListener::Create(
     const std::shared_ptr<TcpContext>& adapter, const transport::ListenParameters& p) {
   if (p.sink == nullptr) return Status(Code::kInvalidArgument, "a listener without a sink");
   if (!p.any && p.conn_qual == 0) return Status(Code::kInvalidArgument, "connection qualifier 0");
-  if (p.address != nullptr && AddressLength(*p.address) == 0) {
+  if (p.address != nullptr && AddressSize(*p.address) == 0) {
     return Status(Code::kAddressUnsupported, "the address to listen on is neither IPv4 nor IPv6");
   }
   if (Status s = adapter->driver.Start(); !s.ok()) return s;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "dat/backend_kit/qualifier_port.h"
+#include "dat/base/socket_address.h"
 #include "provider_softnet/adapter/bench_node.h"
 #include "provider_softnet/driver/unique_fd.h"
 #include "provider_softnet/tcp/socket_util.h"
@@ -159,7 +160,7 @@ TEST_F(DeadStartTest, OfTheRequestIsUnreachable) {
   DropData(listener.get());  // those that it accepts have it too
   transport::ConnectParameters p;
   p.remote = Loopback();
-  p.conn_qual = PortOf(LocalAddressOf(listener.get()));
+  p.conn_qual = SocketPort(LocalAddressOf(listener.get()));
   p.timeout = std::chrono::microseconds::max();
   ASSERT_TRUE(node_.qp().Connect(p).ok());
   ASSERT_TRUE(node_.Until(Wait::kSleep, [&] { return node_.over(); }));
@@ -171,7 +172,7 @@ TEST_F(DeadStartTest, OfTheReplyFailsTheAccept) {
   node_.HoldRequests();
   const UniqueFd fd = Socket();
   sockaddr_storage a = Loopback();
-  SetPort(&a, PortOfQualifier(node_.Listen()));
+  SetSocketPort(PortOfQualifier(node_.Listen()), &a);
   ASSERT_EQ(connect(fd.get(), reinterpret_cast<sockaddr*>(&a), sizeof(sockaddr_in)), 0);
   uint8_t frame[iwarp::kMpaHeaderSize + 4] = {};
   std::copy_n(iwarp::kMpaRequestKey, iwarp::kMpaKeySize, frame);

@@ -13,6 +13,7 @@
 
 #include "dat/backend_kit/qualifier_port.h"
 #include "dat/base/fork_safe_once.h"
+#include "dat/base/socket_address.h"
 #include "provider_softnet/driver/descriptor_limit.h"
 #include "provider_softnet/tcp/socket_util.h"
 
@@ -55,8 +56,8 @@ Result<UniqueFd> ListenOn(const sockaddr_storage& address, bool both, uint64_t c
     setsockopt(fd.value().get(), IPPROTO_IPV6, IPV6_V6ONLY, &v6_only, sizeof(v6_only));
   }
   sockaddr_storage a = address;
-  SetPort(&a, port);
-  if (bind(fd.value().get(), reinterpret_cast<const sockaddr*>(&a), AddressLength(a)) != 0 ||
+  SetSocketPort(port, &a);
+  if (bind(fd.value().get(), reinterpret_cast<const sockaddr*>(&a), AddressSize(a)) != 0 ||
       listen(fd.value().get(), kBacklog) != 0) {
     return BindFailure(errno, conn_qual, port);
   }
@@ -123,7 +124,7 @@ Status PortRegistry::Join(const std::shared_ptr<ServicePoint>& point,
   }
   *fd = socket.Take();
   if (any) {
-    key->second = PortOf(LocalAddressOf(fd->get()));
+    key->second = SocketPort(LocalAddressOf(fd->get()));
     point->conn_qual = key->second;
   }
   ports_[*key][point->conn_qual] = {point, fd->get()};

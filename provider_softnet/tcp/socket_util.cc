@@ -2,12 +2,9 @@
 // Socket helpers.
 #include "provider_softnet/tcp/socket_util.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fmt/format.h>
-#include <ifaddrs.h>
 #include <linux/sockios.h>
-#include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
@@ -20,17 +17,12 @@
 #include <sanitizer/tsan_interface.h>
 #endif
 
+#include "dat/backend_kit/own_address.h"
+#include "dat/base/socket_address.h"
 #include "provider_softnet/driver/descriptor_limit.h"
 
 namespace softdat::softnet {
 namespace {
-
-const sockaddr_in& In4(const sockaddr_storage& a) {
-  return reinterpret_cast<const sockaddr_in&>(a);
-}
-const sockaddr_in6& In6(const sockaddr_storage& a) {
-  return reinterpret_cast<const sockaddr_in6&>(a);
-}
 
 msghdr Message(const iovec* iov, size_t count) {
   msghdr m{};
@@ -81,84 +73,9 @@ ssize_t PeekNow(int fd) {
   return syscall(SYS_recvfrom, fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK, nullptr, nullptr);
 }
 
-socklen_t AddressLength(const sockaddr_storage& address) {
-  if (address.ss_family == AF_INET) return sizeof(sockaddr_in);
-  if (address.ss_family == AF_INET6) return sizeof(sockaddr_in6);
-  return 0;
-}
-
-uint16_t PortOf(const sockaddr_storage& a) {
-  return ntohs(a.ss_family == AF_INET6 ? In6(a).sin6_port : In4(a).sin_port);
-}
-
-void SetPort(sockaddr_storage* a, uint16_t port) {
-  if (a->ss_family == AF_INET6) {
-    reinterpret_cast<sockaddr_in6*>(a)->sin6_port = htons(port);
-  } else {
-    reinterpret_cast<sockaddr_in*>(a)->sin_port = htons(port);
-  }
-}
-
-std::string HostText(const sockaddr_storage& a) {
-  char text[INET6_ADDRSTRLEN] = "?";
-  if (a.ss_family == AF_INET) {
-    inet_ntop(AF_INET, &In4(a).sin_addr, text, sizeof(text));
-    return text;
-  }
-  if (a.ss_family == AF_INET6) {
-    inet_ntop(AF_INET6, &In6(a).sin6_addr, text, sizeof(text));
-    char name[IF_NAMESIZE];
-    if (In6(a).sin6_scope_id != 0 && if_indextoname(In6(a).sin6_scope_id, name) != nullptr) {
-      return fmt::format("{}%{}", text, name);
-    }
-    return text;
-  }
-  return fmt::format("address family {}", a.ss_family);
-}
-
-std::string AddressText(const sockaddr_storage& a) {
-  if (a.ss_family == AF_INET6) return fmt::format("[{}]:{}", HostText(a), PortOf(a));
-  return fmt::format("{}:{}", HostText(a), PortOf(a));
-}
-
-sockaddr_storage Unmapped(const sockaddr_storage& a) {
-  if (a.ss_family != AF_INET6 || !IN6_IS_ADDR_V4MAPPED(&In6(a).sin6_addr)) return a;
-  sockaddr_storage out{};
-  auto& v4 = reinterpret_cast<sockaddr_in&>(out);
-  v4.sin_family = AF_INET;
-  v4.sin_port = In6(a).sin6_port;
-  memcpy(&v4.sin_addr, In6(a).sin6_addr.s6_addr + 12, 4);
-  return out;
-}
-
-bool SameHost(const sockaddr_storage& x, const sockaddr_storage& y) {
-  const sockaddr_storage a = Unmapped(x), b = Unmapped(y);
-  if (a.ss_family != b.ss_family) return false;
-  if (a.ss_family == AF_INET) return In4(a).sin_addr.s_addr == In4(b).sin_addr.s_addr;
-  return a.ss_family == AF_INET6 && memcmp(&In6(a).sin6_addr, &In6(b).sin6_addr, 16) == 0;
-}
-
-bool IsLoopback(const sockaddr_storage& x) {
-  const sockaddr_storage a = Unmapped(x);
-  if (a.ss_family == AF_INET) return (ntohl(In4(a).sin_addr.s_addr) >> 24) == 127;
-  return a.ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&In6(a).sin6_addr);
-}
-
 bool IsLocal(const sockaddr_storage& address) {
-  if (IsLoopback(address)) return true;
-  ifaddrs* list = nullptr;
-  if (getifaddrs(&list) != 0) return false;
-  bool found = false;
-  for (const ifaddrs* i = list; i != nullptr && !found; i = i->ifa_next) {
-    if (i->ifa_addr == nullptr) continue;
-    sockaddr_storage own{};
-    const int family = i->ifa_addr->sa_family;
-    if (family != AF_INET && family != AF_INET6) continue;
-    memcpy(&own, i->ifa_addr, family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
-    found = SameHost(own, address);
-  }
-  freeifaddrs(list);
-  return found;
+  const sockaddr_storage unmapped = Unmapped(address);
+  return IsLoopback(unmapped) || IsOwnAddress(unmapped);
 }
 
 sockaddr_storage LocalAddressOf(int fd) {

@@ -9,8 +9,6 @@
 
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
-#include <string>
 
 #include "dat/base/status.h"
 #include "provider_softnet/driver/unique_fd.h"
@@ -27,22 +25,11 @@ ssize_t PeekNow(int fd);
 
 // ---- addresses ----
 
-// Length of a supported address (AF_INET, AF_INET6), or 0.
-socklen_t AddressLength(const sockaddr_storage& address);
-uint16_t PortOf(const sockaddr_storage& address);
-void SetPort(sockaddr_storage* address, uint16_t port);
-// "127.0.0.1", "fe80::1%eth0".
-std::string HostText(const sockaddr_storage& address);
-// "127.0.0.1:7", "[::1]:7".
-std::string AddressText(const sockaddr_storage& address);
-bool IsLoopback(const sockaddr_storage& address);
 // Whether it is an address of this host.
 bool IsLocal(const sockaddr_storage& address);
-bool SameHost(const sockaddr_storage& a, const sockaddr_storage& b);
+// The ends of a socket; an IPv4 address is IPv4 also on an IPv6 socket.
 sockaddr_storage LocalAddressOf(int fd);
 sockaddr_storage RemoteAddressOf(int fd);
-// An IPv4 address seen through an IPv6 socket becomes IPv4 again.
-sockaddr_storage Unmapped(const sockaddr_storage& address);
 
 // ---- sockets ----
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What an address is, from its bits.
-#include "provider_verbs/socket_address.h"
+#include "dat/base/socket_address.h"
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 
 #include <cstring>
 
-namespace softdat::verbs {
+namespace softdat {
 namespace {
 
 sockaddr_storage Address(const char* text) {
@@ -46,13 +46,52 @@ TEST(SocketAddress, WildcardAndSameHost) {
   EXPECT_TRUE(IsWildcard(Address("::")));
   EXPECT_FALSE(IsWildcard(Address("::1")));
   sockaddr_storage port = Address("10.7.0.1");
-  SetPort(4711, &port);
-  EXPECT_EQ(PortOfAddress(port), 4711);
+  SetSocketPort(4711, &port);
+  EXPECT_EQ(SocketPort(port), 4711);
   EXPECT_TRUE(SameHost(port, Address("10.7.0.1")));
   EXPECT_FALSE(SameHost(port, Address("10.7.0.2")));
   EXPECT_FALSE(SameHost(port, Address("::ffff:10.7.0.1")));
-  EXPECT_EQ(Text(port), "10.7.0.1:4711");
+}
+
+TEST(SocketAddress, SizeAndPortOfBothFamilies) {
+  EXPECT_EQ(AddressSize(Address("10.7.0.1")), sizeof(sockaddr_in));
+  EXPECT_EQ(AddressSize(Address("::1")), sizeof(sockaddr_in6));
+  EXPECT_EQ(AddressSize({}), 0u);
+  sockaddr_storage six = Address("::1");
+  SetSocketPort(4711, &six);
+  EXPECT_EQ(SocketPort(six), 4711);
+  EXPECT_TRUE(SameHost(six, Address("::1")));
+}
+
+TEST(SocketAddress, Text) {
+  sockaddr_storage four = Address("10.7.0.1"), six = Address("fe80::1");
+  SetSocketPort(4711, &four);
+  SetSocketPort(4711, &six);
+  EXPECT_EQ(HostText(four), "10.7.0.1");
+  EXPECT_EQ(AddressText(four), "10.7.0.1:4711");
+  EXPECT_EQ(HostText(six), "fe80::1");
+  EXPECT_EQ(AddressText(six), "[fe80::1]:4711");
+  EXPECT_EQ(HostText({}), "address family 0");
+}
+
+TEST(SocketAddress, UnmappedIsIPv4Again) {
+  sockaddr_storage mapped = Address("::ffff:127.0.0.1");
+  SetSocketPort(4711, &mapped);
+  EXPECT_FALSE(IsLoopback(mapped));
+  EXPECT_EQ(AddressText(Unmapped(mapped)), "127.0.0.1:4711");
+  EXPECT_TRUE(IsLoopback(Unmapped(mapped)));
+  EXPECT_EQ(HostText(Unmapped(Address("::1"))), "::1");
+  EXPECT_EQ(HostText(Unmapped(Address("10.7.0.1"))), "10.7.0.1");
+}
+
+// Two of no family are not of one host.
+TEST(SocketAddress, OfNoFamily) {
+  const sockaddr_storage none{};
+  EXPECT_FALSE(SameHost(none, none));
+  EXPECT_FALSE(IsLoopback(none));
+  EXPECT_FALSE(IsWildcard(none));
+  EXPECT_FALSE(IsOfNoHost(none));
 }
 
 }  // namespace
-}  // namespace softdat::verbs
+}  // namespace softdat
