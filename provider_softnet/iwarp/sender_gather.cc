@@ -219,8 +219,8 @@ bool Sender::GatherData(SendWork* work, bool alone) {
   const bool last = payload == left;
   uint8_t* head = buffer_.head_of(*fpdu);
   if (write) {
-    iwarp::EncodeTaggedFpduHeader(head, Opcode::kWrite, last, work->remote_key,
-                                  work->remote_address + offset_, payload);
+    iwarp::EncodeTaggedFpduHeader(head, Opcode::kWrite, last, work->remote.key,
+                                  work->remote.address + offset_, payload);
   } else {
     work->msn = send_msn_;
     const uint32_t invalidate = work->op == Op::kSendInvalidate ? work->key : 0;
@@ -299,8 +299,8 @@ bool Sender::GatherRead(SendWork* work) {
   OwnRequest request;
   request.position = request.covers = next_;
   request.msn = read_msn_;
-  request.read.source_stag = work->remote_key;
-  request.read.source_to = work->remote_address + offset_;
+  request.read.source_stag = work->remote.key;
+  request.read.source_to = work->remote.address + offset_;
   const uint64_t left = work->length - offset_;
   if (left > 0) {
     const Segment& s = ledger_.sends().segments(next_)[segment_++];
@@ -326,13 +326,13 @@ bool Sender::GatherAtomic(SendWork* work) {
   if (fpdu == nullptr) return false;
   iwarp::AtomicRequest atomic;
   atomic.request_id = next_request_id_++;
-  atomic.stag = work->remote_key;
-  atomic.to = work->remote_address;
-  atomic.add_or_swap = work->swap_or_add;
+  atomic.stag = work->remote.key;
+  atomic.to = work->remote.address;
+  atomic.add_or_swap = work->remote.swap_or_add;
   if (work->op == Op::kCompareSwap) {
     atomic.op = iwarp::kAtomicCmpSwap;
     atomic.add_or_swap_mask = atomic.compare_mask = ~uint64_t{0};
-    atomic.compare = work->compare;
+    atomic.compare = work->remote.compare;
   }
   OwnRequest request;
   request.position = request.covers = next_;

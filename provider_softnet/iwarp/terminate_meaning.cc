@@ -52,8 +52,8 @@ Meant TransferMeant(const iwarp::Terminate& terminate, const iwarp::DdpHeader& h
     if (!header.tagged) {
       if (!(IsSendOp(work.op) || work.op == Op::kRdmaWriteImmediate)) continue;
       if (work.msn == header.msn) return {p, true};
-    } else if (IsWrite(work.op) && work.remote_key == header.stag) {
-      const uint64_t offset = header.to - work.remote_address;
+    } else if (IsWrite(work.op) && work.remote.key == header.stag) {
+      const uint64_t offset = header.to - work.remote.address;
       if (offset < work.length && size <= work.length - offset) return {p, true};
       // Of a peer that counts the segment's bytes in another way.
       if (offset < work.length && !alike.named) alike = {p, true};

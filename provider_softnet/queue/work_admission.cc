@@ -45,8 +45,8 @@ Code WorkLedger::Prepare(const transport::SendRequest& request, const AdmissionR
   work.cookie = request.cookie;
   work.op = request.op;
   work.flags = request.flags;
-  work.remote_address = request.remote.virtual_address;
-  work.remote_key = request.remote.rmr_context;
+  work.remote.address = request.remote.virtual_address;
+  work.remote.key = request.remote.rmr_context;
   work.key = request.key;
   work.sink_is_window = request.sink_is_window;
   work.invalidate_sink = request.invalidate_sink;
@@ -65,25 +65,17 @@ Code WorkLedger::Prepare(const transport::SendRequest& request, const AdmissionR
 
 Code WorkLedger::FillBind(const transport::SendRequest& request, SendWork* work) const {
   const Segment part = request.local.empty() ? Segment{} : request.local[0];
-  work->region = request.bind.region == nullptr ? 0 : request.bind.region->local_key();
-  work->remote_address = reinterpret_cast<uintptr_t>(request.bind.context);
-  work->compare = part.virtual_address;
-  work->swap_or_add = part.segment_length;
-  work->privileges = request.bind.privileges;
-  work->zero_based = request.bind.zero_based;
   work->segment_count = 0;
   work->length = part.segment_length;
-  MemoryTable::BindRequest bind;
-  bind.key = request.key;
-  bind.region = work->region;
-  bind.offset = work->compare;
-  bind.length = work->swap_or_add;
-  bind.privileges = request.bind.privileges;
-  bind.zero_based = request.bind.zero_based;
-  bind.pd = config_.pd;
-  bind.qp = config_.qp;
+  work->bind = {};
+  work->bind.context = request.bind.context;
+  work->bind.offset = part.virtual_address;
+  work->bind.region = request.bind.region == nullptr ? 0 : request.bind.region->local_key();
+  work->bind.privileges = request.bind.privileges;
+  work->bind.zero_based = request.bind.zero_based;
+  MemoryTable::BindRequest bind = BindOf(*work);
   const AccessError error = config_.memory->CheckBind(&bind);
-  work->remote_key = bind.window;
+  work->bind.window = bind.window;
   return CodeFor(error);
 }
 
@@ -110,8 +102,8 @@ Code WorkLedger::FillTransfer(const transport::SendRequest& request, const Admis
     case Op::kCompareSwap:
       if (work->length < kAtomicSize) return Code::kLength;
       work->length = kAtomicSize;
-      work->compare = request.atomic.compare;
-      work->swap_or_add = request.atomic.swap_or_add;
+      work->remote.compare = request.atomic.compare;
+      work->remote.swap_or_add = request.atomic.swap_or_add;
       break;
     default:
       break;

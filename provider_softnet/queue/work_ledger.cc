@@ -16,18 +16,22 @@ void WorkLedger::FlushPosted(const transport::SendRequest& request) {
   if (FlushPostedSend(request, config_.send_completions, config_.context)) notices_.send = true;
 }
 
-AccessError WorkLedger::CarryOutBind(const SendWork& work) {
+MemoryTable::BindRequest WorkLedger::BindOf(const SendWork& work) const {
   MemoryTable::BindRequest bind;
   bind.key = work.key;
-  bind.region = work.region;
-  bind.offset = work.compare;
-  bind.length = work.swap_or_add;
-  bind.privileges = work.privileges;
-  bind.zero_based = work.zero_based;
+  bind.region = work.bind.region;
+  bind.offset = work.bind.offset;
+  bind.length = work.length;
+  bind.privileges = work.bind.privileges;
+  bind.zero_based = work.bind.zero_based;
   bind.pd = config_.pd;
   bind.qp = config_.qp;
-  bind.window = work.remote_key;
-  return config_.memory->Bind(bind);
+  bind.window = work.bind.window;
+  return bind;
+}
+
+AccessError WorkLedger::CarryOutBind(const SendWork& work) {
+  return config_.memory->Bind(BindOf(work));
 }
 
 // Takes the oldest send out of its queue and reports it. The slot is free before the completion can
@@ -39,8 +43,7 @@ void WorkLedger::CompleteOldestSend(WorkStatus status) {
       status == WorkStatus::kSuccess && (work.flags & transport::kSuppress) != 0;
   if (suppressed || config_.send_completions == nullptr) return queue.PopFront();
   transport::Completion c;
-  c.context = work.op == transport::Op::kBind ? reinterpret_cast<void*>(work.remote_address)
-                                              : config_.context;
+  c.context = work.op == transport::Op::kBind ? work.bind.context : config_.context;
   c.cookie = work.cookie;
   c.length = work.length;
   c.op = work.op;

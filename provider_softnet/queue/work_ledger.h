@@ -133,6 +133,7 @@ class WorkLedger {
 
  private:
   Code FillBind(const transport::SendRequest& request, SendWork* work) const;
+  MemoryTable::BindRequest BindOf(const SendWork& work) const;
   Code FillTransfer(const transport::SendRequest& request, const AdmissionRules& rules,
                     SendWork* work);
   void CompleteOldestSend(transport::WorkStatus status);

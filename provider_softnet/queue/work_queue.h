@@ -23,19 +23,33 @@ using Segment = DAT_LMR_TRIPLET;
 // A posted send-queue request. The first part is the request; the second belongs to the protocol
 // engine.
 struct SendWork {
+  // What an operation aims at in the peer's memory.
+  struct Remote {
+    uint64_t address;
+    uint64_t compare;  // kCompareSwap
+    uint64_t swap_or_add;
+    uint32_t key;
+  };
+  // The window is `length` bytes long.
+  struct Bind {
+    void* context;    // the completion's
+    uint64_t offset;  // start of the window in its region
+    uint32_t window;  // MemoryTable::BindRequest::window
+    uint32_t region;  // key of the region
+    uint32_t privileges;
+    bool zero_based;
+  };
+
   uint64_t cookie;
   uint64_t length;  // bytes that move: of the local segments, or of the remote triplet for reads
-  uint64_t remote_address;  // kBind: the window's context for the completion
-  uint64_t compare;         // kBind: start of the window in its region
-  uint64_t swap_or_add;     // kBind: length of the window
-  uint32_t remote_key;      // kBind: MemoryTable::BindRequest::window
-  uint32_t key;             // immediate value, context to invalidate, or new context of a window
-  uint32_t region;          // kBind: key of the region
-  uint32_t privileges;      // kBind
-  uint32_t segment_count;   // non-empty segments
+  union {
+    Remote remote;
+    Bind bind;  // kBind
+  };
+  uint32_t key;            // immediate value, context to invalidate, or new context of a window
+  uint32_t segment_count;  // non-empty segments
   transport::Op op;
   uint8_t flags;
-  bool zero_based;
   bool sink_is_window;
   bool invalidate_sink;
   bool confirm;  // is over when the peer has confirmed it, not when it is sent
