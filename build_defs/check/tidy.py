@@ -5,8 +5,9 @@
 usage: tidy.py [--all] --state FOLDER FILE... -- FLAG...
 
 clang-tidy spends most of its time in the headers of the standard library, once for each file. So files of a folder are
-put behind each other and looked at as one; but not those that do not compile so, because they have a helper of the
-same name. A file in which something is found then is looked at alone, and what counts is what is found there.
+put behind each other and looked at as one; but not those that do not compile so without a warning, because they have
+helpers of the same name. A file in which something is found then is looked at alone, and what counts is what is found
+there.
 
 A folder that was good is not looked at again before a file of it changes, or a header that one includes, or the
 settings, or clang-tidy. FOLDER remembers that; with --all nothing is remembered from before.
@@ -53,13 +54,18 @@ class Joined:
             pathlib.Path(self.path).write_text(text, encoding="utf-8")
 
     def blamed(self, output):
-        """The files in which a compiler's output finds something; all of them if that is a header, or says no place."""
-        found, everything = set(), {file for _, file in self.starts}
-        for path, line in re.findall(r"^([^\s:]+):(\d+):\d+: (?:fatal )?(?:error|warning): ", output, re.MULTILINE):
-            if not os.path.samefile(path, self.path):
-                return everything
-            found.add([file for start, file in self.starts if start <= int(line)][-1])
-        return found or (everything if output else found)
+        """The files in which a compiler's output finds something, or in a header of which; all of them if that is not
+        told."""
+        included = re.findall(r"^In file included from ([^\s:]+):(\d+):$", output, re.MULTILINE)
+        places = re.findall(r"^([^\s:]+):(\d+):\d+: (?:fatal )?(?:error|warning): ", output, re.MULTILINE)
+        found = {self.file_at(line) for path, line in included + places if os.path.samefile(path, self.path)}
+        in_headers = any(not os.path.samefile(path, self.path) for path, _ in places)
+        if (in_headers and not included) or (output and not found):
+            return {file for _, file in self.starts}
+        return found
+
+    def file_at(self, line):
+        return [file for start, file in self.starts if start <= int(line)][-1]
 
 
 class Folder:
@@ -81,17 +87,22 @@ class Folder:
             digest.update(pathlib.Path(path).read_bytes())
         return digest.hexdigest()
 
+    def warned(self, files):
+        """The files that the compiler has a word about when they are one."""
+        joined = Joined(files, self.state)
+        said = run("clang", *self.flags, "-Werror", "-ferror-limit=0", "-fsyntax-only", joined.path).stderr
+        return joined.blamed(said)
+
     def compiling(self):
-        """The files in parts that compile, each as one."""
+        """The files in parts that compile without a warning, each as one, as far as files do alone."""
         rest = self.files
-        while len(rest) > 1:
-            joined = Joined(rest, self.state)
-            errors = joined.blamed(run("clang", *self.flags, "-w", "-ferror-limit=0", "-fsyntax-only", joined.path).stderr)
-            errors = errors if len(errors) < len(rest) else set(rest[1:])
-            yield [file for file in rest if file not in errors]
-            rest = [file for file in rest if file in errors]
-        if rest:
-            yield rest
+        while rest:
+            part, apart = rest, set()
+            while len(part) > 1 and (warned := self.warned(part)):
+                apart |= warned if len(warned) < len(part) else set(part[1:])
+                part = [file for file in part if file not in apart]
+            yield part
+            rest = [file for file in rest if file in apart]
 
     def tidy(self, path):
         """What clang-tidy finds; that it failed, if that is all."""
