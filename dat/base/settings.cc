@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <optional>
+#include <utility>
 
 #include "dat/base/fork_safe_once.h"
 #include "dat/base/setting_values.h"
@@ -97,9 +98,14 @@ void NoteUnknownNames(const char* const* environment, ParsedSettings* out) {
   }
 }
 
-}  // namespace
+// How a device fails that only the back end can copy. It has settings of its own for that, and so
+// knows nothing of profiles. (`dat/profile` has what can be done over any back end.)
+std::vector<const char*> ImpliedBy(const Settings& values) {
+  if (values.profile != DeviceProfile::kSiw) return {};
+  return {"SOFTDAT_COMPLETION=taken", "SOFTDAT_RECEIVER_MUST_BE_READY=on"};
+}
 
-ParsedSettings ParseSettings(const char* const* environment) {
+ParsedSettings ParseTable(const char* const* environment) {
   ParsedSettings out;
   Settings& v = out.values;
 #define BOOL(member, name, def, help)                                                       \
@@ -134,6 +140,22 @@ ParsedSettings ParseSettings(const char* const* environment) {
 #undef STRING
 #undef CHOICE
   NoteUnknownNames(environment, &out);
+  return out;
+}
+
+}  // namespace
+
+ParsedSettings ParseSettings(const char* const* environment) {
+  ParsedSettings plain = ParseTable(environment);
+  std::vector<const char*> all = ImpliedBy(plain.values);
+  if (all.empty()) return plain;
+  // The first occurrence of a name counts.
+  for (; *environment != nullptr; ++environment) all.push_back(*environment);
+  all.push_back(nullptr);
+  ParsedSettings out = ParseTable(all.data());
+  // A value that is not understood is a problem also where it is implied otherwise.
+  out.problems = std::move(plain.problems);
+  out.refused = std::move(plain.refused);
   return out;
 }
 

@@ -50,13 +50,15 @@ struct Settings {
 
 // One line of the table with the value in force, as text, for `dat_info -e` and the log.
 struct SettingRow {
-  std::string_view name;          // "SOFTDAT_SPIN_US"
-  std::string_view kind;          // "bool", "int", "size", "duration", "string" or "enum"
-  std::string_view unit;          // "us", "ms", "bytes" or ""
-  std::string range;              // "0..1000000", "auto|on|off" or ""
-  std::string default_value;      // as one would write it in the environment
-  std::string value;              // the same for the value in force
-  bool from_environment = false;  // false also when the variable was set to something invalid
+  std::string_view name;      // "SOFTDAT_SPIN_US"
+  std::string_view kind;      // "bool", "int", "size", "duration", "string" or "enum"
+  std::string_view unit;      // "us", "ms", "bytes" or ""
+  std::string range;          // "0..1000000", "auto|on|off" or ""
+  std::string default_value;  // as one would write it in the environment
+  std::string value;          // the same for the value in force
+  // False also when the variable was set to something invalid; true also when another variable
+  // implies the value.
+  bool from_environment = false;
   std::string_view help;
 };
 
@@ -73,7 +75,8 @@ struct ParsedSettings {
 
 // Parses an environment in the form of environ ("NAME=value" strings, the last one nullptr; nullptr
 // itself counts as empty). An invalid value is a problem and leaves the default; so is a name that
-// starts with SOFTDAT_ and is not in the table. Pure: reads and writes nothing else.
+// starts with SOFTDAT_ and is not in the table. What SOFTDAT_PROFILE implies for other settings is
+// their value, whatever they say themselves. Pure: reads and writes nothing else.
 ParsedSettings ParseSettings(const char* const* environment);
 
 // The settings of this process: environ as it was at the first call; the defaults in a set-uid

@@ -85,6 +85,28 @@ TEST(Settings, FirstOccurrenceCounts) {
   EXPECT_EQ(Parse({"SOFTDAT_SPIN_US=1", "SOFTDAT_SPIN_US=2"}).values.spin_us, 1);
 }
 
+TEST(Settings, AProfileImpliesWhatTheBackEndDoes) {
+  for (const char* profile :
+       {"SOFTDAT_PROFILE=none", "SOFTDAT_PROFILE=rxe", "SOFTDAT_PROFILE=ib"}) {
+    const auto parsed = Parse({profile});
+    EXPECT_EQ(parsed.values.completion, CompletionMode::kConfirmed) << profile;
+    EXPECT_FALSE(parsed.values.receiver_must_be_ready) << profile;
+  }
+  const auto parsed = Parse({"SOFTDAT_COMPLETION=confirmed", "SOFTDAT_PROFILE=SIW"});
+  EXPECT_TRUE(parsed.problems.empty());
+  EXPECT_EQ(parsed.values.completion, CompletionMode::kTaken);
+  EXPECT_TRUE(parsed.values.receiver_must_be_ready);
+  EXPECT_EQ(Row(parsed, "SOFTDAT_COMPLETION").value, "taken");
+  EXPECT_TRUE(Row(parsed, "SOFTDAT_RECEIVER_MUST_BE_READY").from_environment);
+}
+
+TEST(Settings, AnInvalidValueIsRefusedAlsoWhereAnotherIsImplied) {
+  const auto parsed = Parse({"SOFTDAT_PROFILE=siw", "SOFTDAT_COMPLETION=soon"});
+  ASSERT_EQ(parsed.problems.size(), 1u);
+  EXPECT_EQ(parsed.refused, parsed.problems);
+  EXPECT_EQ(parsed.values.completion, CompletionMode::kTaken);
+}
+
 TEST(Settings, EachRowIsCompleteAndItsDefaultIsValid) {
   std::set<std::string_view> names;
   for (const auto& row : Parse({}).rows) {

@@ -26,7 +26,6 @@ constexpr Profile kRxe = {
     .confirms_writes = true,
     .invalidate = true,
     .reads_fail_flushed = false,
-    .receiver_must_be_ready = false,
 };
 
 // Linux 6.1, siw.
@@ -48,7 +47,6 @@ constexpr Profile kSiw = {
     .confirms_writes = false,
     .invalidate = false,
     .reads_fail_flushed = true,
-    .receiver_must_be_ready = true,
 };
 
 // An InfiniBand or RoCE adapter of the ConnectX family: what its ibv_devinfo -v says, less what
@@ -71,7 +69,6 @@ constexpr Profile kIb = {
     .confirms_writes = true,
     .invalidate = true,
     .reads_fail_flushed = false,
-    .receiver_must_be_ready = false,
 };
 
 template <typename T>

@@ -37,8 +37,6 @@ struct Profile {
 
   // An RDMA read that the peer refuses is flushed, and the connection ends as disconnected.
   bool reads_fail_flushed;
-  // A message that finds no receive ends the connection instead of waiting.
-  bool receiver_must_be_ready;
 };
 
 // The profile of a setting; null for DeviceProfile::kNone.

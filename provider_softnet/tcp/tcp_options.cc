@@ -3,7 +3,6 @@
 #include "provider_softnet/tcp/tcp_options.h"
 
 #include "dat/base/settings.h"
-#include "dat/profile/profile.h"
 
 namespace softdat::softnet {
 
@@ -16,11 +15,9 @@ TcpOptions TcpOptions::FromSettings() {
   o.mpa_revision = static_cast<uint8_t>(s.mpa_revision);
   o.extensions = s.rfc7306;
   o.short_reads = s.short_reads;
-  o.rnr_timeout_us = static_cast<uint64_t>(s.rnr_timeout_ms) * 1000;
-  const Profile* const profile = ProfileFromSettings();
-  if (profile != nullptr && profile->receiver_must_be_ready) o.rnr_timeout_us = 1;
-  o.confirm = s.completion == CompletionMode::kConfirmed &&
-              (profile == nullptr || profile->confirms_writes);
+  // 0 would wait without limit.
+  o.rnr_timeout_us = s.receiver_must_be_ready ? 1 : static_cast<uint64_t>(s.rnr_timeout_ms) * 1000;
+  o.confirm = s.completion == CompletionMode::kConfirmed;
   o.connect_grace = std::chrono::milliseconds(s.connect_grace_ms);
   o.handshake_timeout = std::chrono::milliseconds(s.handshake_timeout_ms);
   o.close_timeout = std::chrono::milliseconds(s.close_timeout_ms);
