@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The forwarding wrappers through the contract test suite: two layers of them over the toy behave
-// as the toy does. (The test stands here because dat/ knows no back end.)
+// The forwarding wrappers through the contract test suite: two layers of them over the toy, the
+// upper one with sinks of its own, behave as the toy does. (The test stands here because dat/ knows
+// no back end.)
 #include "dat/transport/forwarding.h"
 
 #include "dat/transport/contract/contract_test_suite.h"
@@ -8,9 +9,44 @@
 
 namespace softdat::transport {
 
+namespace {
+
+class InterposedAdapter : public ForwardingAdapter {
+ public:
+  using ForwardingAdapter::ForwardingAdapter;
+
+ protected:
+  using ForwardingAdapter::WrapSink;
+  std::unique_ptr<ForwardingConnectionSink> WrapSink(ConnectionSink* above) override {
+    return std::make_unique<ForwardingConnectionSink>(above);
+  }
+  std::unique_ptr<ForwardingCompletionSink> WrapSink(CompletionSink* above) override {
+    return std::make_unique<ForwardingCompletionSink>(above);
+  }
+  std::unique_ptr<ForwardingSharedReceiveSink> WrapSink(SharedReceiveSink* above) override {
+    return std::make_unique<ForwardingSharedReceiveSink>(above);
+  }
+};
+
+class InterposedBackend : public ForwardingBackend {
+ public:
+  using ForwardingBackend::ForwardingBackend;
+
+ protected:
+  std::unique_ptr<ForwardingAdapter> Wrap(std::unique_ptr<Adapter> below,
+                                          const std::string&) override {
+    return std::make_unique<InterposedAdapter>(std::move(below));
+  }
+  std::unique_ptr<ForwardingAdapterSink> WrapSink(AdapterSink* above) override {
+    return std::make_unique<ForwardingAdapterSink>(above);
+  }
+};
+
+}  // namespace
+
 ContractSetup ContractSetupUnderTest() {
   return {"toy-0", [] {
-            return std::make_unique<ForwardingBackend>(
+            return std::make_unique<InterposedBackend>(
                 std::make_unique<ForwardingBackend>(toy::MakeBackend()));
           }};
 }
@@ -35,7 +71,8 @@ class StingyAdapter : public ForwardingAdapter {
 
  protected:
   using ForwardingAdapter::Wrap;
-  std::unique_ptr<QueuePair> Wrap(std::unique_ptr<QueuePair> below) override {
+  std::unique_ptr<ForwardingQueuePair> Wrap(std::unique_ptr<QueuePair> below,
+                                            const QueuePairAttributes&) override {
     return std::make_unique<StingyQueuePair>(std::move(below));
   }
 };
@@ -45,7 +82,8 @@ class StingyBackend : public ForwardingBackend {
   using ForwardingBackend::ForwardingBackend;
 
  protected:
-  std::unique_ptr<Adapter> Wrap(std::unique_ptr<Adapter> below) override {
+  std::unique_ptr<ForwardingAdapter> Wrap(std::unique_ptr<Adapter> below,
+                                          const std::string&) override {
     return std::make_unique<StingyAdapter>(std::move(below));
   }
 };

@@ -14,10 +14,8 @@ namespace softdat {
 namespace {
 
 using transport::Completion;
-using transport::ConnectionSink;
 using transport::EndReason;
 using transport::Op;
-using transport::QueuePairAttributes;
 using transport::WorkStatus;
 
 class ProfiledCompletionQueue final : public transport::ForwardingCompletionQueue {
@@ -35,44 +33,11 @@ class ProfiledCompletionQueue final : public transport::ForwardingCompletionQueu
 };
 
 // A broken connection is told as one that was disconnected.
-class QuietEnd final : public ConnectionSink {
+class QuietEnd final : public transport::ForwardingConnectionSink {
  public:
-  explicit QuietEnd(ConnectionSink* above) : above_(above) {}
-  // Not while a connection is on: Configure is for idle and ended queue pairs.
-  void SetAbove(ConnectionSink* above) { above_ = above; }
-
-  void OnEstablished(std::span<const uint8_t> private_data) override {
-    above_->OnEstablished(private_data);
-  }
-  void OnFailed(transport::RejectReason reason, std::span<const uint8_t> private_data,
-                const std::string& why) override {
-    above_->OnFailed(reason, private_data, why);
-  }
+  using ForwardingConnectionSink::ForwardingConnectionSink;
   void OnEnded(EndReason, const std::string& why) override {
-    above_->OnEnded(EndReason::kDisconnected, why);
-  }
-  void OnReceiveWatermark() override { above_->OnReceiveWatermark(); }
-
- private:
-  ConnectionSink* above_;
-};
-
-// A base of its own, so that it outlives the queue pair that reports to it.
-struct HasQuietEnd {
-  explicit HasQuietEnd(std::unique_ptr<QuietEnd> s) : sink(std::move(s)) {}
-  const std::unique_ptr<QuietEnd> sink;
-};
-
-class ProfiledQueuePair final : private HasQuietEnd, public transport::ForwardingQueuePair {
- public:
-  ProfiledQueuePair(std::unique_ptr<QuietEnd> end, std::unique_ptr<QueuePair> below)
-      : HasQuietEnd(std::move(end)), ForwardingQueuePair(std::move(below)) {}
-
-  Status Configure(const QueuePairAttributes& attributes) override {
-    QueuePairAttributes mine = attributes;
-    sink->SetAbove(attributes.sink);
-    if (attributes.sink != nullptr) mine.sink = sink.get();
-    return ForwardingQueuePair::Configure(mine);
+    above().OnEnded(EndReason::kDisconnected, why);
   }
 };
 
@@ -92,24 +57,20 @@ class ProfiledAdapter final : public transport::ForwardingAdapter {
     return ForwardingAdapter::CreateWindow(pd, exclusive_to_qp || !profile_.zone_windows);
   }
 
-  Result<std::unique_ptr<transport::QueuePair>> CreateQueuePair(
-      const QueuePairAttributes& a) override {
-    if (!profile_.reads_fail_flushed) return ForwardingAdapter::CreateQueuePair(a);
-    auto end = std::make_unique<QuietEnd>(a.sink);
-    QueuePairAttributes below = transport::InnerAttributes(a);
-    if (a.sink != nullptr) below.sink = end.get();
-    auto made = inner().CreateQueuePair(below);
-    if (!made.ok()) return made.TakeStatus();
-    return std::unique_ptr<transport::QueuePair>(
-        std::make_unique<ProfiledQueuePair>(std::move(end), made.Take()));
-  }
-
  protected:
   using ForwardingAdapter::Wrap;
-  std::unique_ptr<transport::CompletionQueue> Wrap(
-      std::unique_ptr<transport::CompletionQueue> below) override {
-    if (!profile_.reads_fail_flushed) return ForwardingAdapter::Wrap(std::move(below));
+  using ForwardingAdapter::WrapSink;
+
+  std::unique_ptr<transport::ForwardingCompletionQueue> Wrap(
+      std::unique_ptr<transport::CompletionQueue> below, uint32_t capacity) override {
+    if (!profile_.reads_fail_flushed) return ForwardingAdapter::Wrap(std::move(below), capacity);
     return std::make_unique<ProfiledCompletionQueue>(std::move(below));
+  }
+
+  std::unique_ptr<transport::ForwardingConnectionSink> WrapSink(
+      transport::ConnectionSink* above) override {
+    if (!profile_.reads_fail_flushed) return nullptr;
+    return std::make_unique<QuietEnd>(above);
   }
 
  private:
@@ -123,7 +84,8 @@ class ProfiledBackend final : public transport::ForwardingBackend {
       : ForwardingBackend(std::move(below)), profile_(profile) {}
 
  protected:
-  std::unique_ptr<transport::Adapter> Wrap(std::unique_ptr<transport::Adapter> below) override {
+  std::unique_ptr<transport::ForwardingAdapter> Wrap(std::unique_ptr<transport::Adapter> below,
+                                                     const std::string&) override {
     return std::make_unique<ProfiledAdapter>(profile_, std::move(below));
   }
 

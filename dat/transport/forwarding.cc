@@ -5,49 +5,36 @@
 namespace softdat::transport {
 namespace {
 
+// The object below reports to the sink between, if there is one and somebody listens above.
+template <typename Interface, typename Sink>
+Interface* Reported(const std::unique_ptr<Sink>& between, Interface* above) {
+  return between != nullptr && above != nullptr ? between.get() : above;
+}
+
 // Wraps a made object, or passes the failure on.
 template <typename Interface, typename WrapFunction>
 Result<std::unique_ptr<Interface>> Wrapped(Result<std::unique_ptr<Interface>> made,
                                            WrapFunction wrap) {
   if (!made.ok()) return made.TakeStatus();
-  return wrap(made.Take());
+  return std::unique_ptr<Interface>(wrap(made.Take()));
+}
+
+// The same of an object that reports to `sink`.
+template <typename Interface, typename Sink, typename WrapFunction>
+Result<std::unique_ptr<Interface>> Wrapped(Result<std::unique_ptr<Interface>> made,
+                                           std::unique_ptr<Sink> sink, WrapFunction wrap) {
+  if (!made.ok()) return made.TakeStatus();
+  auto wrapper = wrap(made.Take());
+  wrapper->OwnSink(std::move(sink));
+  return std::unique_ptr<Interface>(std::move(wrapper));
 }
 
 }  // namespace
 
-// Between a listener below and the sink above: requests go up wrapped. A request that the sink
-// leaves in place is rejected below, because its wrapper dies here.
-class RequestWrapper : public ListenerSink {
- public:
-  RequestWrapper(ForwardingAdapter& adapter, ListenerSink* above)
-      : adapter_(adapter), above_(above) {}
-
-  void OnRequest(std::unique_ptr<ConnectionRequest>& request) override {
-    std::unique_ptr<ConnectionRequest> wrapped = adapter_.Wrap(std::move(request));
-    above_->OnRequest(wrapped);
-  }
-  void OnRequestsHeld(const std::string& why) override { above_->OnRequestsHeld(why); }
-
- private:
-  ForwardingAdapter& adapter_;
-  ListenerSink* const above_;
-};
-
-namespace {
-
-// A listener together with the sink it reports to.
-class WrappedListener : public Listener {
- public:
-  WrappedListener(std::unique_ptr<RequestWrapper> sink, std::unique_ptr<Listener> below)
-      : sink_(std::move(sink)), below_(std::move(below)) {}
-  uint64_t conn_qual() const override { return below_->conn_qual(); }
-
- private:
-  const std::unique_ptr<RequestWrapper> sink_;  // outlives below_
-  const std::unique_ptr<Listener> below_;
-};
-
-}  // namespace
+void ForwardingListenerSink::OnRequest(std::unique_ptr<ConnectionRequest>& request) {
+  std::unique_ptr<ConnectionRequest> wrapped = adapter_.Wrap(std::move(request));
+  above().OnRequest(wrapped);
+}
 
 Code ForwardingQueuePair::PostSend(const SendRequest& request) {
   if (request.op != Op::kBind) return inner().PostSend(request);
@@ -58,7 +45,12 @@ Code ForwardingQueuePair::PostSend(const SendRequest& request) {
 }
 
 Status ForwardingQueuePair::Configure(const QueuePairAttributes& attributes) {
-  return inner().Configure(InnerAttributes(attributes));
+  QueuePairAttributes below = InnerAttributes(attributes);
+  if (sink() == nullptr) return inner().Configure(below);
+  if (attributes.sink != nullptr) below.sink = sink();
+  Status configured = inner().Configure(below);
+  if (configured.ok()) sink()->SetAbove(attributes.sink);
+  return configured;
 }
 
 QueuePairAttributes InnerAttributes(const QueuePairAttributes& attributes) {
@@ -78,85 +70,120 @@ Result<std::unique_ptr<ProtectionDomain>> ForwardingAdapter::CreateProtectionDom
 Result<std::unique_ptr<MemoryRegion>> ForwardingAdapter::RegisterMemory(ProtectionDomain& pd,
                                                                         const RegionParameters& p) {
   return Wrapped(inner_->RegisterMemory(*ForwardingProtectionDomain::Inner(&pd), p),
-                 [this](auto below) { return Wrap(std::move(below)); });
+                 [&](auto below) { return Wrap(std::move(below), p); });
 }
 
 Result<std::unique_ptr<MemoryWindow>> ForwardingAdapter::CreateWindow(ProtectionDomain& pd,
                                                                       bool exclusive_to_qp) {
   return Wrapped(inner_->CreateWindow(*ForwardingProtectionDomain::Inner(&pd), exclusive_to_qp),
-                 [this](auto below) { return Wrap(std::move(below)); });
+                 [&](auto below) { return Wrap(std::move(below), exclusive_to_qp); });
 }
 
 Result<std::unique_ptr<CompletionQueue>> ForwardingAdapter::CreateCompletionQueue(
     uint32_t capacity, CompletionSink* sink) {
-  return Wrapped(inner_->CreateCompletionQueue(capacity, sink),
-                 [this](auto below) { return Wrap(std::move(below)); });
+  auto between = WrapSink(sink);
+  auto made = inner_->CreateCompletionQueue(capacity, Reported(between, sink));
+  return Wrapped(std::move(made), std::move(between),
+                 [&](auto below) { return Wrap(std::move(below), capacity); });
 }
 
 Result<std::unique_ptr<QueuePair>> ForwardingAdapter::CreateQueuePair(
     const QueuePairAttributes& a) {
-  return Wrapped(inner_->CreateQueuePair(InnerAttributes(a)),
-                 [this](auto below) { return Wrap(std::move(below)); });
+  auto between = WrapSink(a.sink);
+  QueuePairAttributes mine = InnerAttributes(a);
+  mine.sink = Reported(between, a.sink);
+  auto made = inner_->CreateQueuePair(mine);
+  return Wrapped(std::move(made), std::move(between),
+                 [&](auto below) { return Wrap(std::move(below), a); });
 }
 
 Result<std::unique_ptr<SharedReceiveQueue>> ForwardingAdapter::CreateSharedReceiveQueue(
     ProtectionDomain& pd, uint32_t capacity, uint32_t max_iov, SharedReceiveSink* sink) {
-  return Wrapped(inner_->CreateSharedReceiveQueue(*ForwardingProtectionDomain::Inner(&pd), capacity,
-                                                  max_iov, sink),
-                 [this](auto below) { return Wrap(std::move(below)); });
+  auto between = WrapSink(sink);
+  auto made = inner_->CreateSharedReceiveQueue(*ForwardingProtectionDomain::Inner(&pd), capacity,
+                                               max_iov, Reported(between, sink));
+  return Wrapped(std::move(made), std::move(between),
+                 [&](auto below) { return Wrap(std::move(below), capacity, max_iov); });
 }
 
 Result<std::unique_ptr<Listener>> ForwardingAdapter::Listen(const ListenParameters& p) {
-  if (p.sink == nullptr) return inner_->Listen(p);
-  auto sink = std::make_unique<RequestWrapper>(*this, p.sink);
-  ListenParameters below = p;
-  below.sink = sink.get();
-  Result<std::unique_ptr<Listener>> made = inner_->Listen(below);
-  if (!made.ok()) return made.TakeStatus();
-  return Wrap(std::make_unique<WrappedListener>(std::move(sink), made.Take()));
+  auto between = WrapSink(p.sink);
+  ListenParameters mine = p;
+  mine.sink = Reported(between, p.sink);
+  auto made = inner_->Listen(mine);
+  return Wrapped(std::move(made), std::move(between),
+                 [&](auto below) { return Wrap(std::move(below), p); });
 }
 
-std::unique_ptr<ProtectionDomain> ForwardingAdapter::Wrap(std::unique_ptr<ProtectionDomain> below) {
+std::unique_ptr<ForwardingProtectionDomain> ForwardingAdapter::Wrap(
+    std::unique_ptr<ProtectionDomain> below) {
   return std::make_unique<ForwardingProtectionDomain>(std::move(below));
 }
 
-std::unique_ptr<MemoryRegion> ForwardingAdapter::Wrap(std::unique_ptr<MemoryRegion> below) {
+std::unique_ptr<ForwardingMemoryRegion> ForwardingAdapter::Wrap(std::unique_ptr<MemoryRegion> below,
+                                                                const RegionParameters&) {
   return std::make_unique<ForwardingMemoryRegion>(std::move(below));
 }
 
-std::unique_ptr<MemoryWindow> ForwardingAdapter::Wrap(std::unique_ptr<MemoryWindow> below) {
+std::unique_ptr<ForwardingMemoryWindow> ForwardingAdapter::Wrap(std::unique_ptr<MemoryWindow> below,
+                                                                bool) {
   return std::make_unique<ForwardingMemoryWindow>(std::move(below));
 }
 
-std::unique_ptr<CompletionQueue> ForwardingAdapter::Wrap(std::unique_ptr<CompletionQueue> below) {
+std::unique_ptr<ForwardingCompletionQueue> ForwardingAdapter::Wrap(
+    std::unique_ptr<CompletionQueue> below, uint32_t) {
   return std::make_unique<ForwardingCompletionQueue>(std::move(below));
 }
 
-std::unique_ptr<QueuePair> ForwardingAdapter::Wrap(std::unique_ptr<QueuePair> below) {
+std::unique_ptr<ForwardingQueuePair> ForwardingAdapter::Wrap(std::unique_ptr<QueuePair> below,
+                                                             const QueuePairAttributes&) {
   return std::make_unique<ForwardingQueuePair>(std::move(below));
 }
 
-std::unique_ptr<SharedReceiveQueue> ForwardingAdapter::Wrap(
-    std::unique_ptr<SharedReceiveQueue> below) {
+std::unique_ptr<ForwardingSharedReceiveQueue> ForwardingAdapter::Wrap(
+    std::unique_ptr<SharedReceiveQueue> below, uint32_t, uint32_t) {
   return std::make_unique<ForwardingSharedReceiveQueue>(std::move(below));
 }
 
-std::unique_ptr<Listener> ForwardingAdapter::Wrap(std::unique_ptr<Listener> below) {
+std::unique_ptr<ForwardingListener> ForwardingAdapter::Wrap(std::unique_ptr<Listener> below,
+                                                            const ListenParameters&) {
   return std::make_unique<ForwardingListener>(std::move(below));
 }
 
-std::unique_ptr<ConnectionRequest> ForwardingAdapter::Wrap(
+std::unique_ptr<ForwardingConnectionRequest> ForwardingAdapter::Wrap(
     std::unique_ptr<ConnectionRequest> below) {
   return std::make_unique<ForwardingConnectionRequest>(std::move(below));
 }
 
-Result<std::unique_ptr<Adapter>> ForwardingBackend::Open(const std::string& name,
-                                                         AdapterSink* sink) {
-  return Wrapped(inner_->Open(name, sink), [this](auto below) { return Wrap(std::move(below)); });
+std::unique_ptr<ForwardingConnectionSink> ForwardingAdapter::WrapSink(ConnectionSink*) {
+  return nullptr;
 }
 
-std::unique_ptr<Adapter> ForwardingBackend::Wrap(std::unique_ptr<Adapter> below) {
+std::unique_ptr<ForwardingCompletionSink> ForwardingAdapter::WrapSink(CompletionSink*) {
+  return nullptr;
+}
+
+std::unique_ptr<ForwardingSharedReceiveSink> ForwardingAdapter::WrapSink(SharedReceiveSink*) {
+  return nullptr;
+}
+
+std::unique_ptr<ForwardingListenerSink> ForwardingAdapter::WrapSink(ListenerSink* above) {
+  return std::make_unique<ForwardingListenerSink>(*this, above);
+}
+
+Result<std::unique_ptr<Adapter>> ForwardingBackend::Open(const std::string& name,
+                                                         AdapterSink* sink) {
+  auto between = WrapSink(sink);
+  auto made = inner_->Open(name, Reported(between, sink));
+  return Wrapped(std::move(made), std::move(between),
+                 [&](auto below) { return Wrap(std::move(below), name); });
+}
+
+std::unique_ptr<ForwardingAdapter> ForwardingBackend::Wrap(std::unique_ptr<Adapter> below,
+                                                           const std::string&) {
   return std::make_unique<ForwardingAdapter>(std::move(below));
 }
+
+std::unique_ptr<ForwardingAdapterSink> ForwardingBackend::WrapSink(AdapterSink*) { return nullptr; }
 
 }  // namespace softdat::transport

@@ -5,11 +5,13 @@
 //
 // Three operations take another object of the same adapter as an argument (a protection domain, a
 // queue, a window, a region). The wrapper that made it also unwraps it: Inner() gives the object
-// below, and a derived adapter hands out its own wrappers by overriding Wrap().
+// below, and a derived adapter hands out its own wrappers by overriding Wrap(), which learns what
+// the object was made with.
 //
-// Ownership: a wrapper owns the object below it. Sinks pass through unchanged, so upcalls reach the
-// engine straight; a wrapper that wants to see upcalls gives a sink of its own (ForwardingBackend
-// shows where).
+// Upcalls reach the engine straight, except the requests of listeners, which go up wrapped. A
+// derived adapter that wants to see others of them, or to change them, overrides WrapSink().
+//
+// Ownership: a wrapper owns the object below it, and the sink that this object reports to.
 #ifndef SOFTDAT_DAT_TRANSPORT_FORWARDING_H_
 #define SOFTDAT_DAT_TRANSPORT_FORWARDING_H_
 
@@ -19,12 +21,16 @@
 #include <utility>
 #include <vector>
 
+#include "dat/transport/forwarding_sinks.h"
 #include "dat/transport/transport.h"
 
 namespace softdat::transport {
 
+// The sink of an object that makes no upcalls.
+struct NoSink {};
+
 // A wrapper of one object: owns it, and finds it again behind an interface pointer.
-template <typename Interface>
+template <typename Interface, typename Sink = NoSink>
 class ForwardingObject : public Interface {
  public:
   explicit ForwardingObject(std::unique_ptr<Interface> inner) : inner_(std::move(inner)) {}
@@ -37,7 +43,13 @@ class ForwardingObject : public Interface {
     return object != nullptr ? &static_cast<ForwardingObject*>(object)->inner() : nullptr;
   }
 
+  // What the object below reports to. Null: to the sink above, or to nobody.
+  Sink* sink() { return sink_.get(); }
+  // Called once, by the adapter that made both.
+  void OwnSink(std::unique_ptr<Sink> sink) { sink_ = std::move(sink); }
+
  private:
+  std::unique_ptr<Sink> sink_;  // outlives inner_
   const std::unique_ptr<Interface> inner_;
 };
 
@@ -60,7 +72,8 @@ class ForwardingMemoryWindow : public ForwardingObject<MemoryWindow> {
   bool IsBound(uint32_t key) const override { return inner().IsBound(key); }
 };
 
-class ForwardingCompletionQueue : public ForwardingObject<CompletionQueue> {
+class ForwardingCompletionQueue
+    : public ForwardingObject<CompletionQueue, ForwardingCompletionSink> {
  public:
   using ForwardingObject::ForwardingObject;
   size_t Poll(std::span<Completion> out) override { return inner().Poll(out); }
@@ -68,7 +81,8 @@ class ForwardingCompletionQueue : public ForwardingObject<CompletionQueue> {
   Status Resize(uint32_t capacity) override { return inner().Resize(capacity); }
 };
 
-class ForwardingSharedReceiveQueue : public ForwardingObject<SharedReceiveQueue> {
+class ForwardingSharedReceiveQueue
+    : public ForwardingObject<SharedReceiveQueue, ForwardingSharedReceiveSink> {
  public:
   using ForwardingObject::ForwardingObject;
   Code PostReceive(const ReceiveRequest& request) override { return inner().PostReceive(request); }
@@ -77,7 +91,7 @@ class ForwardingSharedReceiveQueue : public ForwardingObject<SharedReceiveQueue>
   uint32_t Available() const override { return inner().Available(); }
 };
 
-class ForwardingQueuePair : public ForwardingObject<QueuePair> {
+class ForwardingQueuePair : public ForwardingObject<QueuePair, ForwardingConnectionSink> {
  public:
   using ForwardingObject::ForwardingObject;
   Code PostSend(const SendRequest& request) override;
@@ -95,9 +109,14 @@ class ForwardingQueuePair : public ForwardingObject<QueuePair> {
   Status SetReceiveWatermarks(uint32_t soft, uint32_t hard) override {
     return inner().SetReceiveWatermarks(soft, hard);
   }
+  // ConnectionRequest::Accept with this pair, which is how a pair hears of it, as it hears of
+  // Connect. `request` is the one below.
+  virtual Status Accept(ConnectionRequest& request, std::span<const uint8_t> private_data) {
+    return request.Accept(inner(), private_data);
+  }
 };
 
-class ForwardingListener : public ForwardingObject<Listener> {
+class ForwardingListener : public ForwardingObject<Listener, ForwardingListenerSink> {
  public:
   using ForwardingObject::ForwardingObject;
   uint64_t conn_qual() const override { return inner().conn_qual(); }
@@ -111,7 +130,7 @@ class ForwardingConnectionRequest : public ForwardingObject<ConnectionRequest> {
   uint64_t conn_qual() const override { return inner().conn_qual(); }
   bool handed_on() const override { return inner().handed_on(); }
   Status Accept(QueuePair& qp, std::span<const uint8_t> private_data) override {
-    return inner().Accept(*ForwardingQueuePair::Inner(&qp), private_data);
+    return static_cast<ForwardingQueuePair&>(qp).Accept(inner(), private_data);
   }
   Status Reject(std::span<const uint8_t> private_data) override {
     return inner().Reject(private_data);
@@ -150,25 +169,46 @@ class ForwardingAdapter : public Adapter {
   }
   int ProgressDescriptor() override { return inner_->ProgressDescriptor(); }
   ProgressResult LookAround() override { return inner_->LookAround(); }
+  void OnProcessExit() override { inner_->OnProcessExit(); }
   void AbandonAfterFork() override { inner_->AbandonAfterFork(); }
+
+  // What the adapter below reports to, if that is not the sink above. Called once, by the back end
+  // that made both.
+  void OwnSink(std::unique_ptr<ForwardingAdapterSink> sink) { sink_ = std::move(sink); }
 
  protected:
   Adapter& inner() { return *inner_; }
 
-  // Each makes the wrapper of a new object; override those whose behaviour changes. A wrapper must
-  // derive from the Forwarding class of its kind.
-  virtual std::unique_ptr<ProtectionDomain> Wrap(std::unique_ptr<ProtectionDomain> below);
-  virtual std::unique_ptr<MemoryRegion> Wrap(std::unique_ptr<MemoryRegion> below);
-  virtual std::unique_ptr<MemoryWindow> Wrap(std::unique_ptr<MemoryWindow> below);
-  virtual std::unique_ptr<CompletionQueue> Wrap(std::unique_ptr<CompletionQueue> below);
-  virtual std::unique_ptr<QueuePair> Wrap(std::unique_ptr<QueuePair> below);
-  virtual std::unique_ptr<SharedReceiveQueue> Wrap(std::unique_ptr<SharedReceiveQueue> below);
-  virtual std::unique_ptr<Listener> Wrap(std::unique_ptr<Listener> below);
-  virtual std::unique_ptr<ConnectionRequest> Wrap(std::unique_ptr<ConnectionRequest> below);
+  // Each makes the wrapper of a new object; override those whose behaviour changes. The arguments
+  // are those of the call that made it, with the objects above.
+  virtual std::unique_ptr<ForwardingProtectionDomain> Wrap(std::unique_ptr<ProtectionDomain> below);
+  virtual std::unique_ptr<ForwardingMemoryRegion> Wrap(std::unique_ptr<MemoryRegion> below,
+                                                       const RegionParameters& p);
+  virtual std::unique_ptr<ForwardingMemoryWindow> Wrap(std::unique_ptr<MemoryWindow> below,
+                                                       bool exclusive_to_qp);
+  virtual std::unique_ptr<ForwardingCompletionQueue> Wrap(std::unique_ptr<CompletionQueue> below,
+                                                          uint32_t capacity);
+  virtual std::unique_ptr<ForwardingQueuePair> Wrap(std::unique_ptr<QueuePair> below,
+                                                    const QueuePairAttributes& a);
+  virtual std::unique_ptr<ForwardingSharedReceiveQueue> Wrap(
+      std::unique_ptr<SharedReceiveQueue> below, uint32_t capacity, uint32_t max_iov);
+  virtual std::unique_ptr<ForwardingListener> Wrap(std::unique_ptr<Listener> below,
+                                                   const ListenParameters& p);
+  virtual std::unique_ptr<ForwardingConnectionRequest> Wrap(
+      std::unique_ptr<ConnectionRequest> below);
+
+  // Each makes what stands between a new object and the sink above; null, the default: nothing. A
+  // queue pair may get its sink later (Configure), so that `above` is null at first.
+  virtual std::unique_ptr<ForwardingConnectionSink> WrapSink(ConnectionSink* above);
+  virtual std::unique_ptr<ForwardingCompletionSink> WrapSink(CompletionSink* above);
+  virtual std::unique_ptr<ForwardingSharedReceiveSink> WrapSink(SharedReceiveSink* above);
+  // Never null: requests have to be wrapped.
+  virtual std::unique_ptr<ForwardingListenerSink> WrapSink(ListenerSink* above);
 
  private:
-  friend class RequestWrapper;
+  friend class ForwardingListenerSink;
 
+  std::unique_ptr<ForwardingAdapterSink> sink_;  // outlives inner_
   const std::unique_ptr<Adapter> inner_;
 };
 
@@ -181,7 +221,10 @@ class ForwardingBackend : public Backend {
 
  protected:
   Backend& inner() { return *inner_; }
-  virtual std::unique_ptr<Adapter> Wrap(std::unique_ptr<Adapter> below);
+  // As those of ForwardingAdapter.
+  virtual std::unique_ptr<ForwardingAdapter> Wrap(std::unique_ptr<Adapter> below,
+                                                  const std::string& name);
+  virtual std::unique_ptr<ForwardingAdapterSink> WrapSink(AdapterSink* above);
 
  private:
   const std::unique_ptr<Backend> inner_;

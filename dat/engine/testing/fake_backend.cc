@@ -219,9 +219,9 @@ Result<std::unique_ptr<transport::MemoryRegion>> FakeAdapter::RegisterMemory(
 }
 
 Result<std::unique_ptr<transport::MemoryWindow>> FakeAdapter::CreateWindow(
-    transport::ProtectionDomain&, bool) {
+    transport::ProtectionDomain&, bool exclusive_to_qp) {
   if (!next_status.ok()) return std::exchange(next_status, Status());
-  auto window = std::make_unique<FakeWindow>(this);
+  auto window = std::make_unique<FakeWindow>(this, exclusive_to_qp);
   windows.push_back(window.get());
   return std::unique_ptr<transport::MemoryWindow>(std::move(window));
 }

@@ -36,11 +36,13 @@ class FakeRegion final : public transport::MemoryRegion {
 
 class FakeWindow final : public transport::MemoryWindow {
  public:
-  explicit FakeWindow(FakeAdapter* adapter) : adapter_(adapter) {}
+  FakeWindow(FakeAdapter* adapter, bool exclusive)
+      : exclusive_to_qp(exclusive), adapter_(adapter) {}
   ~FakeWindow() override;
   uint32_t NextKey() override;
   bool IsBound(uint32_t key) const override { return key == bound_key.load(); }
 
+  const bool exclusive_to_qp;
   std::atomic<uint32_t> bound_key{0};  // set by the test
 
  private:
@@ -202,6 +204,7 @@ class FakeAdapter final : public transport::Adapter {
   // What LookAround does, for a back end with a progress descriptor.
   std::function<transport::ProgressResult()> look_around;
   int progress_descriptor = -1;
+  int process_exits = 0;  // calls of OnProcessExit
   // Virtual time, once it is set.
   std::optional<transport::Clock::time_point> now;
 
@@ -239,6 +242,7 @@ class FakeAdapter final : public transport::Adapter {
   transport::ProgressResult LookAround() override {
     return look_around ? look_around() : transport::ProgressResult::kIdle;
   }
+  void OnProcessExit() override { ++process_exits; }
   void AbandonAfterFork() override {}
 
  private:
