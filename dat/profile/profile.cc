@@ -92,8 +92,6 @@ const Profile* FindProfile(DeviceProfile which) {
   return nullptr;
 }
 
-const Profile* ProfileFromSettings() { return FindProfile(GetSettings().profile); }
-
 transport::AdapterAttributes Limited(const Profile& p, transport::AdapterAttributes own) {
   Lower(&own.max_qp_work, p.max_qp_work);
   Lower(&own.max_iov, p.max_iov);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What an RDMA device allows and how it fails, as data. SOFTDAT_PROFILE names one, so that a
-// program which is tested on softnet meets there what it will meet on the device. A profile only
-// ever takes something away: where a device checks less than it should, softnet goes on checking.
+// program which is tested on another back end meets there what it will meet on the device. A
+// profile only ever takes something away: where a device checks less than it should, the back end
+// goes on checking. What no wrapper can do, and the back end itself has to, is in settings that
+// SOFTDAT_PROFILE implies (dat/base/settings.cc).
 #ifndef SOFTDAT_DAT_PROFILE_PROFILE_H_
 #define SOFTDAT_DAT_PROFILE_PROFILE_H_
 
@@ -41,8 +43,6 @@ struct Profile {
 
 // The profile of a setting; null for DeviceProfile::kNone.
 const Profile* FindProfile(DeviceProfile which);
-// That of SOFTDAT_PROFILE.
-const Profile* ProfileFromSettings();
 
 // `own`, less what the device has not.
 transport::AdapterAttributes Limited(const Profile& profile, transport::AdapterAttributes own);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// With SOFTDAT_PROFILE set (by the test's rule) a program meets on softnet what it would meet on
+// With SOFTDAT_PROFILE set (by the test's rule) a program meets on another IA what it would meet on
 // the device: smaller limits, missing operations, other ways to fail.
 #include <cstdlib>
 #include <cstring>
@@ -54,7 +54,7 @@ class ProfileTest : public ConnectedTest {
 };
 CONFORMANCE_FAMILIES(ProfileTest);
 
-// A limit of softnet's own may be the smaller one.
+// A limit of the IA's own may be the smaller one.
 TEST_P(ProfileTest, TheLimitsAreTheDevices) {
   DAT_IA_ATTR ia{};
   DAT_PROVIDER_ATTR provider{};
