@@ -317,6 +317,23 @@ TEST_P(RefusedAmongGoodTest, BeyondTheEndOfTheSameRegion) {
 }
 
 // covers: semantics 7.3, 10.5
+// Nothing has confirmed the good one before the bad one is refused, whose first byte lies in it.
+TEST_P(RefusedAmongGoodTest, WhereASuppressedOneWent) {
+  const Memory m(*a_, *b_, DAT_MEM_PRIV_ALL_FLAG, false);
+  ASSERT_OK(PostWrite(a_->ep, {m.from.local()}, m.Slot(m.target, kRequests - 1), 1,
+                      DAT_COMPLETION_SUPPRESS_FLAG));
+  DAT_RMR_TRIPLET beyond = m.target.remote(m.target.size() - 8, 8);
+  beyond.segment_length = kSlot;
+  ASSERT_OK(PostWrite(a_->ep, {m.from.local()}, beyond, 2));
+  a_->ExpectDto(a_->request_evd, a_->ep, 2,
+                confirmed_ ? DAT_DTO_ERR_REMOTE_ACCESS : DAT_DTO_SUCCESS);
+  a_->ExpectConnection(a_->ep, DAT_CONNECTION_EVENT_BROKEN);
+  b_->ExpectConnection(b_->ep, DAT_CONNECTION_EVENT_BROKEN);
+  EXPECT_TRUE(Filled(m.target.data() + (kRequests - 1) * kSlot, kSlot, 0x77));
+  EXPECT_TRUE(m.target.guards_intact());
+  ExpectNothingMore({a_->request_evd});
+}
+
 TEST_P(RefusedAmongGoodTest, ThroughWindows) {
   if (!HasWindows(b_->ia)) {
     DAT_RMR_HANDLE window = DAT_HANDLE_NULL;
