@@ -45,6 +45,8 @@ def reasons(results):
     return {
         "confirmed: 64 B sends, window 64": window,
         "confirmed: 64 B writes, window 64": window,
+        "confirmed: 1 MiB sends": bulk + "; besides, 20 bytes of answer for each",
+        "confirmed: 1 MiB writes": bulk + "; besides, 20 bytes of answer for each",
         "64 B send, polling": polled,
         "64 B write, memory and EVD": polled + "; between two looks at memory lies a `recv`",
         "64 B write, memory alone": "the program spins, and the thread that moves the data has to get "
