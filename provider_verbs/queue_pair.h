@@ -148,6 +148,7 @@ class QpCore final : public CmSink, public std::enable_shared_from_this<QpCore> 
   // queue_pair_post.cc: send_lock_ held.
   bool PostPlain(const transport::SendRequest& request);
   Code PostAny(const transport::SendRequest& request);  // and releases it
+  Code PostLate(const transport::SendRequest& request);
   Code PostSendLocked(const transport::SendRequest& request, CqCore::Due* due);
   SendSlot* NextSlot(CqCore::Due* due);
   Code FillLocal(const transport::SendRequest& request, SendSlot* slot, bool* zero_based);
@@ -165,7 +166,8 @@ class QpCore final : public CmSink, public std::enable_shared_from_this<QpCore> 
   Code PostBind(const transport::SendRequest& request, SendSlot* slot);
   Code BindType1(const transport::SendRequest& request, const ibv_send_wr& wr, SendSlot* slot);
   Code PostReadToWindow(const transport::SendRequest& request, SendSlot* slot);
-  // queue_pair_receive.cc
+  // queue_pair_receive.cc: receive_lock_ held.
+  transport::Completion FlushOf(const transport::ReceiveRequest& request) const;
   Code HardwareReceive(ReceiveSlot* slot);
   Status ActivateReceives();
 
@@ -243,6 +245,7 @@ class QpCore final : public CmSink, public std::enable_shared_from_this<QpCore> 
   uint32_t unsignalled_ = 0;  // requests at the tail whose success nothing reports
   uint32_t marker_sequence_ = 0;
   bool marker_pending_ = false;
+  std::vector<transport::Completion> late_sends_;  // posted while the connection ends
 
   // Protects the receive queue's places.
   SpinLock receive_lock_;
@@ -253,7 +256,8 @@ class QpCore final : public CmSink, public std::enable_shared_from_this<QpCore> 
   uint32_t receive_mask_ = 0;
   uint32_t max_receive_ = 0;
   uint32_t max_receive_iov_ = 0;
-  bool receives_live_ = false;  // the hardware has what is posted
+  bool receives_live_ = false;                        // the hardware has what is posted
+  std::vector<transport::Completion> late_receives_;  // posted while the connection ends
 
   // The first failed completion.
   std::atomic<bool> failure_noted_{false};

@@ -218,6 +218,7 @@ void QpCore::FinishEnd(Deferred* deferred) {
     completions.early = 0;
     completions.sends_retired.store(sent, std::memory_order_release);
     send_cq_->Push(flushed, &deferred->send);
+    send_cq_->Push(std::exchange(late_sends_, {}), &deferred->send);
     flushed.clear();
     const uint32_t received = receives_posted_.load(std::memory_order_relaxed);
     for (uint32_t i = completions.receives_retired.load(std::memory_order_relaxed); i != received;
@@ -231,6 +232,7 @@ void QpCore::FinishEnd(Deferred* deferred) {
     }
     completions.receives_retired.store(received, std::memory_order_release);
     recv_cq_->Push(flushed, &deferred->receive);
+    recv_cq_->Push(std::exchange(late_receives_, {}), &deferred->receive);
     unsignalled_ = 0;
     marker_pending_ = false;
     state_.store(State::kEnded, std::memory_order_release);

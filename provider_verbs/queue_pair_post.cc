@@ -131,6 +131,8 @@ Code QpCore::PostAny(const SendRequest& request) {
     const State state = state_.load(std::memory_order_relaxed);
     if (state == State::kConnected) {
       code = PostSendLocked(request, &due);
+    } else if (state == State::kEnding) {
+      code = PostLate(request);
     } else if (state == State::kEnded) {
       send_cq_->Push(FlushOf(request), &due);
       code = Code::kOk;
@@ -139,6 +141,14 @@ Code QpCore::PostAny(const SendRequest& request) {
   if (due.any()) [[unlikely]]
     send_cq_->Carry(due);
   return code;
+}
+
+// The connection ends, which the consumer may not know yet: flushed like what it posted before, and
+// behind it.
+Code QpCore::PostLate(const SendRequest& request) {
+  if (SendsInFlight() + late_sends_.size() >= max_send_) return Code::kQueueFull;
+  late_sends_.push_back(FlushOf(request));
+  return Code::kOk;
 }
 
 Completion QpCore::FlushOf(const SendRequest& request) const {
@@ -270,9 +280,12 @@ Code QpCore::PostChain(SendSlot* slot, ibv_send_wr* first) {
     NotePostFailure();
     return Code::kOk;
   }
-  sends_posted_.store(slot->sequence, std::memory_order_relaxed);
   const int positive = error < 0 ? -error : error;
   SOFTDAT_LOG(Info, "ibv_post_send: {}", OsText(positive));
+  // The connection is ending, of which the consumer knows nothing yet. siw has the request in its
+  // queue all the same, and flushes it.
+  if (positive == ENOTCONN) return Code::kOk;
+  sends_posted_.store(slot->sequence, std::memory_order_relaxed);
   if (positive == ENOMEM || positive == EAGAIN) return Code::kQueueFull;
   return positive == EOPNOTSUPP ? Code::kNotSupported : Code::kInvalidArgument;
 }
@@ -357,13 +370,14 @@ uint32_t QpCore::OutstandingSends() {
   CqCore* cq = nullptr;
   {
     const std::lock_guard<SpinLock> lock(send_lock_);
-    outstanding = SendsInFlight();
+    const auto late = static_cast<uint32_t>(late_sends_.size());
+    outstanding = SendsInFlight() + late;
     if (outstanding == 0 || send_cq_ == nullptr) return 0;
     cq = send_cq_;
     // Suppressed requests at the tail: only a marker can tell, by the time of the next question.
     if (state_.load(std::memory_order_relaxed) == State::kConnected) PostMarkerLocked();
     cq->Drain(&due);
-    outstanding = SendsInFlight();
+    outstanding = SendsInFlight() + late;
     if (outstanding > 0 && MarkerInFlight()) --outstanding;
   }
   cq->Carry(due);

@@ -8,6 +8,7 @@
 
 namespace softdat::verbs {
 
+using transport::Completion;
 using transport::Op;
 using transport::WorkStatus;
 
@@ -30,6 +31,14 @@ Code QpCore::HardwareReceive(ReceiveSlot* slot) {
   return positive == ENOMEM || positive == EAGAIN ? Code::kQueueFull : Code::kInvalidArgument;
 }
 
+Completion QpCore::FlushOf(const transport::ReceiveRequest& request) const {
+  return {.context = completions.context,
+          .cookie = request.cookie,
+          .op = Op::kReceive,
+          .status = WorkStatus::kFlushed,
+          .flags = static_cast<uint8_t>(request.flags & transport::kEchoed)};
+}
+
 Code QpCore::PostReceive(const transport::ReceiveRequest& request) {
   CqCore::Due due;
   Code code = Code::kOk;
@@ -39,12 +48,14 @@ Code QpCore::PostReceive(const transport::ReceiveRequest& request) {
     const State state = state_.load(std::memory_order_relaxed);
     const uint32_t posted = receives_posted_.load(std::memory_order_relaxed);
     ReceiveSlot* const slot = &receive_slots_[posted & receive_mask_];
-    if (state != State::kEnded &&
-        posted - completions.receives_retired.load(std::memory_order_acquire) >= max_receive_) {
+    const auto full = [&] {
+      return posted - completions.receives_retired.load(std::memory_order_acquire) +
+                 late_receives_.size() >=
+             max_receive_;
+    };
+    if (state != State::kEnded && full()) {
       recv_cq_->Drain(&due);
-      if (posted - completions.receives_retired.load(std::memory_order_acquire) >= max_receive_) {
-        code = Code::kQueueFull;
-      }
+      if (full()) code = Code::kQueueFull;
     }
     uint8_t n = 0;
     for (const DAT_LMR_TRIPLET& segment : request.local) {
@@ -61,12 +72,9 @@ Code QpCore::PostReceive(const transport::ReceiveRequest& request) {
                         .lkey = segment.lmr_context};
     }
     if (code == Code::kOk && state == State::kEnded) {
-      recv_cq_->Push({.context = completions.context,
-                      .cookie = request.cookie,
-                      .op = Op::kReceive,
-                      .status = WorkStatus::kFlushed,
-                      .flags = static_cast<uint8_t>(request.flags & transport::kEchoed)},
-                     &due);
+      recv_cq_->Push(FlushOf(request), &due);
+    } else if (code == Code::kOk && state == State::kEnding) {
+      late_receives_.push_back(FlushOf(request));
     } else if (code == Code::kOk) {
       slot->cookie = request.cookie;
       slot->flags = request.flags & transport::kEchoed;
@@ -103,13 +111,16 @@ uint32_t QpCore::OutstandingReceives() {
   CqCore* cq = nullptr;
   {
     const std::lock_guard<SpinLock> lock(receive_lock_);
-    outstanding = receives_posted_.load(std::memory_order_relaxed) -
-                  completions.receives_retired.load(std::memory_order_acquire);
+    const auto now = [this] {
+      return receives_posted_.load(std::memory_order_relaxed) -
+             completions.receives_retired.load(std::memory_order_acquire) +
+             static_cast<uint32_t>(late_receives_.size());
+    };
+    outstanding = now();
     if (outstanding == 0 || recv_cq_ == nullptr) return outstanding;
     cq = recv_cq_;
     if (receives_live_) cq->Drain(&due);
-    outstanding = receives_posted_.load(std::memory_order_relaxed) -
-                  completions.receives_retired.load(std::memory_order_acquire);
+    outstanding = now();
   }
   cq->Carry(due);
   return outstanding;

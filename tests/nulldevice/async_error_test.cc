@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the events of a verbs device become for the program: of its port, and of a shared receive
-// queue. Through the public API, on a test double; the emulated devices never raise the second.
+// What the events of a verbs device become for the program: of its port, of a shared receive queue,
+// and of a queue pair. Through the public API, on a test double; the emulated devices never raise
+// the second, and their flush is too quick to post in front of it.
 #include <arpa/inet.h>
 #include <dat2/udat.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <stdlib.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <ios>
 #include <string>
+#include <vector>
 
 #include "tests/nulldevice/null_verbs.h"
 #include "tests/nulldevice/step_counter.h"
@@ -99,6 +104,53 @@ TEST_F(AsyncErrorTest, ASharedQueueThatFailsBreaksItsConnections) {
   DAT_BOOLEAN idle = DAT_FALSE;
   EXPECT_EQ(dat_ep_get_status(other, &state, &idle, &idle), DAT_SUCCESS);
   EXPECT_EQ(state, DAT_EP_STATE_CONNECTED);
+}
+
+// Between the failure and its event the program does not know yet. What it posts is taken, and
+// flushed behind what was posted before.
+// covers: semantics 8.3
+TEST_F(AsyncErrorTest, PostsWhileAConnectionBreaksAreTaken) {
+  DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+  DAT_EP_ATTR attr{};
+  attr.max_recv_dtos = attr.max_request_dtos = 4;
+  attr.max_recv_iov = attr.max_request_iov = 1;
+  DAT_EVD_HANDLE received = DAT_HANDLE_NULL;
+  ASSERT_EQ(dat_evd_create(ia_, 64, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &received), DAT_SUCCESS);
+  ASSERT_EQ(dat_ep_create(ia_, pz_, received, dto_, connect_, &attr, &ep), DAT_SUCCESS);
+  Connect(ep);
+  DAT_DTO_COOKIE cookie{};
+  ASSERT_EQ(dat_ep_post_recv(ep, 0, nullptr, cookie, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
+  RaiseNullPairError();
+  std::vector<DAT_DTO_COMPLETION_STATUS> sends;
+  uint64_t sent = 0, posted = 1;
+  DAT_EVENT event{};
+  while (DAT_GET_TYPE(dat_evd_dequeue(connect_, &event)) == DAT_UINT32{DAT_QUEUE_EMPTY}) {
+    DAT_EVENT done{};
+    cookie.as_64 = sent;
+    const DAT_RETURN send = dat_ep_post_send(ep, 0, nullptr, cookie, DAT_COMPLETION_DEFAULT_FLAG);
+    if (send == DAT_SUCCESS) ++sent;
+    if (DAT_GET_TYPE(send) == DAT_UINT32{DAT_INSUFFICIENT_RESOURCES}) usleep(1000);
+    ASSERT_TRUE(send == DAT_SUCCESS || DAT_GET_TYPE(send) == DAT_UINT32{DAT_INSUFFICIENT_RESOURCES})
+        << std::hex << send;
+    cookie.as_64 = posted;
+    const DAT_RETURN receive =
+        dat_ep_post_recv(ep, 0, nullptr, cookie, DAT_COMPLETION_DEFAULT_FLAG);
+    if (receive == DAT_SUCCESS) ++posted;
+    while (dat_evd_dequeue(dto_, &done) == DAT_SUCCESS)
+      sends.push_back(done.event_data.dto_completion_event_data.status);
+  }
+  EXPECT_EQ(event.event_number, DAT_CONNECTION_EVENT_BROKEN);
+  EXPECT_GE(posted, 4u);
+  for (uint64_t i = 0; i < posted; ++i) {
+    const auto done = Next(received).event_data.dto_completion_event_data;
+    EXPECT_EQ(done.user_cookie.as_64, i);
+    EXPECT_EQ(done.status, DAT_DTO_ERR_FLUSHED);
+  }
+  while (dat_evd_dequeue(dto_, &event) == DAT_SUCCESS)
+    sends.push_back(event.event_data.dto_completion_event_data.status);
+  ASSERT_EQ(sends.size(), sent);
+  EXPECT_EQ(sends.back(), DAT_DTO_ERR_FLUSHED);
+  EXPECT_TRUE(std::is_sorted(sends.begin(), sends.end()));
 }
 
 }  // namespace

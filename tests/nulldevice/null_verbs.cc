@@ -91,6 +91,7 @@ std::vector<NullRegion> g_regions;
 uint32_t g_pages = 0;
 std::deque<ibv_async_event> g_events;  // raised and not read yet
 ibv_srq* g_shared_queue = nullptr;     // the one made last
+ibv_qp* g_pair = nullptr;              // the one made last
 
 // What an iWARP adapter says of the sink of a read.
 ibv_wc_status JudgeSink(const ibv_send_wr& wr) {
@@ -293,6 +294,16 @@ void RaiseNullSharedQueueError() {
   Raise(event);
 }
 
+void RaiseNullPairError() {
+  ibv_async_event event{};
+  event.event_type = IBV_EVENT_QP_FATAL;
+  {
+    const std::lock_guard<std::mutex> lock(g_mutex);
+    event.element.qp = g_pair;
+  }
+  Raise(event);
+}
+
 }  // namespace softdat::nulldevice
 
 extern "C" {
@@ -463,7 +474,9 @@ ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* init) {
   pair->base.qp_num = NextNumber();
   pair->base.qp_type = init->qp_type;
   pair->signal_all = init->sq_sig_all != 0;
-  return &pair->base;
+  const std::lock_guard<std::mutex> lock(g_mutex);
+  g_pair = &pair->base;
+  return g_pair;
 }
 int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) {
   if ((mask & IBV_QP_STATE) != 0) qp->state = attr->qp_state;

@@ -31,9 +31,11 @@ std::vector<NullRegion> NullRegions();
 
 uint32_t QueuePagesInUse();
 
-// The device raises an asynchronous event: of its port, or of the shared receive queue made last.
+// The device raises an asynchronous event: of its port, of the shared receive queue or the queue
+// pair made last. It never flushes anything.
 void RaiseNullPortError(int port);
 void RaiseNullSharedQueueError();
+void RaiseNullPairError();
 
 }  // namespace softdat::nulldevice
 

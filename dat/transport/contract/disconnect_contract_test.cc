@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Contract: Disconnect, Reset, destruction, and the flush.
 #include <array>
+#include <thread>
 #include <vector>
 
 #include "dat/transport/contract/contract_test_suite.h"
@@ -116,6 +117,49 @@ TEST_F(ContractPairTest, GracefulRefusesNewSendsWhileItDrains) {
   ASSERT_EQ(sent.size(), 1u);
   EXPECT_EQ(sent[0].cookie, 1u);
   EXPECT_EQ(sent[0].status, WorkStatus::kSuccess);
+}
+
+// The peer ends the connection, which this side learns little by little: what a thread posts
+// meanwhile is taken, and completes once, in order.
+// covers: semantics 8.3, 10.1
+TEST_F(ContractPairTest, PostsWhileTheConnectionEndsAreTaken) {
+  const auto memory = MakeMemory(*pd_, 64);
+  for (int round = 0; round < 8 && !HasFailure(); ++round) {
+    SCOPED_TRACE(round);
+    std::vector<uint64_t> sends, receives;
+    const auto reap = [](transport::CompletionQueue& cq, std::vector<uint64_t>* cookies) {
+      Completion completion;
+      while (cq.Poll({&completion, 1}) == 1) cookies->push_back(completion.cookie);
+    };
+    uint64_t sent = 0, received = 0;
+    std::thread poster([&] {
+      bool last = false;
+      while (!last) {
+        last = a_->over();
+        const Code send = PostSend(*a_, {memory->local()}, sent);
+        if (send == Code::kOk) ++sent;
+        EXPECT_TRUE(send == Code::kOk || send == Code::kQueueFull) << static_cast<int>(send);
+        const Code receive = PostReceive(*a_, {memory->local()}, received);
+        if (receive == Code::kOk) ++received;
+        EXPECT_TRUE(receive == Code::kOk || receive == Code::kQueueFull);
+        last |= HasFailure();
+        reap(*a_->send_queue->cq, &sends);
+        reap(*a_->recv_queue->cq, &receives);
+      }
+    });
+    b_->qp->Disconnect(DisconnectMode::kAbrupt);
+    EXPECT_TRUE(Until([&] { return a_->over() && b_->over(); }));
+    poster.join();
+    EXPECT_EQ(a_->qp->OutstandingSends(), 0u);
+    EXPECT_EQ(a_->qp->OutstandingReceives(), 0u);
+    ASSERT_EQ(sends.size(), sent);
+    ASSERT_EQ(receives.size(), received);
+    for (uint64_t i = 0; i < sent; ++i) EXPECT_EQ(sends[i], i);
+    for (uint64_t i = 0; i < received; ++i) EXPECT_EQ(receives[i], i);
+    a_ = MakePair(pd_.get());
+    b_ = MakePair(pd_.get());
+    Join(*a_, *b_);
+  }
 }
 
 // covers: semantics 8.3, 10.1
