@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The active side of a connection until the start-up frames are exchanged: TCP connect, MPA Request
-// and Reply, retries, time limit. Lives with the driver token; reports to its endpoint exactly
-// once, never from inside Start().
+// The active side of a connection until the start-up frames are exchanged: the socket and the timer
+// of an Initiation. Lives with the driver token. It reports to its endpoint exactly once, never
+// from inside Start().
 #ifndef SOFTDAT_PROVIDER_SOFTNET_TCP_CONNECTOR_H_
 #define SOFTDAT_PROVIDER_SOFTNET_TCP_CONNECTOR_H_
 
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
-
+#include "provider_softnet/iwarp/initiation.h"
 #include "provider_softnet/tcp/endpoint.h"
 #include "provider_softnet/tcp/tcp_context.h"
 
@@ -31,33 +27,26 @@ class Connector {
 
  private:
   Status OpenSocket();
-  void Attempt();  // one TCP connect
+  void OnTime();
   void OnReady();
-  void OnTcpConnected();
-  void OnTcpFailed(int error);
-  void ExchangeFrames();
-  void OnFramesDone();
-  void RetryLater();
+  // Does what the initiation needs, until that is to wait.
+  void Proceed();
+  void Dial();
+  void LookWhetherConnected();
+  void MoveFrames();
   void CloseSocket();
-  void Fail(transport::RejectReason reason, const std::string& why);
-  std::string Where() const;
+  void Report();
 
   Endpoint* const endpoint_;
   TcpContext* const adapter_;
-  sockaddr_storage remote_;
   const uint64_t conn_qual_;
-  const std::chrono::microseconds timeout_;
-  const std::vector<uint8_t> private_data_;
-  MpaConfig mpa_config_;
-  const bool local_;  // the peer is on this host: refusals are retried
-  LoopClock::time_point started_{};
-  std::chrono::milliseconds retry_delay_{1};
+  const bool local_;  // the peer is on this host
+  sockaddr_storage remote_;
+  Initiation initiation_;
+  uint32_t dialled_ = 0;  // the attempt that fd_ belongs to
   UniqueFd fd_;
-  bool tcp_connected_ = false;
-  std::optional<MpaInitiator> initiator_;
   SocketWatch watch_;
-  LoopTimer retry_timer_;  // before another attempt
-  LoopTimer limit_timer_;  // the consumer's timeout
+  LoopTimer timer_;
 };
 
 }  // namespace softdat::softnet

@@ -157,7 +157,7 @@ void Endpoint::DropConnection(bool reset, bool abrupt) {
     connector_->Cancel();
     driver_->DeleteLater(std::shared_ptr<Connector>(std::move(connector_)));
   }
-  accepting_ = false;
+  acceptance_.reset();
   established_ = false;
   CloseConnection(reset, abrupt);
   const std::lock_guard<Mutex> lock(mutex_);

@@ -23,6 +23,7 @@
 #include "provider_softnet/driver/channel.h"
 #include "provider_softnet/driver/counters.h"
 #include "provider_softnet/driver/post_bursts.h"
+#include "provider_softnet/iwarp/acceptance.h"
 #include "provider_softnet/iwarp/mpa_handshake.h"
 #include "provider_softnet/iwarp/stream.h"
 #include "provider_softnet/objects/queue_cores.h"
@@ -109,6 +110,8 @@ class Endpoint final : public Channel, private WatchedPath {
   // Token:
   void OnSocketReady(int events);
   void OnAcceptedSocketReady();
+  // Acts on what has become of an accepted connection.
+  void SettleAcceptance();
   bool LookAtPath(LoopClock::time_point now) override;
   std::string DeadPathText() const;
   void BreakDeadPath();
@@ -121,8 +124,7 @@ class Endpoint final : public Channel, private WatchedPath {
   // What Attend() calls for each kind of pending work.
   Attended AttendToAbort(const EndpointPending& pending);
   Attended AttendToDeadPath(const EndpointPending& pending);
-  Attended AttendToNoMemory(const EndpointPending& pending);
-  Attended AttendToEstablish(const EndpointPending& pending);
+  Attended AttendToAcceptance(const EndpointPending& pending);
   Attended AttendToDraining(const EndpointPending& pending);
   Attended AttendToWatermark(const EndpointPending& pending);
   Attended AttendToTimer(const EndpointPending& pending);
@@ -171,8 +173,8 @@ class Endpoint final : public Channel, private WatchedPath {
   std::optional<LoopTimer> limit_timer_;
   std::unique_ptr<Connector> connector_;
   PathJudge path_judge_;
-  bool established_ = false;  // OnEstablished was called, OnEnded was not
-  bool accepting_ = false;    // waits for the first bytes of an accepted connection
+  bool established_ = false;              // OnEstablished was called, OnEnded was not
+  std::optional<Acceptance> acceptance_;  // of an accepted connection, until it is established
   // A graceful disconnect: what the peer had not taken at the last look, and looks in a row that
   // found the same.
   struct Untaken {
@@ -184,8 +186,7 @@ class Endpoint final : public Channel, private WatchedPath {
   bool draining_ = false;
   Untaken untaken_;
   int idle_looks_ = 0;
-  std::string requester_gone_;  // of an accepted connection that waits for none
-  uint64_t closing_ = 0;        // TcpContext::CloseGently of the last connection
+  uint64_t closing_ = 0;  // TcpContext::CloseGently of the last connection
 };
 
 // The engine's handle.

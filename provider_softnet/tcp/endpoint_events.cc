@@ -13,6 +13,7 @@
 #include "dat/base/socket_address.h"
 #include "provider_softnet/tcp/connector.h"
 #include "provider_softnet/tcp/endpoint.h"
+#include "provider_softnet/tcp/loop_time.h"
 #include "provider_softnet/tcp/socket_util.h"
 #include "wire/iwarp/fpdu.h"
 
@@ -89,22 +90,17 @@ void Endpoint::OnConnectFailed(RejectReason reason, std::span<const uint8_t> pri
 }
 
 void Endpoint::BeginAccepted(AgreedConnection connection) {
-  const bool wait_for_first = connection.agreement.rtr != Rtr::kNone;
-  requester_gone_ = std::move(connection.requester_gone);
-  bool started = false;
+  acceptance_.emplace(connection.agreement, std::move(connection.requester_gone),
+                      adapter_->options.handshake_timeout, LoopTime());
   {
     const std::lock_guard<Mutex> lock(mutex_);
-    started = StartStream(&connection, false);
+    if (!StartStream(&connection, false)) acceptance_->Fail("no memory for the connection");
     state_ = State::kConnecting;
-    if (!started) {
-      pending_.no_memory = true;
-    } else if (!wait_for_first) {
-      pending_.establish = true;
-    }
+    // The caller is in the middle of its accept: no upcall from here.
+    pending_.accepted = acceptance_->state() != Acceptance::State::kWaiting;
   }
-  if (!started) adapter_->CloseNow(std::move(connection.fd), true);
-  if (!started || !wait_for_first) return driver_->RequestAttention(this);
-  accepting_ = true;
+  if (connection.fd.valid()) adapter_->CloseNow(std::move(connection.fd), true);
+  if (acceptance_->state() != Acceptance::State::kWaiting) return driver_->RequestAttention(this);
   WatchSocket();
   StartLimit(adapter_->options.handshake_timeout);
 }
@@ -113,7 +109,11 @@ void Endpoint::StartLimit(std::chrono::milliseconds limit) {
   if (!limit_timer_) {
     limit_timer_.emplace(&driver_->loop(), [this] {
       const RefPtr<Endpoint> keep(this);
-      if (accepting_) return FailAccept("the peer sent nothing after our Reply");
+      if (acceptance_) {
+        // The timer may be early by the fraction that it was rounded.
+        acceptance_->OnTime(std::max(LoopTime(), acceptance_->deadline()));
+        return SettleAcceptance();
+      }
       if (draining_) return LookAtDraining();
       CloseConnection(true);  // an ended connection whose last words nobody reads
     });
@@ -158,15 +158,26 @@ void Endpoint::LookAtDraining() {
   Finish(&lock, &upcalls);
 }
 
-// An accepted connection is established when the peer's first bytes are there (RFC 6581 §4); they
-// are not read before the engine knows, so that no completion can overtake ESTABLISHED.
 void Endpoint::OnAcceptedSocketReady() {
   const ssize_t n = PeekNow(fd_.get());
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  if (n < 0) return FailAccept(strerror(errno));
-  if (n == 0) return FailAccept("the peer closed");
-  accepting_ = false;
-  limit_timer_->Stop();
+  if (n > 0) {
+    acceptance_->OnReadable();
+  } else {
+    acceptance_->OnLost(n == 0 ? 0 : errno);
+  }
+  SettleAcceptance();
+}
+
+void Endpoint::SettleAcceptance() {
+  if (!acceptance_) return;
+  if (acceptance_->state() == Acceptance::State::kFailed) {
+    return FailAccept(std::string(acceptance_->why()));
+  }
+  if (acceptance_->state() == Acceptance::State::kWaiting) return;
+  acceptance_.reset();
+  if (limit_timer_) limit_timer_->Stop();
+  if (!watch_ || !watch_->active()) WatchSocket();
   Established({});
 }
 
@@ -216,7 +227,7 @@ int Endpoint::WantedEvents() {
   watch_reads_ = stream_ != nullptr && stream_->reads();
   if (!fd_.valid()) return 0;
   int events = send_blocked_ ? UV_WRITABLE : 0;
-  if (accepting_) return events | UV_READABLE;
+  if (acceptance_) return events | UV_READABLE;
   if (stream_ == nullptr || stream_->ended()) return events;
   // A stalled stream leaves its data in the socket: only the peer's end is of interest.
   if (watch_reads_) return events | UV_READABLE;
@@ -228,7 +239,7 @@ int Endpoint::WantedEvents() {
 
 void Endpoint::OnSocketReady(int events) {
   const RefPtr<Endpoint> keep(this);
-  if (accepting_) return OnAcceptedSocketReady();
+  if (acceptance_) return OnAcceptedSocketReady();
   PendingUpcalls upcalls;
   bool moved = false;
   bool control = false;
@@ -337,8 +348,7 @@ void Endpoint::Attend() {
   static constexpr Duty kDuties[] = {
       {[](const P& p) { return p.aborted; }, &Endpoint::AttendToAbort},
       {[](const P& p) { return p.dead_path; }, &Endpoint::AttendToDeadPath},
-      {[](const P& p) { return p.no_memory; }, &Endpoint::AttendToNoMemory},
-      {[](const P& p) { return p.establish; }, &Endpoint::AttendToEstablish},
+      {[](const P& p) { return p.accepted; }, &Endpoint::AttendToAcceptance},
       {[](const P& p) { return p.draining; }, &Endpoint::AttendToDraining},
       {[](const P& p) { return p.watermark; }, &Endpoint::AttendToWatermark},
       {[](const P& p) { return p.timer; }, &Endpoint::AttendToTimer},
@@ -366,26 +376,17 @@ Endpoint::Attended Endpoint::AttendToAbort(const EndpointPending&) {
 }
 
 Endpoint::Attended Endpoint::AttendToDeadPath(const EndpointPending&) {
-  if (accepting_) {
-    FailAccept(DeadPathText());
+  if (acceptance_) {
+    acceptance_->Fail(DeadPathText());
+    SettleAcceptance();
     return Attended::kDone;
   }
   BreakDeadPath();  // which asks for attention again
   return Attended::kGoOn;
 }
 
-Endpoint::Attended Endpoint::AttendToNoMemory(const EndpointPending&) {
-  FailAccept("no memory for the connection");
-  return Attended::kDone;
-}
-
-Endpoint::Attended Endpoint::AttendToEstablish(const EndpointPending&) {
-  if (!requester_gone_.empty()) {
-    FailAccept(requester_gone_);
-  } else {
-    WatchSocket();
-    Established({});
-  }
+Endpoint::Attended Endpoint::AttendToAcceptance(const EndpointPending&) {
+  SettleAcceptance();
   return Attended::kDone;
 }
 

@@ -11,8 +11,7 @@ namespace softdat::softnet {
 struct EndpointPending {
   bool aborted = false;    // Disconnect before the establishment: report OnEnded
   bool dead_path = false;  // the peer does not answer any more: break the connection
-  bool no_memory = false;  // accepted, but there was no memory for the stream: report OnFailed
-  bool establish = false;  // accepted without a ready-to-receive message: report OnEstablished
+  bool accepted = false;   // whether the connection is established is known at once: report it
   bool draining = false;   // a graceful disconnect waits for the peer: not for ever
   bool watch = false;      // what the watch waits for may have changed
   // Of the stream.
@@ -34,8 +33,8 @@ struct EndpointPending {
     abort |= actions.abort;
   }
   bool any() const {
-    return aborted || dead_path || no_memory || establish || draining || watch || watermark ||
-           timer || stall || over();
+    return aborted || dead_path || accepted || draining || watch || watermark || timer || stall ||
+           over();
   }
 };
 

@@ -4,16 +4,14 @@
 
 #include <errno.h>
 #include <fmt/format.h>
-#include <string.h>
 
 #include <algorithm>
 
 #include "dat/base/log.h"
 #include "dat/base/socket_address.h"
 #include "provider_softnet/tcp/connection_request.h"
+#include "provider_softnet/tcp/loop_time.h"
 #include "provider_softnet/tcp/socket_util.h"
-#include "wire/iwarp/mpa.h"
-#include "wire/private_header.h"
 
 namespace softdat::softnet {
 
@@ -21,10 +19,13 @@ Incoming::Incoming(std::shared_ptr<TcpContext> adapter, UniqueFd fd, PortKey key
     : adapter_(std::move(adapter)),
       fd_(std::move(fd)),
       key_(std::move(key)),
-      wanted_(iwarp::kMpaHeaderSize),
+      reception_(adapter_->options.handshake_timeout, LoopTime()),
       watch_(&adapter_->driver.loop(), [this](int) { OnReadable(); }),
-      timer_(&adapter_->driver.loop(),
-             [this] { Discard("no whole request within the time limit"); }) {}
+      timer_(&adapter_->driver.loop(), [this] {
+        // The timer may be early by the fraction that it was rounded.
+        reception_.OnTime(std::max(LoopTime(), reception_.deadline()));
+        Discard(reception_.why());
+      }) {}
 
 Incoming::~Incoming() {
   watch_.Stop();
@@ -38,16 +39,17 @@ void Incoming::Start() {
   OnReadable();  // on loopback the Request is often there already
 }
 
+// Out of the half-open ones, to be destroyed soon.
 void Incoming::Leave() {
   watch_.Stop();
   timer_.Stop();
-  auto& list = adapter_->half_open;
-  const auto it =
-      std::find_if(list.begin(), list.end(), [this](const auto& i) { return i.get() == this; });
-  if (it == list.end()) return;
-  std::unique_ptr<Incoming> self = std::move(*it);
-  list.erase(it);
-  adapter_->driver.DeleteLater(std::shared_ptr<Incoming>(std::move(self)));
+  if (std::unique_ptr<Incoming> self = adapter_->half_open.Take(this))
+    adapter_->driver.DeleteLater(std::shared_ptr<Incoming>(std::move(self)));
+}
+
+void Incoming::Evict() {
+  reception_.Evict();
+  Discard(reception_.why());
 }
 
 void Incoming::Discard(const std::string& why) {
@@ -57,48 +59,35 @@ void Incoming::Discard(const std::string& why) {
 }
 
 void Incoming::OnReadable() {
-  while (have_ < wanted_) {
-    const iovec iov{frame_.data() + have_, wanted_ - have_};
+  while (reception_.bytes_wanted() > 0) {
+    const iovec iov{reception_.room(), reception_.bytes_wanted()};
     const ssize_t n = ReceiveNow(fd_.get(), &iov, 1);
-    if (n == 0) return Discard("the peer closed before its request was complete");
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && errno == EAGAIN) return;
-    if (n < 0) return Discard(strerror(errno));
-    have_ += static_cast<size_t>(n);
-    iwarp::MpaStart frame;
-    const iwarp::MpaParseResult parsed = iwarp::ParseMpaStart({frame_.data(), have_}, &frame);
-    if (parsed.status == iwarp::MpaParseStatus::kNeedMore) {
-      wanted_ = std::min(parsed.bytes, frame_.size());
-    } else if (parsed.status == iwarp::MpaParseStatus::kOk || have_ == wanted_) {
-      return OnFrame();
+    if (n > 0) {
+      reception_.OnReceived(static_cast<size_t>(n));
     } else {
-      return Discard("no MPA request");
+      reception_.OnLost(n == 0 ? 0 : errno);
     }
   }
+  if (reception_.state() == Reception::State::kDropped) return Discard(reception_.why());
+  OnRequest();
 }
 
-void Incoming::OnFrame() {
-  iwarp::MpaStart frame;
+void Incoming::OnRequest() {
   uint64_t qualifier = key_.second;
-  const bool readable =
-      iwarp::ParseMpaStart({frame_.data(), have_}, &frame).status == iwarp::MpaParseStatus::kOk;
-  const bool whole = readable && FindPrivateHeader(frame.private_data, kQualifierMagic, &qualifier);
+  const bool whole = reception_.NamesQualifier(&qualifier);
   const std::shared_ptr<ServicePoint> point = PortRegistry::Get().Find(key_, qualifier, whole);
-
   MpaConfig config;
   config.crc = adapter_->options.crc;
   config.conn_qual = point != nullptr ? point->conn_qual : qualifier;
   ArrivedRequest request;
-  request.responder = std::make_unique<MpaResponder>(config);
-  request.responder->ReceiveAll({frame_.data(), have_});
-  if (point == nullptr) request.responder->Refuse(RefuseReason::kNoListener);
+  request.responder = reception_.Judge(config, point != nullptr);
   if (request.responder->state() != MpaState::kRequest) {
-    // Garbage, or a request that this side cannot serve; the refusal, if there is one, says so.
     const std::span<const uint8_t> refusal = request.responder->output();
     const iovec iov{const_cast<uint8_t*>(refusal.data()), refusal.size()};
     if (!refusal.empty() && SendNow(fd_.get(), &iov, 1) > 0) adapter_->CloseGently(std::move(fd_));
-    return Discard(request.responder->reason().empty() ? "no service point for its qualifier"
-                                                       : request.responder->reason());
+    return Discard(Reception::RefusalText(*request.responder));
   }
   request.addresses.local = LocalAddressOf(fd_.get());
   request.addresses.remote = RemoteAddressOf(fd_.get());

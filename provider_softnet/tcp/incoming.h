@@ -3,12 +3,12 @@
 #ifndef SOFTDAT_PROVIDER_SOFTNET_TCP_INCOMING_H_
 #define SOFTDAT_PROVIDER_SOFTNET_TCP_INCOMING_H_
 
-#include <array>
 #include <memory>
 #include <string>
 
 #include "dat/transport/transport.h"
 #include "provider_softnet/iwarp/mpa_handshake.h"
+#include "provider_softnet/iwarp/reception.h"
 #include "provider_softnet/tcp/port_registry.h"
 #include "provider_softnet/tcp/tcp_context.h"
 
@@ -23,8 +23,8 @@ struct ArrivedRequest {
   bool handed_on = false;  // came to another adapter first
 };
 
-// Reads one Request. Garbage, silence beyond the time limit and a peer that goes away close the
-// socket with a line in the log; a whole Request is given to its service point.
+// The socket and the timer of one Reception. What it drops is a line in the log; a whole Request is
+// given to its service point.
 class Incoming {
  public:
   // Token. Owned by adapter->half_open.
@@ -34,20 +34,19 @@ class Incoming {
   Incoming& operator=(const Incoming&) = delete;
 
   void Start();
-  // Takes it out of adapter->half_open, to be destroyed soon.
-  void Discard(const std::string& why);
+  // Another one needs its place.
+  void Evict();
 
  private:
   void OnReadable();
-  void OnFrame();
+  void OnRequest();
+  void Discard(const std::string& why);
   void Leave();
 
   const std::shared_ptr<TcpContext> adapter_;
   UniqueFd fd_;
   const PortKey key_;
-  std::array<uint8_t, iwarp::kMpaMaxFrameSize> frame_;
-  size_t have_ = 0;
-  size_t wanted_;
+  Reception reception_;
   SocketWatch watch_;
   LoopTimer timer_;
 };

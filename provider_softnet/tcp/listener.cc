@@ -87,12 +87,8 @@ void TcpListener::OnReadable() {
     held_ = false;
     adapter->driver.counters().sockets_opened.Add();
     PrepareStream(socket.get(), adapter->options.dead_path);
-    if (adapter->half_open.size() >= adapter->options.max_half_open) {
-      adapter->half_open.front()->Discard(
-          "too many connections without a request; the oldest goes");
-    }
-    adapter->half_open.push_back(std::make_unique<Incoming>(adapter, std::move(socket), key));
-    adapter->half_open.back()->Start();
+    if (Incoming* const oldest = adapter->half_open.Surplus()) oldest->Evict();
+    adapter->half_open.Add(std::make_unique<Incoming>(adapter, std::move(socket), key))->Start();
   }
 }
 

@@ -20,13 +20,14 @@ TcpContext::TcpContext(std::shared_ptr<AdapterShared> adapter, const TcpOptions&
       options(o),
       attributes(shared->attributes),
       memory(shared->memory),
-      driver(shared->driver) {}
+      driver(shared->driver),
+      half_open(options.max_half_open) {}
 
 TcpContext::~TcpContext() { Stop(); }
 
 void TcpContext::Stop() {
   FinishAbruptEnds();
-  half_open.clear();
+  half_open.Clear();
   handoffs.clear();
   paths.Close();
 }

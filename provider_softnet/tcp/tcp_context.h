@@ -10,6 +10,7 @@
 #include "dat/transport/transport.h"
 #include "provider_softnet/driver/driver.h"
 #include "provider_softnet/driver/unique_fd.h"
+#include "provider_softnet/iwarp/half_open.h"
 #include "provider_softnet/iwarp/stream_blocks.h"
 #include "provider_softnet/memory/memory_table.h"
 #include "provider_softnet/objects/adapter_shared.h"
@@ -56,7 +57,7 @@ struct TcpContext {
   // With the token:
   std::list<std::unique_ptr<ClosingSocket>> closing;
   uint64_t last_closing = 0;
-  std::list<std::unique_ptr<Incoming>> half_open;       // oldest first
+  HalfOpen<Incoming> half_open;
   std::list<std::unique_ptr<HandoffArrival>> handoffs;  // of other processes, oldest first
 };
 

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The clock of the loop, as the engines without I/O count time.
+#ifndef SOFTDAT_PROVIDER_SOFTNET_TCP_LOOP_TIME_H_
+#define SOFTDAT_PROVIDER_SOFTNET_TCP_LOOP_TIME_H_
+
+#include <chrono>
+
+#include "provider_softnet/driver/event_loop.h"
+
+namespace softdat::softnet {
+
+inline std::chrono::microseconds LoopTime() {
+  return std::chrono::duration_cast<std::chrono::microseconds>(LoopClock::now().time_since_epoch());
+}
+
+}  // namespace softdat::softnet
+
+#endif  // SOFTDAT_PROVIDER_SOFTNET_TCP_LOOP_TIME_H_
