@@ -14,7 +14,7 @@
 
 #include "dat/transport/transport.h"
 #include "provider_softnet/adapter/adapter.h"
-#include "provider_softnet/tcp/endpoint.h"
+#include "provider_softnet/connection/endpoint.h"
 #include "provider_softnet/tcp/tcp_options.h"
 
 namespace softdat::softnet {
@@ -32,7 +32,7 @@ class BenchNode final : public transport::ConnectionSink,
   SoftnetAdapter& softnet() { return *adapter_; }
   transport::QueuePair& qp() { return *qp_; }
   const ChannelCounters& channel() {
-    return static_cast<TcpQueuePair&>(*qp_).endpoint().counters();
+    return static_cast<IwarpQueuePair&>(*qp_).endpoint().counters();
   }
   void ClosePair() { qp_.reset(); }
   uint8_t* memory() { return memory_.data(); }

@@ -13,11 +13,12 @@
 
 #include "dat/base/log.h"
 #include "dat/base/socket_address.h"
+#include "provider_softnet/connection/connection_request.h"
 #include "provider_softnet/driver/descriptor_limit.h"
-#include "provider_softnet/tcp/connection_request.h"
 #include "provider_softnet/tcp/handoff_message.h"
 #include "provider_softnet/tcp/handoff_rebuild.h"
 #include "provider_softnet/tcp/socket_util.h"
+#include "provider_softnet/tcp/tcp_link.h"
 
 namespace softdat::softnet {
 namespace {
@@ -88,20 +89,21 @@ bool IsTcpConnection(int fd) {
          RemoteAddressOf(fd).ss_family != AF_UNSPEC;
 }
 
-// A request of what came. On failure the reason, and *out owns the descriptor all the same.
+// A request of what came. On failure the reason, and *out owns the link all the same.
 const char* Take(const ServicePoint& point, std::span<const uint8_t> bytes, Received* received,
                  ArrivedRequest* out) {
   if (received->cut) return "its message is too long, or there is no descriptor left for it";
   if (received->descriptors.size() != 1) return "there must be one descriptor";
-  out->fd = std::move(received->descriptors.front());
-  if (!IsTcpConnection(out->fd.get())) return "its descriptor is no TCP connection";
+  UniqueFd fd = std::move(received->descriptors.front());
+  if (!IsTcpConnection(fd.get())) return "its descriptor is no TCP connection";
+  out->link = std::make_unique<TcpLink>(std::move(fd));
   out->handed_on = true;
   out->conn_qual = point.conn_qual;
-  out->addresses.local = LocalAddressOf(out->fd.get());
-  out->addresses.remote = RemoteAddressOf(out->fd.get());
+  out->addresses.local = out->link->LocalAddress();
+  out->addresses.remote = out->link->RemoteAddress();
   out->addresses.remote_port = SocketPort(out->addresses.remote);
   RebuiltRequest rebuilt = RebuildRequest(bytes, point.conn_qual, SocketPort(out->addresses.local),
-                                          point.adapter->options.crc);
+                                          point.context->options.crc);
   out->addresses.local_port = rebuilt.aimed_at;
   out->responder = std::move(rebuilt.responder);
   return rebuilt.refusal;
@@ -115,8 +117,8 @@ const char* Take(const ServicePoint& point, std::span<const uint8_t> bytes, Rece
 HandoffListener::HandoffListener(const std::shared_ptr<ServicePoint>& point,
                                  const std::string& host)
     : point_(point),
-      watch_(&point->adapter->driver.loop(), [this](int) { OnReadable(); }),
-      pause_(&point->adapter->driver.loop(), [this] { watch_.Update(UV_READABLE); }) {
+      watch_(&point->context->driver.loop(), [this](int) { OnReadable(); }),
+      pause_(&point->context->driver.loop(), [this] { watch_.Update(UV_READABLE); }) {
   const HandoffAddress name = HandoffAddressOf(geteuid(), host, point->conn_qual);
   std::string why = "the name is too long";
   if (name.size != 0) {
@@ -159,7 +161,7 @@ void HandoffListener::OnReadable() {
       SOFTDAT_LOG(Warning, "handoff to qualifier {} from another user refused", point->conn_qual);
       continue;
     }
-    auto& list = point->adapter->handoffs;
+    auto& list = ContextOf(*point).handoffs;
     if (list.size() >= kMaxArrivals) list.front()->Discard("too many at once; the oldest goes");
     list.push_back(std::make_unique<HandoffArrival>(point, std::move(socket)));
     list.back()->Start();
@@ -172,12 +174,12 @@ void HandoffListener::OnReadable() {
 HandoffArrival::HandoffArrival(std::shared_ptr<ServicePoint> point, UniqueFd fd)
     : point_(std::move(point)),
       fd_(std::move(fd)),
-      watch_(&point_->adapter->driver.loop(), [this](int) { OnReadable(); }),
-      timer_(&point_->adapter->driver.loop(),
+      watch_(&point_->context->driver.loop(), [this](int) { OnReadable(); }),
+      timer_(&point_->context->driver.loop(),
              [this] { Discard("no offer within the time limit"); }) {}
 
 void HandoffArrival::Start() {
-  timer_.Start(point_->adapter->options.handshake_timeout);
+  timer_.Start(point_->context->options.handshake_timeout);
   if (Status s = watch_.Start(fd_.get(), UV_READABLE); !s.ok())
     return Discard(std::string(s.reason()));
   OnReadable();  // the offer is mostly there already
@@ -187,13 +189,13 @@ void HandoffArrival::Leave() {
   watch_.Stop();
   timer_.Stop();
   fd_.Close();
-  auto& list = point_->adapter->handoffs;
+  auto& list = ContextOf(*point_).handoffs;
   const auto it =
       std::find_if(list.begin(), list.end(), [this](const auto& a) { return a.get() == this; });
   if (it == list.end()) return;
   std::unique_ptr<HandoffArrival> self = std::move(*it);
   list.erase(it);
-  point_->adapter->driver.DeleteLater(std::shared_ptr<HandoffArrival>(std::move(self)));
+  point_->context->driver.DeleteLater(std::shared_ptr<HandoffArrival>(std::move(self)));
 }
 
 void HandoffArrival::Discard(const std::string& why) {
@@ -232,7 +234,7 @@ void HandoffArrival::OnReadable() {
   }
   if (!Answer(HandoffVerdict::kTaken)) return Discard("it did not wait for the answer");
   const std::shared_ptr<ServicePoint> point = point_;
-  point->adapter->driver.counters().sockets_opened.Add();
+  point->context->driver.counters().sockets_opened.Add();
   Leave();
   DeliverRequest(point, std::move(request));
 }

@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
+#include "provider_softnet/connection/service_point.h"
 #include "provider_softnet/tcp/handoff_message.h"
-#include "provider_softnet/tcp/incoming.h"
 #include "provider_softnet/tcp/port_registry.h"
 #include "provider_softnet/tcp/tcp_context.h"
 

@@ -11,9 +11,10 @@
 
 #include "dat/base/log.h"
 #include "dat/base/socket_address.h"
+#include "provider_softnet/connection/incoming.h"
 #include "provider_softnet/driver/descriptor_limit.h"
-#include "provider_softnet/tcp/incoming.h"
 #include "provider_softnet/tcp/socket_util.h"
+#include "provider_softnet/tcp/tcp_link.h"
 
 namespace softdat::softnet {
 namespace {
@@ -40,7 +41,7 @@ Result<std::unique_ptr<transport::Listener>> TcpListener::Create(
   const TokenHold token(&adapter->driver.token());
   std::unique_ptr<TcpListener> listener(new TcpListener(adapter));
   listener->point_ = std::make_shared<ServicePoint>();
-  listener->point_->adapter = adapter;
+  listener->point_->context = adapter;
   listener->point_->conn_qual = p.any ? 0 : p.conn_qual;
   listener->point_->sink = p.sink;
   if (Status s = PortRegistry::Get().Join(listener->point_, p.address, p.any, &listener->fd_,
@@ -63,7 +64,7 @@ TcpListener::~TcpListener() {
   if (registered_) {
     point_->sink = nullptr;
     PortRegistry::Get().Leave(key_, point_);
-    adapter_->CloseNow(std::move(fd_), false);
+    adapter_->CloseListening(std::move(fd_));
   }
 }
 
@@ -88,7 +89,12 @@ void TcpListener::OnReadable() {
     adapter->driver.counters().sockets_opened.Add();
     PrepareStream(socket.get(), adapter->options.dead_path);
     if (Incoming* const oldest = adapter->half_open.Surplus()) oldest->Evict();
-    adapter->half_open.Add(std::make_unique<Incoming>(adapter, std::move(socket), key))->Start();
+    auto link = std::make_unique<TcpLink>(std::move(socket));
+    auto find = [key](uint64_t conn_qual, bool whole) {
+      return PortRegistry::Get().Find(key, conn_qual, whole);
+    };
+    adapter->half_open.Add(std::make_unique<Incoming>(adapter, std::move(link), key.second, find))
+        ->Start();
   }
 }
 

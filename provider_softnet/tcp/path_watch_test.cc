@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Dead paths: connections whose sockets drop all that arrives, with a filter that the kernel runs
 // in front of TCP. To either end that is a peer whose host does not answer any more.
-#include "provider_softnet/tcp/path_watch.h"
+#include "provider_softnet/connection/path_watch.h"
 
 #include <gtest/gtest.h>
 #include <linux/filter.h>

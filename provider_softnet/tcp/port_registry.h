@@ -15,18 +15,10 @@
 #include <utility>
 
 #include "dat/transport/transport.h"
+#include "provider_softnet/connection/service_point.h"
 #include "provider_softnet/driver/unique_fd.h"
-#include "provider_softnet/tcp/tcp_context.h"
 
 namespace softdat::softnet {
-
-// A listener as requests find it.
-struct ServicePoint {
-  std::shared_ptr<TcpContext> adapter;
-  uint64_t conn_qual = 0;
-  // With the adapter's token; null when the listener is gone.
-  transport::ListenerSink* sink = nullptr;
-};
 
 // Where a listening socket is bound: "" for every local address, else the host.
 using PortKey = std::pair<std::string, uint16_t>;

@@ -17,7 +17,6 @@
 #include <sanitizer/tsan_interface.h>
 #endif
 
-#include "dat/backend_kit/own_address.h"
 #include "dat/base/socket_address.h"
 #include "provider_softnet/driver/descriptor_limit.h"
 
@@ -73,11 +72,6 @@ ssize_t PeekNow(int fd) {
   return syscall(SYS_recvfrom, fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK, nullptr, nullptr);
 }
 
-bool IsLocal(const sockaddr_storage& address) {
-  const sockaddr_storage unmapped = Unmapped(address);
-  return IsLoopback(unmapped) || IsOwnAddress(unmapped);
-}
-
 sockaddr_storage LocalAddressOf(int fd) {
   sockaddr_storage a{};
   socklen_t size = sizeof(a);
@@ -122,6 +116,22 @@ void PrepareStream(int fd, std::chrono::milliseconds dead_path) {
 void SetUnansweredLimit(int fd, std::chrono::milliseconds limit) {
   const auto limit_ms = static_cast<unsigned>(limit.count());
   setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit_ms, sizeof(limit_ms));
+}
+
+PathSample SamplePath(int fd) {
+  PathSample sample;
+  int queued = 0;
+  if (ioctl(fd, SIOCOUTQ, &queued) != 0 || queued <= 0) return sample;
+  tcp_info info{};
+  socklen_t size = sizeof(info);
+  if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return sample;
+  sample.outstanding = true;
+  // Where the window is closed nothing is under way but a probe now and then, ever more seldom;
+  // tcpi_probes counts those that were not answered. One of them says nothing: Linux answers at
+  // most two a second (tcp_invalid_ratelimit).
+  sample.asked = info.tcpi_unacked > 0 || info.tcpi_probes > 1;
+  sample.since_answer = std::chrono::milliseconds(info.tcpi_last_ack_recv);
+  return sample;
 }
 
 int UnsentBytes(int fd) {

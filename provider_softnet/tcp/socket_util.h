@@ -11,6 +11,7 @@
 #include <cstddef>
 
 #include "dat/base/status.h"
+#include "provider_softnet/connection/byte_link.h"
 #include "provider_softnet/driver/unique_fd.h"
 
 namespace softdat::softnet {
@@ -25,8 +26,6 @@ ssize_t PeekNow(int fd);
 
 // ---- addresses ----
 
-// Whether it is an address of this host.
-bool IsLocal(const sockaddr_storage& address);
 // The ends of a socket; an IPv4 address is IPv4 also on an IPv6 socket.
 sockaddr_storage LocalAddressOf(int fd);
 sockaddr_storage RemoteAddressOf(int fd);
@@ -43,6 +42,8 @@ void PrepareStream(int fd, std::chrono::milliseconds dead_path);
 // the kernel gives up. For a connection whose peer may close its window, see PathWatch.
 void SetUnansweredLimit(int fd, std::chrono::milliseconds limit);
 
+// Nothing outstanding where it cannot be told.
+PathSample SamplePath(int fd);
 // Bytes that the peer's TCP does not have yet.
 int UnsentBytes(int fd);
 // Largest segment that the connection sends (TCP_MAXSEG), or a safe value.

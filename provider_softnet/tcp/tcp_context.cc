@@ -2,26 +2,31 @@
 // TcpContext: sockets that outlive their connection.
 #include "provider_softnet/tcp/tcp_context.h"
 
+#include <errno.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <string.h>
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <string>
 #include <thread>
 #include <utility>
 
+#include "dat/base/socket_address.h"
+#include "provider_softnet/connection/connection_request.h"
+#include "provider_softnet/connection/incoming.h"
 #include "provider_softnet/tcp/closing_socket.h"
 #include "provider_softnet/tcp/handoff_listener.h"
-#include "provider_softnet/tcp/incoming.h"
+#include "provider_softnet/tcp/handoff_sender.h"
+#include "provider_softnet/tcp/port_registry.h"
 #include "provider_softnet/tcp/socket_util.h"
+#include "provider_softnet/tcp/tcp_link.h"
 
 namespace softdat::softnet {
 
 TcpContext::TcpContext(std::shared_ptr<AdapterShared> adapter, const TcpOptions& o)
-    : shared(std::move(adapter)),
-      options(o),
-      attributes(shared->attributes),
-      memory(shared->memory),
-      driver(shared->driver),
-      half_open(options.max_half_open) {}
+    : ConnectionContext(std::move(adapter), o), handoff_timeout(o.handoff_timeout) {}
 
 TcpContext::~TcpContext() { Stop(); }
 
@@ -44,8 +49,33 @@ void TcpContext::FinishAbruptEnds() {
   }
 }
 
-uint64_t TcpContext::CloseGently(UniqueFd fd, bool abrupt, std::vector<uint8_t> rest) {
+Result<std::unique_ptr<ByteLink>> TcpContext::OpenLink(const sockaddr_storage& remote,
+                                                       bool same_host) {
+  Result<UniqueFd> opened = OpenTcp(remote.ss_family);
+  if (!opened.ok()) return opened.TakeStatus();
+  UniqueFd fd = opened.Take();
+  PrepareStream(fd.get(), options.dead_path);
+  // Leave through the adapter's own address, as the IA's name promises, unless the kernel knows
+  // better: a destination on this host, or an adapter that is the loopback interface.
+  const sockaddr_storage& own = attributes.address;
+  if (!same_host && !IsLoopback(own) && own.ss_family == remote.ss_family) {
+    const int on = 1;
+    setsockopt(fd.get(), IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof(on));
+    sockaddr_storage source = own;
+    SetSocketPort(0, &source);
+    if (bind(fd.get(), reinterpret_cast<const sockaddr*>(&source), AddressSize(source)) != 0) {
+      return Status(Code::kNoResources,
+                    fmt::format("connect to {}: cannot use the adapter's address {}: {}",
+                                AddressText(remote), HostText(own), strerror(errno)));
+    }
+  }
+  return std::unique_ptr<ByteLink>(std::make_unique<TcpLink>(std::move(fd)));
+}
+
+uint64_t TcpContext::CloseGently(std::unique_ptr<ByteLink> link, bool abrupt,
+                                 std::vector<uint8_t> rest) {
   if (!driver.started()) return 0;
+  UniqueFd fd = static_cast<TcpLink&>(*link).Release();
   const uint64_t id = ++last_closing;
   // Out of the list at once, but destroyed later: `done` is called from the object's own handlers.
   auto done = [this, id] {
@@ -72,10 +102,32 @@ void TcpContext::HurryClosing(uint64_t id) {
   }
 }
 
-void TcpContext::CloseNow(UniqueFd fd, bool reset) {
-  if (reset) ResetOnClose(fd.get());
+void TcpContext::CloseNow(std::unique_ptr<ByteLink> link, bool reset) {
+  if (reset) ResetOnClose(link->descriptor());
+  link.reset();
+  driver.counters().sockets_closed.Add();
+}
+
+void TcpContext::CloseListening(UniqueFd fd) {
   fd.Close();
   driver.counters().sockets_closed.Add();
+}
+
+Status TcpContext::HandOn(ArrivedRequest* request, uint64_t conn_qual) {
+  const std::string host = HostText(request->addresses.local);
+  if (const auto point = PortRegistry::Get().FindForHandoff(host, conn_qual)) {
+    const uint64_t before = std::exchange(request->conn_qual, conn_qual);
+    const bool handed_on = std::exchange(request->handed_on, true);
+    if (PostRequest(point, request)) return Status::Ok();
+    request->conn_qual = before;
+    request->handed_on = handed_on;
+  }
+  const HandoffOffer offer{conn_qual, request->responder->received()};
+  Status status = OfferToProcess(offer, host, request->link->descriptor(), handoff_timeout);
+  if (!status.ok()) return status;
+  const TokenHold token(&driver.token());
+  CloseNow(std::move(request->link), false);
+  return status;
 }
 
 }  // namespace softdat::softnet

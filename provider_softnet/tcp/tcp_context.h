@@ -7,59 +7,50 @@
 #include <memory>
 #include <vector>
 
-#include "dat/transport/transport.h"
-#include "provider_softnet/driver/driver.h"
+#include "provider_softnet/connection/connection_context.h"
+#include "provider_softnet/connection/service_point.h"
 #include "provider_softnet/driver/unique_fd.h"
-#include "provider_softnet/iwarp/half_open.h"
-#include "provider_softnet/iwarp/stream_blocks.h"
-#include "provider_softnet/memory/memory_table.h"
-#include "provider_softnet/objects/adapter_shared.h"
-#include "provider_softnet/tcp/path_watch.h"
 #include "provider_softnet/tcp/tcp_options.h"
 
 namespace softdat::softnet {
 
-class HandoffArrival;
-class Incoming;
-
 class ClosingSocket;
+class HandoffArrival;
 
-// Held by each of them.
-struct TcpContext {
+struct TcpContext final : ConnectionContext {
   TcpContext(std::shared_ptr<AdapterShared> adapter, const TcpOptions& o);
-  ~TcpContext();
-  TcpContext(const TcpContext&) = delete;
-  TcpContext& operator=(const TcpContext&) = delete;
+  ~TcpContext() override;
 
   // As Wire::Stop().
   void Stop();
 
-  // Token: sends `rest` and a FIN, discards input until the peer's own or close_timeout, closes.
-  // `abrupt`: a peer that has the FIN but does not react, or whose window keeps the FIN out,
-  // because it does not read, soon gets a reset too. Returns what HurryClosing() takes; 0 when it
-  // is closed already.
-  uint64_t CloseGently(UniqueFd fd, bool abrupt = false, std::vector<uint8_t> rest = {});
-  // Token: makes a close abrupt. Nothing happens when it is over.
-  void HurryClosing(uint64_t closing);
-  // Token: closes at once, with a reset when `reset`.
-  void CloseNow(UniqueFd fd, bool reset);
+  // `abrupt` of CloseGently: a peer that has the FIN but does not react, or whose window keeps the
+  // FIN out, because it does not read, soon gets a reset too.
+  Result<std::unique_ptr<ByteLink>> OpenLink(const sockaddr_storage& remote,
+                                             bool same_host) override;
+  void CloseNow(std::unique_ptr<ByteLink> link, bool reset) override;
+  using ConnectionContext::CloseGently;
+  uint64_t CloseGently(std::unique_ptr<ByteLink> link, bool abrupt,
+                       std::vector<uint8_t> rest) override;
+  void HurryClosing(uint64_t closing) override;
+  Status HandOn(ArrivedRequest* request, uint64_t conn_qual) override;
+
+  // Token: of a listening socket.
+  void CloseListening(UniqueFd fd);
 
   void FinishAbruptEnds();
 
-  const std::shared_ptr<AdapterShared> shared;
-  const TcpOptions options;
-  // Of `shared`.
-  const transport::AdapterAttributes& attributes;
-  MemoryTable& memory;
-  Driver& driver;
-  StreamBlocks blocks;
-  PathWatch paths{&driver.loop(), options.dead_path};
+  const std::chrono::milliseconds handoff_timeout;
   // With the token:
   std::list<std::unique_ptr<ClosingSocket>> closing;
   uint64_t last_closing = 0;
-  HalfOpen<Incoming> half_open;
   std::list<std::unique_ptr<HandoffArrival>> handoffs;  // of other processes, oldest first
 };
+
+// The service points of this wire have contexts of this wire.
+inline TcpContext& ContextOf(const ServicePoint& point) {
+  return static_cast<TcpContext&>(*point.context);
+}
 
 }  // namespace softdat::softnet
 

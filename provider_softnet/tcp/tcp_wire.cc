@@ -4,8 +4,8 @@
 
 #include <utility>
 
+#include "provider_softnet/connection/endpoint.h"
 #include "provider_softnet/iwarp/stream.h"
-#include "provider_softnet/tcp/endpoint.h"
 #include "provider_softnet/tcp/listener.h"
 #include "provider_softnet/tcp/port_registry.h"
 #include "provider_softnet/tcp/tcp_context.h"
@@ -38,7 +38,7 @@ class TcpWire final : public Wire {
   }
   Result<std::unique_ptr<transport::QueuePair>> CreateQueuePair(
       const transport::QueuePairAttributes& a) override {
-    return std::unique_ptr<transport::QueuePair>(std::make_unique<TcpQueuePair>(context_, a));
+    return std::unique_ptr<transport::QueuePair>(std::make_unique<IwarpQueuePair>(context_, a));
   }
   Result<std::unique_ptr<transport::Listener>> Listen(
       const transport::ListenParameters& p) override {

@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // PathWatch: a kernel timer in the loop, so that waits need no deadline for it.
-#include "provider_softnet/tcp/path_watch.h"
+#include "provider_softnet/connection/path_watch.h"
 
 #include <errno.h>
-#include <linux/sockios.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -25,22 +20,6 @@ namespace {
 constexpr int kLooks = 8;
 
 }  // namespace
-
-PathSample SamplePath(int fd) {
-  PathSample sample;
-  int queued = 0;
-  if (ioctl(fd, SIOCOUTQ, &queued) != 0 || queued <= 0) return sample;
-  tcp_info info{};
-  socklen_t size = sizeof(info);
-  if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return sample;
-  sample.outstanding = true;
-  // Where the window is closed nothing is under way but a probe now and then, ever more seldom;
-  // tcpi_probes counts those that were not answered. One of them says nothing: Linux answers at
-  // most two a second (tcp_invalid_ratelimit).
-  sample.asked = info.tcpi_unacked > 0 || info.tcpi_probes > 1;
-  sample.since_answer = std::chrono::milliseconds(info.tcpi_last_ack_recv);
-  return sample;
-}
 
 bool PathJudge::IsDead(const PathSample& sample, LoopClock::time_point now,
                        std::chrono::milliseconds limit) {

@@ -6,27 +6,18 @@
 //
 // Looks are taken while there is something to look at: the first bytes that are sent set a timer,
 // and a look that finds all of them acknowledged sets none. So an idle process sleeps.
-#ifndef SOFTDAT_PROVIDER_SOFTNET_TCP_PATH_WATCH_H_
-#define SOFTDAT_PROVIDER_SOFTNET_TCP_PATH_WATCH_H_
+#ifndef SOFTDAT_PROVIDER_SOFTNET_CONNECTION_PATH_WATCH_H_
+#define SOFTDAT_PROVIDER_SOFTNET_CONNECTION_PATH_WATCH_H_
 
 #include <atomic>
 #include <chrono>
 #include <optional>
 
+#include "provider_softnet/connection/byte_link.h"
 #include "provider_softnet/driver/event_loop.h"
 #include "provider_softnet/driver/unique_fd.h"
 
 namespace softdat::softnet {
-
-// What TCP tells of one connection at one moment.
-struct PathSample {
-  bool outstanding = false;  // bytes that the peer's TCP has not acknowledged
-  // Something was sent that a living peer answers at once: data, or a probe of a closed window.
-  bool asked = false;
-  std::chrono::milliseconds since_answer{0};  // since the last acknowledgement
-};
-// Of a TCP socket. Nothing outstanding where it cannot be told.
-PathSample SamplePath(int fd);
 
 // Judges the samples of one connection.
 class PathJudge {
@@ -97,4 +88,4 @@ class PathWatch {
 
 }  // namespace softdat::softnet
 
-#endif  // SOFTDAT_PROVIDER_SOFTNET_TCP_PATH_WATCH_H_
+#endif  // SOFTDAT_PROVIDER_SOFTNET_CONNECTION_PATH_WATCH_H_

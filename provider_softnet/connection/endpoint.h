@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A queue pair's working half: queues, the stream of its connection, the socket. Counted, since a
-// polling thread may still look at it while the engine destroys its handle (TcpQueuePair).
+// A queue pair's working half: queues, the stream of its connection, the link. Counted, since a
+// polling thread may still look at it while the engine destroys its handle (IwarpQueuePair).
 //
-// Locks. `mutex_` is the queue pair's lock: queues, stream, socket for reading and writing.
+// Locks. `mutex_` is the queue pair's lock: queues, stream, link for reading and writing.
 // Watches, timers, the connector and every connection upcall belong to the holder of the driver
 // token; the order is token, then mutex_. No upcall is made with mutex_ held, and connection
 // upcalls never from a post.
 //
-// What a thread without the token finds out (an error, the end, a full socket) is left in
+// What a thread without the token finds out (an error, the end, a full link) is left in
 // `pending_` and attended to by the token holder (Attend).
-#ifndef SOFTDAT_PROVIDER_SOFTNET_TCP_ENDPOINT_H_
-#define SOFTDAT_PROVIDER_SOFTNET_TCP_ENDPOINT_H_
+#ifndef SOFTDAT_PROVIDER_SOFTNET_CONNECTION_ENDPOINT_H_
+#define SOFTDAT_PROVIDER_SOFTNET_CONNECTION_ENDPOINT_H_
 
 #include <memory>
 #include <mutex>
@@ -20,6 +20,10 @@
 
 #include "dat/base/mutex.h"
 #include "dat/transport/transport.h"
+#include "provider_softnet/connection/byte_link.h"
+#include "provider_softnet/connection/connection_context.h"
+#include "provider_softnet/connection/endpoint_pending.h"
+#include "provider_softnet/connection/link_watch.h"
 #include "provider_softnet/driver/channel.h"
 #include "provider_softnet/driver/counters.h"
 #include "provider_softnet/driver/post_bursts.h"
@@ -29,16 +33,14 @@
 #include "provider_softnet/objects/queue_cores.h"
 #include "provider_softnet/objects/queue_set.h"
 #include "provider_softnet/queue/work_queue.h"
-#include "provider_softnet/tcp/endpoint_pending.h"
-#include "provider_softnet/tcp/tcp_context.h"
 
 namespace softdat::softnet {
 
 class Connector;
 
-// A socket whose start-up frames are exchanged.
+// A link over which the start-up frames are exchanged.
 struct AgreedConnection {
-  UniqueFd fd;
+  std::unique_ptr<ByteLink> link;
   MpaAgreement agreement;
   transport::ConnectionAddresses addresses;
   // Passive side: why the requester is not there any more; empty as far as is known.
@@ -47,7 +49,8 @@ struct AgreedConnection {
 
 class Endpoint final : public Channel, private WatchedPath {
  public:
-  Endpoint(std::shared_ptr<TcpContext> adapter, const transport::QueuePairAttributes& attributes);
+  Endpoint(std::shared_ptr<ConnectionContext> context,
+           const transport::QueuePairAttributes& attributes);
 
   // ---- transport::QueuePair ----
   Code PostSend(const transport::SendRequest& request);
@@ -68,7 +71,7 @@ class Endpoint final : public Channel, private WatchedPath {
   // Whether it may accept now, and with which depths.
   Status CheckAcceptable() const;
   const transport::QueuePairAttributes& attributes() const { return queues_.attributes(); }
-  const TcpContext* adapter() const { return adapter_.get(); }
+  const ConnectionContext* context() const { return context_.get(); }
   // The Reply is sent.
   void BeginAccepted(AgreedConnection connection);
 
@@ -96,7 +99,7 @@ class Endpoint final : public Channel, private WatchedPath {
   // Takes the connection over; false, and it is untouched, without memory for its stream.
   [[nodiscard]] bool StartStream(AgreedConnection* connection, bool initiator);
   void WriteOrGather(const transport::SendRequest& request);
-  bool Transmit();                            // writes until nothing is left or the socket is full
+  bool Transmit();                            // writes until nothing is left or the link is full
   bool Receive();                             // reads until nothing is left, within a budget
   void TakeActions(PendingUpcalls* upcalls);  // transmits, notes control work in pending_
   // What the watch is to wait for; the caller sees to it that it does.
@@ -108,14 +111,14 @@ class Endpoint final : public Channel, private WatchedPath {
   void Finish(std::unique_lock<Mutex>* lock, PendingUpcalls* upcalls);
 
   // Token:
-  void OnSocketReady(int events);
-  void OnAcceptedSocketReady();
+  void OnLinkReady(int events);
+  void OnAcceptedLinkReady();
   // Acts on what has become of an accepted connection.
   void SettleAcceptance();
   bool LookAtPath(LoopClock::time_point now) override;
   std::string DeadPathText() const;
   void BreakDeadPath();
-  void WatchSocket();
+  void WatchLink();
   void Established(std::span<const uint8_t> private_data);
   void FailAccept(const std::string& why);
   void CloseConnection(bool reset, bool abrupt = false);
@@ -137,7 +140,7 @@ class Endpoint final : public Channel, private WatchedPath {
   void WatchDraining();
   void LookAtDraining();
 
-  const std::shared_ptr<TcpContext> adapter_;
+  const std::shared_ptr<ConnectionContext> context_;
   Driver* const driver_;
   const uint32_t id_;
 
@@ -145,12 +148,12 @@ class Endpoint final : public Channel, private WatchedPath {
   // Guarded by mutex_:
   QueueSet queues_;  // depths and sink also read with the token; changed with both
   State state_ = State::kIdle;
-  UniqueFd fd_;
+  std::unique_ptr<ByteLink> link_;  // null: there is none, or no more
   std::unique_ptr<Stream> stream_;
   transport::ConnectionAddresses addresses_;
   bool data_open_ = false;     // the engine knows that the connection is established
   bool dead_ = false;          // the handle is gone
-  bool send_blocked_ = false;  // the socket took less than it was offered
+  bool send_blocked_ = false;  // the link took less than it was offered
   bool hangup_seen_ = false;   // the peer's end was noticed while the stream is stalled
   bool owing_ = false;         // the driver was told that the stream owes something
   bool watch_reads_ = true;    // the stream wanted bytes when WantedEvents() was asked last
@@ -166,7 +169,7 @@ class Endpoint final : public Channel, private WatchedPath {
 
   // Token:
   transport::ConnectionSink* sink_ = nullptr;
-  std::optional<SocketWatch> watch_;
+  std::optional<LinkWatch> watch_;
   std::optional<LoopTimer> stream_timer_;
   uint32_t timer_id_ = 0;  // what stream_timer_ runs for
   // For the peer's first bytes, for a graceful disconnect, or for our last bytes.
@@ -186,15 +189,16 @@ class Endpoint final : public Channel, private WatchedPath {
   bool draining_ = false;
   Untaken untaken_;
   int idle_looks_ = 0;
-  uint64_t closing_ = 0;  // TcpContext::CloseGently of the last connection
+  uint64_t closing_ = 0;  // ConnectionContext::CloseGently of the last connection
 };
 
 // The engine's handle.
-class TcpQueuePair final : public transport::QueuePair {
+class IwarpQueuePair final : public transport::QueuePair {
  public:
-  TcpQueuePair(std::shared_ptr<TcpContext> adapter, const transport::QueuePairAttributes& a)
-      : endpoint_(RefPtr<Endpoint>::Adopt(new Endpoint(std::move(adapter), a))) {}
-  ~TcpQueuePair() override { endpoint_->Shutdown(); }
+  IwarpQueuePair(std::shared_ptr<ConnectionContext> context,
+                 const transport::QueuePairAttributes& a)
+      : endpoint_(RefPtr<Endpoint>::Adopt(new Endpoint(std::move(context), a))) {}
+  ~IwarpQueuePair() override { endpoint_->Shutdown(); }
 
   Code PostSend(const transport::SendRequest& r) override { return endpoint_->PostSend(r); }
   Code PostReceive(const transport::ReceiveRequest& r) override {
@@ -222,4 +226,4 @@ class TcpQueuePair final : public transport::QueuePair {
 
 }  // namespace softdat::softnet
 
-#endif  // SOFTDAT_PROVIDER_SOFTNET_TCP_ENDPOINT_H_
+#endif  // SOFTDAT_PROVIDER_SOFTNET_CONNECTION_ENDPOINT_H_

@@ -6,8 +6,7 @@
 
 #include <algorithm>
 
-#include "provider_softnet/tcp/endpoint.h"
-#include "provider_softnet/tcp/socket_util.h"
+#include "provider_softnet/connection/endpoint.h"
 
 namespace softdat::softnet {
 namespace {
@@ -48,7 +47,7 @@ Code Endpoint::PostSend(const transport::SendRequest& request) {
     return Code::kOk;
   }
   Code code = stream_->PostSend(request);
-  if (code == Code::kQueueFull && data_open_ && fd_.valid() && Receive()) {
+  if (code == Code::kQueueFull && data_open_ && link_ != nullptr && Receive()) {
     // A program that suppresses its completions polls for nothing: what confirms them may lie in
     // the socket.
     code = stream_->PostSend(request);
@@ -74,10 +73,10 @@ void Endpoint::WriteOrGather(const transport::SendRequest& request) {
   // Before the queue is full. With confirmation it is full of what is under way, and what gathers
   // leaves in halves, so that the peer is at work on one while the other is posted.
   const uint32_t capacity = queues_.sends().capacity();
-  const bool much = adapter_->options.confirm ? 2 * gathered_messages_ > capacity
+  const bool much = context_->options.confirm ? 2 * gathered_messages_ > capacity
                                               : queues_.sends().count() >= capacity - capacity / 4;
-  if (much || gathered_messages_ >= adapter_->options.gather_messages ||
-      gathered_bytes_ >= adapter_->options.gather_bytes) {
+  if (much || gathered_messages_ >= context_->options.gather_messages ||
+      gathered_bytes_ >= context_->options.gather_bytes) {
     Transmit();
     driver_->NoteFlush();
     return;
@@ -99,7 +98,7 @@ Code Endpoint::PostReceive(const transport::ReceiveRequest& request) {
   if (stream_ != nullptr) {
     code = stream_->PostReceive(request);
   } else {
-    code = queues_.PostReceive(adapter_->memory, id_, request);
+    code = queues_.PostReceive(context_->memory, id_, request);
     if (code == Code::kOk && state_ == State::kEnded) queues_.FlushReceives(&upcalls);
   }
   Finish(&lock, &upcalls);
@@ -112,7 +111,7 @@ Code Endpoint::PostReceive(const transport::ReceiveRequest& request) {
 bool Endpoint::Transmit() {
   gathered_messages_ = 0;
   gathered_bytes_ = 0;
-  if (!fd_.valid()) return false;
+  if (link_ == nullptr) return false;
   bool moved = false;
   size_t budget = kSendBudget;
   iovec iov[kSendIov];
@@ -122,13 +121,13 @@ bool Endpoint::Transmit() {
       send_blocked_ = false;
       return true;  // a bind, or nothing that may be sent now
     }
-    const ssize_t n = SendNow(fd_.get(), iov, batch.count);
+    const ssize_t n = link_->Send(iov, batch.count);
     const int error = errno;
     counters_.send_calls.Add();
     stream_->OnTransmitted(n > 0 ? static_cast<size_t>(n) : 0);
     if (n > 0) {
       counters_.bytes_sent.Add(static_cast<uint64_t>(n));
-      adapter_->paths.NoteSent();
+      context_->paths.NoteSent();
       moved = true;
     }
     if (n < 0 && error == EINTR) continue;
@@ -196,7 +195,7 @@ bool Endpoint::Receive() {
     if (count == 0) break;
     size_t room = 0;
     for (size_t i = 0; i < count; ++i) room += iov[i].iov_len;
-    const ssize_t n = ReceiveNow(fd_.get(), iov, count);
+    const ssize_t n = link_->Receive(iov, count);
     const int error = errno;
     counters_.recv_calls.Add();
     stream_->OnReceived(n > 0 ? static_cast<size_t>(n) : 0);
@@ -226,7 +225,7 @@ bool Endpoint::Receive() {
 bool Endpoint::TryReceive() {
   PendingUpcalls upcalls;
   std::unique_lock<Mutex> lock(mutex_, std::try_to_lock);
-  if (!lock.owns_lock() || !data_open_ || !fd_.valid()) return false;
+  if (!lock.owns_lock() || !data_open_ || link_ == nullptr) return false;
   bool moved = Receive();
   if (send_blocked_ || (moved && gathered_messages_ > 0)) moved |= Transmit();
   if (!moved && !pending_.any() && !stream_->has_actions()) return false;
@@ -253,7 +252,7 @@ void Endpoint::TakeActions(PendingUpcalls* upcalls) {
       driver_->Owe(this);
     }
     // A gathered send is left alone; the rest (responses, last words) leaves now.
-    const bool may = !send_blocked_ && gathered_messages_ == 0 && fd_.valid();
+    const bool may = !send_blocked_ && gathered_messages_ == 0 && link_ != nullptr;
     if (!actions.transmit || !may || round == kRounds) return;
     Transmit();
   }

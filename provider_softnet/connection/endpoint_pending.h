@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a thread without the driver token has found out about an endpoint: the holder of the token
 // attends to it (Endpoint::Attend).
-#ifndef SOFTDAT_PROVIDER_SOFTNET_TCP_ENDPOINT_PENDING_H_
-#define SOFTDAT_PROVIDER_SOFTNET_TCP_ENDPOINT_PENDING_H_
+#ifndef SOFTDAT_PROVIDER_SOFTNET_CONNECTION_ENDPOINT_PENDING_H_
+#define SOFTDAT_PROVIDER_SOFTNET_CONNECTION_ENDPOINT_PENDING_H_
 
 #include "provider_softnet/iwarp/stream_config.h"
 
@@ -40,4 +40,4 @@ struct EndpointPending {
 
 }  // namespace softdat::softnet
 
-#endif  // SOFTDAT_PROVIDER_SOFTNET_TCP_ENDPOINT_PENDING_H_
+#endif  // SOFTDAT_PROVIDER_SOFTNET_CONNECTION_ENDPOINT_PENDING_H_

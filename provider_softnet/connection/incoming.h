@@ -1,34 +1,37 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The passive side of a connection until its Request is read.
-#ifndef SOFTDAT_PROVIDER_SOFTNET_TCP_INCOMING_H_
-#define SOFTDAT_PROVIDER_SOFTNET_TCP_INCOMING_H_
+#ifndef SOFTDAT_PROVIDER_SOFTNET_CONNECTION_INCOMING_H_
+#define SOFTDAT_PROVIDER_SOFTNET_CONNECTION_INCOMING_H_
 
 #include <memory>
 #include <string>
 
 #include "dat/transport/transport.h"
+#include "provider_softnet/connection/connection_context.h"
+#include "provider_softnet/connection/link_watch.h"
+#include "provider_softnet/connection/service_point.h"
 #include "provider_softnet/iwarp/mpa_handshake.h"
 #include "provider_softnet/iwarp/reception.h"
-#include "provider_softnet/tcp/port_registry.h"
-#include "provider_softnet/tcp/tcp_context.h"
 
 namespace softdat::softnet {
 
-// A request that is read, with the socket it came on. Plain data: may move to another adapter.
+// A request that is read, with the link it came over. Plain data: may move to another adapter.
 struct ArrivedRequest {
-  UniqueFd fd;
+  std::unique_ptr<ByteLink> link;
   std::unique_ptr<MpaResponder> responder;
   transport::ConnectionAddresses addresses;
   uint64_t conn_qual = 0;  // of the service point: another than the peer's after a handoff
   bool handed_on = false;  // came to another adapter first
 };
 
-// The socket and the timer of one Reception. What it drops is a line in the log; a whole Request is
+// The link and the timer of one Reception. What it drops is a line in the log; a whole Request is
 // given to its service point.
 class Incoming {
  public:
-  // Token. Owned by adapter->half_open.
-  Incoming(std::shared_ptr<TcpContext> adapter, UniqueFd fd, PortKey key);
+  // Token. Owned by context->half_open.
+  // `port`: where it came to. `find` may be called once its listener is gone.
+  Incoming(std::shared_ptr<ConnectionContext> context, std::unique_ptr<ByteLink> link,
+           uint16_t port, FindServicePoint find);
   ~Incoming();
   Incoming(const Incoming&) = delete;
   Incoming& operator=(const Incoming&) = delete;
@@ -43,14 +46,15 @@ class Incoming {
   void Discard(const std::string& why);
   void Leave();
 
-  const std::shared_ptr<TcpContext> adapter_;
-  UniqueFd fd_;
-  const PortKey key_;
+  const std::shared_ptr<ConnectionContext> context_;
+  std::unique_ptr<ByteLink> link_;
+  const uint16_t port_;
+  const FindServicePoint find_;
   Reception reception_;
-  SocketWatch watch_;
+  LinkWatch watch_;
   LoopTimer timer_;
 };
 
 }  // namespace softdat::softnet
 
-#endif  // SOFTDAT_PROVIDER_SOFTNET_TCP_INCOMING_H_
+#endif  // SOFTDAT_PROVIDER_SOFTNET_CONNECTION_INCOMING_H_

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Incoming: one Request read from an accepted socket.
-#include "provider_softnet/tcp/incoming.h"
+// Incoming: one Request read from an accepted link.
+#include "provider_softnet/connection/incoming.h"
 
 #include <errno.h>
 #include <fmt/format.h>
@@ -9,19 +9,20 @@
 
 #include "dat/base/log.h"
 #include "dat/base/socket_address.h"
-#include "provider_softnet/tcp/connection_request.h"
-#include "provider_softnet/tcp/loop_time.h"
-#include "provider_softnet/tcp/socket_util.h"
+#include "provider_softnet/connection/connection_request.h"
+#include "provider_softnet/connection/loop_time.h"
 
 namespace softdat::softnet {
 
-Incoming::Incoming(std::shared_ptr<TcpContext> adapter, UniqueFd fd, PortKey key)
-    : adapter_(std::move(adapter)),
-      fd_(std::move(fd)),
-      key_(std::move(key)),
-      reception_(adapter_->options.handshake_timeout, LoopTime()),
-      watch_(&adapter_->driver.loop(), [this](int) { OnReadable(); }),
-      timer_(&adapter_->driver.loop(), [this] {
+Incoming::Incoming(std::shared_ptr<ConnectionContext> context, std::unique_ptr<ByteLink> link,
+                   uint16_t port, FindServicePoint find)
+    : context_(std::move(context)),
+      link_(std::move(link)),
+      port_(port),
+      find_(std::move(find)),
+      reception_(context_->options.handshake_timeout, LoopTime()),
+      watch_(&context_->driver.loop(), [this](int) { OnReadable(); }),
+      timer_(&context_->driver.loop(), [this] {
         // The timer may be early by the fraction that it was rounded.
         reception_.OnTime(std::max(LoopTime(), reception_.deadline()));
         Discard(reception_.why());
@@ -29,12 +30,12 @@ Incoming::Incoming(std::shared_ptr<TcpContext> adapter, UniqueFd fd, PortKey key
 
 Incoming::~Incoming() {
   watch_.Stop();
-  if (fd_.valid()) adapter_->CloseNow(std::move(fd_), true);
+  if (link_ != nullptr) context_->CloseNow(std::move(link_), true);
 }
 
 void Incoming::Start() {
-  timer_.Start(adapter_->options.handshake_timeout);
-  if (Status s = watch_.Start(fd_.get(), UV_READABLE); !s.ok())
+  timer_.Start(context_->options.handshake_timeout);
+  if (Status s = watch_.Start(*link_, UV_READABLE); !s.ok())
     return Discard(std::string(s.reason()));
   OnReadable();  // on loopback the Request is often there already
 }
@@ -43,8 +44,8 @@ void Incoming::Start() {
 void Incoming::Leave() {
   watch_.Stop();
   timer_.Stop();
-  if (std::unique_ptr<Incoming> self = adapter_->half_open.Take(this))
-    adapter_->driver.DeleteLater(std::shared_ptr<Incoming>(std::move(self)));
+  if (std::unique_ptr<Incoming> self = context_->half_open.Take(this))
+    context_->driver.DeleteLater(std::shared_ptr<Incoming>(std::move(self)));
 }
 
 void Incoming::Evict() {
@@ -54,14 +55,14 @@ void Incoming::Evict() {
 
 void Incoming::Discard(const std::string& why) {
   SOFTDAT_LOG(Warning, "connection from {} to port {} dropped: {}",
-              AddressText(RemoteAddressOf(fd_.get())), key_.second, why);
+              AddressText(link_->RemoteAddress()), port_, why);
   Leave();
 }
 
 void Incoming::OnReadable() {
   while (reception_.bytes_wanted() > 0) {
     const iovec iov{reception_.room(), reception_.bytes_wanted()};
-    const ssize_t n = ReceiveNow(fd_.get(), &iov, 1);
+    const ssize_t n = link_->Receive(&iov, 1);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && errno == EAGAIN) return;
     if (n > 0) {
@@ -75,29 +76,30 @@ void Incoming::OnReadable() {
 }
 
 void Incoming::OnRequest() {
-  uint64_t qualifier = key_.second;
+  uint64_t qualifier = port_;
   const bool whole = reception_.NamesQualifier(&qualifier);
-  const std::shared_ptr<ServicePoint> point = PortRegistry::Get().Find(key_, qualifier, whole);
+  const std::shared_ptr<ServicePoint> point = find_(qualifier, whole);
   MpaConfig config;
-  config.crc = adapter_->options.crc;
+  config.crc = context_->options.crc;
   config.conn_qual = point != nullptr ? point->conn_qual : qualifier;
   ArrivedRequest request;
   request.responder = reception_.Judge(config, point != nullptr);
   if (request.responder->state() != MpaState::kRequest) {
     const std::span<const uint8_t> refusal = request.responder->output();
     const iovec iov{const_cast<uint8_t*>(refusal.data()), refusal.size()};
-    if (!refusal.empty() && SendNow(fd_.get(), &iov, 1) > 0) adapter_->CloseGently(std::move(fd_));
-    return Discard(Reception::RefusalText(*request.responder));
+    Discard(Reception::RefusalText(*request.responder));
+    if (!refusal.empty() && link_->Send(&iov, 1) > 0) context_->CloseGently(std::move(link_));
+    return;
   }
-  request.addresses.local = LocalAddressOf(fd_.get());
-  request.addresses.remote = RemoteAddressOf(fd_.get());
+  request.addresses.local = link_->LocalAddress();
+  request.addresses.remote = link_->RemoteAddress();
   request.addresses.local_port = request.conn_qual = point->conn_qual;
   request.addresses.remote_port = SocketPort(request.addresses.remote);
-  request.fd = std::move(fd_);
+  request.link = std::move(link_);
   Leave();
-  if (point->adapter == adapter_) return DeliverRequest(point, std::move(request));
+  if (point->context == context_) return DeliverRequest(point, std::move(request));
   // The qualifier belongs to another adapter of this process, with a loop of its own. If it closes
-  // just now, the request dies with its socket.
+  // just now, the request dies with its link.
   PostRequest(point, &request);
 }
 

@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Endpoint's control operations: creation, configuration, connecting, disconnecting, reset, the
 // end.
-#include "provider_softnet/tcp/endpoint.h"
+#include "provider_softnet/connection/endpoint.h"
 
 #include <fmt/format.h>
 
 #include <utility>
 
 #include "dat/base/socket_address.h"
-#include "provider_softnet/tcp/connector.h"
-#include "provider_softnet/tcp/socket_util.h"
+#include "provider_softnet/connection/connector.h"
 
 namespace softdat::softnet {
 
-Endpoint::Endpoint(std::shared_ptr<TcpContext> adapter,
+Endpoint::Endpoint(std::shared_ptr<ConnectionContext> context,
                    const transport::QueuePairAttributes& attributes)
-    : adapter_(std::move(adapter)),
-      driver_(&adapter_->driver),
-      id_(adapter_->memory.NewQueuePairId()),
+    : context_(std::move(context)),
+      driver_(&context_->driver),
+      id_(context_->memory.NewQueuePairId()),
       queues_(attributes),
       sink_(attributes.sink) {}
 
@@ -54,13 +53,13 @@ Status Endpoint::Connect(const transport::ConnectParameters& parameters) {
         fmt::format("address family {} is neither IPv4 nor IPv6", parameters.remote.ss_family));
   }
   if (parameters.conn_qual == 0) return Status(Code::kInvalidArgument, "connection qualifier 0");
-  if (parameters.private_data.size() > adapter_->attributes.max_private_data) {
+  if (parameters.private_data.size() > context_->attributes.max_private_data) {
     return Status(Code::kInvalidArgument, fmt::format("{} bytes of private data; {} are possible",
                                                       parameters.private_data.size(),
-                                                      adapter_->attributes.max_private_data));
+                                                      context_->attributes.max_private_data));
   }
   if (Status s = driver_->Start(); !s.ok()) return s;
-  auto connector = std::make_unique<Connector>(this, adapter_.get(), parameters,
+  auto connector = std::make_unique<Connector>(this, context_.get(), parameters,
                                                attributes().max_read_in, attributes().max_read_out);
   if (Status s = connector->Start(); !s.ok()) return s;
   connector_ = std::move(connector);
@@ -86,7 +85,7 @@ void Endpoint::Disconnect(transport::DisconnectMode mode) {
     if (stream_ != nullptr) stream_->Disconnect(mode);
     lock.unlock();
     const TokenHold token(&driver_->token());
-    return adapter_->HurryClosing(closing_);
+    return context_->HurryClosing(closing_);
   }
   if (state_ != State::kConnecting) return;
   lock.unlock();
@@ -151,7 +150,7 @@ void Endpoint::Shutdown() {
   queues_.Release();
 }
 
-// Unhooks what belongs to the connection. The socket is closed with a reset, or with a FIN.
+// Unhooks what belongs to the connection. The link is closed with a reset, or with a FIN.
 void Endpoint::DropConnection(bool reset, bool abrupt) {
   if (connector_ != nullptr) {
     connector_->Cancel();
@@ -172,9 +171,9 @@ void Endpoint::CloseConnection(bool reset, bool abrupt) {
   if (limit_timer_) limit_timer_->Stop();
   draining_ = false;
   driver_->hot().Drop(this);
-  adapter_->paths.Remove(this);
+  context_->paths.Remove(this);
   path_judge_.Forget();
-  UniqueFd fd;
+  std::unique_ptr<ByteLink> link;
   std::vector<uint8_t> rest;
   {
     const std::lock_guard<Mutex> lock(mutex_);
@@ -185,13 +184,13 @@ void Endpoint::CloseConnection(bool reset, bool abrupt) {
     gathered_messages_ = 0;
     gathered_bytes_ = 0;
     bursts_.Reset();
-    fd = std::move(fd_);
+    link = std::move(link_);
   }
-  if (!fd.valid()) return;
+  if (link == nullptr) return;
   if (reset) {
-    adapter_->CloseNow(std::move(fd), true);
+    context_->CloseNow(std::move(link), true);
   } else {
-    closing_ = adapter_->CloseGently(std::move(fd), abrupt, std::move(rest));
+    closing_ = context_->CloseGently(std::move(link), abrupt, std::move(rest));
   }
 }
 

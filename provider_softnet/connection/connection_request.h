@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A connection request that waits for the consumer's answer.
-#ifndef SOFTDAT_PROVIDER_SOFTNET_TCP_CONNECTION_REQUEST_H_
-#define SOFTDAT_PROVIDER_SOFTNET_TCP_CONNECTION_REQUEST_H_
+#ifndef SOFTDAT_PROVIDER_SOFTNET_CONNECTION_CONNECTION_REQUEST_H_
+#define SOFTDAT_PROVIDER_SOFTNET_CONNECTION_CONNECTION_REQUEST_H_
 
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "dat/transport/transport.h"
-#include "provider_softnet/tcp/incoming.h"
-#include "provider_softnet/tcp/port_registry.h"
+#include "provider_softnet/connection/incoming.h"
 
 namespace softdat::softnet {
 
@@ -20,10 +19,10 @@ void DeliverRequest(const std::shared_ptr<ServicePoint>& point, ArrivedRequest r
 // The same from any thread, later. False, and *arrived is unchanged, when that adapter has closed.
 bool PostRequest(const std::shared_ptr<ServicePoint>& point, ArrivedRequest* arrived);
 
-class TcpConnectionRequest final : public transport::ConnectionRequest {
+class IwarpConnectionRequest final : public transport::ConnectionRequest {
  public:
-  TcpConnectionRequest(std::shared_ptr<TcpContext> adapter, ArrivedRequest request);
-  ~TcpConnectionRequest() override { Refuse(RefuseReason::kUnspecified); }
+  IwarpConnectionRequest(std::shared_ptr<ConnectionContext> context, ArrivedRequest request);
+  ~IwarpConnectionRequest() override { Refuse(RefuseReason::kUnspecified); }
 
   std::span<uint8_t> private_data() override { return private_data_; }
   const transport::ConnectionAddresses& addresses() const override { return request_.addresses; }
@@ -40,11 +39,11 @@ class TcpConnectionRequest final : public transport::ConnectionRequest {
   std::string RequesterGone() const;
   bool SendReply();
 
-  const std::shared_ptr<TcpContext> adapter_;
+  const std::shared_ptr<ConnectionContext> context_;
   ArrivedRequest request_;
   std::vector<uint8_t> private_data_;
 };
 
 }  // namespace softdat::softnet
 
-#endif  // SOFTDAT_PROVIDER_SOFTNET_TCP_CONNECTION_REQUEST_H_
+#endif  // SOFTDAT_PROVIDER_SOFTNET_CONNECTION_CONNECTION_REQUEST_H_

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TcpOptions from the settings of the process.
-#include "provider_softnet/tcp/tcp_options.h"
+// ConnectionOptions from the settings of the process.
+#include "provider_softnet/connection/connection_options.h"
 
 #include "dat/base/settings.h"
 
 namespace softdat::softnet {
 
-TcpOptions TcpOptions::FromSettings() {
+ConnectionOptions ConnectionOptions::FromSettings() {
   const Settings& s = GetSettings();
-  TcpOptions o;
+  ConnectionOptions o;
   o.crc = s.crc == CrcMode::kOn    ? CrcPolicy::kOn
           : s.crc == CrcMode::kOff ? CrcPolicy::kOff
                                    : CrcPolicy::kAuto;

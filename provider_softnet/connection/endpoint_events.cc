@@ -2,7 +2,6 @@
 // Endpoint's connection life with the driver token: establishing, watching, timers, the end.
 #include <errno.h>
 #include <fmt/format.h>
-#include <netinet/tcp.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -11,10 +10,9 @@
 
 #include "dat/base/log.h"
 #include "dat/base/socket_address.h"
-#include "provider_softnet/tcp/connector.h"
-#include "provider_softnet/tcp/endpoint.h"
-#include "provider_softnet/tcp/loop_time.h"
-#include "provider_softnet/tcp/socket_util.h"
+#include "provider_softnet/connection/connector.h"
+#include "provider_softnet/connection/endpoint.h"
+#include "provider_softnet/connection/loop_time.h"
 #include "wire/iwarp/fpdu.h"
 
 namespace softdat::softnet {
@@ -27,16 +25,16 @@ using transport::RejectReason;
 
 bool Endpoint::StartStream(AgreedConnection* connection, bool initiator) {
   StreamConfig config;
-  config.work = queues_.ForLedger(&adapter_->memory, id_);
-  config.blocks = &adapter_->blocks;
+  config.work = queues_.ForLedger(&context_->memory, id_);
+  config.blocks = &context_->blocks;
   config.initiator = initiator;
   config.agreement = connection->agreement;
-  config.mulpdu = iwarp::Mulpdu(SegmentSize(connection->fd.get()));
-  config.confirm = adapter_->options.confirm;
-  config.extensions = adapter_->options.extensions;
-  config.short_reads = adapter_->options.short_reads;
-  config.rnr_timeout_us = adapter_->options.rnr_timeout_us;
-  config.fin_grace_us = std::chrono::microseconds(adapter_->options.fin_grace).count();
+  config.mulpdu = iwarp::Mulpdu(connection->link->SegmentSize());
+  config.confirm = context_->options.confirm;
+  config.extensions = context_->options.extensions;
+  config.short_reads = context_->options.short_reads;
+  config.rnr_timeout_us = context_->options.rnr_timeout_us;
+  config.fin_grace_us = std::chrono::microseconds(context_->options.fin_grace).count();
   addresses_ = connection->addresses;
   if (config.confirm &&
       (!config.agreement.empty_reads || config.agreement.request_slots_out == 0)) {
@@ -51,7 +49,7 @@ bool Endpoint::StartStream(AgreedConnection* connection, bool initiator) {
   } catch (const std::bad_alloc&) {
     return false;  // this may be the helper's thread, where nobody else would catch it
   }
-  fd_ = std::move(connection->fd);
+  link_ = std::move(connection->link);
   owing_ = false;
   watch_reads_ = true;
   ++connection_;
@@ -66,12 +64,12 @@ void Endpoint::OnConnected(AgreedConnection connection, std::span<const uint8_t>
     if (started) Transmit();  // the ready-to-receive message, if one was agreed
   }
   if (!started) {
-    adapter_->CloseNow(std::move(connection.fd), true);
+    context_->CloseNow(std::move(connection.link), true);
     return OnConnectFailed(RejectReason::kNonPeer, {}, "no memory for the connection");
   }
   // Kept until the upcall is done: the private data live in it.
   driver_->DeleteLater(std::shared_ptr<Connector>(std::move(connector_)));
-  WatchSocket();
+  WatchLink();
   Established(private_data);
 }
 
@@ -91,7 +89,7 @@ void Endpoint::OnConnectFailed(RejectReason reason, std::span<const uint8_t> pri
 
 void Endpoint::BeginAccepted(AgreedConnection connection) {
   acceptance_.emplace(connection.agreement, std::move(connection.requester_gone),
-                      adapter_->options.handshake_timeout, LoopTime());
+                      context_->options.handshake_timeout, LoopTime());
   {
     const std::lock_guard<Mutex> lock(mutex_);
     if (!StartStream(&connection, false)) acceptance_->Fail("no memory for the connection");
@@ -99,10 +97,10 @@ void Endpoint::BeginAccepted(AgreedConnection connection) {
     // The caller is in the middle of its accept: no upcall from here.
     pending_.accepted = acceptance_->state() != Acceptance::State::kWaiting;
   }
-  if (connection.fd.valid()) adapter_->CloseNow(std::move(connection.fd), true);
+  if (connection.link != nullptr) context_->CloseNow(std::move(connection.link), true);
   if (acceptance_->state() != Acceptance::State::kWaiting) return driver_->RequestAttention(this);
-  WatchSocket();
-  StartLimit(adapter_->options.handshake_timeout);
+  WatchLink();
+  StartLimit(context_->options.handshake_timeout);
 }
 
 void Endpoint::StartLimit(std::chrono::milliseconds limit) {
@@ -124,7 +122,7 @@ void Endpoint::StartLimit(std::chrono::milliseconds limit) {
 // A graceful disconnect waits for the peer to carry out what was posted. One that takes nothing for
 // the limit gets an abrupt end.
 void Endpoint::WatchDraining() {
-  if (adapter_->options.disconnect.count() == 0 || draining_ || !established_) return;
+  if (context_->options.disconnect.count() == 0 || draining_ || !established_) return;
   draining_ = true;
   untaken_ = {};
   idle_looks_ = 0;
@@ -135,31 +133,30 @@ void Endpoint::LookAtDraining() {
   constexpr int kLooks = 4;
   PendingUpcalls upcalls;
   std::unique_lock<Mutex> lock(mutex_);
-  if (stream_ == nullptr || stream_->ended() || !fd_.valid()) {
+  if (stream_ == nullptr || stream_->ended() || link_ == nullptr) {
     draining_ = false;
     return;
   }
-  const Untaken now{stream_->counters().bytes_sent, UnsentBytes(fd_.get()),
-                    queues_.sends().count()};
+  const Untaken now{stream_->counters().bytes_sent, link_->UnsentBytes(), queues_.sends().count()};
   idle_looks_ = now == untaken_ ? idle_looks_ + 1 : 0;
   untaken_ = now;
   if (idle_looks_ < kLooks) {
     lock.unlock();
     return StartLimit(
-        std::max(adapter_->options.disconnect / kLooks, std::chrono::milliseconds(1)));
+        std::max(context_->options.disconnect / kLooks, std::chrono::milliseconds(1)));
   }
   draining_ = false;
   SOFTDAT_LOG(
       Warning,
       "graceful disconnect from {}: the peer has confirmed nothing for {} ms, so it becomes an "
       "abrupt one",
-      AddressText(addresses_.remote), adapter_->options.disconnect.count());
+      AddressText(addresses_.remote), context_->options.disconnect.count());
   stream_->Disconnect(transport::DisconnectMode::kAbrupt);
   Finish(&lock, &upcalls);
 }
 
-void Endpoint::OnAcceptedSocketReady() {
-  const ssize_t n = PeekNow(fd_.get());
+void Endpoint::OnAcceptedLinkReady() {
+  const ssize_t n = link_->Peek();
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (n > 0) {
     acceptance_->OnReadable();
@@ -177,7 +174,7 @@ void Endpoint::SettleAcceptance() {
   if (acceptance_->state() == Acceptance::State::kWaiting) return;
   acceptance_.reset();
   if (limit_timer_) limit_timer_->Stop();
-  if (!watch_ || !watch_->active()) WatchSocket();
+  if (!watch_ || !watch_->active()) WatchLink();
   Established({});
 }
 
@@ -193,7 +190,7 @@ void Endpoint::Established(std::span<const uint8_t> private_data) {
   {
     const std::lock_guard<Mutex> lock(mutex_);
     // The upcall may have ended this connection, even begun another.
-    if (connection != connection_ || !fd_.valid() || dead_) return;
+    if (connection != connection_ || link_ == nullptr || dead_) return;
     data_open_ = true;
   }
   ReceiveMore();
@@ -216,16 +213,16 @@ void Endpoint::FailAccept(const std::string& why) {
 // -------------------------------------------------------------------------------------------------
 // Readiness
 
-void Endpoint::WatchSocket() {
-  if (!watch_) watch_.emplace(&driver_->loop(), [this](int events) { OnSocketReady(events); });
-  const Status s = watch_->Start(fd_.get(), UV_READABLE);
+void Endpoint::WatchLink() {
+  if (!watch_) watch_.emplace(&driver_->loop(), [this](int events) { OnLinkReady(events); });
+  const Status s = watch_->Start(*link_, UV_READABLE);
   if (!s.ok()) SOFTDAT_LOG(Error, "{}", s.reason());
-  adapter_->paths.Add(this);
+  context_->paths.Add(this);
 }
 
 int Endpoint::WantedEvents() {
   watch_reads_ = stream_ != nullptr && stream_->reads();
-  if (!fd_.valid()) return 0;
+  if (link_ == nullptr) return 0;
   int events = send_blocked_ ? UV_WRITABLE : 0;
   if (acceptance_) return events | UV_READABLE;
   if (stream_ == nullptr || stream_->ended()) return events;
@@ -237,24 +234,21 @@ int Endpoint::WantedEvents() {
   return events | (hangup_seen_ ? UV_PRIORITIZED : UV_DISCONNECT);
 }
 
-void Endpoint::OnSocketReady(int events) {
+void Endpoint::OnLinkReady(int events) {
   const RefPtr<Endpoint> keep(this);
-  if (acceptance_) return OnAcceptedSocketReady();
+  if (acceptance_) return OnAcceptedLinkReady();
   PendingUpcalls upcalls;
   bool moved = false;
   bool control = false;
   int wanted = 0;
   {
     const std::lock_guard<Mutex> lock(mutex_);
-    if (dead_ || stream_ == nullptr || !fd_.valid()) return;
+    if (dead_ || stream_ == nullptr || link_ == nullptr) return;
     if (data_open_) moved = Receive();
     if (send_blocked_ || gathered_messages_ > 0) moved |= Transmit();
     if ((events & UV_DISCONNECT) != 0 && stream_->stalled()) {
-      int error = 0;
-      socklen_t size = sizeof(error);
-      getsockopt(fd_.get(), SOL_SOCKET, SO_ERROR, &error, &size);
       hangup_seen_ = true;
-      LoseConnection(error);
+      LoseConnection(link_->TakeError());
     }
     TakeActions(&upcalls);
     control = pending_.any();
@@ -271,7 +265,7 @@ void Endpoint::OnSocketReady(int events) {
 // read everything, or our window kept the FIN out. Either way the peer's own TCP ended the
 // connection.
 void Endpoint::LoseConnection(int error) {
-  if (error == EPIPE || error == ECONNRESET || (error == 0 && TcpStateOf(fd_.get()) == TCP_CLOSE)) {
+  if (error == EPIPE || error == ECONNRESET || (error == 0 && link_->PeerHasGone())) {
     stream_->OnPeerGone();
   } else if (error == 0) {
     stream_->OnPeerHangup();
@@ -282,9 +276,9 @@ void Endpoint::LoseConnection(int error) {
 
 bool Endpoint::LookAtPath(LoopClock::time_point now) {
   const std::lock_guard<Mutex> lock(mutex_);
-  if (dead_ || stream_ == nullptr || stream_->ended() || !fd_.valid()) return false;
-  const PathSample sample = SamplePath(fd_.get());
-  if (path_judge_.IsDead(sample, now, adapter_->options.dead_path)) {
+  if (dead_ || stream_ == nullptr || stream_->ended() || link_ == nullptr) return false;
+  const PathSample sample = link_->SamplePath();
+  if (path_judge_.IsDead(sample, now, context_->options.dead_path)) {
     pending_.dead_path = true;
     driver_->RequestAttention(this);
   }
@@ -293,7 +287,7 @@ bool Endpoint::LookAtPath(LoopClock::time_point now) {
 
 std::string Endpoint::DeadPathText() const {
   return fmt::format("the peer's TCP has not answered for {} ms",
-                     adapter_->options.dead_path.count());
+                     context_->options.dead_path.count());
 }
 
 void Endpoint::BreakDeadPath() {
@@ -305,7 +299,7 @@ void Endpoint::BreakDeadPath() {
 }
 
 void Endpoint::ReceiveMore() {
-  if (watch_ && watch_->active()) OnSocketReady(0);
+  if (watch_ && watch_->active()) OnLinkReady(0);
 }
 
 void Endpoint::UpdateTimer() {
@@ -413,7 +407,7 @@ void Endpoint::LookAgain(const EndpointPending& pending) {
   {
     PendingUpcalls upcalls;
     std::unique_lock<Mutex> lock(mutex_);
-    if (stream_ == nullptr || !fd_.valid()) return;
+    if (stream_ == nullptr || link_ == nullptr) return;
     shared = static_cast<bool>(queues_.srq());
     if (stream_->stalled() && shared) {
       queues_.srq()->starving.Push(this);
@@ -468,7 +462,7 @@ Endpoint::Attended Endpoint::AttendToEnd(const EndpointPending& pending) {
     }
     if (watch_ && watch_->active()) watch_->Update(wanted);
     draining_ = false;
-    StartLimit(adapter_->options.close_timeout);
+    StartLimit(context_->options.close_timeout);
   }
   if (pending.ended && std::exchange(established_, false)) {
     SOFTDAT_LOG(Info, "connection with {}: {}", AddressText(addresses_.remote), why);

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The loop's watch of a byte link: its owner says what it waits for, and the link what that means
+// for its descriptor. With the driver token.
+#ifndef SOFTDAT_PROVIDER_SOFTNET_CONNECTION_LINK_WATCH_H_
+#define SOFTDAT_PROVIDER_SOFTNET_CONNECTION_LINK_WATCH_H_
+
+#include <utility>
+
+#include "provider_softnet/connection/byte_link.h"
+#include "provider_softnet/driver/event_loop.h"
+
+namespace softdat::softnet {
+
+class LinkWatch {
+ public:
+  LinkWatch(EventLoop* loop, SocketWatch::Handler handler) : watch_(loop, std::move(handler)) {}
+
+  // `link` outlives the watching.
+  Status Start(const ByteLink& link, int events) {
+    link_ = &link;
+    return watch_.Start(link.descriptor(), link.WatchFor(events));
+  }
+  void Update(int events) { watch_.Update(link_->WatchFor(events)); }
+  void Stop() { watch_.Stop(); }
+  bool active() const { return watch_.active(); }
+
+ private:
+  const ByteLink* link_ = nullptr;
+  SocketWatch watch_;
+};
+
+}  // namespace softdat::softnet
+
+#endif  // SOFTDAT_PROVIDER_SOFTNET_CONNECTION_LINK_WATCH_H_

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// TcpLink.
+#include "provider_softnet/tcp/tcp_link.h"
+
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include "dat/base/socket_address.h"
+#include "provider_softnet/tcp/socket_util.h"
+
+namespace softdat::softnet {
+
+ssize_t TcpLink::Send(const iovec* iov, size_t count) { return SendNow(fd_.get(), iov, count); }
+
+ssize_t TcpLink::Receive(const iovec* iov, size_t count) {
+  return ReceiveNow(fd_.get(), iov, count);
+}
+
+ssize_t TcpLink::Peek() { return PeekNow(fd_.get()); }
+
+int TcpLink::UnsentBytes() const { return softnet::UnsentBytes(fd_.get()); }
+
+PathSample TcpLink::SamplePath() const { return softnet::SamplePath(fd_.get()); }
+
+int TcpLink::TakeError() {
+  int error = 0;
+  socklen_t size = sizeof(error);
+  getsockopt(fd_.get(), SOL_SOCKET, SO_ERROR, &error, &size);
+  return error;
+}
+
+bool TcpLink::PeerHasGone() const { return TcpStateOf(fd_.get()) == TCP_CLOSE; }
+
+int TcpLink::Connect(const sockaddr_storage& remote) {
+  int rc;
+  do {
+    rc = connect(fd_.get(), reinterpret_cast<const sockaddr*>(&remote), AddressSize(remote));
+  } while (rc != 0 && errno == EINTR);
+  return rc == 0 ? 0 : errno;
+}
+
+sockaddr_storage TcpLink::LocalAddress() const { return LocalAddressOf(fd_.get()); }
+
+sockaddr_storage TcpLink::RemoteAddress() const { return RemoteAddressOf(fd_.get()); }
+
+size_t TcpLink::SegmentSize() const { return softnet::SegmentSize(fd_.get()); }
+
+void TcpLink::SetUnansweredLimit(std::chrono::milliseconds limit) {
+  softnet::SetUnansweredLimit(fd_.get(), limit);
+}
+
+}  // namespace softdat::softnet
