@@ -23,3 +23,8 @@ IAS = [
     TOY,
     SOFTNET,
 ]
+
+# On which the contract suite runs over softnet: one IA for each wire, those that only tests have included.
+SOFTNET_WIRES = [
+    "softnet-lo",
+]

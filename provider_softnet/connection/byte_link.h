@@ -49,10 +49,12 @@ class ByteLink {
   // Begins to connect a new link: 0, EINPROGRESS, or why not. When it is connected or has failed,
   // the descriptor becomes writable.
   virtual int Connect(const sockaddr_storage& remote) = 0;
-  // For the loop, and the bits (UV_READABLE and so on) to watch it for where the owner waits for
-  // `events`. Level-triggered.
+  // For the loop. WatchFor: the bits (UV_READABLE and so on) to watch it for where the owner waits
+  // for `events`. Happened: what that means for the owner when `seen` of them came.
+  // Level-triggered.
   virtual int descriptor() const = 0;
-  virtual int WatchFor(int events) const { return events; }
+  virtual int WatchFor(int events) { return events; }
+  virtual int Happened(int seen) { return seen; }
   // AF_UNSPEC while it is not connected.
   virtual sockaddr_storage LocalAddress() const = 0;
   virtual sockaddr_storage RemoteAddress() const = 0;

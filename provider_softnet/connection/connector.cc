@@ -139,7 +139,7 @@ void Connector::Dial() {
   }
   const int error = link_->Connect(remote_);
   if (error != 0 && error != EINPROGRESS) return initiation_.OnLost(error, LoopTime());
-  if (Status s = watch_.Start(*link_, UV_WRITABLE); !s.ok())
+  if (Status s = watch_.Start(link_.get(), UV_WRITABLE); !s.ok())
     initiation_.OnNoLink(std::string(s.reason()));
 }
 

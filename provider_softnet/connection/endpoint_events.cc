@@ -215,7 +215,7 @@ void Endpoint::FailAccept(const std::string& why) {
 
 void Endpoint::WatchLink() {
   if (!watch_) watch_.emplace(&driver_->loop(), [this](int events) { OnLinkReady(events); });
-  const Status s = watch_->Start(*link_, UV_READABLE);
+  const Status s = watch_->Start(link_.get(), UV_READABLE);
   if (!s.ok()) SOFTDAT_LOG(Error, "{}", s.reason());
   context_->paths.Add(this);
 }

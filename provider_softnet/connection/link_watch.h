@@ -13,19 +13,22 @@ namespace softdat::softnet {
 
 class LinkWatch {
  public:
-  LinkWatch(EventLoop* loop, SocketWatch::Handler handler) : watch_(loop, std::move(handler)) {}
+  LinkWatch(EventLoop* loop, SocketWatch::Handler handler)
+      : handler_(std::move(handler)),
+        watch_(loop, [this](int seen) { handler_(link_->Happened(seen)); }) {}
 
   // `link` outlives the watching.
-  Status Start(const ByteLink& link, int events) {
-    link_ = &link;
-    return watch_.Start(link.descriptor(), link.WatchFor(events));
+  Status Start(ByteLink* link, int events) {
+    link_ = link;
+    return watch_.Start(link->descriptor(), link->WatchFor(events));
   }
   void Update(int events) { watch_.Update(link_->WatchFor(events)); }
   void Stop() { watch_.Stop(); }
   bool active() const { return watch_.active(); }
 
  private:
-  const ByteLink* link_ = nullptr;
+  const SocketWatch::Handler handler_;
+  ByteLink* link_ = nullptr;
   SocketWatch watch_;
 };
 

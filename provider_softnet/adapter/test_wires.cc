@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where the wires of the contract suite are chosen.
+#include "provider_softnet/adapter/test_wires.h"
+
+#include "provider_softnet/tcp/tcp_wire.h"
+
+namespace softdat::softnet {
+
+std::span<const WireKind> TestWires() {
+  static constexpr WireKind kWires[] = {
+      kTcpWire,
+  };
+  return kWires;
+}
+
+}  // namespace softdat::softnet
