@@ -27,4 +27,5 @@ IAS = [
 # On which the contract suite runs over softnet: one IA for each wire, those that only tests have included.
 SOFTNET_WIRES = [
     "softnet-lo",
+    "ring-lo",
 ]

@@ -2,6 +2,7 @@
 // Where the wires of the contract suite are chosen.
 #include "provider_softnet/adapter/test_wires.h"
 
+#include "provider_softnet/ring/ring_wire.h"
 #include "provider_softnet/tcp/tcp_wire.h"
 
 namespace softdat::softnet {
@@ -9,6 +10,7 @@ namespace softdat::softnet {
 std::span<const WireKind> TestWires() {
   static constexpr WireKind kWires[] = {
       kTcpWire,
+      kRingWire,
   };
   return kWires;
 }
