@@ -111,6 +111,8 @@ Receiver::Verdict Receiver::TakeReceive() {
     return Verdict::kWait;
   }
   receive_cursor_ = {};
+  if (ledger_.config().watermarks == nullptr) [[likely]]
+    return Verdict::kGo;
   return WithinWatermarks() ? Verdict::kGo : Verdict::kStop;
 }
 

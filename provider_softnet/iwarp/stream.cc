@@ -261,15 +261,6 @@ void Stream::OnTransmitted(size_t size) {
 // -------------------------------------------------------------------------------------------------
 // Events
 
-StreamActions Stream::TakeActions() {
-  StreamActions actions = std::exchange(actions_, {});
-  actions.notices = ledger_.TakeNotices();
-  actions.established = std::exchange(state_.established_due, false);
-  actions.owes = owes();
-  actions.transmit = wants_transmit();
-  return actions;
-}
-
 void Stream::SetTimer(uint64_t delay_us) {
   timer_ = {++last_timer_, delay_us};
   actions_.timer = true;

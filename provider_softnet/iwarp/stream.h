@@ -131,7 +131,16 @@ class Stream {
            wants_transmit() || owes();
   }
   // What to do now; cleared by the call.
-  StreamActions TakeActions();
+  [[gnu::always_inline]] StreamActions TakeActions() {
+    StreamActions actions = actions_;
+    actions_ = {};
+    actions.notices = ledger_.TakeNotices();
+    actions.established = state_.established_due;
+    state_.established_due = false;
+    actions.owes = owes();
+    actions.transmit = wants_transmit();
+    return actions;
+  }
   const StreamTimer& timer() const { return timer_; }
   void OnTimer(uint32_t id);
   bool ended() const { return state_.phase == Phase::kEnded; }
