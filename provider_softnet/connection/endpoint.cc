@@ -18,6 +18,9 @@ Endpoint::Endpoint(std::shared_ptr<ConnectionContext> context,
       driver_(&context_->driver),
       id_(context_->memory.NewQueuePairId()),
       queues_(attributes),
+      gathering_({.messages = context_->options.gather_messages,
+                  .bytes = context_->options.gather_bytes,
+                  .halves = context_->options.confirm}),
       sink_(attributes.sink) {}
 
 Endpoint::~Endpoint() = default;
@@ -75,7 +78,7 @@ void Endpoint::Disconnect(transport::DisconnectMode mode) {
   PendingUpcalls upcalls;
   std::unique_lock<Mutex> lock(mutex_);
   if (state_ == State::kConnected) {
-    gathered_messages_ = 0;  // they leave first
+    gathering_.OnWritten();  // they leave first
     stream_->Disconnect(mode);
     if (!stream_->ended()) pending_.draining = true;
     return Finish(&lock, &upcalls);
@@ -135,7 +138,7 @@ void Endpoint::Shutdown() {
     connected = state_ == State::kConnected || state_ == State::kConnecting;
     // What is sent half must be sent whole, so that the peer sees an orderly end.
     if (stream_ != nullptr && state_ == State::kConnected) {
-      gathered_messages_ = 0;
+      gathering_.OnWritten();
       stream_->Disconnect(transport::DisconnectMode::kAbrupt);
       Transmit();
       TakeActions(&upcalls);
@@ -181,9 +184,7 @@ void Endpoint::CloseConnection(bool reset, bool abrupt) {
     data_open_ = false;
     send_blocked_ = false;
     hangup_seen_ = false;
-    gathered_messages_ = 0;
-    gathered_bytes_ = 0;
-    bursts_.Reset();
+    gathering_.Reset();
     link = std::move(link_);
   }
   if (link == nullptr) return;

@@ -22,11 +22,12 @@
 #include "dat/transport/transport.h"
 #include "provider_softnet/connection/byte_link.h"
 #include "provider_softnet/connection/connection_context.h"
+#include "provider_softnet/connection/drain_judge.h"
 #include "provider_softnet/connection/endpoint_pending.h"
+#include "provider_softnet/connection/gathering.h"
 #include "provider_softnet/connection/link_watch.h"
 #include "provider_softnet/driver/channel.h"
 #include "provider_softnet/driver/counters.h"
-#include "provider_softnet/driver/post_bursts.h"
 #include "provider_softnet/iwarp/acceptance.h"
 #include "provider_softnet/iwarp/mpa_handshake.h"
 #include "provider_softnet/iwarp/stream.h"
@@ -159,12 +160,7 @@ class Endpoint final : public Channel, private WatchedPath {
   bool watch_reads_ = true;    // the stream wanted bytes when WantedEvents() was asked last
   uint32_t connection_ = 0;    // counts connections: what an upcall did may be told by it
   EndpointPending pending_;
-  PostBursts bursts_;
-  bool deferral_announced_ = false;  // the helper sees to what has gathered
-  // Gathered writes in a row that the program made itself, up to kTrusted.
-  uint32_t own_flushes_ = 0;
-  uint32_t gathered_messages_ = 0;
-  size_t gathered_bytes_ = 0;
+  Gathering gathering_;
   ChannelCounters counters_;
 
   // Token:
@@ -178,17 +174,8 @@ class Endpoint final : public Channel, private WatchedPath {
   PathJudge path_judge_;
   bool established_ = false;              // OnEstablished was called, OnEnded was not
   std::optional<Acceptance> acceptance_;  // of an accepted connection, until it is established
-  // A graceful disconnect: what the peer had not taken at the last look, and looks in a row that
-  // found the same.
-  struct Untaken {
-    uint64_t sent = 0;  // bytes that TCP took
-    int under_way = 0;  // of these, what the peer's TCP does not have
-    uint32_t work = 0;  // requests that are not over
-    bool operator==(const Untaken&) const = default;
-  };
-  bool draining_ = false;
-  Untaken untaken_;
-  int idle_looks_ = 0;
+  bool draining_ = false;                 // a graceful disconnect waits for the peer
+  DrainJudge drain_judge_;
   uint64_t closing_ = 0;  // ConnectionContext::CloseGently of the last connection
 };
 

@@ -19,9 +19,6 @@ constexpr size_t kReceiveBudget = 512 * 1024;
 // Bytes written in one go, for the same reason: a reader that keeps up would never let the socket
 // fill.
 constexpr size_t kSendBudget = 4 << 20;
-// After so many gathered writes of its own, a program is not watched by the helper more closely
-// than by its tick.
-constexpr uint32_t kTrusted = 4;
 // A process that exits waits so often for a thread which is at its last payment: some 10 ms.
 constexpr int kMostLooks = 100;
 
@@ -60,34 +57,32 @@ Code Endpoint::PostSend(const transport::SendRequest& request) {
 }
 
 void Endpoint::WriteOrGather(const transport::SendRequest& request) {
-  const PostBursts::Plan plan = bursts_.OnPost(driver_->epoch(), queues_.sends().count() > 1);
+  Gathering::Post post;
+  post.epoch = driver_->epoch();
+  post.helper_ticks = driver_->HelperTicks();
+  post.queued = queues_.sends().count();
+  post.capacity = queues_.sends().capacity();
+  post.bytes = BytesOf(request);
+  const Gathering::Plan plan = gathering_.OnPost(post);
   driver_->MarkPosted();
-  const bool quietly = plan == PostBursts::Plan::kGatherQuietly;
-  if (plan == PostBursts::Plan::kWrite || (quietly && !driver_->HelperTicks())) {
-    counters_.inline_sends.Add();
-    Transmit();
-    return;
+  switch (plan) {
+    case Gathering::Plan::kWrite:
+      counters_.inline_sends.Add();
+      Transmit();
+      return;
+    case Gathering::Plan::kWriteAll:
+      Transmit();
+      driver_->NoteFlush();
+      return;
+    case Gathering::Plan::kKeep:
+      return counters_.deferred_sends.Add();
+    case Gathering::Plan::kKeepAndTell:
+      counters_.deferred_sends.Add();
+      return driver_->DeferSends(this, Driver::Wake::kNobody);
+    case Gathering::Plan::kKeepAndWatch:
+      counters_.deferred_sends.Add();
+      return driver_->DeferSends(this, Driver::Wake::kHelper);
   }
-  ++gathered_messages_;
-  gathered_bytes_ += BytesOf(request);
-  // Before the queue is full. With confirmation it is full of what is under way, and what gathers
-  // leaves in halves, so that the peer is at work on one while the other is posted.
-  const uint32_t capacity = queues_.sends().capacity();
-  const bool much = context_->options.confirm ? 2 * gathered_messages_ > capacity
-                                              : queues_.sends().count() >= capacity - capacity / 4;
-  if (much || gathered_messages_ >= context_->options.gather_messages ||
-      gathered_bytes_ >= context_->options.gather_bytes) {
-    Transmit();
-    driver_->NoteFlush();
-    return;
-  }
-  counters_.deferred_sends.Add();
-  // A program that has always written what it gathered, by polling or waiting, will do it again.
-  const bool announce = !quietly && own_flushes_ < kTrusted;
-  // Whoever takes it from the driver's stack finds what was added since.
-  if (gathered_messages_ > 1 && (deferral_announced_ || !announce)) return;
-  deferral_announced_ = announce;
-  driver_->DeferSends(this, announce ? Driver::Wake::kHelper : Driver::Wake::kNobody);
 }
 
 Code Endpoint::PostReceive(const transport::ReceiveRequest& request) {
@@ -109,8 +104,7 @@ Code Endpoint::PostReceive(const transport::ReceiveRequest& request) {
 // Sending
 
 bool Endpoint::Transmit() {
-  gathered_messages_ = 0;
-  gathered_bytes_ = 0;
+  gathering_.OnWritten();
   if (link_ == nullptr) return false;
   bool moved = false;
   size_t budget = kSendBudget;
@@ -154,9 +148,9 @@ bool Endpoint::Transmit() {
 bool Endpoint::FlushSends(Flusher by) {
   PendingUpcalls upcalls;
   std::unique_lock<Mutex> lock(mutex_);
-  deferral_announced_ = false;
-  if (dead_ || stream_ == nullptr || gathered_messages_ == 0) return false;
-  own_flushes_ = by == Flusher::kHelper ? 0 : std::min(own_flushes_ + 1, kTrusted);
+  gathering_.OnFlush();
+  if (dead_ || stream_ == nullptr || !gathering_.any()) return false;
+  gathering_.NoteFlusher(/*by_program=*/by != Flusher::kHelper);
   const bool moved = Transmit();
   Finish(&lock, &upcalls);
   return moved;
@@ -227,7 +221,7 @@ bool Endpoint::TryReceive() {
   std::unique_lock<Mutex> lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock() || !data_open_ || link_ == nullptr) return false;
   bool moved = Receive();
-  if (send_blocked_ || (moved && gathered_messages_ > 0)) moved |= Transmit();
+  if (send_blocked_ || (moved && gathering_.any())) moved |= Transmit();
   if (!moved && !pending_.any() && !stream_->has_actions()) return false;
   Finish(&lock, &upcalls);
   return moved;
@@ -252,7 +246,7 @@ void Endpoint::TakeActions(PendingUpcalls* upcalls) {
       driver_->Owe(this);
     }
     // A gathered send is left alone; the rest (responses, last words) leaves now.
-    const bool may = !send_blocked_ && gathered_messages_ == 0 && link_ != nullptr;
+    const bool may = !send_blocked_ && !gathering_.any() && link_ != nullptr;
     if (!actions.transmit || !may || round == kRounds) return;
     Transmit();
   }

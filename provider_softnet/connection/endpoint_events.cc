@@ -124,26 +124,22 @@ void Endpoint::StartLimit(std::chrono::milliseconds limit) {
 void Endpoint::WatchDraining() {
   if (context_->options.disconnect.count() == 0 || draining_ || !established_) return;
   draining_ = true;
-  untaken_ = {};
-  idle_looks_ = 0;
+  drain_judge_.Begin();
   LookAtDraining();
 }
 
 void Endpoint::LookAtDraining() {
-  constexpr int kLooks = 4;
   PendingUpcalls upcalls;
   std::unique_lock<Mutex> lock(mutex_);
   if (stream_ == nullptr || stream_->ended() || link_ == nullptr) {
     draining_ = false;
     return;
   }
-  const Untaken now{stream_->counters().bytes_sent, link_->UnsentBytes(), queues_.sends().count()};
-  idle_looks_ = now == untaken_ ? idle_looks_ + 1 : 0;
-  untaken_ = now;
-  if (idle_looks_ < kLooks) {
+  const DrainJudge::Untaken now{stream_->counters().bytes_sent, link_->UnsentBytes(),
+                                queues_.sends().count()};
+  if (!drain_judge_.IsStuck(now)) {
     lock.unlock();
-    return StartLimit(
-        std::max(context_->options.disconnect / kLooks, std::chrono::milliseconds(1)));
+    return StartLimit(DrainJudge::Pause(context_->options.disconnect));
   }
   draining_ = false;
   SOFTDAT_LOG(
@@ -245,7 +241,7 @@ void Endpoint::OnLinkReady(int events) {
     const std::lock_guard<Mutex> lock(mutex_);
     if (dead_ || stream_ == nullptr || link_ == nullptr) return;
     if (data_open_) moved = Receive();
-    if (send_blocked_ || gathered_messages_ > 0) moved |= Transmit();
+    if (send_blocked_ || gathering_.any()) moved |= Transmit();
     if ((events & UV_DISCONNECT) != 0 && stream_->stalled()) {
       hangup_seen_ = true;
       LoseConnection(link_->TakeError());
