@@ -3,10 +3,10 @@
 #include <utility>
 
 #include "provider_verbs/completion_queue.h"
-#include "provider_verbs/queue_pair.h"
+#include "provider_verbs/failed_work.h"
+#include "provider_verbs/pair_sink.h"
 #include "provider_verbs/shared_receive_queue.h"
 #include "provider_verbs/work_slots.h"
-#include "provider_verbs/work_status.h"
 
 namespace softdat::verbs {
 
@@ -39,49 +39,49 @@ bool FillSent(const SendSlot& slot, WorkStatus status, Completion* out) {
 
 bool CqCore::ConvertSend(const ibv_wc& wc, Completion* out, Due* due) {
   SendSlot& slot = *SlotOf<SendSlot>(wc.wr_id);
-  QpCore& qp = *slot.qp;
-  if (qp.completions.dropping.load(std::memory_order_relaxed)) return false;
+  SendProgress& queue = *slot.queue;
+  if (queue.dropping.load(std::memory_order_relaxed)) return false;
   // Later parts of a request that was split, or of a pair that is gone.
-  const uint32_t retired = qp.completions.sends_retired.load(std::memory_order_relaxed);
+  const uint32_t retired = queue.retired.load(std::memory_order_relaxed);
   if (static_cast<int32_t>(slot.sequence - retired) < 0) return false;
   WorkStatus status = WorkStatus::kSuccess;
   if (wc.status != IBV_WC_SUCCESS) [[unlikely]] {
-    status = qp.ClassifySend(wc.status, slot);
-    NoteFailure(qp, wc, due);
+    status = StatusOfSend(device_, wc.status, slot);
+    NoteFailure(*queue.pair, wc, due);
   } else if (slot.done.op == Op::kBind && slot.window_key != 0) [[unlikely]] {
     device_.WindowBound(slot.window_key);
   }
   if (slot.sequence != retired && device_.traits.signal_all) [[unlikely]] {
     // siw: a send is complete when it was sent, and the read before it when it was answered.
-    if (!std::exchange(slot.early, true)) ++qp.completions.early;
+    if (!std::exchange(slot.early, true)) ++queue.early;
     slot.done.status = status;
     return false;
   }
   const bool told = FillSent(slot, status, out);
   // Requests complete in order: what was posted before this one and not signalled is done too. The
   // slot may be used again from here on.
-  qp.completions.sends_retired.store(slot.sequence + 1, std::memory_order_release);
-  if (qp.completions.early == 0) [[likely]]
+  queue.retired.store(slot.sequence + 1, std::memory_order_release);
+  if (queue.early == 0) [[likely]]
     return told;
   if (told) PushLocked(*out, due);
-  RetireEarly(qp, status == WorkStatus::kSuccess, due);
+  RetireEarly(queue, status == WorkStatus::kSuccess, due);
   return false;
 }
 
 // What had completed before its turn, as far as its turn has come. Behind a failure nothing has
 // succeeded (semantics 10.5): `success` says whether the request in front has.
-void CqCore::RetireEarly(QpCore& qp, bool success, Due* due) {
-  uint32_t next = qp.completions.sends_retired.load(std::memory_order_relaxed);
-  while (qp.completions.early > 0) {
-    SendSlot& slot = qp.SlotAt(next);
+void CqCore::RetireEarly(SendProgress& queue, bool success, Due* due) {
+  uint32_t next = queue.retired.load(std::memory_order_relaxed);
+  while (queue.early > 0) {
+    SendSlot& slot = queue.SlotAt(next);
     if (!slot.early) return;
     slot.early = false;
-    --qp.completions.early;
+    --queue.early;
     if (!success) slot.done.status = WorkStatus::kFlushed;
     success &= slot.done.status == WorkStatus::kSuccess;
     Completion completion;
     if (FillSent(slot, slot.done.status, &completion)) PushLocked(completion, due);
-    qp.completions.sends_retired.store(++next, std::memory_order_release);
+    queue.retired.store(++next, std::memory_order_release);
   }
 }
 
@@ -102,23 +102,21 @@ void CqCore::FillReceived(const ibv_wc& wc, Device& device, Completion* out) {
 
 bool CqCore::ConvertReceive(const ibv_wc& wc, Completion* out, Due* due) {
   const ReceiveSlot& slot = *SlotOf<ReceiveSlot>(wc.wr_id);
-  QpCore& qp = *slot.qp;
-  if (qp.completions.dropping.load(std::memory_order_relaxed)) return false;
-  const uint32_t retired = qp.completions.receives_retired.load(std::memory_order_relaxed);
+  ReceiveProgress& queue = *slot.queue;
+  if (queue.dropping.load(std::memory_order_relaxed)) return false;
+  const uint32_t retired = queue.retired.load(std::memory_order_relaxed);
   if (static_cast<int32_t>(slot.sequence - retired) < 0) return false;
-  *out = Completion{.context = qp.completions.context,
-                    .cookie = slot.cookie,
-                    .op = Op::kReceive,
-                    .flags = slot.flags};
+  *out = Completion{
+      .context = queue.context, .cookie = slot.cookie, .op = Op::kReceive, .flags = slot.flags};
   if (wc.status == IBV_WC_SUCCESS) [[likely]] {
     FillReceived(wc, device_, out);
   } else {
-    out->status = qp.ClassifyReceive(wc.status, {slot.sge, slot.sge_count});
-    NoteFailure(qp, wc, due);
+    out->status = StatusOfReceive(device_, wc.status, {slot.sge, slot.sge_count});
+    NoteFailure(*queue.pair, wc, due);
   }
-  qp.completions.receives_retired.store(slot.sequence + 1, std::memory_order_release);
-  if (qp.completions.holding.load(std::memory_order_relaxed)) {
-    qp.completions.held.push_back(*out);
+  queue.retired.store(slot.sequence + 1, std::memory_order_release);
+  if (queue.holding.load(std::memory_order_relaxed)) {
+    queue.held.push_back(*out);
     return false;
   }
   return true;
@@ -126,30 +124,30 @@ bool CqCore::ConvertReceive(const ibv_wc& wc, Completion* out, Due* due) {
 
 bool CqCore::ConvertShared(const ibv_wc& wc, Completion* out, Due* due) {
   SharedSlot* const slot = SlotOf<SharedSlot>(wc.wr_id);
-  QpCore* const qp = device_.PeekPair(wc.qp_num);
-  *out = Completion{.context = qp != nullptr ? qp->completions.context : nullptr,
+  PairSink* const pair = device_.PeekPair(wc.qp_num);
+  ReceiveProgress* const queue = pair != nullptr ? &pair->receive_progress() : nullptr;
+  *out = Completion{.context = queue != nullptr ? queue->context : nullptr,
                     .cookie = slot->cookie,
                     .op = Op::kReceive,
                     .flags = slot->flags};
   if (wc.status == IBV_WC_SUCCESS) [[likely]] {
     FillReceived(wc, device_, out);
-  } else if (qp != nullptr) {
-    out->status = qp->ClassifyReceive(wc.status, {slot->sge, slot->sge_count});
-    NoteFailure(*qp, wc, due);
+  } else if (pair != nullptr) {
+    out->status = StatusOfReceive(device_, wc.status, {slot->sge, slot->sge_count});
+    NoteFailure(*pair, wc, due);
   }
   slot->srq->Free(slot);
   // Of a pair that was destroyed meanwhile.
-  if (qp == nullptr || qp->completions.dropping.load(std::memory_order_relaxed)) return false;
-  if (qp->completions.holding.load(std::memory_order_relaxed)) {
-    qp->completions.held.push_back(*out);
+  if (queue == nullptr || queue->dropping.load(std::memory_order_relaxed)) return false;
+  if (queue->holding.load(std::memory_order_relaxed)) {
+    queue->held.push_back(*out);
     return false;
   }
   return true;
 }
 
-void CqCore::NoteFailure(QpCore& qp, const ibv_wc& wc, Due* due) {
-  if (!qp.NoteFailure(wc)) return;
-  qp.completions.next_failed = std::exchange(due->failed, &qp);
+void CqCore::NoteFailure(PairSink& pair, const ibv_wc& wc, Due* due) {
+  if (pair.failure.NoteCompletion(wc.status, device_.traits.iwarp)) due->AddFailed(&pair);
 }
 
 }  // namespace softdat::verbs

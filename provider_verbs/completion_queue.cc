@@ -11,7 +11,8 @@
 
 #include "dat/base/log.h"
 #include "provider_verbs/os_error.h"
-#include "provider_verbs/queue_pair.h"
+#include "provider_verbs/pair_sink.h"
+#include "provider_verbs/work_slots.h"
 
 namespace softdat::verbs {
 
@@ -77,14 +78,14 @@ inline bool CqCore::ConvertPlain(const ibv_wc& wc, Completion* out) {
   static_assert(static_cast<uint64_t>(SlotTag::kSend) == 0);
   if ((wc.wr_id & kTagMask) != 0 || wc.status != IBV_WC_SUCCESS) return false;
   const SendSlot& slot = *SlotOf<SendSlot>(wc.wr_id);
-  QpCore::ForCompletions& qp = slot.qp->completions;
-  if (!slot.plain || slot.sequence != qp.sends_retired.load(std::memory_order_relaxed) ||
-      qp.early != 0 || qp.dropping.load(std::memory_order_relaxed)) {
+  SendProgress& queue = *slot.queue;
+  if (!slot.plain || slot.sequence != queue.retired.load(std::memory_order_relaxed) ||
+      queue.early != 0 || queue.dropping.load(std::memory_order_relaxed)) {
     return false;
   }
   *out = slot.done;
   // The slot may be used again from here on.
-  qp.sends_retired.store(slot.sequence + 1, std::memory_order_release);
+  queue.retired.store(slot.sequence + 1, std::memory_order_release);
   return true;
 }
 
@@ -207,11 +208,13 @@ void CqCore::Drain(Due* due) {
   DrainLocked(due);
 }
 
+void CqCore::Due::AddFailed(PairSink* pair) { pair->next_failed = std::exchange(failed, pair); }
+
 void CqCore::Carry(const Due& due) {
-  for (QpCore* qp = due.failed; qp != nullptr;) {
-    QpCore* const next = std::exchange(qp->completions.next_failed, nullptr);
-    qp->PostFailure();
-    qp = next;
+  for (PairSink* pair = due.failed; pair != nullptr;) {
+    PairSink* const next = std::exchange(pair->next_failed, nullptr);
+    pair->ReportFailure();
+    pair = next;
   }
   if (sink_ == nullptr || !(due.completion || due.overflow)) return;
   const UpcallGate::Pass pass(gate_);
@@ -231,7 +234,7 @@ void CqCore::CarryLater(const Due& due) {
 
 void CqCore::OnEvent() {
   Due due;
-  std::vector<std::shared_ptr<QpCore>> watchers;
+  std::vector<std::shared_ptr<PairSink>> watchers;
   {
     const std::lock_guard<SpinLock> lock(lock_);
     const Level was = std::exchange(notified_, Level::kNone);
@@ -247,7 +250,7 @@ void CqCore::OnEvent() {
       NotifyLocked(watchers_.empty() ? armed_ : Level::kAny);
       DrainLocked(&due);
     }
-    for (QpCore* watcher : watchers_) watchers.push_back(watcher->shared_from_this());
+    for (PairSink* watcher : watchers_) watchers.push_back(watcher->shared_from_this());
   }
   device_.NoteUnarmed(shared_from_this());
   Carry(due);
@@ -323,23 +326,24 @@ void CqCore::Detach(uint32_t depth) {
   attached_ -= depth;
 }
 
-void CqCore::AddWatcher(QpCore* qp) {
+void CqCore::AddWatcher(PairSink* pair) {
   const std::lock_guard<SpinLock> lock(lock_);
-  if (std::find(watchers_.begin(), watchers_.end(), qp) == watchers_.end()) watchers_.push_back(qp);
+  if (std::find(watchers_.begin(), watchers_.end(), pair) == watchers_.end())
+    watchers_.push_back(pair);
   NotifyLocked(Level::kAny);
 }
 
-void CqCore::ReleaseHeld(QpCore& qp, Due* due) {
+void CqCore::ReleaseHeld(ReceiveProgress& receives, Due* due) {
   const std::lock_guard<SpinLock> lock(lock_);
   DrainLocked(due);
-  qp.completions.holding.store(false, std::memory_order_relaxed);
-  for (const Completion& completion : qp.completions.held) PushLocked(completion, due);
-  qp.completions.held.clear();
+  receives.holding.store(false, std::memory_order_relaxed);
+  for (const Completion& completion : receives.held) PushLocked(completion, due);
+  receives.held.clear();
 }
 
-void CqCore::RemoveWatcher(QpCore* qp) {
+void CqCore::RemoveWatcher(PairSink* pair) {
   const std::lock_guard<SpinLock> lock(lock_);
-  watchers_.erase(std::remove(watchers_.begin(), watchers_.end(), qp), watchers_.end());
+  watchers_.erase(std::remove(watchers_.begin(), watchers_.end(), pair), watchers_.end());
 }
 
 }  // namespace softdat::verbs

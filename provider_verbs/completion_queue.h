@@ -25,7 +25,9 @@
 
 namespace softdat::verbs {
 
-class QpCore;
+class PairSink;
+struct ReceiveProgress;
+struct SendProgress;
 
 class CqCore : public std::enable_shared_from_this<CqCore> {
  public:
@@ -48,7 +50,9 @@ class CqCore : public std::enable_shared_from_this<CqCore> {
   struct Due {
     bool completion = false;
     bool overflow = false;
-    QpCore* failed = nullptr;  // linked by QpCore::next_failed_
+    PairSink* failed = nullptr;  // linked by PairSink::next_failed
+    // A failure of `pair` was noted, and must be reported.
+    void AddFailed(PairSink* pair);
     bool any() const { return completion || overflow || failed != nullptr; }
   };
   // Moves what the device has into the ring.
@@ -59,8 +63,8 @@ class CqCore : public std::enable_shared_from_this<CqCore> {
   void Carry(const Due& due);
   // The same for callers whose own locks an upcall may want: the driver's leader makes it.
   void CarryLater(const Due& due);
-  // The connection of `qp` has been reported: its receives need not wait any more.
-  void ReleaseHeld(QpCore& qp, Due* due);
+  // The connection has been reported: its receives need not wait any more.
+  void ReleaseHeld(ReceiveProgress& receives, Due* due);
 
   // Room for the work of one more queue pair; the device's queue never overflows.
   Status Attach(uint32_t depth);
@@ -72,8 +76,8 @@ class CqCore : public std::enable_shared_from_this<CqCore> {
   void ReleaseByReaper();
 
   // Queue pairs that want to look at their progress whenever something arrives.
-  void AddWatcher(QpCore* qp);
-  void RemoveWatcher(QpCore* qp);
+  void AddWatcher(PairSink* pair);
+  void RemoveWatcher(PairSink* pair);
 
   // From the driver's leader.
   void OnEvent();
@@ -104,11 +108,11 @@ class CqCore : public std::enable_shared_from_this<CqCore> {
   static bool ConvertPlain(const ibv_wc& wc, transport::Completion* out);
   bool Convert(const ibv_wc& wc, transport::Completion* out, Due* due);
   bool ConvertSend(const ibv_wc& wc, transport::Completion* out, Due* due);
-  void RetireEarly(QpCore& qp, bool success, Due* due);
+  void RetireEarly(SendProgress& sends, bool success, Due* due);
   bool ConvertReceive(const ibv_wc& wc, transport::Completion* out, Due* due);
   bool ConvertShared(const ibv_wc& wc, transport::Completion* out, Due* due);
   static void FillReceived(const ibv_wc& wc, Device& device, transport::Completion* out);
-  void NoteFailure(QpCore& qp, const ibv_wc& wc, Due* due);
+  void NoteFailure(PairSink& pair, const ibv_wc& wc, Due* due);
 
   Device& device_;
   transport::CompletionSink* const sink_;
@@ -130,7 +134,7 @@ class CqCore : public std::enable_shared_from_this<CqCore> {
   bool overflowing_ = false;       // an episode of overflow was reported and has not ended
   bool dead_ = false;              // Close() was called
   int held_ = 0;                   // see HoldForReaper()
-  std::vector<QpCore*> watchers_;
+  std::vector<PairSink*> watchers_;
 };
 
 class CompletionQueue : public transport::CompletionQueue {

@@ -82,7 +82,7 @@ Status ConnectionRequest::Accept(transport::QueuePair& qp, std::span<const uint8
   Status status = CheckData(private_data);
   if (!status.ok()) return status;
   const std::shared_ptr<QpCore>& core = static_cast<QueuePair&>(qp).core();
-  QpCore::AcceptParameters p;
+  AcceptParameters p;
   p.id = id_;
   p.padded = padded_;
   p.responder_resources = responder_resources_;

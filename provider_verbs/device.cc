@@ -11,7 +11,7 @@
 #include "provider_verbs/completion_queue.h"
 #include "provider_verbs/memory.h"
 #include "provider_verbs/os_error.h"
-#include "provider_verbs/queue_pair.h"
+#include "provider_verbs/pair_sink.h"
 #include "provider_verbs/shared_receive_queue.h"
 
 namespace softdat::verbs {
@@ -23,7 +23,7 @@ Device::~Device() {
   if (context != nullptr) ibv_close_device(context);
 }
 
-void Device::AddPair(uint32_t qp_num, const std::shared_ptr<QpCore>& qp) {
+void Device::AddPair(uint32_t qp_num, const std::shared_ptr<PairSink>& qp) {
   const std::lock_guard<SpinLock> lock(pair_lock_);
   pairs_[qp_num] = qp;
 }
@@ -33,20 +33,20 @@ void Device::RemovePair(uint32_t qp_num) {
   pairs_.erase(qp_num);
 }
 
-std::shared_ptr<QpCore> Device::FindPair(uint32_t qp_num) {
+std::shared_ptr<PairSink> Device::FindPair(uint32_t qp_num) {
   const std::lock_guard<SpinLock> lock(pair_lock_);
   const auto found = pairs_.find(qp_num);
   return found == pairs_.end() ? nullptr : found->second.lock();
 }
 
-QpCore* Device::PeekPair(uint32_t qp_num) {
+PairSink* Device::PeekPair(uint32_t qp_num) {
   const std::lock_guard<SpinLock> lock(pair_lock_);
   const auto found = pairs_.find(qp_num);
   return found == pairs_.end() ? nullptr : found->second.lock().get();
 }
 
-std::vector<std::shared_ptr<QpCore>> Device::AllPairs() {
-  std::vector<std::shared_ptr<QpCore>> all;
+std::vector<std::shared_ptr<PairSink>> Device::AllPairs() {
+  std::vector<std::shared_ptr<PairSink>> all;
   const std::lock_guard<SpinLock> lock(pair_lock_);
   for (const auto& pair : pairs_) {
     if (auto qp = pair.second.lock()) all.push_back(std::move(qp));
@@ -121,7 +121,7 @@ void Device::RemoveWindow(uint32_t key) {
   windows_.erase(key);
 }
 
-void Device::RenewWindowsOf(const QpCore* qp) {
+void Device::RenewWindowsOf(const void* qp) {
   const std::lock_guard<SpinLock> lock(window_lock_);
   for (auto entry = windows_.begin(); entry != windows_.end();) {
     WindowCore& window = *entry->second;
@@ -193,7 +193,7 @@ void Device::OnGone(const char* what) {
 // Finds the object before the event is acknowledged: until then it cannot be destroyed.
 void Device::HandleAsyncEvent(const ibv_async_event& event) {
   ibv_async_event copy = event;
-  std::shared_ptr<QpCore> qp;
+  std::shared_ptr<PairSink> qp;
   uint32_t life = 0;
   std::shared_ptr<CqCore> cq;
   std::shared_ptr<SrqCore> srq;
@@ -206,7 +206,7 @@ void Device::HandleAsyncEvent(const ibv_async_event& event) {
     case IBV_EVENT_COMM_EST:
     case IBV_EVENT_QP_LAST_WQE_REACHED:
       qp = FindPair(event.element.qp->qp_num);
-      if (qp != nullptr) life = qp->hardware_life();
+      if (qp != nullptr) life = qp->failure.life();
       break;
     case IBV_EVENT_CQ_ERR: {
       const std::lock_guard<std::mutex> lock(map_mutex_);
@@ -247,7 +247,7 @@ void Device::HandleAsyncEvent(const ibv_async_event& event) {
       // Nothing can be received any more, and who only waits for messages would not be told.
       if (srq == nullptr) break;
       for (const auto& pair : AllPairs())
-        if (pair->Shares(srq.get())) pair->OnAsyncError(name, pair->hardware_life());
+        if (pair->Shares(srq.get())) pair->OnAsyncError(name, pair->failure.life());
       break;
     case IBV_EVENT_PORT_ERR:
       // As OFA's library does. The port may come back, so each time is told.
@@ -256,7 +256,7 @@ void Device::HandleAsyncEvent(const ibv_async_event& event) {
       break;
     case IBV_EVENT_DEVICE_FATAL:
       for (const auto& pair : AllPairs())
-        pair->OnAsyncError("the RDMA device failed", pair->hardware_life());
+        pair->OnAsyncError("the RDMA device failed", pair->failure.life());
       OnGone(name);
       break;
     default:

@@ -15,6 +15,7 @@
 #include "dat/backend_kit/spin_lock.h"
 #include "dat/transport/transport.h"
 #include "provider_verbs/cm_channel.h"
+#include "provider_verbs/device_traits.h"
 #include "provider_verbs/driver.h"
 #include "provider_verbs/reaper.h"
 #include "provider_verbs/region_table.h"
@@ -23,43 +24,9 @@
 namespace softdat::verbs {
 
 class CqCore;
-class QpCore;
+class PairSink;
 class SrqCore;
 class WindowCore;
-
-// What was found out about the device, constant once it is open.
-struct DeviceTraits {
-  std::string rdma_device;  // "rxe0"
-  std::string netdev;       // "eth0"
-  uint8_t port = 1;
-  bool iwarp = false;
-  uint32_t max_qp_wr = 0;
-  uint32_t max_sge = 1;
-  uint32_t max_read_sge =
-      1;  // of one RDMA read; less than max_sge on iWARP, where reads are then split
-  uint32_t max_cqe = 0;
-  uint32_t max_inline = 0;
-  bool windows_type2 = false;
-  bool windows_type1 = false;
-  bool atomics = false;
-  // Whether the sink of an RDMA read must be open to remote writes (see SinkTable; siw does not ask
-  // for it).
-  bool read_sink_remote_write = false;
-  // Whether every request is signalled, also a suppressed one, whose completion is then swallowed:
-  // where a queue pair in error state takes no requests, no marker could tell what was completed.
-  bool signal_all = false;
-  // Whether failed completions raise no event for a queue that is armed for solicited ones (rxe of
-  // Linux 6.1, against IBTA vol. 1 §11.4.2.2). Then the queues are looked at now and then.
-  bool silent_failures = false;
-  // Whether a solicited message raises the event that was asked for (siw of Linux 6.1 raises it for
-  // none). Else every message wakes.
-  bool solicited_events = true;
-  // The flags of a completion that carries an invalidated key: rxe of Linux 6.1 passes the kernel's
-  // flag, which has another value in user space.
-  unsigned invalidated_flags = IBV_WC_WITH_INV;
-  // Not the device's: SOFTDAT_SHORT_READS.
-  bool short_reads = false;
-};
 
 class Device {
  public:
@@ -81,12 +48,12 @@ class Device {
   bool abandoned = false;  // only ever written in a child with one thread
 
   // The queue pairs by number. Find is for completions, events and requests.
-  void AddPair(uint32_t qp_num, const std::shared_ptr<QpCore>& qp);
+  void AddPair(uint32_t qp_num, const std::shared_ptr<PairSink>& qp);
   void RemovePair(uint32_t qp_num);
-  std::shared_ptr<QpCore> FindPair(uint32_t qp_num);
+  std::shared_ptr<PairSink> FindPair(uint32_t qp_num);
   // The same without a reference, while the pair cannot be removed (its completions are looked at).
-  QpCore* PeekPair(uint32_t qp_num);
-  std::vector<std::shared_ptr<QpCore>> AllPairs();
+  PairSink* PeekPair(uint32_t qp_num);
+  std::vector<std::shared_ptr<PairSink>> AllPairs();
 
   void AddSharedQueue(ibv_srq* srq, const std::shared_ptr<SrqCore>& core);
   void RemoveSharedQueue(ibv_srq* srq);
@@ -103,7 +70,7 @@ class Device {
   void RemoveWindow(uint32_t key);
   // A queue pair is about to be destroyed, and cannot be while windows of type 2 are bound over it
   // (IBTA vol. 1 §10.6.7.2.6; rxe waits for them): gives these windows fresh hardware.
-  void RenewWindowsOf(const QpCore* qp);
+  void RenewWindowsOf(const void* qp);
   // Its bind has succeeded.
   void WindowBound(uint32_t key);
   // The peer invalidated this key.
@@ -138,7 +105,7 @@ class Device {
   };
 
   SpinLock pair_lock_;  // protects pairs_
-  std::unordered_map<uint32_t, std::weak_ptr<QpCore>> pairs_;
+  std::unordered_map<uint32_t, std::weak_ptr<PairSink>> pairs_;
   std::mutex map_mutex_;  // protects the next two, and that an event is read and counted at once
   std::unordered_map<ibv_cq*, QueueEntry> queues_;
   std::unordered_map<ibv_srq*, std::shared_ptr<SrqCore>> shared_queues_;

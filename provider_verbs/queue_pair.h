@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reliable connected queue pairs over ibv_qp and rdma_cm.
 //
-// The hardware queue pair is made with the object and anew for each connection; it is destroyed
-// when a connection has ended, after its flushed work was collected. Receives that are posted
-// outside a connection wait in their slots.
+// QpCore conducts its parts, which know nothing of one another: it holds the state, and says when
+// hardware is made and goes, what happens in the handshake's steps, and how a connection ends. The
+// hardware queue pair is made with the object and anew for each connection; it is destroyed when a
+// connection has ended, after its flushed work was collected.
 //
 // Everything that the wire tells arrives in the driver's leader: OnCmEvent, OnArrivals, tasks.
 // These and the control calls share `control_`; upcalls are made after it was released.
 #ifndef SOFTDAT_PROVIDER_VERBS_QUEUE_PAIR_H_
 #define SOFTDAT_PROVIDER_VERBS_QUEUE_PAIR_H_
 
-#include <infiniband/verbs.h>
-
-#include <atomic>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -20,19 +20,21 @@
 #include <string>
 #include <vector>
 
-#include "dat/backend_kit/spin_lock.h"
 #include "dat/backend_kit/upcall_gate.h"
 #include "dat/transport/transport.h"
-#include "provider_verbs/cm_channel.h"
+#include "provider_verbs/cm_connector.h"
 #include "provider_verbs/completion_queue.h"
 #include "provider_verbs/device.h"
-#include "provider_verbs/region_table.h"
-#include "provider_verbs/work_slots.h"
-#include "wire/rdmacm/private_data.h"
+#include "provider_verbs/hardware_pair.h"
+#include "provider_verbs/pair_queues.h"
+#include "provider_verbs/pair_sink.h"
+#include "provider_verbs/pair_state.h"
+#include "provider_verbs/receive_queue.h"
+#include "provider_verbs/send_queue.h"
 
 namespace softdat::verbs {
 
-class QpCore final : public CmSink, public std::enable_shared_from_this<QpCore> {
+class QpCore final : public PairSink, public CmSink {
  public:
   static Result<std::shared_ptr<QpCore>> Create(Device& device,
                                                 const transport::QueuePairAttributes& attributes);
@@ -40,76 +42,32 @@ class QpCore final : public CmSink, public std::enable_shared_from_this<QpCore> 
   QpCore(const QpCore&) = delete;
   QpCore& operator=(const QpCore&) = delete;
 
+  // Posting, and what is outstanding.
+  SendQueue& sends() { return sends_; }
+  ReceiveQueue& receives() { return receives_; }
+
   // transport::QueuePair.
-  Code PostSend(const transport::SendRequest& request);
-  Code PostReceive(const transport::ReceiveRequest& request);
   Status Configure(const transport::QueuePairAttributes& attributes);
   Status Connect(const transport::ConnectParameters& parameters);
   void Disconnect(transport::DisconnectMode mode);
   Status Reset();
   transport::ConnectionAddresses Addresses() const;
-  uint32_t OutstandingSends();
-  uint32_t OutstandingReceives();
   // The object is being destroyed: aborts, and no upcall is running or will come.
   void Close();
 
-  // What a connection request gave; `gone`: the requester has given up meanwhile.
-  struct AcceptParameters {
-    std::shared_ptr<CmId> id;
-    bool padded = false;  // the requester understands trailers
-    uint8_t responder_resources = 0;
-    uint8_t initiator_depth = 0;
-    bool gone = false;
-    transport::ConnectionAddresses addresses;
-  };
   Status Accept(const AcceptParameters& parameters, std::span<const uint8_t> private_data);
 
-  // The driver's leader.
+  // CmSink.
   void OnCmEvent(const CmEvent& event) override;
-  void OnArrivals();
-  // `life`: of hardware_life() when it happened. What befell an earlier hardware queue pair, and is
-  // only now told, is no business of the connection that there is by now.
-  void OnAsyncError(const char* what, uint32_t life);
-  // Are its receives those of `srq`?
-  bool Shares(const SrqCore* srq);
-  void OnFirstMessage(uint32_t life);  // data before the connection is reported: IBV_EVENT_COMM_EST
-  // Which of this object's hardware queue pairs, one after the other, there is now. Any thread.
-  uint32_t hardware_life() const { return hardware_life_.load(std::memory_order_acquire); }
-
-  // For completions, with the lock of the completion queue held.
-  struct ForCompletions {
-    void* context = nullptr;
-    std::atomic<uint32_t> sends_retired{0};  // sequence behind the newest completed one
-    std::atomic<uint32_t> receives_retired{0};
-    uint32_t early = 0;  // slots from sends_retired on whose request has completed
-    // Receives wait until the connection has been reported.
-    std::atomic<bool> holding{false};
-    // The hardware is being destroyed: what still comes is dropped.
-    std::atomic<bool> dropping{false};
-    std::vector<transport::Completion> held;
-    QpCore* next_failed = nullptr;
-  } completions;
-  SendSlot& SlotAt(uint32_t sequence) { return send_slots_[sequence & send_mask_]; }
-  // Records a failed completion; true the first time that it means the end of the connection.
-  bool NoteFailure(const ibv_wc& wc);
-  // The consumer's status of a failed request: what the device says, or, where soft devices are
-  // vague, what the local segments show.
-  transport::WorkStatus ClassifySend(ibv_wc_status status, const SendSlot& slot) const;
-  transport::WorkStatus ClassifyReceive(ibv_wc_status status, std::span<const ibv_sge> sge) const;
-  // After NoteFailure, without a lock.
-  void PostFailure();
+  // PairSink.
+  ReceiveProgress& receive_progress() override { return receives_.progress(); }
+  bool Shares(const SrqCore* srq) override;
+  void ReportFailure() override;
+  void OnArrivals() override;
+  void OnAsyncError(const char* what, uint32_t life) override;
+  void OnFirstMessage(uint32_t life) override;
 
  private:
-  enum class State : uint8_t {
-    kIdle,
-    kConnecting,
-    kConnected,
-    kDraining,
-    kEnding,
-    kEnded,
-    kClosed
-  };
-
   // What is done when control_ has been released.
   struct Deferred {
     // Before control_ is taken: takes it itself, since Close() lets go of the queues.
@@ -130,149 +88,78 @@ class QpCore final : public CmSink, public std::enable_shared_from_this<QpCore> 
     std::vector<uint8_t> data{};
     std::string why{};
   };
+  using Work = std::function<void(Deferred* deferred)>;
 
-  explicit QpCore(Device& device) : device_(device) {}
+  explicit QpCore(Device& device)
+      : device_(device),
+        cm_(device),
+        queues_(device),
+        hardware_(device),
+        sends_(device, this),
+        receives_(device, this) {}
 
   // queue_pair.cc: attributes and hardware. control_ held, or not shared yet.
   Status Adopt(const transport::QueuePairAttributes& attributes);
-  Status AttachQueues(const transport::QueuePairAttributes& attributes);
-  void DetachQueues();
+  void Detach();
   Status MakeHardware();
-  Status EnsureHardware();
   void DestroyHardware(Deferred* deferred);
-  void GiveUp();
-  void Bury();
-  void SetState(State state);
+  void Drain(Deferred* deferred);
+  void SetState(PairState state);
+  // For the driver: does `work` with control_ held, unless the connection is another one by then.
+  Driver::Task Later(Work work);
+  // Without control_: the completions and the upcall that became due.
   void Run(Deferred& deferred);
+  void MakeUpcall(const Deferred& deferred);
+  std::shared_ptr<QpCore> Self() { return std::static_pointer_cast<QpCore>(shared_from_this()); }
 
-  // queue_pair_post.cc: send_lock_ held.
-  bool PostPlain(const transport::SendRequest& request);
-  Code PostAny(const transport::SendRequest& request);  // and releases it
-  Code PostLate(const transport::SendRequest& request);
-  Code PostSendLocked(const transport::SendRequest& request, CqCore::Due* due);
-  SendSlot* NextSlot(CqCore::Due* due);
-  Code FillLocal(const transport::SendRequest& request, SendSlot* slot, bool* zero_based);
-  Code FillRequest(const transport::SendRequest& request, bool zero_based, SendSlot* slot,
-                   ibv_send_wr* wr);
-  bool WantsSignal(bool suppressed);
-  Code PostChain(SendSlot* slot, ibv_send_wr* first);
-  void NotePostFailure();
-  Code PostSplitRead(SendSlot* slot, const ibv_send_wr& wr);
-  transport::Completion FlushOf(const transport::SendRequest& request) const;
-  void PostMarkerLocked();
-  bool MarkerInFlight() const;
-  uint32_t SendsInFlight() const;
-  // queue_pair_bind.cc: send_lock_ held.
-  Code PostBind(const transport::SendRequest& request, SendSlot* slot);
-  Code BindType1(const transport::SendRequest& request, const ibv_send_wr& wr, SendSlot* slot);
-  Code PostReadToWindow(const transport::SendRequest& request, SendSlot* slot);
-  // queue_pair_receive.cc: receive_lock_ held.
-  transport::Completion FlushOf(const transport::ReceiveRequest& request) const;
-  Code HardwareReceive(ReceiveSlot* slot);
-  Status ActivateReceives();
-
-  // queue_pair_connect.cc
-  Status CheckConnect(const transport::ConnectParameters& p);
-  Status StartConnecting();
-  void Retry();
-  void OnRouteResolved(Deferred* deferred);
-  void OnResponse(const CmEvent& event, Deferred* deferred);
-  void OnRejected(const CmEvent& event, Deferred* deferred);
-  void OnNobodyListens(Deferred* deferred);
-  bool OurDevice(const rdma_cm_id* id) const;
+  // queue_pair_connect.cc; control_ held.
+  Status CheckIdle() const;
+  void Follow(const CmStep& step, Deferred* deferred);
+  Status TakeAnswers();
+  void Request(Deferred* deferred);
+  void Establish(std::span<const uint8_t> data, Deferred* deferred);
   void Established(std::span<const uint8_t> data, Deferred* deferred);
-  void ReleaseHeld(CqCore::Due* due);
-  // queue_pair_transition.cc
-  Status ToInit(rdma_cm_id* id);
-  Status ToReady(rdma_cm_id* id, std::optional<uint8_t> read_in, std::optional<uint8_t> read_out);
+  void TryAgain();
+  Status Answer(std::span<const uint8_t> private_data);
 
-  // queue_pair_end.cc
-  void Fail(transport::RejectReason reason, std::string why, Deferred* deferred,
+  // queue_pair_end.cc; control_ held.
+  void Fail(transport::RejectReason reject, std::string why, Deferred* deferred,
             std::span<const uint8_t> data = {});
   void BeginEnd(Outcome outcome, Deferred* deferred);
   void PollFlush(bool force, Deferred* deferred);
   void FinishEnd(Deferred* deferred);
   void ContinueGraceful(Deferred* deferred);
-  void OnDisconnected(const CmEvent& event, Deferred* deferred);
-  void Watch();
-  void Unwatch();
+  void OnOver(const CmStep& step, Deferred* deferred);
   void CancelTimer();
 
   Device& device_;
   transport::ConnectionSink* sink_ = nullptr;
   UpcallGate gate_;
 
-  // Protects what follows up to the next comment, and the order of state changes.
+  // Protects the members up to the next comment, and the order of state changes.
   mutable std::mutex control_;
+  PairState state_ = PairState::kIdle;
   transport::QueuePairAttributes attributes_;
-  std::shared_ptr<CmId> id_;
-  std::optional<Driver::TimerId> timer_;  // connect timeout, retry, or flush
-  transport::ConnectionAddresses addresses_;
-  transport::ConnectParameters connect_;  // its private_data point into connect_data_
-  std::vector<uint8_t> connect_data_;
-  transport::Clock::time_point connect_deadline_{};
-  transport::Clock::time_point grace_until_{};
-  bool active_ = false;
-  bool padded_ = false;
-  bool established_ = false;  // OnEstablished was or is being called
-  bool linked_ = false;  // the ids of both ends know each other: disconnecting says so to the peer
-  bool watching_ = false;
-  bool unanswered_ = false;         // the kernel waits for the peer's answer to a request
-  std::shared_ptr<CmId> given_up_;  // unanswered: the hardware goes together with it
-  uint32_t generation_ = 0;         // counts connections, for timers and tasks that come late
+  CmConnector cm_;
+  PairQueues queues_;
+  HardwarePair hardware_;
+  std::optional<Driver::TimerId> timer_;  // connect timeout, or flush
+  uint32_t generation_ = 0;               // counts connections, for timers and tasks that come late
   Outcome outcome_;
-  uint32_t send_attached_ = 0, receive_attached_ = 0;
 
-  // Written with both post locks and control_ held, read with any of the three.
-  std::atomic<State> state_{State::kIdle};
-  ibv_qp* qp_ = nullptr;
-  CqCore* send_cq_ = nullptr;
-  CqCore* recv_cq_ = nullptr;
-  std::shared_ptr<CqCore> own_send_cq_, own_recv_cq_;  // where the consumer gave none
-  std::shared_ptr<SrqCore> srq_;
-
-  // Protects the send queue's places.
-  SpinLock send_lock_;
-  std::vector<SendSlot> send_slots_;
-  std::vector<ibv_sge> send_sge_;
-  std::atomic<uint32_t> sends_posted_{0};
-  RegionCache send_regions_;
-  uint32_t send_mask_ = 0;
-  uint32_t max_send_ = 0;
-  uint32_t max_send_iov_ = 0;
-  uint32_t plain_limit_ = 0;  // bytes of a request for PostPlain
-  uint32_t signal_period_ = 1;
-  uint32_t unsignalled_ = 0;  // requests at the tail whose success nothing reports
-  uint32_t marker_sequence_ = 0;
-  bool marker_pending_ = false;
-  std::vector<transport::Completion> late_sends_;  // posted while the connection ends
-
-  // Protects the receive queue's places.
-  SpinLock receive_lock_;
-  std::vector<ReceiveSlot> receive_slots_;
-  std::vector<ibv_sge> receive_sge_;
-  std::atomic<uint32_t> receives_posted_{0};
-  RegionCache receive_regions_;
-  uint32_t receive_mask_ = 0;
-  uint32_t max_receive_ = 0;
-  uint32_t max_receive_iov_ = 0;
-  bool receives_live_ = false;                        // the hardware has what is posted
-  std::vector<transport::Completion> late_receives_;  // posted while the connection ends
-
-  // The first failed completion.
-  std::atomic<bool> failure_noted_{false};
-  std::atomic<int> failure_status_{0};
-  std::atomic<uint32_t> failure_life_{0};
-  std::atomic<uint32_t> hardware_life_{0};  // written with control_ held
+  // Each has a lock of its own, taken behind control_.
+  SendQueue sends_;
+  ReceiveQueue receives_;
 };
 
 class QueuePair final : public transport::QueuePair {
  public:
-  explicit QueuePair(std::shared_ptr<QpCore> core) : core_(std::move(core)) {}
+  explicit QueuePair(std::shared_ptr<QpCore> core)
+      : sends_(&core->sends()), receives_(&core->receives()), core_(std::move(core)) {}
   ~QueuePair() override { core_->Close(); }
-  Code PostSend(const transport::SendRequest& request) override { return core_->PostSend(request); }
+  Code PostSend(const transport::SendRequest& request) override { return sends_->Post(request); }
   Code PostReceive(const transport::ReceiveRequest& request) override {
-    return core_->PostReceive(request);
+    return receives_->Post(request);
   }
   Status Configure(const transport::QueuePairAttributes& attributes) override {
     return core_->Configure(attributes);
@@ -283,12 +170,15 @@ class QueuePair final : public transport::QueuePair {
   void Disconnect(transport::DisconnectMode mode) override { core_->Disconnect(mode); }
   Status Reset() override { return core_->Reset(); }
   transport::ConnectionAddresses Addresses() const override { return core_->Addresses(); }
-  uint32_t OutstandingSends() const override { return core_->OutstandingSends(); }
-  uint32_t OutstandingReceives() const override { return core_->OutstandingReceives(); }
+  uint32_t OutstandingSends() const override { return sends_->Outstanding(); }
+  uint32_t OutstandingReceives() const override { return receives_->Outstanding(); }
 
   const std::shared_ptr<QpCore>& core() const { return core_; }
 
  private:
+  // Of the core.
+  SendQueue* const sends_;
+  ReceiveQueue* const receives_;
   const std::shared_ptr<QpCore> core_;
 };
 

@@ -1,26 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The contexts of posted work: one per place in a work queue, made with the queue. The wr_id of a
-// verbs request is the address of its slot with a tag in the low bits.
+// Posted work as completions find it. The contexts of posted work: one per place in a work queue,
+// made with the queue. The wr_id of a verbs request is the address of its slot with a tag in the
+// low bits. How far a work queue has come: what completions move on.
 #ifndef SOFTDAT_PROVIDER_VERBS_WORK_SLOTS_H_
 #define SOFTDAT_PROVIDER_VERBS_WORK_SLOTS_H_
 
 #include <infiniband/verbs.h>
 
+#include <atomic>
 #include <cstdint>
+#include <vector>
 
 #include "dat/transport/transport.h"
 
 namespace softdat::verbs {
 
-class QpCore;
+class PairSink;
 class SrqCore;
+struct SendProgress;
+struct ReceiveProgress;
 
 enum class SlotTag : uint64_t { kSend = 0, kReceive = 1, kShared = 2 };
 inline constexpr uint64_t kTagMask = 3;
 
 struct alignas(64) SendSlot {
   transport::Completion done;  // what the consumer will be told if nothing fails
-  QpCore* qp = nullptr;
+  SendProgress* queue = nullptr;
   ibv_sge* sge = nullptr;   // room for the queue's max_iov
   uint32_t sequence = 0;    // counts the posts of the queue
   uint32_t window_key = 0;  // kBind
@@ -34,7 +39,7 @@ struct alignas(64) SendSlot {
 static_assert(sizeof(SendSlot) == 64);
 
 struct alignas(8) ReceiveSlot {
-  QpCore* qp = nullptr;
+  ReceiveProgress* queue = nullptr;
   uint64_t cookie = 0;
   uint32_t sequence = 0;
   uint8_t sge_count = 0;
@@ -51,12 +56,53 @@ struct alignas(8) SharedSlot {
   ibv_sge* sge = nullptr;
 };
 
+// Changed with the lock of the completion queue held; the atomics are read without it.
+struct SendProgress {
+  PairSink* pair = nullptr;
+  void* context = nullptr;
+  const void* pd = nullptr;          // the domain of local segments
+  std::atomic<uint32_t> retired{0};  // sequence behind the newest completed one
+  uint32_t early = 0;                // slots from `retired` on whose request has completed
+  // The hardware is being destroyed: what still comes is dropped.
+  std::atomic<bool> dropping{false};
+  // One for each place, a power of two; a request's is that of its sequence.
+  std::vector<SendSlot> slots;
+  uint32_t mask = 0;
+
+  SendSlot& SlotAt(uint32_t sequence) { return slots[sequence & mask]; }
+};
+
+struct ReceiveProgress {
+  PairSink* pair = nullptr;
+  void* context = nullptr;
+  std::atomic<uint32_t> retired{0};
+  std::atomic<bool> dropping{false};
+  // Receives wait until the connection has been reported.
+  std::atomic<bool> holding{false};
+  std::vector<transport::Completion> held;
+};
+
 inline uint64_t WorkId(const void* slot, SlotTag tag) {
   return reinterpret_cast<uintptr_t>(slot) | static_cast<uint64_t>(tag);
 }
 template <typename Slot>
 Slot* SlotOf(uint64_t wr_id) {
   return reinterpret_cast<Slot*>(wr_id & ~kTagMask);
+}
+
+// One slot for each of `depth` places and the marker's, a power of two, with `iov` segments each.
+template <typename Slot, typename Progress>
+void Lay(uint32_t depth, uint32_t iov, Progress* progress, std::vector<Slot>* slots,
+         std::vector<ibv_sge>* sge) {
+  uint32_t size = 2;
+  while (size < depth + 1) size *= 2;
+  if (iov == 0) iov = 1;
+  *slots = std::vector<Slot>(size);
+  sge->assign(size_t{size} * iov, ibv_sge{});
+  for (uint32_t i = 0; i < size; ++i) {
+    (*slots)[i].queue = progress;
+    (*slots)[i].sge = sge->data() + size_t{i} * iov;
+  }
 }
 
 }  // namespace softdat::verbs

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "provider_verbs/cm_rejection.h"
+
+#include <errno.h>
+
+#include <algorithm>
+
+#include "wire/rdmacm/private_data.h"
+
+namespace softdat::verbs {
+namespace {
+
+// InfiniBand CM reject reasons (IBTA vol. 1 §12.6.7.2).
+constexpr int kRejectInvalidServiceId = 8;
+constexpr int kRejectConsumerDefined = 28;
+
+CmRejection::By ByWhom(int status, const rdmacm::FieldView& field, bool iwarp) {
+  using By = CmRejection::By;
+  if (iwarp) {
+    // An MPA reject reports as a reset; a refused TCP connection is one that nobody listens to.
+    if (status == -ECONNREFUSED) return By::kNobodyListens;
+    return status == -ECONNRESET && !field.refusal ? By::kConsumer : By::kOther;
+  }
+  if (status == kRejectInvalidServiceId) return By::kNobodyListens;
+  if (status != kRejectConsumerDefined || field.refusal) return By::kOther;
+  // Without a trailer the whole field comes; a kernel that rejects for its consumer leaves it
+  // empty.
+  const bool any =
+      std::any_of(field.data.begin(), field.data.end(), [](uint8_t b) { return b != 0; });
+  return field.trailer || any ? By::kConsumer : By::kOther;
+}
+
+}  // namespace
+
+CmRejection ReadRejection(int status, std::span<const uint8_t> private_data, bool iwarp) {
+  const rdmacm::FieldView field = rdmacm::ReadField(rdmacm::CmField::kReject, private_data, iwarp);
+  CmRejection rejection{.by = ByWhom(status, field, iwarp)};
+  if (rejection.by == CmRejection::By::kConsumer) rejection.data = field.data;
+  return rejection;
+}
+
+}  // namespace softdat::verbs
