@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A test double of libibverbs and librdmacm, loaded in front of both: one device, "null0", on every
-// interface, whose queues complete at once and move nothing. What is left of an operation is what
-// the library above it costs. Connections are those of an active side without a peer: whatever
-// address is asked for accepts.
+// A test double of libibverbs and (null_cm.cc) librdmacm, loaded in front of both: one device,
+// "null0", on every interface, whose queues complete at once and move nothing. What is left of an
+// operation is what the library above it costs. Connections are those of an active side without a
+// peer: whatever address is asked for accepts.
 #include "tests/nulldevice/null_verbs.h"
 
 #include <errno.h>
 #include <infiniband/verbs.h>
 #include <netinet/in.h>
-#include <rdma/rdma_cma.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cstring>
 #include <deque>
-#include <iterator>
 #include <memory>
 #include <mutex>
 #include <utility>
+
+#include "tests/nulldevice/null_parts.h"
 
 // The headers have inline wrappers under these names.
 #undef ibv_reg_mr
@@ -27,71 +27,24 @@
 
 namespace {
 
+using softdat::nulldevice::Context;
+using softdat::nulldevice::Get;
+using softdat::nulldevice::Locked;
+using softdat::nulldevice::NullChannel;
+using softdat::nulldevice::NullPair;
+using softdat::nulldevice::NullQueue;
 using softdat::nulldevice::NullRegion;
 using softdat::nulldevice::TheNullDevice;
 
 constexpr uint64_t kGuid = 0x0200000000000001;
 constexpr int kMost = 1 << 16;
 
-// What the library asks for in bursts comes back through a pipe of pointers, so that its
-// descriptor can be polled.
-struct Pipe {
-  int ends[2] = {-1, -1};
-  bool Open() { return pipe(ends) == 0; }
-  void Close() {
-    for (const int end : ends)
-      if (end >= 0) close(end);
-  }
-  void Put(void* item) { [[maybe_unused]] const ssize_t n = write(ends[1], &item, sizeof item); }
-};
-
-bool Get(int fd, void** item) { return read(fd, item, sizeof *item) == sizeof *item; }
-
-struct NullChannel {
-  ibv_comp_channel base;  // first: the library has a pointer to it
-  Pipe pipe;
-};
-
-struct NullQueue {
-  ibv_cq base;
-  uint32_t pages = 0;
-  std::atomic_flag lock = ATOMIC_FLAG_INIT;  // guards the rest
-  bool armed = false;  // for every completion; solicited ones and failures never come here
-  uint32_t head = 0, tail = 0, mask = 0;
-  std::unique_ptr<ibv_wc[]> ring;
-};
-
-struct NullPair {
-  ibv_qp base;
-  bool signal_all = false;
-  uint32_t pages = 0;
-};
-
-struct NullCmChannel {
-  rdma_event_channel base;
-  Pipe pipe;
-};
-
-class Locked {
- public:
-  explicit Locked(NullQueue* queue) : queue_(queue) {
-    while (queue_->lock.test_and_set(std::memory_order_acquire)) {
-    }
-  }
-  ~Locked() { queue_->lock.clear(std::memory_order_release); }
-  Locked(const Locked&) = delete;
-  Locked& operator=(const Locked&) = delete;
-
- private:
-  NullQueue* const queue_;
-};
-
 std::mutex g_mutex;  // protects the next four
 std::vector<NullRegion> g_regions;
 uint32_t g_pages = 0;
 std::deque<ibv_async_event> g_events;  // raised and not read yet
 ibv_srq* g_shared_queue = nullptr;     // the one made last
-ibv_qp* g_pair = nullptr;              // the one made last
+NullPair* g_pair = nullptr;            // the one made last
 
 // What an iWARP adapter says of the sink of a read.
 ibv_wc_status JudgeSink(const ibv_send_wr& wr) {
@@ -206,7 +159,7 @@ ibv_mw* AllocMw(ibv_pd*, ibv_mw_type) {
 ibv_device g_device;
 ibv_context g_context;
 
-ibv_context* Context() {
+ibv_context* MakeContext() {
   static ibv_context* const context = [] {
     g_device.node_type = IBV_NODE_CA;
     g_device.transport_type = IBV_TRANSPORT_IB;
@@ -229,6 +182,10 @@ ibv_context* Context() {
     g_device.transport_type = IBV_TRANSPORT_IWARP;
     g_context.ops.post_send = PostSendIwarp;
   }
+  if (TheNullDevice().holds) {
+    g_context.ops.post_send = softdat::nulldevice::PostSendHeld;
+    g_context.ops.post_recv = softdat::nulldevice::PostRecvHeld;
+  }
   return context;
 }
 
@@ -246,18 +203,6 @@ uint32_t NextNumber() {
   return ++last;
 }
 
-void Tell(rdma_cm_id* id, rdma_cm_event_type type) {
-  auto* event = new rdma_cm_event{};
-  event->id = id;
-  event->event = type;
-  reinterpret_cast<NullCmChannel*>(id->channel)->pipe.Put(event);
-}
-
-void SetAddress(sockaddr* to, const sockaddr* from) {
-  if (from == nullptr) return;
-  std::memcpy(to, from, from->sa_family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in));
-}
-
 }  // namespace
 
 namespace softdat::nulldevice {
@@ -265,6 +210,22 @@ namespace softdat::nulldevice {
 NullDevice& TheNullDevice() {
   static NullDevice device;
   return device;
+}
+
+ibv_context* Context() { return MakeContext(); }
+
+NullPair* LastPair() {
+  const std::lock_guard<std::mutex> lock(g_mutex);
+  return g_pair;
+}
+
+void PushCompletion(ibv_cq* cq, const ibv_wc& wc) {
+  auto* queue = reinterpret_cast<NullQueue*>(cq);
+  const Locked lock(queue);
+  queue->ring[queue->tail++ & queue->mask] = wc;
+  if (!queue->armed || cq->channel == nullptr) return;
+  queue->armed = false;
+  reinterpret_cast<NullChannel*>(cq->channel)->pipe.Put(queue);
 }
 
 std::vector<NullRegion> NullRegions() {
@@ -299,7 +260,7 @@ void RaiseNullPairError() {
   event.event_type = IBV_EVENT_QP_FATAL;
   {
     const std::lock_guard<std::mutex> lock(g_mutex);
-    event.element.qp = g_pair;
+    event.element.qp = &g_pair->base;
   }
   Raise(event);
 }
@@ -475,11 +436,14 @@ ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* init) {
   pair->base.qp_type = init->qp_type;
   pair->signal_all = init->sq_sig_all != 0;
   const std::lock_guard<std::mutex> lock(g_mutex);
-  g_pair = &pair->base;
-  return g_pair;
+  g_pair = pair;
+  return &pair->base;
 }
 int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) {
-  if ((mask & IBV_QP_STATE) != 0) qp->state = attr->qp_state;
+  if ((mask & IBV_QP_STATE) == 0) return 0;
+  qp->state = attr->qp_state;
+  if (TheNullDevice().holds && qp->state == IBV_QPS_ERR)
+    softdat::nulldevice::EnterErrorHeld(reinterpret_cast<NullPair*>(qp));
   return 0;
 }
 int ibv_query_qp(ibv_qp* qp, ibv_qp_attr* attr, int, ibv_qp_init_attr* init) {
@@ -489,8 +453,13 @@ int ibv_query_qp(ibv_qp* qp, ibv_qp_attr* attr, int, ibv_qp_init_attr* init) {
   return 0;
 }
 int ibv_destroy_qp(ibv_qp* qp) {
-  GivePages(reinterpret_cast<NullPair*>(qp)->pages);
-  delete reinterpret_cast<NullPair*>(qp);
+  auto* pair = reinterpret_cast<NullPair*>(qp);
+  GivePages(pair->pages);
+  {
+    const std::lock_guard<std::mutex> lock(g_mutex);
+    if (g_pair == pair) g_pair = nullptr;
+  }
+  delete pair;
   return 0;
 }
 ibv_srq* ibv_create_srq(ibv_pd* pd, ibv_srq_init_attr*) {
@@ -514,97 +483,5 @@ ibv_ah* ibv_create_ah(ibv_pd*, ibv_ah_attr*) {
   return nullptr;
 }
 int ibv_destroy_ah(ibv_ah*) { return 0; }
-
-// ---- connections ----
-
-rdma_event_channel* rdma_create_event_channel(void) {
-  auto* channel = new NullCmChannel{};
-  if (!channel->pipe.Open()) return nullptr;
-  channel->base.fd = channel->pipe.ends[0];
-  return &channel->base;
-}
-void rdma_destroy_event_channel(rdma_event_channel* base) {
-  auto* channel = reinterpret_cast<NullCmChannel*>(base);
-  // The end of a connection that nobody waits for any more is left in it.
-  close(std::exchange(channel->pipe.ends[1], -1));
-  for (void* event = nullptr; Get(channel->pipe.ends[0], &event);)
-    delete static_cast<rdma_cm_event*>(event);
-  channel->pipe.Close();
-  delete channel;
-}
-int rdma_get_cm_event(rdma_event_channel* channel, rdma_cm_event** event) {
-  void* item = nullptr;
-  if (!Get(channel->fd, &item)) return -1;
-  *event = static_cast<rdma_cm_event*>(item);
-  return 0;
-}
-int rdma_ack_cm_event(rdma_cm_event* event) {
-  delete event;
-  return 0;
-}
-int rdma_create_id(rdma_event_channel* channel, rdma_cm_id** id, void* context,
-                   rdma_port_space space) {
-  auto* made = new rdma_cm_id{};
-  made->channel = channel;
-  made->context = context;
-  made->ps = space;
-  *id = made;
-  return 0;
-}
-int rdma_destroy_id(rdma_cm_id* id) {
-  delete id;
-  return 0;
-}
-int rdma_set_option(rdma_cm_id*, int, int, void*, size_t) { return 0; }
-int rdma_bind_addr(rdma_cm_id* id, sockaddr* address) {
-  SetAddress(rdma_get_local_addr(id), address);
-  id->verbs = Context();
-  id->port_num = 1;
-  return 0;
-}
-int rdma_listen(rdma_cm_id*, int) { return 0; }
-int rdma_resolve_addr(rdma_cm_id* id, sockaddr* from, sockaddr* to, int) {
-  SetAddress(rdma_get_local_addr(id), from);
-  SetAddress(rdma_get_peer_addr(id), to);
-  id->verbs = Context();
-  id->port_num = 1;
-  Tell(id, RDMA_CM_EVENT_ADDR_RESOLVED);
-  return 0;
-}
-int rdma_resolve_route(rdma_cm_id* id, int) {
-  Tell(id, RDMA_CM_EVENT_ROUTE_RESOLVED);
-  return 0;
-}
-int rdma_create_qp(rdma_cm_id* id, ibv_pd* pd, ibv_qp_init_attr* init) {
-  id->qp = ibv_create_qp(pd, init);
-  id->pd = pd;
-  return 0;
-}
-void rdma_destroy_qp(rdma_cm_id* id) {
-  ibv_destroy_qp(id->qp);
-  id->qp = nullptr;
-}
-int rdma_init_qp_attr(rdma_cm_id*, ibv_qp_attr* attr, int* mask) {
-  attr->port_num = 1;
-  *mask = IBV_QP_STATE;
-  return 0;
-}
-int rdma_connect(rdma_cm_id* id, rdma_conn_param*) {
-  // On iWARP, and where librdmacm knows the queue pair, that is all.
-  const bool whole = id->qp != nullptr || TheNullDevice().iwarp;
-  Tell(id, whole ? RDMA_CM_EVENT_ESTABLISHED : RDMA_CM_EVENT_CONNECT_RESPONSE);
-  return 0;
-}
-int rdma_establish(rdma_cm_id*) { return 0; }
-int rdma_accept(rdma_cm_id*, rdma_conn_param*) { return 0; }
-int rdma_reject(rdma_cm_id*, const void*, uint8_t) { return 0; }
-int rdma_notify(rdma_cm_id*, ibv_event_type) { return 0; }
-int rdma_disconnect(rdma_cm_id* id) {
-  Tell(id, RDMA_CM_EVENT_DISCONNECTED);
-  return 0;
-}
-__be16 rdma_get_src_port(rdma_cm_id* id) { return id->route.addr.src_sin.sin_port; }
-__be16 rdma_get_dst_port(rdma_cm_id* id) { return id->route.addr.dst_sin.sin_port; }
-const char* rdma_event_str(rdma_cm_event_type) { return "event"; }
 
 }  // extern "C"

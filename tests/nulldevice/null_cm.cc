@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The librdmacm of the null device.
+#include <errno.h>
+#include <infiniband/verbs.h>
+#include <netinet/in.h>
+#include <rdma/rdma_cma.h>
+
+#include <cstring>
+#include <deque>
+#include <mutex>
+#include <utility>
+
+#include "tests/nulldevice/null_parts.h"
+#include "tests/nulldevice/null_verbs.h"
+
+namespace {
+
+using softdat::nulldevice::Context;
+using softdat::nulldevice::NullAnswer;
+using softdat::nulldevice::NullCmCalls;
+using softdat::nulldevice::Pipe;
+using softdat::nulldevice::TheNullDevice;
+
+struct NullCmChannel {
+  rdma_event_channel base;
+  Pipe pipe;
+};
+
+// An event and the private data that it points to.
+struct NullCmEvent {
+  rdma_cm_event base;  // first: the library has a pointer to it
+  std::vector<uint8_t> data;
+};
+
+std::mutex g_cm_mutex;                // protects the next four
+std::vector<NullCmEvent*> g_pending;  // told and not fetched yet
+std::deque<NullAnswer> g_answers;
+NullCmCalls g_calls;
+rdma_cm_id* g_id = nullptr;  // the one made last
+
+// g_cm_mutex held.
+void Tell(rdma_cm_id* id, const NullAnswer& answer) {
+  auto* event = new NullCmEvent{};
+  event->base.id = id;
+  event->base.event = answer.event;
+  event->base.status = answer.status;
+  event->data = answer.private_data;
+  event->base.param.conn.private_data = event->data.data();
+  event->base.param.conn.private_data_len = static_cast<uint8_t>(event->data.size());
+  g_pending.push_back(event);
+  reinterpret_cast<NullCmChannel*>(id->channel)->pipe.Put(event);
+}
+
+void Tell(rdma_cm_id* id, rdma_cm_event_type type) {
+  const std::lock_guard<std::mutex> lock(g_cm_mutex);
+  Tell(id, NullAnswer{.event = type});
+}
+
+void SetAddress(sockaddr* to, const sockaddr* from) {
+  if (from == nullptr) return;
+  std::memcpy(to, from, from->sa_family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in));
+}
+
+}  // namespace
+
+namespace softdat::nulldevice {
+
+void AnswerNullConnect(const NullAnswer& answer) {
+  const std::lock_guard<std::mutex> lock(g_cm_mutex);
+  g_answers.push_back(answer);
+}
+
+void TellNullConnection(const NullAnswer& answer) {
+  const std::lock_guard<std::mutex> lock(g_cm_mutex);
+  if (g_id != nullptr) Tell(g_id, answer);
+}
+
+NullCmCalls TakeNullCmCalls() {
+  const std::lock_guard<std::mutex> lock(g_cm_mutex);
+  g_answers.clear();
+  return std::exchange(g_calls, {});
+}
+
+}  // namespace softdat::nulldevice
+
+extern "C" {
+
+rdma_event_channel* rdma_create_event_channel(void) {
+  auto* channel = new NullCmChannel{};
+  if (!channel->pipe.Open()) return nullptr;
+  channel->base.fd = channel->pipe.ends[0];
+  return &channel->base;
+}
+void rdma_destroy_event_channel(rdma_event_channel* base) {
+  auto* channel = reinterpret_cast<NullCmChannel*>(base);
+  // The end of a connection that nobody waits for any more is left in it.
+  close(std::exchange(channel->pipe.ends[1], -1));
+  const std::lock_guard<std::mutex> lock(g_cm_mutex);
+  for (void* event = nullptr; softdat::nulldevice::Get(channel->pipe.ends[0], &event);) {
+    std::erase(g_pending, event);
+    delete static_cast<NullCmEvent*>(event);
+  }
+  channel->pipe.Close();
+  delete channel;
+}
+int rdma_get_cm_event(rdma_event_channel* channel, rdma_cm_event** event) {
+  void* item = nullptr;
+  while (softdat::nulldevice::Get(channel->fd, &item)) {
+    auto* told = static_cast<NullCmEvent*>(item);
+    const std::lock_guard<std::mutex> lock(g_cm_mutex);
+    std::erase(g_pending, told);
+    *event = &told->base;
+    if (told->base.id != nullptr) return 0;
+    delete told;  // of an identifier that has gone
+  }
+  return -1;
+}
+int rdma_ack_cm_event(rdma_cm_event* event) {
+  delete reinterpret_cast<NullCmEvent*>(event);
+  return 0;
+}
+int rdma_create_id(rdma_event_channel* channel, rdma_cm_id** id, void* context,
+                   rdma_port_space space) {
+  auto* made = new rdma_cm_id{};
+  made->channel = channel;
+  made->context = context;
+  made->ps = space;
+  *id = made;
+  const std::lock_guard<std::mutex> lock(g_cm_mutex);
+  g_id = made;
+  return 0;
+}
+int rdma_destroy_id(rdma_cm_id* id) {
+  {
+    const std::lock_guard<std::mutex> lock(g_cm_mutex);
+    if (g_id == id) g_id = nullptr;
+    for (NullCmEvent* event : g_pending)
+      if (event->base.id == id) event->base.id = nullptr;
+  }
+  delete id;
+  return 0;
+}
+int rdma_set_option(rdma_cm_id*, int, int, void*, size_t) { return 0; }
+int rdma_bind_addr(rdma_cm_id* id, sockaddr* address) {
+  SetAddress(rdma_get_local_addr(id), address);
+  id->verbs = Context();
+  id->port_num = 1;
+  return 0;
+}
+int rdma_listen(rdma_cm_id*, int) { return 0; }
+int rdma_resolve_addr(rdma_cm_id* id, sockaddr* from, sockaddr* to, int) {
+  SetAddress(rdma_get_local_addr(id), from);
+  SetAddress(rdma_get_peer_addr(id), to);
+  id->verbs = Context();
+  id->port_num = 1;
+  Tell(id, RDMA_CM_EVENT_ADDR_RESOLVED);
+  return 0;
+}
+int rdma_resolve_route(rdma_cm_id* id, int) {
+  Tell(id, RDMA_CM_EVENT_ROUTE_RESOLVED);
+  return 0;
+}
+int rdma_create_qp(rdma_cm_id* id, ibv_pd* pd, ibv_qp_init_attr* init) {
+  id->qp = ibv_create_qp(pd, init);
+  id->pd = pd;
+  return 0;
+}
+void rdma_destroy_qp(rdma_cm_id* id) {
+  ibv_destroy_qp(id->qp);
+  id->qp = nullptr;
+}
+int rdma_init_qp_attr(rdma_cm_id*, ibv_qp_attr* attr, int* mask) {
+  attr->port_num = 1;
+  *mask = IBV_QP_STATE;
+  return 0;
+}
+int rdma_connect(rdma_cm_id* id, rdma_conn_param* param) {
+  {
+    const std::lock_guard<std::mutex> lock(g_cm_mutex);
+    ++g_calls.connects;
+    const auto* data = static_cast<const uint8_t*>(param->private_data);
+    g_calls.private_data.assign(data, data + param->private_data_len);
+    if (!g_answers.empty()) {
+      const NullAnswer answer = g_answers.front();
+      g_answers.pop_front();
+      if (answer.error != 0) {
+        errno = answer.error;
+        return -1;
+      }
+      if (!answer.silent) Tell(id, answer);
+      return 0;
+    }
+  }
+  // On iWARP, and where librdmacm knows the queue pair, that is all.
+  const bool whole = id->qp != nullptr || TheNullDevice().iwarp;
+  Tell(id, whole ? RDMA_CM_EVENT_ESTABLISHED : RDMA_CM_EVENT_CONNECT_RESPONSE);
+  return 0;
+}
+int rdma_establish(rdma_cm_id*) { return 0; }
+int rdma_accept(rdma_cm_id*, rdma_conn_param*) {
+  const std::lock_guard<std::mutex> lock(g_cm_mutex);
+  ++g_calls.accepts;
+  return 0;
+}
+int rdma_reject(rdma_cm_id*, const void*, uint8_t) { return 0; }
+int rdma_notify(rdma_cm_id* id, ibv_event_type) {
+  Tell(id, RDMA_CM_EVENT_ESTABLISHED);
+  return 0;
+}
+int rdma_disconnect(rdma_cm_id* id) {
+  {
+    const std::lock_guard<std::mutex> lock(g_cm_mutex);
+    ++g_calls.disconnects;
+  }
+  Tell(id, RDMA_CM_EVENT_DISCONNECTED);
+  return 0;
+}
+__be16 rdma_get_src_port(rdma_cm_id* id) { return id->route.addr.src_sin.sin_port; }
+__be16 rdma_get_dst_port(rdma_cm_id* id) { return id->route.addr.dst_sin.sin_port; }
+const char* rdma_event_str(rdma_cm_event_type) { return "event"; }
+
+}  // extern "C"

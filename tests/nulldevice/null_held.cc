@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The null device while it holds what is posted.
+#include <errno.h>
+
+#include <utility>
+
+#include "tests/nulldevice/null_parts.h"
+#include "tests/nulldevice/null_verbs.h"
+
+namespace softdat::nulldevice {
+namespace {
+
+std::mutex g_mutex;  // protects the next three
+std::vector<NullPost> g_posts;
+std::deque<int> g_send_errors;  // of the requests that come, 0: taken
+int g_receive_error = 0;
+
+ibv_wc Completion(const NullPair& pair, uint64_t wr_id, ibv_wc_status status, ibv_wc_opcode op) {
+  ibv_wc wc{};
+  wc.wr_id = wr_id;
+  wc.status = status;
+  wc.opcode = op;
+  wc.qp_num = pair.base.qp_num;
+  return wc;
+}
+
+int NextSendError() {
+  const std::lock_guard<std::mutex> lock(g_mutex);
+  if (g_send_errors.empty()) return 0;
+  const int error = g_send_errors.front();
+  g_send_errors.pop_front();
+  return error;
+}
+
+void Note(const ibv_send_wr& wr) {
+  NullPost post{.opcode = wr.opcode,
+                .send_flags = wr.send_flags,
+                .num_sge = wr.num_sge,
+                .length = 0,
+                .remote_address = wr.wr.rdma.remote_addr};
+  for (int i = 0; i < wr.num_sge; ++i) post.length += wr.sg_list[i].length;
+  const std::lock_guard<std::mutex> lock(g_mutex);
+  g_posts.push_back(post);
+}
+
+// The pair's mutex held: all that is there, in order.
+void Flush(NullPair* pair) {
+  for (HeldWork::Send& send : std::exchange(pair->held.sends, {})) {
+    send.wc.status = IBV_WC_WR_FLUSH_ERR;
+    PushCompletion(pair->base.send_cq, send.wc);
+  }
+  for (const uint64_t wr_id : std::exchange(pair->held.receives, {}))
+    PushCompletion(pair->base.recv_cq, Completion(*pair, wr_id, IBV_WC_WR_FLUSH_ERR, IBV_WC_RECV));
+}
+
+}  // namespace
+
+int PostSendHeld(ibv_qp* qp, ibv_send_wr* first, ibv_send_wr** bad) {
+  auto* pair = reinterpret_cast<NullPair*>(qp);
+  const std::lock_guard<std::mutex> lock(pair->held.mutex);
+  for (ibv_send_wr* wr = first; wr != nullptr; wr = wr->next) {
+    int error = NextSendError();
+    if (TheNullDevice().iwarp && wr->opcode == IBV_WR_RDMA_READ && wr->num_sge > 1) error = EINVAL;
+    if (error != 0) {
+      *bad = wr;
+      return error;
+    }
+    Note(*wr);
+    pair->held.sends.push_back({Completion(*pair, wr->wr_id, IBV_WC_SUCCESS, IBV_WC_RDMA_WRITE),
+                                pair->signal_all || (wr->send_flags & IBV_SEND_SIGNALED) != 0});
+  }
+  if (pair->held.in_error && TheNullDevice().flushes) Flush(pair);
+  return 0;
+}
+
+int PostRecvHeld(ibv_qp* qp, ibv_recv_wr* first, ibv_recv_wr** bad) {
+  auto* pair = reinterpret_cast<NullPair*>(qp);
+  {
+    const std::lock_guard<std::mutex> lock(g_mutex);
+    if (const int error = std::exchange(g_receive_error, 0); error != 0) {
+      *bad = first;
+      return error;
+    }
+  }
+  const std::lock_guard<std::mutex> lock(pair->held.mutex);
+  for (ibv_recv_wr* wr = first; wr != nullptr; wr = wr->next)
+    pair->held.receives.push_back(wr->wr_id);
+  if (pair->held.in_error && TheNullDevice().flushes) Flush(pair);
+  return 0;
+}
+
+void EnterErrorHeld(NullPair* pair) {
+  const std::lock_guard<std::mutex> lock(pair->held.mutex);
+  pair->held.in_error = true;
+  if (TheNullDevice().flushes) Flush(pair);
+}
+
+std::vector<NullPost> TakeNullPosts() {
+  const std::lock_guard<std::mutex> lock(g_mutex);
+  g_send_errors.clear();
+  g_receive_error = 0;
+  return std::exchange(g_posts, {});
+}
+
+size_t NullReceives() {
+  NullPair* const pair = LastPair();
+  if (pair == nullptr) return 0;
+  const std::lock_guard<std::mutex> lock(pair->held.mutex);
+  return pair->held.receives.size();
+}
+
+void CompleteNullSends(size_t count, ibv_wc_status status) {
+  NullPair* const pair = LastPair();
+  if (pair == nullptr) return;
+  const std::lock_guard<std::mutex> lock(pair->held.mutex);
+  while (count-- > 0 && !pair->held.sends.empty()) {
+    HeldWork::Send send = pair->held.sends.front();
+    pair->held.sends.pop_front();
+    if (count == 0) send.wc.status = status;
+    if (send.signalled || send.wc.status != IBV_WC_SUCCESS)
+      PushCompletion(pair->base.send_cq, send.wc);
+  }
+}
+
+void ArriveNullMessage(uint32_t length) {
+  NullPair* const pair = LastPair();
+  if (pair == nullptr) return;
+  const std::lock_guard<std::mutex> lock(pair->held.mutex);
+  if (pair->held.receives.empty()) return;
+  ibv_wc wc = Completion(*pair, pair->held.receives.front(), IBV_WC_SUCCESS, IBV_WC_RECV);
+  pair->held.receives.pop_front();
+  wc.byte_len = length;
+  PushCompletion(pair->base.recv_cq, wc);
+}
+
+void RefuseNullSend(size_t after, int error) {
+  const std::lock_guard<std::mutex> lock(g_mutex);
+  g_send_errors.assign(after, 0);
+  g_send_errors.push_back(error);
+}
+
+void RefuseNullReceive(int error) {
+  const std::lock_guard<std::mutex> lock(g_mutex);
+  g_receive_error = error;
+}
+
+}  // namespace softdat::nulldevice

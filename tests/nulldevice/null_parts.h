@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the files of the null device share.
+#ifndef SOFTDAT_TESTS_NULLDEVICE_NULL_PARTS_H_
+#define SOFTDAT_TESTS_NULLDEVICE_NULL_PARTS_H_
+
+#include <infiniband/verbs.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+
+namespace softdat::nulldevice {
+
+// What the library asks for in bursts comes back through a pipe of pointers, so that its
+// descriptor can be polled.
+struct Pipe {
+  int ends[2] = {-1, -1};
+  bool Open() { return pipe(ends) == 0; }
+  void Close() {
+    for (const int end : ends)
+      if (end >= 0) close(end);
+  }
+  void Put(void* item) { [[maybe_unused]] const ssize_t n = write(ends[1], &item, sizeof item); }
+};
+
+inline bool Get(int fd, void** item) { return read(fd, item, sizeof *item) == sizeof *item; }
+
+struct NullChannel {
+  ibv_comp_channel base;  // first: the library has a pointer to it
+  Pipe pipe;
+};
+
+struct NullQueue {
+  ibv_cq base;
+  uint32_t pages = 0;
+  std::atomic_flag lock = ATOMIC_FLAG_INIT;  // guards the rest
+  bool armed = false;  // for every completion; solicited ones and failures never come here
+  uint32_t head = 0, tail = 0, mask = 0;
+  std::unique_ptr<ibv_wc[]> ring;
+};
+
+// Of a pair whose device holds (null_held.cc).
+struct HeldWork {
+  struct Send {
+    ibv_wc wc;
+    bool signalled;
+  };
+  std::mutex mutex;  // protects the rest
+  std::deque<Send> sends;
+  std::deque<uint64_t> receives;  // wr_id
+  bool in_error = false;
+};
+
+struct NullPair {
+  ibv_qp base;
+  bool signal_all = false;
+  uint32_t pages = 0;
+  HeldWork held;
+};
+
+class Locked {
+ public:
+  explicit Locked(NullQueue* queue) : queue_(queue) {
+    while (queue_->lock.test_and_set(std::memory_order_acquire)) {
+    }
+  }
+  ~Locked() { queue_->lock.clear(std::memory_order_release); }
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
+
+ private:
+  NullQueue* const queue_;
+};
+
+// The device, as TheNullDevice() says that it is.
+ibv_context* Context();
+// The pair made last and not destroyed; null: none.
+NullPair* LastPair();
+// As a device does: into the queue, and an event if that was asked for.
+void PushCompletion(ibv_cq* queue, const ibv_wc& wc);
+
+// Of a device that holds.
+int PostSendHeld(ibv_qp* qp, ibv_send_wr* first, ibv_send_wr** bad);
+int PostRecvHeld(ibv_qp* qp, ibv_recv_wr* first, ibv_recv_wr** bad);
+void EnterErrorHeld(NullPair* pair);
+
+}  // namespace softdat::nulldevice
+
+#endif  // SOFTDAT_TESTS_NULLDEVICE_NULL_PARTS_H_
