@@ -2,8 +2,6 @@
 // QpCore: attributes, the hardware queue pair, and its life outside connections.
 #include "provider_verbs/queue_pair.h"
 
-#include <fmt/format.h>
-
 #include <utility>
 
 #include "dat/base/log.h"
@@ -180,33 +178,17 @@ Driver::Task QpCore::Later(Work work) {
   };
 }
 
-void QpCore::MakeUpcall(const Deferred& deferred) {
-  switch (deferred.upcall) {
-    case Deferred::Upcall::kEstablished:
-      sink_->OnEstablished(deferred.data);
-      break;
-    case Deferred::Upcall::kFailed:
-      sink_->OnFailed(deferred.reject, deferred.data, deferred.why);
-      break;
-    case Deferred::Upcall::kEnded:
-      sink_->OnEnded(deferred.end, deferred.why);
-      break;
-    case Deferred::Upcall::kNone:
-      break;
-  }
-}
-
 void QpCore::Run(Deferred& deferred) {
   if (deferred.send_cq != nullptr) deferred.send_cq->Carry(deferred.send);
   if (deferred.recv_cq != nullptr) deferred.recv_cq->Carry(deferred.receive);
   deferred.send = deferred.receive = {};
-  if (deferred.upcall == Deferred::Upcall::kNone) return;
+  if (deferred.news.what == PairNews::What::kNothing) return;
   {
     const UpcallGate::Pass pass(gate_);
     if (!pass.open()) return;
-    MakeUpcall(deferred);
+    deferred.news.Tell(sink_);
   }
-  if (deferred.upcall != Deferred::Upcall::kEstablished) return;
+  if (deferred.news.what != PairNews::What::kEstablished) return;
   // The connection has been reported: now its receives may be.
   Deferred held(*this);
   {

@@ -18,7 +18,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "dat/backend_kit/upcall_gate.h"
 #include "dat/transport/transport.h"
@@ -26,6 +25,7 @@
 #include "provider_verbs/completion_queue.h"
 #include "provider_verbs/device.h"
 #include "provider_verbs/hardware_pair.h"
+#include "provider_verbs/pair_news.h"
 #include "provider_verbs/pair_queues.h"
 #include "provider_verbs/pair_sink.h"
 #include "provider_verbs/pair_state.h"
@@ -74,19 +74,7 @@ class QpCore final : public PairSink, public CmSink {
     explicit Deferred(QpCore& qp);
     std::shared_ptr<CqCore> send_cq, recv_cq;
     CqCore::Due send, receive;
-    enum class Upcall : uint8_t { kNone, kEstablished, kFailed, kEnded } upcall = Upcall::kNone;
-    transport::RejectReason reject = transport::RejectReason::kNonPeer;
-    transport::EndReason end = transport::EndReason::kDisconnected;
-    std::vector<uint8_t> data{};
-    std::string why{};
-  };
-  // How the connection ends, once that has begun.
-  struct Outcome {
-    bool failed = false;  // OnFailed, else OnEnded
-    transport::RejectReason reject = transport::RejectReason::kNonPeer;
-    transport::EndReason end = transport::EndReason::kDisconnected;
-    std::vector<uint8_t> data{};
-    std::string why{};
+    PairNews news;
   };
   using Work = std::function<void(Deferred* deferred)>;
 
@@ -109,7 +97,6 @@ class QpCore final : public PairSink, public CmSink {
   Driver::Task Later(Work work);
   // Without control_: the completions and the upcall that became due.
   void Run(Deferred& deferred);
-  void MakeUpcall(const Deferred& deferred);
   std::shared_ptr<QpCore> Self() { return std::static_pointer_cast<QpCore>(shared_from_this()); }
 
   // queue_pair_connect.cc; control_ held.
@@ -125,7 +112,8 @@ class QpCore final : public PairSink, public CmSink {
   // queue_pair_end.cc; control_ held.
   void Fail(transport::RejectReason reject, std::string why, Deferred* deferred,
             std::span<const uint8_t> data = {});
-  void BeginEnd(Outcome outcome, Deferred* deferred);
+  void End(transport::EndReason end, std::string why, Deferred* deferred);
+  void BeginEnd(PairNews outcome, Deferred* deferred);
   void PollFlush(bool force, Deferred* deferred);
   void FinishEnd(Deferred* deferred);
   void ContinueGraceful(Deferred* deferred);
@@ -145,7 +133,7 @@ class QpCore final : public PairSink, public CmSink {
   HardwarePair hardware_;
   std::optional<Driver::TimerId> timer_;  // connect timeout, or flush
   uint32_t generation_ = 0;               // counts connections, for timers and tasks that come late
-  Outcome outcome_;
+  PairNews outcome_;                      // how the connection ends, once that has begun
 
   // Each has a lock of its own, taken behind control_.
   SendQueue sends_;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // QpCore: making a connection, from either side.
-#include <fmt/format.h>
-
+#include <chrono>
 #include <string>
 #include <utility>
 
@@ -126,8 +125,7 @@ void QpCore::Established(std::span<const uint8_t> data, Deferred* deferred) {
   CancelTimer();
   cm_.OnEstablished();
   SetState(PairState::kConnected);
-  deferred->upcall = Deferred::Upcall::kEstablished;
-  deferred->data.assign(data.begin(), data.end());
+  deferred->news = {.what = PairNews::What::kEstablished, .data = {data.begin(), data.end()}};
 }
 
 // With fresh hardware: the request may have left its mark on what there is.

@@ -2,8 +2,7 @@
 // QpCore: the end of a connection. Whoever ends it, it goes the same way: the hardware goes to the
 // error state, which flushes what is outstanding; the peer is told; when all completions are
 // collected, the hardware is destroyed and the consumer told, once.
-#include <fmt/format.h>
-
+#include <chrono>
 #include <utility>
 
 #include "dat/base/log.h"
@@ -37,7 +36,7 @@ void QpCore::Disconnect(DisconnectMode mode) {
     if (graceful) {
       ContinueGraceful(later);
     } else {
-      BeginEnd({.why = "disconnected by this side"}, later);
+      End(EndReason::kDisconnected, "disconnected by this side", later);
     }
   }));
 }
@@ -49,21 +48,19 @@ void QpCore::ContinueGraceful(Deferred* deferred) {
   sends_.PostMarker(&deferred->send);
   queues_.send()->Drain(&deferred->send);
   if (sends_.InFlight() > 0) return;
-  BeginEnd({.why = "disconnected by this side"}, deferred);
+  End(EndReason::kDisconnected, "disconnected by this side", deferred);
 }
 
 void QpCore::OnOver(const CmStep& step, Deferred* deferred) {
   if (!CanEnd(state_)) return;
   if (step.what == CmStep::What::kDeviceGone) {
-    BeginEnd({.end = EndReason::kBroken, .why = "the RDMA device was removed"}, deferred);
-    return;
+    return End(EndReason::kBroken, "the RDMA device was removed", deferred);
   }
   // A peer that disconnects finds our pair at work; one that disconnects because it was refused
   // something has left it in the error state.
   const bool broken = failure.noted() || hardware_.FellIntoError() || step.broken;
-  BeginEnd({.end = broken ? EndReason::kBroken : EndReason::kDisconnected,
-            .why = broken ? "the connection failed" : "disconnected by the peer"},
-           deferred);
+  End(broken ? EndReason::kBroken : EndReason::kDisconnected,
+      broken ? "the connection failed" : "disconnected by the peer", deferred);
 }
 
 void QpCore::OnAsyncError(const char* what, uint32_t life) {
@@ -74,7 +71,7 @@ void QpCore::OnAsyncError(const char* what, uint32_t life) {
     if (state_ == PairState::kConnecting) {
       Fail(cm_.EndedEarly(), what, &deferred);
     } else {
-      BeginEnd({.end = EndReason::kBroken, .why = what}, &deferred);
+      End(EndReason::kBroken, what, &deferred);
     }
   }
   Run(deferred);
@@ -82,12 +79,18 @@ void QpCore::OnAsyncError(const char* what, uint32_t life) {
 
 void QpCore::Fail(RejectReason reject, std::string why, Deferred* deferred,
                   std::span<const uint8_t> data) {
-  BeginEnd(
-      {.failed = true, .reject = reject, .data = {data.begin(), data.end()}, .why = std::move(why)},
-      deferred);
+  BeginEnd({.what = PairNews::What::kFailed,
+            .reject = reject,
+            .data = {data.begin(), data.end()},
+            .why = std::move(why)},
+           deferred);
 }
 
-void QpCore::BeginEnd(Outcome outcome, Deferred* deferred) {
+void QpCore::End(EndReason end, std::string why, Deferred* deferred) {
+  BeginEnd({.what = PairNews::What::kEnded, .end = end, .why = std::move(why)}, deferred);
+}
+
+void QpCore::BeginEnd(PairNews outcome, Deferred* deferred) {
   if (!CanEnd(state_)) return;
   SOFTDAT_LOG(Info, "{}: {}", device_.attributes.device_name, outcome.why);
   outcome_ = std::move(outcome);
@@ -142,11 +145,7 @@ void QpCore::FinishEnd(Deferred* deferred) {
   receives_.Flush(&deferred->receive);
   SetState(PairState::kEnded);
   ++generation_;
-  deferred->upcall = outcome_.failed ? Deferred::Upcall::kFailed : Deferred::Upcall::kEnded;
-  deferred->reject = outcome_.reject;
-  deferred->end = outcome_.end;
-  deferred->data = outcome_.data;
-  deferred->why = outcome_.why;
+  deferred->news = outcome_;
 }
 
 }  // namespace softdat::verbs
