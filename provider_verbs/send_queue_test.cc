@@ -9,6 +9,7 @@
 namespace softdat::verbs {
 namespace {
 
+using nulldevice::CompleteNullSendEarly;
 using nulldevice::CompleteNullSends;
 using nulldevice::NullPost;
 using nulldevice::RefuseNullSend;
@@ -21,8 +22,10 @@ using Cookies = std::vector<uint64_t>;
 class SendQueueTest : public PairTest {
  protected:
   void SetUp() override { Start({}); }
-  void Start(const nulldevice::NullDevice& null) {
-    Open(null);
+  void Start(
+      const nulldevice::NullDevice& null,
+      const std::function<void(DeviceTraits*)>& traits = [](DeviceTraits*) {}) {
+    Open(null, traits);
     sends_ = std::make_unique<SendQueue>(*device_, &pair_);
     sends_->Adopt(Attributes(), CoreOf(send_cq_));
     hardware_ = std::make_unique<HardwarePair>(*device_);
@@ -266,6 +269,57 @@ TEST_F(IwarpSendQueueTest, AReadRefusedAtOnceIsNotPosted) {
   EXPECT_EQ(PostRead(7, 3), Code::kQueueFull);
   EXPECT_EQ(pair_.failures, 0);
   EXPECT_EQ(sends_->InFlight(), 0u);
+}
+
+// soft-iWARP: a send is complete when it was sent, and the read before it when it was answered.
+class EarlySendQueueTest : public SendQueueTest {
+ protected:
+  void SetUp() override {
+    Start({.iwarp = true}, [](DeviceTraits* traits) { traits->signal_all = true; });
+  }
+};
+
+TEST_F(EarlySendQueueTest, EachIsSignalled) {
+  EXPECT_EQ(Post(0, transport::kSuppress), Code::kOk);
+  EXPECT_NE(TakeNullPosts().at(0).send_flags & IBV_SEND_SIGNALED, 0u);
+  EXPECT_EQ(sends_->Outstanding(), 1u);
+  EXPECT_TRUE(TakeNullPosts().empty()) << "a marker is not needed";
+}
+
+TEST_F(EarlySendQueueTest, EarlyOnesWaitForTheirTurn) {
+  EXPECT_EQ(PostRead(0, 1), Code::kOk);
+  EXPECT_EQ(Post(1), Code::kOk);
+  EXPECT_EQ(Post(2, transport::kSuppress), Code::kOk);
+  EXPECT_EQ(Post(3), Code::kOk);
+  CompleteNullSendEarly(1);
+  CompleteNullSendEarly(1);
+  EXPECT_TRUE(Poll(*send_cq_).empty());
+  EXPECT_EQ(sends_->InFlight(), 4u);
+  CompleteNullSends(1);
+  EXPECT_EQ(CookiesOf(Poll(*send_cq_)), (Cookies{0, 1}));
+  EXPECT_EQ(sends_->InFlight(), 1u);
+}
+
+// covers: semantics 10.5
+TEST_F(EarlySendQueueTest, BehindAFailureNothingHasSucceeded) {
+  EXPECT_EQ(PostRead(0, 1), Code::kOk);
+  EXPECT_EQ(Post(1), Code::kOk);
+  CompleteNullSendEarly(1);
+  CompleteNullSends(1, IBV_WC_REM_ACCESS_ERR);
+  const auto done = Poll(*send_cq_);
+  ASSERT_EQ(CookiesOf(done), (Cookies{0, 1}));
+  EXPECT_EQ(done[0].status, WorkStatus::kRemoteAccess);
+  EXPECT_EQ(done[1].status, WorkStatus::kFlushed);
+}
+
+TEST_F(EarlySendQueueTest, AnEarlyOneWhoseTurnNeverComesIsFlushed) {
+  EXPECT_EQ(PostRead(0, 1), Code::kOk);
+  EXPECT_EQ(Post(1), Code::kOk);
+  CompleteNullSendEarly(1);
+  Flush();
+  const auto done = Poll(*send_cq_);
+  ASSERT_EQ(CookiesOf(done), (Cookies{0, 1}));
+  EXPECT_EQ(done[1].status, WorkStatus::kFlushed);
 }
 
 }  // namespace

@@ -29,8 +29,10 @@ namespace softdat::verbs {
 
 class PairTest : public testing::Test {
  protected:
-  // Before anything else: what the device is like.
-  void Open(nulldevice::NullDevice null = {}) {
+  // Before anything else: what the device is like. `traits` are added to what it is found to be.
+  void Open(
+      nulldevice::NullDevice null = {},
+      const std::function<void(DeviceTraits*)>& traits = [](DeviceTraits*) {}) {
     null.holds = true;
     nulldevice::TheNullDevice() = null;
     nulldevice::TakeNullPosts();
@@ -50,6 +52,7 @@ class PairTest : public testing::Test {
                        .max_cqe = 4096,
                        .signal_all = false,
                        .invalidated_flags = IBV_WC_WITH_INV};
+    traits(&device_->traits);
     device_->attributes.max_message = 1 << 30;
     device_->attributes.max_private_data = 48;
     fcntl(device_->channel->fd, F_SETFL, O_NONBLOCK);

@@ -2,6 +2,7 @@
 // The null device while it holds what is posted.
 #include <errno.h>
 
+#include <cstddef>
 #include <utility>
 
 #include "tests/nulldevice/null_parts.h"
@@ -120,6 +121,16 @@ void CompleteNullSends(size_t count, ibv_wc_status status) {
     if (send.signalled || send.wc.status != IBV_WC_SUCCESS)
       PushCompletion(pair->base.send_cq, send.wc);
   }
+}
+
+void CompleteNullSendEarly(size_t older) {
+  NullPair* const pair = LastPair();
+  if (pair == nullptr) return;
+  const std::lock_guard<std::mutex> lock(pair->held.mutex);
+  if (older >= pair->held.sends.size()) return;
+  const auto early = pair->held.sends.begin() + static_cast<std::ptrdiff_t>(older);
+  PushCompletion(pair->base.send_cq, early->wc);
+  pair->held.sends.erase(early);
 }
 
 void ArriveNullMessage(uint32_t length) {

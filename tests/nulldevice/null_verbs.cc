@@ -151,9 +151,33 @@ int RequestNotify(ibv_cq* cq, int solicited_only) {
   return 0;
 }
 
-ibv_mw* AllocMw(ibv_pd*, ibv_mw_type) {
-  errno = ENOTSUP;
-  return nullptr;
+uint32_t NextNumber() {
+  static std::atomic<uint32_t> last{0x100};
+  return ++last;
+}
+
+ibv_mw* AllocMw(ibv_pd* pd, ibv_mw_type type) {
+  if (!TheNullDevice().windows) {
+    errno = ENOTSUP;
+    return nullptr;
+  }
+  auto* mw = new ibv_mw{};
+  mw->context = pd->context;
+  mw->pd = pd;
+  mw->rkey = NextNumber() << 8;
+  mw->type = type;
+  return mw;
+}
+
+int DeallocMw(ibv_mw* mw) {
+  delete mw;
+  return 0;
+}
+
+// Chooses the key by the rule of ibv_inc_rkey.
+int BindMw(ibv_qp*, ibv_mw* mw, ibv_mw_bind*) {
+  mw->rkey = ibv_inc_rkey(mw->rkey);
+  return 0;
 }
 
 ibv_device g_device;
@@ -171,6 +195,8 @@ ibv_context* MakeContext() {
     g_context.ops.poll_cq = PollCq;
     g_context.ops.req_notify_cq = RequestNotify;
     g_context.ops.alloc_mw = AllocMw;
+    g_context.ops.dealloc_mw = DeallocMw;
+    g_context.ops.bind_mw = BindMw;
     g_context.async_fd = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);  // counts g_events
     g_context.ops.post_srq_recv = PostSharedRecv;
     g_context.cmd_fd = -1;
@@ -196,11 +222,6 @@ void Raise(const ibv_async_event& event) {
   }
   const uint64_t one = 1;
   [[maybe_unused]] const ssize_t n = write(Context()->async_fd, &one, sizeof one);
-}
-
-uint32_t NextNumber() {
-  static std::atomic<uint32_t> last{0x100};
-  return ++last;
 }
 
 }  // namespace

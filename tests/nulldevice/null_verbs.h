@@ -23,6 +23,7 @@ struct NullDevice {
   // Requests and receives stay in their queues until the test completes them or the pair goes to
   // the error state.
   bool holds = false;
+  bool windows = false;
   bool flushes = true;  // with `holds`: the error state completes what is there, and what comes
 };
 NullDevice& TheNullDevice();
@@ -60,6 +61,8 @@ size_t NullReceives();
 // The oldest requests complete; those that were not signalled without a word. The last of them as
 // `status` says.
 void CompleteNullSends(size_t count, ibv_wc_status status = IBV_WC_SUCCESS);
+// The request behind `older` others completes before them.
+void CompleteNullSendEarly(size_t older);
 // A message of `length` bytes takes the oldest receive.
 void ArriveNullMessage(uint32_t length);
 // The request that is posted behind `after` others is refused with this error; receives: the next.
