@@ -8,17 +8,6 @@
 
 namespace softdat::tools {
 
-std::vector<std::string> SplitLines(std::string_view text) {
-  std::vector<std::string> lines;
-  while (!text.empty()) {
-    const size_t end = text.find('\n');
-    lines.emplace_back(text.substr(0, end));
-    if (end == std::string_view::npos) break;
-    text.remove_prefix(end + 1);
-  }
-  return lines;
-}
-
 std::vector<std::string> WrapText(std::string_view text, size_t width) {
   std::vector<std::string> lines;
   std::string line;

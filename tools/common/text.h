@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Text for people: lines, tables, sizes. Pure.
+// Text for people: broken lines, tables, sizes. Pure.
 #ifndef SOFTDAT_TOOLS_COMMON_TEXT_H_
 #define SOFTDAT_TOOLS_COMMON_TEXT_H_
 
@@ -9,9 +9,6 @@
 #include <vector>
 
 namespace softdat::tools {
-
-// Lines without their newlines; an empty last line does not count.
-std::vector<std::string> SplitLines(std::string_view text);
 
 // Breaks at blanks so that no line is longer than `width` unless one word is.
 std::vector<std::string> WrapText(std::string_view text, size_t width);

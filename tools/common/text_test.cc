@@ -11,13 +11,6 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-TEST(SplitLines, LastNewlineEndsALine) {
-  EXPECT_THAT(SplitLines(""), IsEmpty());
-  EXPECT_THAT(SplitLines("a"), ElementsAre("a"));
-  EXPECT_THAT(SplitLines("a\n"), ElementsAre("a"));
-  EXPECT_THAT(SplitLines("a\n\nb"), ElementsAre("a", "", "b"));
-}
-
 TEST(WrapText, BreaksAtBlanksOnly) {
   EXPECT_THAT(WrapText("", 10), IsEmpty());
   EXPECT_THAT(WrapText("one two three", 7), ElementsAre("one two", "three"));

@@ -10,7 +10,7 @@
 #include "dat/registry/conf_file.h"
 #include "dat/registry/discovery.h"
 #include "tools/common/address.h"
-#include "tools/common/dat_error.h"
+#include "tools/common/dat_calls.h"
 #include "tools/info/attributes.h"
 #include "tools/info/environment.h"
 #include "tools/info/quiet_stdout.h"
@@ -73,26 +73,21 @@ Outcome ListIas(std::vector<IaEntry>* entries) {
 IaState ProbeIa(const std::string& name, bool one_of_many) {
   const QuietStdout quiet(one_of_many ? QuietStdout::Fate::kDropped : QuietStdout::Fate::kToStderr);
   IaState state;
-  std::string writable_name = name;
-  DAT_EVD_HANDLE async_evd = DAT_HANDLE_NULL;
-  DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
-  DAT_RETURN result = dat_ia_open(writable_name.data(), 8, &async_evd, &ia);
-  const bool opened = result == DAT_SUCCESS;
-  DAT_IA_ATTR ia_attr{};
-  DAT_PROVIDER_ATTR provider_attr{};
-  if (opened)
-    result = dat_ia_query(ia, nullptr, DAT_IA_FIELD_ALL, &ia_attr, DAT_PROVIDER_FIELD_ALL,
-                          &provider_attr);
+  client::Ia ia;
+  client::Result result = ia.Open(name);
+  DAT_PROVIDER_ATTR provider{};
+  if (result == DAT_SUCCESS)
+    result = {"dat_ia_query",
+              dat_ia_query(ia, nullptr, 0, nullptr, DAT_PROVIDER_FIELD_ALL, &provider)};
   if (result == DAT_SUCCESS) {
     state.ok = true;
-    state.address = FormatAddress(ia_attr.ia_address_ptr);
-    state.ia = IaAttributes(ia_attr);
-    state.provider = ProviderAttributes(provider_attr);
+    state.address = FormatAddress(ia.address());
+    state.ia = IaAttributes(ia.attributes());
+    state.provider = ProviderAttributes(provider);
   } else {
-    state.error = DescribeReturn(result);
-    state.reasons = ReasonChain();
+    state.error = client::DescribeReturn(result);
+    state.reasons = client::ReasonChain();
   }
-  if (opened) dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG);
   return state;
 }
 

@@ -11,7 +11,7 @@
 #include "dat/base/settings.h"
 #include "dat/registry/conf_file.h"
 #include "tools/common/build_paths.h"
-#include "tools/common/dat_error.h"
+#include "tools/common/dat_calls.h"
 #include "tools/info/conf_check.h"
 #include "tools/info/environment.h"
 #include "tools/info/ia_list.h"
@@ -144,7 +144,7 @@ ExitCode ShowSettings(const InfoOptions& options) {
     Json list = Json::array();
     for (const auto& table : tables)
       list.push_back({{"libraries", table.libraries}, {"settings", table.rows}});
-    Print({{"version", LibraryVersion()}, {"tables", list}, {"problems", problems}});
+    Print({{"version", client::LibraryVersion()}, {"tables", list}, {"problems", problems}});
   } else {
     for (size_t i = 0; i < tables.size(); ++i)
       fmt::print("{}{}", i > 0 ? "\n" : "", RenderSettings(tables[i]));

@@ -18,7 +18,7 @@ RemoteMemory Part(const RemoteMemory& memory, size_t offset, uint32_t bytes) {
 
 }  // namespace
 
-Exchange::Exchange(Link* link, Memory* memory, const Job& job, const Ends& ends)
+Exchange::Exchange(Link* link, client::Memory* memory, const Job& job, const Ends& ends)
     : link_(*link),
       memory_(*memory),
       job_(job),

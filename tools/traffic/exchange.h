@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/common/objects.h"
+#include "dat/client/memory.h"
 #include "tools/common/outcome.h"
 #include "tools/traffic/job.h"
 #include "tools/traffic/latency_log.h"
@@ -39,7 +39,7 @@ class Exchange {
     uint64_t peer_receives = 0;
     LatencyLog* log = nullptr;  // of the client: each transfer, or completion of a stream
   };
-  Exchange(Link* link, Memory* memory, const Job& job, const Ends& ends);
+  Exchange(Link* link, client::Memory* memory, const Job& job, const Ends& ends);
 
   // Before the peer may begin.
   Outcome Prepare();
@@ -112,7 +112,7 @@ class Exchange {
   std::span<uint8_t> Landing() { return {memory_.data() + LandingOffset(job_), job_.size}; }
 
   Link& link_;
-  Memory& memory_;
+  client::Memory& memory_;
   const Job job_;
   const Ends ends_;
   const WaitMode wait_;

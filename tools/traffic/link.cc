@@ -6,12 +6,14 @@
 
 #include <algorithm>
 
+#include "dat/client/names.h"
 #include "tools/common/address.h"
-#include "tools/common/dat_error.h"
-#include "tools/common/names.h"
+#include "tools/common/dat_calls.h"
 
 namespace softdat::tools {
 namespace {
+
+using client::EventName;
 
 constexpr uint32_t kConnectQueue = 8;   // and two for each connection
 constexpr DAT_COUNT kRequestQueue = 8;  // connection requests; one is served at a time
@@ -21,21 +23,20 @@ constexpr int kControlMessages = 8;
 // How long the other side may take to finish its part of a set-up or a graceful end.
 constexpr DAT_TIMEOUT kSettleUs = 10'000'000;
 
-Outcome NextConnectionEvent(const Evd& evd, DAT_TIMEOUT timeout_us, const char* what,
+Outcome NextConnectionEvent(const client::Evd& evd, DAT_TIMEOUT timeout_us, const char* what,
                             DAT_EVENT* event) {
-  DAT_COUNT more = 0;
-  const DAT_RETURN result = dat_evd_wait(evd.get(), timeout_us, 1, event, &more);
-  if (DAT_GET_TYPE(result) == DAT_TIMEOUT_EXPIRED)
+  const client::Result result = client::WaitEvent(evd, timeout_us, event);
+  if (result.type() == DAT_TIMEOUT_EXPIRED)
     return Outcome::Fail(fmt::format("{}: no answer for {} s", what, timeout_us / 1000000));
-  return Check("dat_evd_wait", result);
+  return Check(result);
 }
 
 }  // namespace
 
 Outcome Link::Open(const std::string& ia_name, const LinkDepths& depths, uint32_t connections) {
   connections_ = connections;
-  eps_ = std::make_unique<Ep[]>(connections);
-  SOFTDAT_TRY(ia_.Open(ia_name));
+  eps_ = std::make_unique<client::Ep[]>(connections);
+  SOFTDAT_TRY(OpenIa(ia_name, &ia_));
   const DAT_IA_ATTR& attr = ia_.attributes();
   depths_ = depths;
   const auto share = static_cast<int>(connections);
@@ -45,20 +46,16 @@ Outcome Link::Open(const std::string& ia_name, const LinkDepths& depths, uint32_
       depths_.requests = std::min(depths_.requests, limit - kControlMessages);
     }
   }
-  SOFTDAT_TRY(Check("dat_pz_create", dat_pz_create(ia_.get(), pz_.out())));
-  const auto create = [this](const char* call, DAT_COUNT length, DAT_EVD_FLAGS flags, Evd* evd) {
-    return Check(call, dat_evd_create(ia_.get(), length, DAT_HANDLE_NULL, flags, evd->out()));
-  };
-  SOFTDAT_TRY(create("dat_evd_create(connection)",
-                     static_cast<DAT_COUNT>(kConnectQueue + 2 * connections),
-                     DAT_EVD_CONNECTION_FLAG, &connect_evd_));
-  SOFTDAT_TRY(create("dat_evd_create(request)", (depths_.requests + kControlMessages) * share,
-                     DAT_EVD_DTO_FLAG, &requests_.evd));
-  return create("dat_evd_create(receive)", depths_.receives * share, DAT_EVD_DTO_FLAG,
-                &receives_.evd);
+  SOFTDAT_TRY(Check(pz_.Create(ia_)));
+  const auto connect_queue = static_cast<DAT_COUNT>(kConnectQueue + 2 * connections);
+  const DAT_COUNT request_queue = (depths_.requests + kControlMessages) * share;
+  SOFTDAT_TRY(
+      Check(connect_evd_.Create(ia_, DAT_EVD_CONNECTION_FLAG, connect_queue), "connection"));
+  SOFTDAT_TRY(Check(requests_.evd.Create(ia_, DAT_EVD_DTO_FLAG, request_queue), "request"));
+  return Check(receives_.evd.Create(ia_, DAT_EVD_DTO_FLAG, depths_.receives * share), "receive");
 }
 
-Outcome Link::MakeEndPoint(Ep* ep) {
+Outcome Link::MakeEndPoint(client::Ep* ep) {
   const DAT_IA_ATTR& adapter = ia_.attributes();
   DAT_EP_ATTR attr{};
   attr.service_type = DAT_SERVICE_TYPE_RC;
@@ -73,23 +70,19 @@ Outcome Link::MakeEndPoint(Ep* ep) {
   attr.max_rdma_read_out = adapter.max_rdma_read_per_ep_out;
   attr.max_rdma_read_iov = 1;
   attr.max_rdma_write_iov = 1;
-  return Check("dat_ep_create",
-               dat_ep_create(ia_.get(), pz_.get(), receives_.evd.get(), requests_.evd.get(),
-                             connect_evd_.get(), &attr, ep->out()));
+  return Check(ep->Create(ia_, pz_, {receives_.evd, requests_.evd, connect_evd_}, &attr));
 }
 
 Outcome Link::Listen(uint64_t conn_qual) {
-  SOFTDAT_TRY(Check(
-      "dat_evd_create(connection requests)",
-      dat_evd_create(ia_.get(), kRequestQueue, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, cr_evd_.out())));
-  conn_qual_ = conn_qual;
+  SOFTDAT_TRY(Check(cr_evd_.Create(ia_, DAT_EVD_CR_FLAG, kRequestQueue), "connection requests"));
   if (conn_qual == 0) {
-    return Check("dat_psp_create_any", dat_psp_create_any(ia_.get(), &conn_qual_, cr_evd_.get(),
-                                                          DAT_PSP_CONSUMER_FLAG, psp_.out()));
+    SOFTDAT_TRY(Check(psp_.ListenAny(ia_, cr_evd_)));
+  } else {
+    SOFTDAT_TRY(Check(psp_.Listen(ia_, cr_evd_, conn_qual),
+                      fmt::format("connection qualifier {}", conn_qual)));
   }
-  const std::string call = fmt::format("dat_psp_create(connection qualifier {})", conn_qual);
-  return Check(call.c_str(), dat_psp_create(ia_.get(), conn_qual, cr_evd_.get(),
-                                            DAT_PSP_CONSUMER_FLAG, psp_.out()));
+  conn_qual_ = psp_.qualifier();
+  return {};
 }
 
 Outcome Link::Accept() {
@@ -101,9 +94,7 @@ Outcome Link::Accept() {
     SOFTDAT_TRY(NextConnectionEvent(cr_evd_, DAT_TIMEOUT_INFINITE, "listening", &event));
     if (event.event_number != DAT_CONNECTION_REQUEST_EVENT)
       return Outcome::Fail("listening: " + EventName(event.event_number));
-    SOFTDAT_TRY(
-        Check("dat_cr_accept", dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle,
-                                             eps_[i].get(), 0, nullptr)));
+    SOFTDAT_TRY(Check(client::ConnectionRequest(ia_, event).Accept(eps_[i])));
     SOFTDAT_TRY(AwaitEstablished("accepting a connection"));
   }
   return {};
@@ -117,10 +108,7 @@ Outcome Link::Connect(const sockaddr* address, uint64_t conn_qual, uint32_t time
       fmt::format("connecting to {}, connection qualifier {}", FormatAddress(address), conn_qual);
   for (uint32_t i = 0; i < connections_; ++i) {
     SOFTDAT_TRY(MakeEndPoint(&eps_[i]));
-    SOFTDAT_TRY(
-        Check("dat_ep_connect",
-              dat_ep_connect(eps_[i].get(), const_cast<sockaddr*>(address), conn_qual, timeout_us,
-                             0, nullptr, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG)));
+    SOFTDAT_TRY(Check(client::Connect(eps_[i], address, conn_qual, timeout_us)));
     SOFTDAT_TRY(AwaitEstablished(what.c_str()));
   }
   return {};
@@ -149,8 +137,7 @@ Outcome Link::AwaitEstablished(const char* what) {
 
 Outcome Link::Disconnect() {
   for (uint32_t i = 0; i < connections_; ++i) {
-    SOFTDAT_TRY(
-        Check("dat_ep_disconnect", dat_ep_disconnect(eps_[i].get(), DAT_CLOSE_GRACEFUL_FLAG)));
+    SOFTDAT_TRY(Check("dat_ep_disconnect", dat_ep_disconnect(eps_[i], DAT_CLOSE_GRACEFUL_FLAG)));
   }
   return AwaitDisconnect();
 }
@@ -178,7 +165,7 @@ Outcome Link::AwaitDisconnect() {
 
 std::string Link::LocalName() const {
   DAT_EP_PARAM param{};
-  if (!eps_ || !eps_[0] || dat_ep_query(eps_[0].get(), DAT_EP_FIELD_ALL, &param) != DAT_SUCCESS)
+  if (!eps_ || !eps_[0] || dat_ep_query(eps_[0], DAT_EP_FIELD_ALL, &param) != DAT_SUCCESS)
     return FormatAddress(ia_.attributes().ia_address_ptr);
   return fmt::format("{}, port qualifier {}", FormatAddress(param.local_ia_address_ptr),
                      param.local_port_qual);
@@ -186,7 +173,7 @@ std::string Link::LocalName() const {
 
 std::string Link::RemoteName() const {
   DAT_EP_PARAM param{};
-  if (!eps_ || !eps_[0] || dat_ep_query(eps_[0].get(), DAT_EP_FIELD_ALL, &param) != DAT_SUCCESS)
+  if (!eps_ || !eps_[0] || dat_ep_query(eps_[0], DAT_EP_FIELD_ALL, &param) != DAT_SUCCESS)
     return "nobody";
   return fmt::format("{}, port qualifier {}", FormatAddress(param.remote_ia_address_ptr),
                      param.remote_port_qual);

@@ -14,7 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "tools/common/objects.h"
+#include "dat/client/endpoint.h"
+#include "dat/client/events.h"
+#include "dat/client/ia.h"
 #include "tools/common/outcome.h"
 #include "tools/common/unique_fd.h"
 #include "tools/traffic/job.h"
@@ -81,8 +83,8 @@ class Link {
   // over. No receive may be due.
   Outcome PollForTrouble();
 
-  const Ia& ia() const { return ia_; }
-  const Pz& pz() const { return pz_; }
+  const client::Ia& ia() const { return ia_; }
+  const client::Pz& pz() const { return pz_; }
   const LinkDepths& depths() const { return depths_; }
   uint32_t connections() const { return connections_; }
   uint64_t conn_qual() const { return conn_qual_; }
@@ -91,13 +93,13 @@ class Link {
   std::string RemoteName() const;
 
  private:
-  Outcome MakeEndPoint(Ep* ep);
+  Outcome MakeEndPoint(client::Ep* ep);
   Outcome AwaitEstablished(const char* what);
   Outcome AwaitEnd();
   // Completions of one kind: those of an EVD, and in front of them those that were taken off it
   // while others were awaited. A CNO wakes for every EVD that has something.
   struct Completions {
-    Evd evd;
+    client::Evd evd;
     std::vector<DAT_EVENT> held;
     size_t next = 0;  // in `held`
   };
@@ -115,18 +117,18 @@ class Link {
   Outcome Examine(const DAT_EVENT& event, const char* what);
   std::string WhyOver();
 
-  Ia ia_;
-  Pz pz_;
-  Cno cno_;     // of WaitMode::kCno
-  Cno fd_cno_;  // of WaitMode::kFd
+  client::Ia ia_;
+  client::Pz pz_;
+  client::Cno cno_;     // of WaitMode::kCno
+  client::Cno fd_cno_;  // of WaitMode::kFd
   UniqueFd epoll_;
   DAT_CNO_HANDLE attached_ = DAT_HANDLE_NULL;
-  Evd connect_evd_;
+  client::Evd connect_evd_;
   Completions requests_;
   Completions receives_;
-  Evd cr_evd_;
-  Psp psp_;
-  std::unique_ptr<Ep[]> eps_;
+  client::Evd cr_evd_;
+  client::ServicePoint psp_;
+  std::unique_ptr<client::Ep[]> eps_;
   uint32_t connections_ = 1;
   LinkDepths depths_;
   uint64_t conn_qual_ = 0;

@@ -6,33 +6,24 @@
 
 #include <cstring>
 
+#include "dat/client/names.h"
+#include "dat/client/post.h"
 #include "dat2/dat_ib_extensions.h"
-#include "tools/common/dat_error.h"
-#include "tools/common/names.h"
+#include "tools/common/dat_calls.h"
 #include "tools/traffic/link.h"
 
 namespace softdat::tools {
 namespace {
 
+using client::EventName;
+using client::StatusName;
+
 // Tells which connection a completion belongs to, and whether it is that of a notice.
 constexpr uint64_t kNotice = uint64_t{1} << 32;
 
-DAT_DTO_COOKIE Cookie(uint64_t value) {
-  DAT_DTO_COOKIE cookie{};
-  cookie.as_64 = value;
-  return cookie;
-}
-
-DAT_RMR_TRIPLET Remote(const RemoteMemory& memory, DAT_SEG_LENGTH bytes) {
-  return DAT_RMR_TRIPLET{memory.address, bytes, memory.context};
-}
-
-DAT_RETURN WaitForEvent(DAT_EVD_HANDLE evd, DAT_EVENT* event) {
-  while (true) {
-    DAT_COUNT more = 0;
-    const DAT_RETURN result = dat_evd_wait(evd, DAT_TIMEOUT_INFINITE, 1, event, &more);
-    if (DAT_GET_TYPE(result) != DAT_INTERRUPTED_CALL) return result;
-  }
+// One segment, or none if it is empty.
+client::Segments Message(const DAT_LMR_TRIPLET& segment) {
+  return {&segment, segment.segment_length > 0 ? size_t{1} : 0};
 }
 
 // The call that fails when a wait of this kind does.
@@ -56,13 +47,10 @@ const char* WhatOf(bool is_request) { return is_request ? "a request" : "a recei
 }  // namespace
 
 Outcome Link::PrepareWait(WaitMode mode) {
-  if (mode == WaitMode::kCno && !cno_) {
-    SOFTDAT_TRY(Check("dat_cno_create",
-                      dat_cno_create(ia_.get(), DAT_OS_WAIT_PROXY_AGENT_NULL, cno_.out())));
-  }
+  if (mode == WaitMode::kCno && !cno_) SOFTDAT_TRY(Check(cno_.Create(ia_)));
   if (mode == WaitMode::kFd && !fd_cno_) {
     DAT_FD fd = -1;
-    SOFTDAT_TRY(Check("dat_cno_fd_create", dat_cno_fd_create(ia_.get(), &fd, fd_cno_.out())));
+    SOFTDAT_TRY(Check(fd_cno_.CreateFd(ia_, &fd)));
     epoll_ = UniqueFd(epoll_create1(EPOLL_CLOEXEC));
     epoll_event event{};
     event.events = EPOLLIN;
@@ -74,7 +62,7 @@ Outcome Link::PrepareWait(WaitMode mode) {
   if (mode == WaitMode::kFd) wanted = fd_cno_.get();
   if (wanted == attached_) return {};
   for (const Completions* completions : {&receives_, &requests_}) {
-    SOFTDAT_TRY(Check("dat_evd_modify_cno", dat_evd_modify_cno(completions->evd.get(), wanted)));
+    SOFTDAT_TRY(Check("dat_evd_modify_cno", dat_evd_modify_cno(completions->evd, wanted)));
   }
   attached_ = wanted;
   return {};
@@ -84,11 +72,10 @@ DAT_RETURN Link::Sleep(WaitMode mode) {
   DAT_EVD_HANDLE unused = DAT_HANDLE_NULL;
   DAT_RETURN result = DAT_SUCCESS;
   if (mode == WaitMode::kCno) {
-    result = dat_cno_wait(cno_.get(), DAT_TIMEOUT_INFINITE, &unused);
+    result = dat_cno_wait(cno_, DAT_TIMEOUT_INFINITE, &unused);
   } else if (mode == WaitMode::kFd) {
     epoll_event ready{};
-    if (epoll_wait(epoll_.get(), &ready, 1, -1) > 0)
-      result = dat_cno_trigger(fd_cno_.get(), &unused);
+    if (epoll_wait(epoll_.get(), &ready, 1, -1) > 0) result = dat_cno_trigger(fd_cno_, &unused);
   }
   const bool again =
       DAT_GET_TYPE(result) == DAT_INTERRUPTED_CALL || DAT_GET_TYPE(result) == DAT_QUEUE_EMPTY;
@@ -97,7 +84,7 @@ DAT_RETURN Link::Sleep(WaitMode mode) {
 
 DAT_RETURN Link::Take(Completions* completions, DAT_EVENT* event) {
   if (completions->next == completions->held.size()) [[likely]]
-    return dat_evd_dequeue(completions->evd.get(), event);
+    return dat_evd_dequeue(completions->evd, event);
   *event = completions->held[completions->next++];
   if (completions->next == completions->held.size()) {
     completions->held.clear();
@@ -108,13 +95,12 @@ DAT_RETURN Link::Take(Completions* completions, DAT_EVENT* event) {
 
 void Link::Hold(Completions* completions) {
   DAT_EVENT event;
-  while (dat_evd_dequeue(completions->evd.get(), &event) == DAT_SUCCESS)
+  while (dat_evd_dequeue(completions->evd, &event) == DAT_SUCCESS)
     completions->held.push_back(event);
 }
 
 DAT_RETURN Link::NextEvent(Completions* wanted, WaitMode mode, DAT_EVENT* event) {
-  if (mode == WaitMode::kWait && wanted->held.empty())
-    return WaitForEvent(wanted->evd.get(), event);
+  if (mode == WaitMode::kWait && wanted->held.empty()) return client::WaitEvent(wanted->evd, event);
   while (true) {
     const DAT_RETURN result = Take(wanted, event);
     if (DAT_GET_TYPE(result) != DAT_QUEUE_EMPTY) return result;
@@ -124,46 +110,33 @@ DAT_RETURN Link::NextEvent(Completions* wanted, WaitMode mode, DAT_EVENT* event)
 }
 
 Outcome Link::PostReceive(DAT_LMR_TRIPLET segment, uint32_t connection) {
-  const DAT_COUNT segments = segment.segment_length > 0 ? 1 : 0;
-  return Check("dat_ep_post_recv",
-               dat_ep_post_recv(eps_[connection].get(), segments, &segment, Cookie(connection),
-                                DAT_COMPLETION_DEFAULT_FLAG));
+  return Check(client::PostReceive(eps_[connection], Message(segment), connection));
 }
 
 Outcome Link::PostSend(DAT_LMR_TRIPLET segment, DAT_COMPLETION_FLAGS flags, uint32_t connection) {
-  const DAT_COUNT segments = segment.segment_length > 0 ? 1 : 0;
-  return Check("dat_ep_post_send", dat_ep_post_send(eps_[connection].get(), segments, &segment,
-                                                    Cookie(connection), flags));
+  return Check(client::PostSend(eps_[connection], Message(segment), connection, flags));
 }
 
 Outcome Link::PostNotice(uint32_t connection) {
-  DAT_LMR_TRIPLET none{};
-  return Check("dat_ep_post_send",
-               dat_ep_post_send(eps_[connection].get(), 0, &none, Cookie(kNotice | connection),
-                                DAT_COMPLETION_DEFAULT_FLAG));
+  return Check(client::PostSend(eps_[connection], {}, kNotice | connection));
 }
 
 Outcome Link::PostRdma(Operation operation, DAT_LMR_TRIPLET segment, const RemoteMemory& target,
                        DAT_COMPLETION_FLAGS flags, uint32_t connection) {
-  const DAT_EP_HANDLE ep = eps_[connection].get();
-  const DAT_DTO_COOKIE cookie = Cookie(connection);
-  DAT_RMR_TRIPLET remote = Remote(target, segment.segment_length);
+  const client::Ep& ep = eps_[connection];
+  const DAT_RMR_TRIPLET remote =
+      client::RemoteSegment(target.address, target.context, segment.segment_length);
   switch (operation) {
     case Operation::kWrite:
-      return Check("dat_ep_post_rdma_write",
-                   dat_ep_post_rdma_write(ep, 1, &segment, cookie, &remote, flags));
+      return Check(client::PostWrite(ep, segment, remote, connection, flags));
     case Operation::kRead:
-      return Check("dat_ep_post_rdma_read",
-                   dat_ep_post_rdma_read(ep, 1, &segment, cookie, &remote, flags));
+      return Check(client::PostRead(ep, segment, remote, connection, flags));
     case Operation::kWriteImmediate:
-      return Check("dat_ib_post_rdma_write_immed",
-                   dat_ib_post_rdma_write_immed(ep, 1, &segment, cookie, &remote, 1, flags));
+      return Check(client::PostWriteImmediate(ep, segment, remote, 1, connection, flags));
     case Operation::kFetchAndAdd:
-      return Check("dat_ib_post_fetch_and_add",
-                   dat_ib_post_fetch_and_add(ep, 1, &segment, cookie, &remote, flags));
+      return Check(client::PostFetchAndAdd(ep, segment, remote, 1, connection, flags));
     case Operation::kCompareAndSwap:
-      return Check("dat_ib_post_cmp_and_swap",
-                   dat_ib_post_cmp_and_swap(ep, 0, 0, &segment, cookie, &remote, flags));
+      return Check(client::PostCompareAndSwap(ep, segment, remote, 0, 0, connection, flags));
     case Operation::kSend:
       break;
   }
@@ -190,9 +163,8 @@ Outcome Link::Interpret(DAT_RETURN result, WaitMode mode, const DAT_EVENT& event
 std::string Link::WhyOver() {
   if (!end_) {
     DAT_EVENT event{};
-    DAT_COUNT more = 0;
     constexpr DAT_TIMEOUT kGraceUs = 1'000'000;  // the event may be a moment behind the flush
-    if (dat_evd_wait(connect_evd_.get(), kGraceUs, 1, &event, &more) != DAT_SUCCESS) return "";
+    if (client::WaitEvent(connect_evd_, kGraceUs, &event) != DAT_SUCCESS) return "";
     ++ended_;
     end_ = event.event_number;
   }

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "tools/common/cpu.h"
+#include "tools/common/dat_calls.h"
 #include "tools/traffic/exchange.h"
 
 namespace softdat::tools {
@@ -25,7 +26,9 @@ uint64_t Microseconds(double seconds) { return static_cast<uint64_t>(seconds * 1
 
 }  // namespace
 
-Outcome Session::Prepare() { return control_.Allocate(link_.ia(), link_.pz(), 2 * kControlBytes); }
+Outcome Session::Prepare() {
+  return Allocate(link_.ia(), link_.pz(), 2 * kControlBytes, &control_);
+}
 
 Outcome Session::PostControlReceive() {
   return link_.PostReceive(control_.Local(kReceivedOffset, kControlBytes));
@@ -47,7 +50,7 @@ RemoteMemory Session::OwnMemory() const {
 
 Outcome Session::EnsureMemory(const Job& job) {
   if (data_.size() >= MemoryBytes(job)) return {};
-  return data_.Allocate(link_.ia(), link_.pz(), MemoryBytes(job));
+  return Allocate(link_.ia(), link_.pz(), MemoryBytes(job), &data_);
 }
 
 Outcome Session::NextReply(Reply* reply) {

@@ -9,7 +9,7 @@
 #include <span>
 #include <string>
 
-#include "tools/common/objects.h"
+#include "dat/client/memory.h"
 #include "tools/common/outcome.h"
 #include "tools/traffic/exchange.h"
 #include "tools/traffic/job.h"
@@ -55,8 +55,8 @@ class Session {
 
   Link& link_;
   const uint64_t receive_depth_;
-  Memory control_;  // a message to send, then a message received
-  Memory data_;
+  client::Memory control_;  // a message to send, then a message received
+  client::Memory data_;
   uint32_t received_bytes_ = 0;
 };
 

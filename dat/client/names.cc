@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Names of events and completion statuses.
-#include "tools/common/names.h"
+#include "dat/client/names.h"
 
 #include <fmt/format.h>
 
-namespace softdat::tools {
+namespace softdat::client {
 namespace {
 
 struct Name {
@@ -75,4 +75,4 @@ std::string StatusName(DAT_DTO_COMPLETION_STATUS status) {
   return name != nullptr ? name : fmt::format("status {}", static_cast<int>(status));
 }
 
-}  // namespace softdat::tools
+}  // namespace softdat::client

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tests of event and status names.
-#include "tools/common/names.h"
+#include "dat/client/names.h"
 
 #include <gtest/gtest.h>
 
-namespace softdat::tools {
+namespace softdat::client {
 namespace {
 
 TEST(EventName, KnownAndUnknown) {
@@ -20,4 +20,4 @@ TEST(StatusName, KnownAndUnknown) {
 }
 
 }  // namespace
-}  // namespace softdat::tools
+}  // namespace softdat::client

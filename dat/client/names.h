@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Names of events and completion statuses, for messages. Pure.
-#ifndef SOFTDAT_TOOLS_COMMON_NAMES_H_
-#define SOFTDAT_TOOLS_COMMON_NAMES_H_
+#ifndef SOFTDAT_DAT_CLIENT_NAMES_H_
+#define SOFTDAT_DAT_CLIENT_NAMES_H_
 
 #include <dat2/udat.h>
 
 #include <string>
 
-namespace softdat::tools {
+namespace softdat::client {
 
 // "DAT_CONNECTION_EVENT_ESTABLISHED"; "event 0x1234" for a number that is none of DAT 2.0.
 std::string EventName(DAT_EVENT_NUMBER number);
@@ -15,6 +15,6 @@ std::string EventName(DAT_EVENT_NUMBER number);
 // "DAT_DTO_ERR_FLUSHED"; "status 77" for an unknown one.
 std::string StatusName(DAT_DTO_COMPLETION_STATUS status);
 
-}  // namespace softdat::tools
+}  // namespace softdat::client
 
-#endif  // SOFTDAT_TOOLS_COMMON_NAMES_H_
+#endif  // SOFTDAT_DAT_CLIENT_NAMES_H_
