@@ -50,7 +50,7 @@ TEST(AddressSpaceTest, HandlesAreStillTold) {
     LimitAddressSpace(256 * kMiB);
     const Ia ia;
     const End end(ia);
-    const auto real = reinterpret_cast<uintptr_t>(end.ep);
+    const auto real = reinterpret_cast<uintptr_t>(end.ep.get());
     for (int bit = 6; bit < 47; ++bit) {
       auto* const junk = reinterpret_cast<DAT_EP_HANDLE>(real ^ (uintptr_t{1} << bit));
       EXPECT_DAT_TYPE(dat_ep_get_status(junk, nullptr, nullptr, nullptr), DAT_INVALID_HANDLE);

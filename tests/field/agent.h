@@ -16,12 +16,8 @@ namespace softdat::field {
 // A CNO whose agent runs a function of the test, once; Set() gives it the next one.
 class Agent {
  public:
-  explicit Agent(const Ia& ia) {
-    EXPECT_DAT_OK(dat_cno_create(ia.handle(), DAT_OS_WAIT_PROXY_AGENT_NULL, &cno_));
-  }
-  ~Agent() {
-    if (cno_ != DAT_HANDLE_NULL) EXPECT_DAT_OK(dat_cno_free(cno_));
-  }
+  explicit Agent(const Ia& ia) { EXPECT_DAT_OK(cno_.Create(ia)); }
+  ~Agent() { EXPECT_DAT_OK(cno_.Free()); }
   void Set(std::function<void(DAT_EVD_HANDLE)> function) {
     {
       const std::lock_guard<std::mutex> lock(mutex_);
@@ -34,9 +30,8 @@ class Agent {
   void Remove() { EXPECT_DAT_OK(dat_cno_modify_agent(cno_, DAT_OS_WAIT_PROXY_AGENT_NULL)); }
   DAT_CNO_HANDLE cno() const { return cno_; }
   int calls() const { return calls_; }
-  void Forget() { cno_ = DAT_HANDLE_NULL; }
   // The CNO of an agent that frees it.
-  DAT_CNO_HANDLE Release() { return std::exchange(cno_, DAT_HANDLE_NULL); }
+  DAT_CNO_HANDLE Release() { return cno_.Release(); }
 
  private:
   DAT_OS_WAIT_PROXY_AGENT Proxy() {
@@ -55,7 +50,7 @@ class Agent {
     return proxy;
   }
 
-  DAT_CNO_HANDLE cno_ = DAT_HANDLE_NULL;
+  client::Cno cno_;
   std::mutex mutex_;  // protects function_: a call from the trigger before may still be on its way
   std::function<void(DAT_EVD_HANDLE)> function_;
   std::atomic<int> calls_{0};

@@ -45,8 +45,7 @@ TEST(AgentCloseTest, ClosesTheIa) {
     EXPECT_DAT_OK(closed);
     EXPECT_DAT_TYPE(dat_ia_close(ia.handle(), DAT_CLOSE_ABRUPT_FLAG), DAT_INVALID_HANDLE);
     waiter.join();
-    agent.Forget();
-    ia.Forget();
+    ia.Release();
   }
   EXPECT_TRUE(Eventually([&] {
     return OpenDescriptors() == fds_before && Threads() == threads_before;
@@ -80,10 +79,7 @@ TEST(AgentCloseTest, ClosesTheIaOfTheUpcallBelow) {
     disconnector.join();
     EXPECT_TRUE(Called(agent, 1, DAT_HANDLE_NULL));
     EXPECT_DAT_OK(closed);
-    agent.Forget();
-    a.Forget();
-    b.Forget();
-    ia.Forget();
+    ia.Release();
   }
   EXPECT_TRUE(Eventually([&] {
     return OpenDescriptors() == fds_before && Threads() == threads_before;

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <functional>
 #include <thread>
+#include <tuple>
 #include <utility>
 
 #include "tests/field/field.h"
@@ -147,7 +148,7 @@ TEST(AgentTest, FreesTheEndpointOfThePostBelow) {
     DAT_RETURN freed = DAT_CLASS_ERROR;
     agent.Set([&](DAT_EVD_HANDLE) { freed = dat_ep_free(doomed); });
     EXPECT_DAT_OK(dat_evd_modify_cno(a.request_evd, agent.cno()));
-    a.ep = DAT_HANDLE_NULL;
+    a.ep.Release();
     const DAT_RETURN posted = PostSend(doomed, memory.Local(64, 8), 1);
     EXPECT_TRUE(posted == DAT_SUCCESS || DAT_GET_TYPE(posted) == DAT_INVALID_HANDLE)
         << Text(posted);
@@ -158,7 +159,7 @@ TEST(AgentTest, FreesTheEndpointOfThePostBelow) {
     EXPECT_DAT_TYPE(dat_ep_get_status(doomed, nullptr, nullptr, nullptr), DAT_INVALID_HANDLE);
     // Nothing of the endpoint is left: its EVDs can go.
     EXPECT_TRUE(Eventually([&] { return dat_evd_free(a.request_evd) == DAT_SUCCESS; }));
-    a.request_evd = DAT_HANDLE_NULL;
+    a.request_evd.Release();
   }
 }
 
@@ -247,9 +248,10 @@ TEST(AgentTest, TwoAgentsFreeEachOthersEndpoints) {
     }
     EXPECT_DAT_OK(dat_evd_modify_cno(a0.request_evd, agents[0].cno()));
     EXPECT_DAT_OK(dat_evd_modify_cno(a1.request_evd, agents[1].cno()));
-    a0.ep = a1.ep = DAT_HANDLE_NULL;
-    std::jthread first([&] { PostSend(eps[0], memory.Local(64, 8), 1); });
-    std::jthread second([&] { PostSend(eps[1], memory.Local(64, 8), 1); });
+    a0.ep.Release();
+    a1.ep.Release();
+    std::jthread first([&] { std::ignore = PostSend(eps[0], memory.Local(64, 8), 1); });
+    std::jthread second([&] { std::ignore = PostSend(eps[1], memory.Local(64, 8), 1); });
     first.join();
     second.join();
     // An endpoint that was freed before its own post completed never calls its agent.
@@ -260,10 +262,6 @@ TEST(AgentTest, TwoAgentsFreeEachOthersEndpoints) {
              (dat_ep_get_status(eps[0], nullptr, nullptr, nullptr) != DAT_SUCCESS ||
               dat_ep_get_status(eps[1], nullptr, nullptr, nullptr) != DAT_SUCCESS);
     }));
-    agents[0].Forget();
-    agents[1].Forget();
-    for (End* end : {&a0, &a1, &b0, &b1}) end->Forget();
-    memory.Forget();
     EXPECT_DAT_OK(ia.Close(DAT_CLOSE_ABRUPT_FLAG));
   }
 }

@@ -63,9 +63,6 @@ class Victim {
   void CloseAndJoin() {
     EXPECT_DAT_OK(ia_.Close(DAT_CLOSE_ABRUPT_FLAG));
     threads_.clear();
-    memory_.Forget();
-    a_.Forget();
-    b_.Forget();
   }
   int calls() const { return calls_; }
 
@@ -139,7 +136,7 @@ TEST(CloseStormTest, ClosedByEverybody) {
     }
     threads.clear();
     EXPECT_EQ(closed.load(), 1);
-    ia.Forget();
+    ia.Release();
   }
 }
 
@@ -152,10 +149,7 @@ TEST(CloseStormTest, ThePeerCloses) {
     End a(ia);
     End b(peer_ia);
     ASSERT_TRUE(Join(a, b));
-    std::jthread closer([&] {
-      EXPECT_DAT_OK(peer_ia.Close(DAT_CLOSE_ABRUPT_FLAG));
-      b.Forget();
-    });
+    std::jthread closer([&] { EXPECT_DAT_OK(peer_ia.Close(DAT_CLOSE_ABRUPT_FLAG)); });
     uint64_t posted = 0;
     DAT_RETURN ret = DAT_SUCCESS;
     for (; posted < 10 && ret == DAT_SUCCESS; ++posted) {

@@ -23,16 +23,15 @@ constexpr int kThreads = 4;
 class Couple {
  public:
   explicit Couple(const Ia& ia) : ia_(ia), a_(ia), b_(ia) {
-    EXPECT_DAT_OK(
-        dat_psp_create_any(ia.handle(), &qualifier_, b_.cr_evd, DAT_PSP_CONSUMER_FLAG, &psp_));
+    EXPECT_DAT_OK(service_.ListenAny(ia, b_.cr_evd));
   }
-  ~Couple() { EXPECT_DAT_OK(dat_psp_free(psp_)); }
+  ~Couple() { EXPECT_DAT_OK(service_.Free()); }
   Couple(const Couple&) = delete;
   Couple& operator=(const Couple&) = delete;
 
   // One life. The number chooses how it ends.
   void Cycle(int number) {
-    ASSERT_DAT_OK(StartConnect(a_.ep, ia_.address(), qualifier_));
+    ASSERT_DAT_OK(StartConnect(a_.ep, ia_.address(), service_.qualifier()));
     ASSERT_TRUE(AcceptNext(b_.cr_evd, b_.ep));
     ASSERT_TRUE(ExpectOf(a_, DAT_CONNECTION_EVENT_ESTABLISHED));
     ASSERT_TRUE(ExpectOf(b_, DAT_CONNECTION_EVENT_ESTABLISHED));
@@ -84,17 +83,14 @@ class Couple {
   }
   // Frees the endpoint and makes another one.
   void Renew(End& end) {
-    EXPECT_DAT_OK(dat_ep_free(end.ep));
-    end.ep = DAT_HANDLE_NULL;
-    EXPECT_DAT_OK(dat_ep_create(ia_.handle(), ia_.pz(), end.recv_evd, end.request_evd,
-                                end.connect_evd, nullptr, &end.ep));
+    EXPECT_DAT_OK(end.ep.Free());
+    EXPECT_DAT_OK(end.ep.Create(ia_, ia_.pz(), end.evds()));
   }
 
   const Ia& ia_;
   End a_;
   End b_;
-  DAT_CONN_QUAL qualifier_ = 0;
-  DAT_PSP_HANDLE psp_ = DAT_HANDLE_NULL;
+  client::ServicePoint service_;
 };
 
 void Storm(const Ia& ia, int cycles) {

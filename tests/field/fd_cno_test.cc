@@ -67,10 +67,10 @@ class FdCnoTest : public testing::Test {
       DAT_EVD_HANDLE hint = DAT_HANDLE_NULL;
       // QUEUE_EMPTY is possible: an earlier round has taken what this trigger was for.
       dat_cno_trigger(cno_, &hint);
-      for (const DAT_EVD_HANDLE evd :
-           {server.cr_evd, server.connect_evd, server.recv_evd, server.request_evd}) {
+      for (const client::Evd* evd :
+           {&server.cr_evd, &server.connect_evd, &server.recv_evd, &server.request_evd}) {
         DAT_EVENT event{};
-        while (dat_evd_dequeue(evd, &event) == DAT_SUCCESS) {
+        while (dat_evd_dequeue(*evd, &event) == DAT_SUCCESS) {
           Handle(event, server, memory, &echoed, &ended);
         }
       }

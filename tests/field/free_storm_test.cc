@@ -79,8 +79,7 @@ TEST(FreeStormTest, AnEndpointInUse) {
     End a(ia);
     End b(ia);
     ASSERT_TRUE(Join(a, b));
-    const DAT_EP_HANDLE ep = a.ep;
-    a.ep = DAT_HANDLE_NULL;
+    const DAT_EP_HANDLE ep = a.ep.Release();
     const auto use = [&] { UseEndpoint(memory, ep, a.recv_evd, a.request_evd); };
     const auto use_peer = [&] { UseEndpoint(memory, b.ep, b.recv_evd, b.request_evd); };
     std::atomic<int> freed{0};
@@ -135,7 +134,7 @@ TEST(FreeStormTest, TheStatesOfAnEndpoint) {
       EXPECT_DEFINED(dat_psp_free(psp));
       const DAT_RETURN ret = dat_ep_free(passive);
       EXPECT_DEFINED(ret);
-      if (ret == DAT_SUCCESS) b.ep = DAT_HANDLE_NULL;
+      if (ret == DAT_SUCCESS) b.ep.Release();
     };
     AllAtOnce({connect, accept, disconnect, free});
   }

@@ -28,9 +28,9 @@ class ManyWindowsTest : public testing::Test {
     for (size_t i = 0; i < kWindows; ++i) {
       ASSERT_DAT_OK(dat_rmr_create(server_ia_.pz(), &windows_[i]));
       const DAT_LMR_TRIPLET bytes = region_.Local(i * kBytes, kBytes);
-      ASSERT_DAT_OK(dat_rmr_bind(windows_[i], region_.handle(), &bytes,
-                                 DAT_MEM_PRIV_REMOTE_READ_FLAG, DAT_VA_TYPE_VA, server_.ep,
-                                 Cookie(i), DAT_COMPLETION_DEFAULT_FLAG, &contexts_[i]));
+      ASSERT_DAT_OK(dat_rmr_bind(windows_[i], region_.lmr(), &bytes, DAT_MEM_PRIV_REMOTE_READ_FLAG,
+                                 DAT_VA_TYPE_VA, server_.ep, Cookie(i), DAT_COMPLETION_DEFAULT_FLAG,
+                                 &contexts_[i]));
       DAT_EVENT event{};
       ASSERT_TRUE(Expect(server_.request_evd, DAT_RMR_BIND_COMPLETION_EVENT, &event));
       ASSERT_EQ(event.event_data.rmr_completion_event_data.status, DAT_RMR_BIND_SUCCESS);

@@ -43,9 +43,6 @@ void UseOnce(DAT_CLOSE_FLAGS flags) {
   ASSERT_DAT_OK(PostSend(a.ep, memory.Local(0, 64), 1));
   ASSERT_DAT_OK(PostReceive(b.ep, memory.Local(64, 64), 2));
   EXPECT_DAT_OK(ia.Close(flags));
-  memory.Forget();
-  a.Forget();
-  b.Forget();
 }
 
 class OpenCloseTest : public testing::TestWithParam<DAT_CLOSE_FLAGS> {};

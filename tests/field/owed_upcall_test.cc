@@ -63,7 +63,9 @@ TEST(OwedUpcallTest, TheAgentFreesTheEvdsOfBothQueues) {
   EXPECT_DAT_OK(dat_ep_disconnect(other.ep, DAT_CLOSE_ABRUPT_FLAG));
   ASSERT_TRUE(Called(agent, 1, other.connect_evd));
   for (const DAT_RETURN ret : freed) EXPECT_DAT_OK(ret);
-  dying.ep = dying.request_evd = dying.recv_evd = DAT_HANDLE_NULL;
+  dying.ep.Release();
+  dying.request_evd.Release();
+  dying.recv_evd.Release();
   EXPECT_EQ(agent.calls(), 1);
 }
 
@@ -75,21 +77,17 @@ TEST(OwedUpcallTest, TheAgentFreesTheSharedReceiveQueueBelowItsWatermark) {
   Memory memory(ia, 4096);
   End other(ia);
   End dying(ia);
-  EXPECT_DAT_OK(dat_ep_free(dying.ep));
-  DAT_SRQ_ATTR srq_attr{8, 1, DAT_SRQ_LW_DEFAULT};
-  DAT_SRQ_HANDLE srq = DAT_HANDLE_NULL;
-  ASSERT_DAT_OK(dat_srq_create(ia.handle(), ia.pz(), &srq_attr, &srq));
+  client::SharedReceives srq;
+  ASSERT_DAT_OK(srq.Create(ia, ia.pz(), 8));
   DAT_EP_ATTR attr;
   std::memset(&attr, 0, sizeof(attr));
   attr.service_type = DAT_SERVICE_TYPE_RC;
   attr.max_recv_dtos = attr.max_request_dtos = 8;
   attr.max_request_iov = 1;
-  ASSERT_DAT_OK(dat_ep_create_with_srq(ia.handle(), ia.pz(), dying.recv_evd, dying.request_evd,
-                                       dying.connect_evd, srq, &attr, &dying.ep));
-  for (uint64_t i = 0; i < 2; ++i) {
-    DAT_LMR_TRIPLET iov = memory.Local(i * 8, 8);
-    ASSERT_DAT_OK(dat_srq_post_recv(srq, 1, &iov, Cookie(i)));
-  }
+  EXPECT_DAT_OK(dying.ep.Free());
+  ASSERT_DAT_OK(dying.ep.CreateWithSrq(ia, ia.pz(), dying.evds(), srq, attr));
+  for (uint64_t i = 0; i < 2; ++i)
+    ASSERT_DAT_OK(client::PostSharedReceive(srq, memory.Local(i * 8, 8), i));
   EXPECT_DAT_OK(dat_srq_set_lw(srq, 2));
   ASSERT_TRUE(Join(other, dying));
   DAT_RETURN freed[3] = {};
@@ -102,7 +100,9 @@ TEST(OwedUpcallTest, TheAgentFreesTheSharedReceiveQueueBelowItsWatermark) {
   EXPECT_DAT_OK(PostSend(other.ep, memory.Local(64, 8), 1));
   ASSERT_TRUE(Called(agent, 1, other.request_evd));
   for (const DAT_RETURN ret : freed) EXPECT_DAT_OK(ret);
-  dying.ep = dying.recv_evd = DAT_HANDLE_NULL;
+  dying.ep.Release();
+  srq.Release();
+  dying.recv_evd.Release();
 }
 
 }  // namespace

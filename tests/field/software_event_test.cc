@@ -99,9 +99,8 @@ TEST_F(SoftwareEventTest, AmongCompletions) {
   End a(ia_);
   End b(ia_);
   const DAT_EVD_HANDLE evd = ia_.NewEvd(DAT_EVD_DTO_FLAG | DAT_EVD_SOFTWARE_FLAG, 64);
-  EXPECT_DAT_OK(dat_ep_free(b.ep));
-  ASSERT_DAT_OK(
-      dat_ep_create(ia_.handle(), ia_.pz(), evd, b.request_evd, b.connect_evd, nullptr, &b.ep));
+  EXPECT_DAT_OK(b.ep.Free());
+  ASSERT_DAT_OK(b.ep.Create(ia_, ia_.pz(), {evd, b.request_evd, b.connect_evd}));
   ASSERT_TRUE(field::Join(a, b));
   constexpr uint64_t kMessages = 500;
   ASSERT_DAT_OK(PostReceive(b.ep, memory.Local(0, 8), 0));
@@ -124,8 +123,7 @@ TEST_F(SoftwareEventTest, AmongCompletions) {
   Join();
   EXPECT_EQ(taken_, kThreads * kEach);
   EXPECT_EQ(messages, kMessages);
-  EXPECT_DAT_OK(dat_ep_free(b.ep));
-  b.ep = DAT_HANDLE_NULL;
+  EXPECT_DAT_OK(b.ep.Free());
   EXPECT_DAT_OK(dat_evd_free(evd));
 }
 
