@@ -33,10 +33,8 @@ TEST(AddressSpaceTest, AQuarterOfAGigabyteIsEnough) {
     End a(ia);
     End b(ia);
     EXPECT_TRUE(Join(a, b));
-    DAT_LMR_TRIPLET to = memory.Local(0, 8);
-    DAT_LMR_TRIPLET from = memory.Local(8, 8);
-    EXPECT_DAT_OK(dat_ep_post_recv(b.ep, 1, &to, Cookie(1), DAT_COMPLETION_DEFAULT_FLAG));
-    EXPECT_DAT_OK(dat_ep_post_send(a.ep, 1, &from, Cookie(2), DAT_COMPLETION_DEFAULT_FLAG));
+    EXPECT_DAT_OK(PostReceive(b.ep, memory.Local(0, 8), 1));
+    EXPECT_DAT_OK(PostSend(a.ep, memory.Local(8, 8), 2));
     EXPECT_TRUE(ExpectDto(b.recv_evd, 1, 8));
     EXPECT_TRUE(ExpectDto(a.request_evd, 2, 8));
     return ::testing::Test::HasFailure() ? 1 : 0;

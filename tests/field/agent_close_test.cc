@@ -33,8 +33,7 @@ TEST(AgentCloseTest, ClosesTheIa) {
     const DAT_EVD_HANDLE waited = ia.NewEvd(DAT_EVD_SOFTWARE_FLAG, 16);
     std::jthread waiter([waited] {
       DAT_EVENT event{};
-      DAT_COUNT nmore = 0;
-      const DAT_RETURN ret = dat_evd_wait(waited, kPatienceUs, 1, &event, &nmore);
+      const DAT_RETURN ret = client::WaitEvent(waited, kPatienceUs, &event);
       EXPECT_DAT_TYPE(ret, DAT_ABORT);
     });
     ASSERT_TRUE(IsWaitedOn(waited));
@@ -73,8 +72,7 @@ TEST(AgentCloseTest, ClosesTheIaOfTheUpcallBelow) {
       EXPECT_DAT_OK(dat_ep_disconnect(a.ep, DAT_CLOSE_ABRUPT_FLAG));
     });
     DAT_EVENT event{};
-    DAT_COUNT nmore = 0;
-    const DAT_RETURN ret = dat_evd_wait(idle, kPatienceUs, 1, &event, &nmore);
+    const DAT_RETURN ret = client::WaitEvent(idle, kPatienceUs, &event);
     EXPECT_DAT_TYPE(ret, DAT_ABORT);
     disconnector.join();
     EXPECT_TRUE(Called(agent, 1, DAT_HANDLE_NULL));

@@ -90,8 +90,7 @@ TEST(AgentTest, IsCalledAgainAfterAWaitOnItsEvd) {
   sender.join();
   agent.Set([](DAT_EVD_HANDLE) {});
   DAT_EVENT event{};
-  DAT_COUNT nmore = 0;
-  EXPECT_DAT_TYPE(dat_evd_wait(b.recv_evd, 1000, 1, &event, &nmore), DAT_TIMEOUT_EXPIRED);
+  EXPECT_DAT_TYPE(client::WaitEvent(b.recv_evd, 1000, &event), DAT_TIMEOUT_EXPIRED);
   const int before = agent.calls();
   EXPECT_DAT_OK(PostSend(a.ep, memory.Local(8, 8), 1));
   EXPECT_TRUE(Called(agent, before + 1, a.request_evd));
@@ -205,14 +204,13 @@ TEST(AgentTest, AcceptsAndStopsListening) {
   {
     End active(ia);
     End passive(ia);
-    DAT_CONN_QUAL qualifier = 0;
-    DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
-    ASSERT_DAT_OK(
-        dat_psp_create_any(ia.handle(), &qualifier, passive.cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
+    client::ServicePoint psp;
+    ASSERT_DAT_OK(psp.ListenAny(ia, passive.cr_evd));
+    const DAT_CONN_QUAL qualifier = psp.qualifier();
     agent.Set([&](DAT_EVD_HANDLE evd) {
       DAT_EVENT event{};
       EXPECT_DAT_OK(dat_evd_dequeue(evd, &event));
-      EXPECT_DAT_OK(dat_psp_free(psp));
+      EXPECT_DAT_OK(psp.Free());
       EXPECT_DAT_OK(
           dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, passive.ep, 0, nullptr));
     });

@@ -17,10 +17,9 @@ TEST(CloseOnExecTest, EveryDescriptor) {
     Memory memory(ia, 4096);
     End a(ia);
     End b(ia);
-    DAT_CONN_QUAL qualifier = 0;
-    DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
-    ASSERT_DAT_OK(
-        dat_psp_create_any(ia.handle(), &qualifier, b.cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
+    client::ServicePoint psp;
+    ASSERT_DAT_OK(psp.ListenAny(ia, b.cr_evd));
+    const DAT_CONN_QUAL qualifier = psp.qualifier();
     ASSERT_TRUE(Join(a, b));
     // A request that nobody has answered is one, too.
     End c(ia);
@@ -36,7 +35,7 @@ TEST(CloseOnExecTest, EveryDescriptor) {
       ADD_FAILURE() << "descriptor " << open << " (" << DescriptorName(open) << ") survives exec";
     }
     EXPECT_DAT_OK(dat_cr_reject(event.event_data.cr_arrival_event_data.cr_handle, 0, nullptr));
-    EXPECT_DAT_OK(dat_psp_free(psp));
+    EXPECT_DAT_OK(psp.Free());
   }
   EXPECT_DAT_OK(dat_cno_free(cno));
 }

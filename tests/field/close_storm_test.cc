@@ -69,13 +69,11 @@ class Victim {
  private:
   static DAT_RETURN WaitForEver(DAT_EVD_HANDLE evd) {
     DAT_EVENT event{};
-    DAT_COUNT nmore = 0;
-    return dat_evd_wait(evd, DAT_TIMEOUT_INFINITE, 1, &event, &nmore);
+    return client::WaitEvent(evd, DAT_TIMEOUT_INFINITE, &event);
   }
   static DAT_RETURN WaitShortly(DAT_EVD_HANDLE evd) {
     DAT_EVENT event{};
-    DAT_COUNT nmore = 0;
-    const DAT_RETURN ret = dat_evd_wait(evd, 500, 1, &event, &nmore);
+    const DAT_RETURN ret = client::WaitEvent(evd, 500, &event);
     return DAT_GET_TYPE(ret) == DAT_TIMEOUT_EXPIRED ? dat_evd_free(evd) : ret;
   }
 

@@ -24,26 +24,23 @@ constexpr int kStorm = 200;
 class Acceptor {
  public:
   explicit Acceptor(const Ia& ia) : ia_(ia), listener_(ia) {
-    EXPECT_DAT_OK(dat_psp_create_any(ia.handle(), &qualifier_, listener_.cr_evd,
-                                     DAT_PSP_CONSUMER_FLAG, &psp_));
+    EXPECT_DAT_OK(psp_.ListenAny(ia, listener_.cr_evd));
     thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
   }
   ~Acceptor() {
     thread_.request_stop();
     EXPECT_DAT_OK(dat_evd_set_unwaitable(listener_.cr_evd));
     thread_.join();
-    EXPECT_DAT_OK(dat_psp_free(psp_));
+    EXPECT_DAT_OK(psp_.Free());
   }
-  DAT_CONN_QUAL qualifier() const { return qualifier_; }
+  DAT_CONN_QUAL qualifier() const { return psp_.qualifier(); }
   int accepted() const { return accepted_; }
 
  private:
   void Run(const std::stop_token& stop) {
     while (!stop.stop_requested()) {
       DAT_EVENT event{};
-      DAT_COUNT nmore = 0;
-      if (dat_evd_wait(listener_.cr_evd, DAT_TIMEOUT_INFINITE, 1, &event, &nmore) != DAT_SUCCESS)
-        break;
+      if (client::WaitEvent(listener_.cr_evd, DAT_TIMEOUT_INFINITE, &event) != DAT_SUCCESS) break;
       auto end = std::make_unique<End>(ia_);
       // The requester may be gone already.
       dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, end->ep, 0, nullptr);
@@ -55,8 +52,7 @@ class Acceptor {
 
   const Ia& ia_;
   End listener_;
-  DAT_CONN_QUAL qualifier_ = 0;
-  DAT_PSP_HANDLE psp_ = DAT_HANDLE_NULL;
+  client::ServicePoint psp_;
   std::vector<std::unique_ptr<End>> ends_;
   std::atomic<int> accepted_{0};
   std::jthread thread_;
@@ -67,9 +63,9 @@ TEST(ConnectStormTest, ThousandsOfCyclesOfTwoEndpoints) {
   Ia ia;
   End a(ia);
   End b(ia);
-  DAT_CONN_QUAL qualifier = 0;
-  DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
-  ASSERT_DAT_OK(dat_psp_create_any(ia.handle(), &qualifier, b.cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
+  client::ServicePoint psp;
+  ASSERT_DAT_OK(psp.ListenAny(ia, b.cr_evd));
+  const DAT_CONN_QUAL qualifier = psp.qualifier();
   std::set<int> fds;
   for (int i = 0; i < kCycles; ++i) {
     ASSERT_DAT_OK(StartConnect(a.ep, ia.address(), qualifier));
@@ -100,7 +96,7 @@ TEST(ConnectStormTest, ThousandsOfCyclesOfTwoEndpoints) {
   // Descriptors of closed connections may take a moment to go.
   EXPECT_TRUE(Eventually([&] { return OpenDescriptors().size() <= fds.size(); }))
       << OpenDescriptors().size() << " descriptors, " << fds.size() << " early on";
-  EXPECT_DAT_OK(dat_psp_free(psp));
+  EXPECT_DAT_OK(psp.Free());
 }
 
 // Several threads connect their own endpoints to one service point, and give up at every stage.
@@ -152,10 +148,9 @@ TEST(ConnectStormTest, MoreRequestsThanTheBacklog) {
   const DAT_EVD_HANDLE cr_evd = server_ia.NewEvd(DAT_EVD_CR_FLAG, 4);
   DAT_EVD_PARAM param{};
   ASSERT_DAT_OK(dat_evd_query(cr_evd, DAT_EVD_FIELD_ALL, &param));
-  DAT_CONN_QUAL qualifier = 0;
-  DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
-  ASSERT_DAT_OK(
-      dat_psp_create_any(server_ia.handle(), &qualifier, cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
+  client::ServicePoint psp;
+  ASSERT_DAT_OK(psp.ListenAny(server_ia, cr_evd));
+  const DAT_CONN_QUAL qualifier = psp.qualifier();
   std::vector<std::unique_ptr<End>> ends;
   for (int i = 0; i < kRequests; ++i) {
     ends.push_back(std::make_unique<End>(ia));
@@ -166,8 +161,7 @@ TEST(ConnectStormTest, MoreRequestsThanTheBacklog) {
   for (auto& end : ends) {
     if (refused == kRequests - param.evd_qlen) break;
     DAT_EVENT event{};
-    DAT_COUNT nmore = 0;
-    const DAT_RETURN ret = dat_evd_wait(end->connect_evd, 200'000, 1, &event, &nmore);
+    const DAT_RETURN ret = client::WaitEvent(end->connect_evd, 200'000, &event);
     if (ret == DAT_SUCCESS) {
       EXPECT_EQ(event.event_number, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
       ++refused;
@@ -182,7 +176,7 @@ TEST(ConnectStormTest, MoreRequestsThanTheBacklog) {
   }
   EXPECT_EQ(pending, param.evd_qlen);
   EXPECT_DAT_TYPE(dat_evd_dequeue(server_ia.async_evd(), &event), DAT_QUEUE_EMPTY);
-  EXPECT_DAT_OK(dat_psp_free(psp));
+  EXPECT_DAT_OK(psp.Free());
   EXPECT_DAT_OK(dat_evd_free(cr_evd));
 }
 

@@ -49,9 +49,9 @@ TEST(DescriptorLimitTest, Connecting) {
   End a(ia);
   End b(ia);
   ASSERT_TRUE(Join(a, b));
-  DAT_CONN_QUAL qualifier = 0;
-  DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
-  ASSERT_DAT_OK(dat_psp_create_any(ia.handle(), &qualifier, b.cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
+  client::ServicePoint psp;
+  ASSERT_DAT_OK(psp.ListenAny(ia, b.cr_evd));
+  const DAT_CONN_QUAL qualifier = psp.qualifier();
   uint64_t n = 0;
   for (int left = 0; left < 6; ++left) {
     SCOPED_TRACE(std::to_string(left) + " descriptors left");
@@ -67,8 +67,7 @@ TEST(DescriptorLimitTest, Connecting) {
         continue;
       }
       DAT_EVENT request{};
-      DAT_COUNT nmore = 0;
-      if (dat_evd_wait(b.cr_evd, 1'000'000, 1, &request, &nmore) == DAT_SUCCESS) {
+      if (client::WaitEvent(b.cr_evd, 1'000'000, &request) == DAT_SUCCESS) {
         EXPECT_DAT_OK(dat_cr_accept(request.event_data.cr_arrival_event_data.cr_handle, passive.ep,
                                     0, nullptr));
       }
@@ -94,17 +93,16 @@ TEST(DescriptorLimitTest, Connecting) {
   ASSERT_TRUE(AcceptNext(b.cr_evd, passive.ep));
   EXPECT_TRUE(Expect(active.connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED));
   EXPECT_TRUE(Expect(passive.connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED));
-  EXPECT_DAT_OK(dat_psp_free(psp));
+  EXPECT_DAT_OK(psp.Free());
 }
 
 // A flood of connections into the limit, and out of it again.
 TEST(DescriptorLimitTest, AFlood) {
   Ia ia;
   End listener(ia);
-  DAT_CONN_QUAL qualifier = 0;
-  DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
-  ASSERT_DAT_OK(
-      dat_psp_create_any(ia.handle(), &qualifier, listener.cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
+  client::ServicePoint psp;
+  ASSERT_DAT_OK(psp.ListenAny(ia, listener.cr_evd));
+  const DAT_CONN_QUAL qualifier = psp.qualifier();
   const std::set<int> before = OpenDescriptors();
   {
     std::vector<std::unique_ptr<End>> ends;
@@ -131,7 +129,7 @@ TEST(DescriptorLimitTest, AFlood) {
   End a(ia);
   End b(ia);
   EXPECT_TRUE(Join(a, b));
-  EXPECT_DAT_OK(dat_psp_free(psp));
+  EXPECT_DAT_OK(psp.Free());
 }
 
 TEST(DescriptorLimitTest, AnFdCno) {

@@ -54,10 +54,9 @@ class FdCnoTest : public testing::Test {
     options.cno = cno_;
     Memory memory(ia_, 4096);
     End server(ia_, options);
-    DAT_CONN_QUAL qualifier = 0;
-    DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
-    ASSERT_DAT_OK(
-        dat_psp_create_any(ia_.handle(), &qualifier, server.cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
+    client::ServicePoint psp;
+    ASSERT_DAT_OK(psp.ListenAny(ia_, server.cr_evd));
+    const DAT_CONN_QUAL qualifier = psp.qualifier();
     ASSERT_DAT_OK(PostReceive(server.ep, memory.Local(0, 8), 0));
     std::jthread client([qualifier] { Client(qualifier); });
     bool ended = false;
@@ -77,7 +76,7 @@ class FdCnoTest : public testing::Test {
     }
     client.join();
     EXPECT_EQ(echoed, kMessages);
-    EXPECT_DAT_OK(dat_psp_free(psp));
+    EXPECT_DAT_OK(psp.Free());
   }
 
   Ia ia_;

@@ -14,13 +14,13 @@ constexpr uint64_t kMessages = 200;
 class OneCnoTest : public testing::Test {
  protected:
   OneCnoTest() {
-    EXPECT_DAT_OK(dat_cno_create(ia_.handle(), DAT_OS_WAIT_PROXY_AGENT_NULL, &cno_));
+    EXPECT_DAT_OK(cno_.Create(ia_));
     // The IA made its own EVD, without a CNO.
     EXPECT_DAT_OK(dat_evd_modify_cno(ia_.async_evd(), cno_));
   }
   ~OneCnoTest() override {
     EXPECT_DAT_OK(dat_evd_modify_cno(ia_.async_evd(), DAT_HANDLE_NULL));
-    EXPECT_DAT_OK(dat_cno_free(cno_));
+    EXPECT_DAT_OK(cno_.Free());
   }
 
   // The next event of any of the EVDs. The hint is one: all are polled.
@@ -40,7 +40,7 @@ class OneCnoTest : public testing::Test {
   }
 
   Ia ia_;
-  DAT_CNO_HANDLE cno_ = DAT_HANDLE_NULL;
+  client::Cno cno_;
 };
 
 TEST_F(OneCnoTest, AServerServesAClient) {
@@ -50,10 +50,9 @@ TEST_F(OneCnoTest, AServerServesAClient) {
   End server(ia_, options);
   const std::array<DAT_EVD_HANDLE, 5> evds = {ia_.async_evd(), server.cr_evd, server.connect_evd,
                                               server.recv_evd, server.request_evd};
-  DAT_CONN_QUAL qualifier = 0;
-  DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
-  ASSERT_DAT_OK(
-      dat_psp_create_any(ia_.handle(), &qualifier, server.cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
+  client::ServicePoint psp;
+  ASSERT_DAT_OK(psp.ListenAny(ia_, server.cr_evd));
+  const DAT_CONN_QUAL qualifier = psp.qualifier();
   std::jthread client([&] {
     Ia ia;
     Memory mine(ia, 4096);
@@ -108,7 +107,7 @@ TEST_F(OneCnoTest, AServerServesAClient) {
   EXPECT_EQ(received, kMessages);
   while (dat_evd_dequeue(server.request_evd, &event) == DAT_SUCCESS) ++sent;
   EXPECT_EQ(sent, kMessages);
-  EXPECT_DAT_OK(dat_psp_free(psp));
+  EXPECT_DAT_OK(psp.Free());
 }
 
 // What only the asynchronous EVD says wakes the CNO, too.

@@ -82,10 +82,8 @@ TEST_P(ForeignPeerTest, CompletionsAreTakenAndTheEpSaysSo) {
   ASSERT_EQ(param.ep_attr.ep_provider_specific_count, 1);
   EXPECT_STREQ(param.ep_attr.ep_provider_specific[0].name, SOFTDAT_ATTR_COMPLETION);
   EXPECT_STREQ(param.ep_attr.ep_provider_specific[0].value, "taken");
-  DAT_EP_HANDLE alike = DAT_HANDLE_NULL;
-  EXPECT_DAT_OK(dat_ep_create(ia.handle(), ia.pz(), other.recv_evd, other.request_evd,
-                              other.connect_evd, &param.ep_attr, &alike));
-  EXPECT_DAT_OK(dat_ep_free(alike));
+  client::Ep alike;
+  EXPECT_DAT_OK(alike.Create(ia, ia.pz(), other.evds(), &param.ep_attr));
 }
 
 }  // namespace

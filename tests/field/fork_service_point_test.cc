@@ -39,23 +39,18 @@ class Pipe {
   int fds_[2] = {-1, -1};
 };
 
-DAT_RETURN Listen(const End& end, DAT_CONN_QUAL qualifier, DAT_PSP_HANDLE* psp) {
-  return dat_psp_create(end.ia().handle(), qualifier, end.cr_evd, DAT_PSP_CONSUMER_FLAG, psp);
-}
-
 // A request that reached the child goes to `qualifier`, where the parent listens.
 void HandOff(const Ia& ia, DAT_CONN_QUAL qualifier) {
   const End peer(ia);
   const End here(ia);
-  DAT_CONN_QUAL own = 0;
-  DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
-  ASSERT_DAT_OK(dat_psp_create_any(ia.handle(), &own, here.cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
-  ASSERT_DAT_OK(StartConnect(peer.ep, ia.address(), own));
+  client::ServicePoint psp;
+  ASSERT_DAT_OK(psp.ListenAny(ia, here.cr_evd));
+  ASSERT_DAT_OK(StartConnect(peer.ep, ia.address(), psp.qualifier()));
   DAT_EVENT event{};
   ASSERT_TRUE(Expect(here.cr_evd, DAT_CONNECTION_REQUEST_EVENT, &event));
   ASSERT_DAT_OK(dat_cr_handoff(event.event_data.cr_arrival_event_data.cr_handle, qualifier));
   EXPECT_TRUE(Expect(peer.connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED));
-  EXPECT_DAT_OK(dat_psp_free(psp));
+  EXPECT_DAT_OK(psp.Free());
 }
 
 // Both of `qualifier` and its neighbour on the same port are free, and take connections.
@@ -64,15 +59,15 @@ void ListenThere(const Ia& ia, DAT_CONN_QUAL qualifier) {
     const DAT_CONN_QUAL second = first == qualifier ? qualifier + kSamePort : qualifier;
     const End active(ia);
     const End passive(ia);
-    DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
-    DAT_PSP_HANDLE beside = DAT_HANDLE_NULL;
-    ASSERT_DAT_OK(Listen(passive, first, &psp));
-    ASSERT_DAT_OK(Listen(passive, second, &beside));
+    client::ServicePoint psp;
+    client::ServicePoint beside;
+    ASSERT_DAT_OK(psp.Listen(ia, passive.cr_evd, first));
+    ASSERT_DAT_OK(beside.Listen(ia, passive.cr_evd, second));
     EXPECT_DAT_OK(StartConnect(active.ep, ia.address(), second));
     EXPECT_TRUE(AcceptNext(passive.cr_evd, passive.ep));
     EXPECT_TRUE(Expect(active.connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED));
-    EXPECT_DAT_OK(dat_psp_free(psp));
-    EXPECT_DAT_OK(dat_psp_free(beside));
+    EXPECT_DAT_OK(psp.Free());
+    EXPECT_DAT_OK(beside.Free());
   }
 }
 
@@ -82,17 +77,17 @@ TEST(ForkServicePoint, TheParentsIsAnotherProcesss) {
   std::random_device random;
   const DAT_CONN_QUAL qualifier =
       (uint64_t{0xAC} << 56) + (static_cast<uint64_t>(getpid()) << 20) + random() % 1000;
-  DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
-  ASSERT_DAT_OK(Listen(here, qualifier, &psp));
+  client::ServicePoint psp;
+  ASSERT_DAT_OK(psp.Listen(ia, here.cr_evd, qualifier));
   const Pipe taken;
   const Pipe freed;
   const int child = StartChild([&]() -> int {
     const Ia own;
     HandOff(own, qualifier);
     const End end(own);
-    DAT_PSP_HANDLE none = DAT_HANDLE_NULL;
-    EXPECT_DAT_TYPE(Listen(end, qualifier, &none), DAT_CONN_QUAL_IN_USE);
-    EXPECT_DAT_TYPE(Listen(end, qualifier + kSamePort, &none), DAT_CONN_QUAL_IN_USE);
+    client::ServicePoint none;
+    EXPECT_DAT_TYPE(none.Listen(own, end.cr_evd, qualifier), DAT_CONN_QUAL_IN_USE);
+    EXPECT_DAT_TYPE(none.Listen(own, end.cr_evd, qualifier + kSamePort), DAT_CONN_QUAL_IN_USE);
     taken.Tell();
     freed.Await();
     ListenThere(own, qualifier);
@@ -101,7 +96,7 @@ TEST(ForkServicePoint, TheParentsIsAnotherProcesss) {
   EXPECT_TRUE(AcceptNext(here.cr_evd, here.ep));
   EXPECT_TRUE(Expect(here.connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED));
   taken.Await();
-  EXPECT_DAT_OK(dat_psp_free(psp));
+  EXPECT_DAT_OK(psp.Free());
   freed.Tell();
   EXPECT_EQ(WaitForChild(child), 0);
 }
@@ -115,11 +110,9 @@ TEST(ForkServicePoint, WhileThreadsOfTheParentOpenAndListen) {
   const auto listen_once = [] {
     const Ia ia;
     const End end(ia);
-    DAT_CONN_QUAL qualifier = 0;
-    DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
-    EXPECT_DAT_OK(
-        dat_psp_create_any(ia.handle(), &qualifier, end.cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
-    EXPECT_DAT_OK(dat_psp_free(psp));
+    client::ServicePoint psp;
+    EXPECT_DAT_OK(psp.ListenAny(ia, end.cr_evd));
+    EXPECT_DAT_OK(psp.Free());
   };
   const Ia keeper;  // the library stays loaded
   std::jthread churn([&](const std::stop_token& stop) {

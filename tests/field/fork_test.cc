@@ -114,13 +114,12 @@ TEST_F(ForkTest, TheParentsDisconnectIsSeenWhileTheChildLives) {
   EXPECT_TRUE(Expect(a_.connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED));
   EXPECT_TRUE(Expect(b_.connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED));
   // And the qualifier of a service point is free again.
-  DAT_CONN_QUAL qualifier = 0;
-  DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
-  ASSERT_DAT_OK(
-      dat_psp_create_any(ia_.handle(), &qualifier, b_.cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
-  EXPECT_DAT_OK(dat_psp_free(psp));
-  ASSERT_DAT_OK(dat_psp_create(ia_.handle(), qualifier, b_.cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
-  EXPECT_DAT_OK(dat_psp_free(psp));
+  client::ServicePoint psp;
+  ASSERT_DAT_OK(psp.ListenAny(ia_, b_.cr_evd));
+  const DAT_CONN_QUAL qualifier = psp.qualifier();
+  EXPECT_DAT_OK(psp.Free());
+  ASSERT_DAT_OK(psp.Listen(ia_, b_.cr_evd, qualifier));
+  EXPECT_DAT_OK(psp.Free());
   close(hold[1]);
   EXPECT_EQ(WaitForChild(pid), 0);
 }

@@ -114,8 +114,7 @@ TEST(FreeStormTest, TheStatesOfAnEndpoint) {
     };
     const auto accept = [&] {
       DAT_EVENT event{};
-      DAT_COUNT nmore = 0;
-      const DAT_RETURN ret = dat_evd_wait(b.cr_evd, 20'000, 1, &event, &nmore);
+      const DAT_RETURN ret = client::WaitEvent(b.cr_evd, 20'000, &event);
       EXPECT_DEFINED(ret);
       if (ret != DAT_SUCCESS) return;
       const DAT_CR_HANDLE cr = event.event_data.cr_arrival_event_data.cr_handle;
@@ -149,8 +148,7 @@ TEST(FreeStormTest, AnEvdInUse) {
     const DAT_EVD_HANDLE evd = ia.NewEvd(DAT_EVD_SOFTWARE_FLAG, 8, cno);
     const auto wait = [&] {
       DAT_EVENT event{};
-      DAT_COUNT nmore = 0;
-      for (int i = 0; i < 10; ++i) EXPECT_DEFINED(dat_evd_wait(evd, 200, 1, &event, &nmore));
+      for (int i = 0; i < 10; ++i) EXPECT_DEFINED(client::WaitEvent(evd, 200, &event));
     };
     const auto poll = [&] {
       DAT_EVENT event{};
@@ -190,8 +188,7 @@ TEST(FreeStormTest, AWaitForEverBegins) {
     ASSERT_DAT_OK(dat_cno_create(ia.handle(), DAT_OS_WAIT_PROXY_AGENT_NULL, &cno));
     const auto wait = [&] {
       DAT_EVENT event{};
-      DAT_COUNT nmore = 0;
-      EXPECT_DEFINED(dat_evd_wait(evd, DAT_TIMEOUT_INFINITE, 1, &event, &nmore));
+      EXPECT_DEFINED(client::WaitEvent(evd, DAT_TIMEOUT_INFINITE, &event));
     };
     const auto wait_cno = [&] {
       DAT_EVD_HANDLE hint = DAT_HANDLE_NULL;

@@ -100,24 +100,18 @@ class Target {
 class HandoffProcessTest : public testing::Test {
  protected:
   void SetUp() override { ListenOn(0); }
-  void TearDown() override { EXPECT_DAT_OK(dat_psp_free(psp_)); }
+  void TearDown() override { EXPECT_DAT_OK(psp_.Free()); }
 
   // 0: a qualifier that the provider chooses.
   void ListenOn(DAT_CONN_QUAL qualifier) {
-    if (psp_ != DAT_HANDLE_NULL) EXPECT_DAT_OK(dat_psp_free(psp_));
-    qualifier_ = qualifier;
-    if (qualifier == 0) {
-      EXPECT_DAT_OK(dat_psp_create_any(ia_.handle(), &qualifier_, here_.cr_evd,
-                                       DAT_PSP_CONSUMER_FLAG, &psp_));
-    } else {
-      EXPECT_DAT_OK(
-          dat_psp_create(ia_.handle(), qualifier, here_.cr_evd, DAT_PSP_CONSUMER_FLAG, &psp_));
-    }
+    EXPECT_DAT_OK(psp_.Free());
+    EXPECT_DAT_OK(qualifier == 0 ? psp_.ListenAny(ia_, here_.cr_evd)
+                                 : psp_.Listen(ia_, here_.cr_evd, qualifier));
+    qualifier_ = psp_.qualifier();
   }
   // `peer` asks for a connection with private data; the request is here.
   DAT_CR_HANDLE Request(const End& peer) {
-    EXPECT_DAT_OK(dat_ep_connect(peer.ep, ia_.address(), qualifier_, kPatienceUs, sizeof(data_),
-                                 data_, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
+    EXPECT_DAT_OK(client::Connect(peer.ep, ia_.address(), qualifier_, kPatienceUs, data_));
     DAT_EVENT event{};
     EXPECT_TRUE(Expect(here_.cr_evd, DAT_CONNECTION_REQUEST_EVENT, &event));
     EXPECT_EQ(event.event_data.cr_arrival_event_data.conn_qual, qualifier_);
@@ -151,7 +145,7 @@ class HandoffProcessTest : public testing::Test {
   End here_{ia_};
   Memory memory_{ia_, 4096};
   uint8_t data_[5] = {9, 8, 7, 6, 5};
-  DAT_PSP_HANDLE psp_ = DAT_HANDLE_NULL;
+  client::ServicePoint psp_;
   DAT_CONN_QUAL qualifier_ = 0;
 };
 
@@ -199,7 +193,7 @@ TEST_F(HandoffProcessTest, BackAgainAndRejected) {
   ASSERT_TRUE(Expect(here_.cr_evd, DAT_CONNECTION_REQUEST_EVENT, &event));
   const auto& request = event.event_data.cr_arrival_event_data;
   EXPECT_EQ(request.conn_qual, qualifier_);
-  EXPECT_EQ(request.sp_handle.psp_handle, psp_);
+  EXPECT_EQ(request.sp_handle.psp_handle, psp_.get());
   DAT_CR_PARAM param{};
   ASSERT_DAT_OK(dat_cr_query(request.cr_handle, DAT_CR_FIELD_ALL, &param));
   ASSERT_EQ(param.private_data_size, static_cast<DAT_COUNT>(sizeof(data_)));

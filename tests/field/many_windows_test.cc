@@ -23,28 +23,21 @@ class ManyWindowsTest : public testing::Test {
 
   // Creates and binds all windows of the server; what the client reads through are the contexts.
   void BindAll() {
-    windows_.assign(kWindows, DAT_HANDLE_NULL);
-    contexts_.assign(kWindows, 0);
+    windows_ = std::vector<client::Window>(kWindows);
     for (size_t i = 0; i < kWindows; ++i) {
-      ASSERT_DAT_OK(dat_rmr_create(server_ia_.pz(), &windows_[i]));
-      const DAT_LMR_TRIPLET bytes = region_.Local(i * kBytes, kBytes);
-      ASSERT_DAT_OK(dat_rmr_bind(windows_[i], region_.lmr(), &bytes, DAT_MEM_PRIV_REMOTE_READ_FLAG,
-                                 DAT_VA_TYPE_VA, server_.ep, Cookie(i), DAT_COMPLETION_DEFAULT_FLAG,
-                                 &contexts_[i]));
+      ASSERT_DAT_OK(windows_[i].Create(server_ia_.pz()));
+      ASSERT_DAT_OK(windows_[i].Bind(region_.lmr(), i * kBytes, kBytes,
+                                     DAT_MEM_PRIV_REMOTE_READ_FLAG, server_.ep, i));
       DAT_EVENT event{};
       ASSERT_TRUE(Expect(server_.request_evd, DAT_RMR_BIND_COMPLETION_EVENT, &event));
       ASSERT_EQ(event.event_data.rmr_completion_event_data.status, DAT_RMR_BIND_SUCCESS);
-      ASSERT_EQ(event.event_data.rmr_completion_event_data.rmr_handle, windows_[i]);
+      ASSERT_EQ(event.event_data.rmr_completion_event_data.rmr_handle, windows_[i].get());
     }
   }
   void FreeAll() {
-    for (const DAT_RMR_HANDLE window : windows_) ASSERT_DAT_OK(dat_rmr_free(window));
+    for (client::Window& window : windows_) ASSERT_DAT_OK(window.Free());
   }
-  DAT_RMR_TRIPLET Through(size_t window) const {
-    DAT_RMR_TRIPLET remote = region_.Remote(window * kBytes, kBytes);
-    remote.rmr_context = contexts_[window];
-    return remote;
-  }
+  const DAT_RMR_TRIPLET& Through(size_t window) const { return windows_[window].Remote(); }
 
   Ia client_ia_;
   Ia server_ia_;
@@ -52,18 +45,17 @@ class ManyWindowsTest : public testing::Test {
   Memory region_{server_ia_, kWindows* kBytes};
   End client_{client_ia_};
   End server_{server_ia_};
-  std::vector<DAT_RMR_HANDLE> windows_;
-  std::vector<DAT_RMR_CONTEXT> contexts_;
+  std::vector<client::Window> windows_;
 };
 
 TEST_F(ManyWindowsTest, EachOpensItsOwnBytes) {
   for (size_t i = 0; i < kWindows * kBytes; ++i) {
     region_.data()[i] = static_cast<uint8_t>(i / kBytes + i);
   }
-  std::set<DAT_RMR_CONTEXT> old;
   for (int round = 0; round < 2; ++round) {
     ASSERT_NO_FATAL_FAILURE(BindAll());
-    const std::set<DAT_RMR_CONTEXT> distinct(contexts_.begin(), contexts_.end());
+    std::set<DAT_RMR_CONTEXT> distinct;
+    for (const client::Window& window : windows_) distinct.insert(window.Remote().rmr_context);
     EXPECT_EQ(distinct.size(), kWindows);
     for (size_t i = 0; i < kWindows; ++i) {
       ASSERT_DAT_OK(PostRead(client_.ep, sink_.Local(0, kBytes), Through(i), i));

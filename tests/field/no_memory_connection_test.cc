@@ -21,10 +21,9 @@ TEST(NoMemoryConnection, FailsAtBothEnds) {
   const End again_passive(ia);
   const End active(ia);
   const End passive(ia);
-  DAT_CONN_QUAL qualifier = 0;
-  DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
-  ASSERT_DAT_OK(
-      dat_psp_create_any(ia.handle(), &qualifier, passive.cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
+  client::ServicePoint psp;
+  ASSERT_DAT_OK(psp.ListenAny(ia, passive.cr_evd));
+  const DAT_CONN_QUAL qualifier = psp.qualifier();
   DAT_EVENT at_active{};
   DAT_EVENT at_passive{};
   DAT_RETURN rets[5] = {};
@@ -52,7 +51,7 @@ TEST(NoMemoryConnection, FailsAtBothEnds) {
   EXPECT_TRUE(AcceptNext(passive.cr_evd, again_passive.ep));
   EXPECT_TRUE(Expect(again_active.connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED));
   EXPECT_TRUE(Expect(again_passive.connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED));
-  EXPECT_DAT_OK(dat_psp_free(psp));
+  EXPECT_DAT_OK(psp.Free());
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A process that may not ask the kernel for random numbers, as a filter of system calls can have
 // it: no IA is opened without them, and one that is open needs no more.
-#include <dat2/softdat.h>
 #include <gmock/gmock.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -39,13 +38,10 @@ void ForbidRandomNumbers() {
 TEST(NoRandomNumbersTest, AnIaIsRefusedWithAReason) {
   const int child = StartChild([] {
     ForbidRandomNumbers();
-    DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
-    DAT_EVD_HANDLE async_evd = DAT_HANDLE_NULL;
-    std::string name = IaName();
-    EXPECT_DAT_TYPE(dat_ia_open(name.data(), 8, &async_evd, &ia), DAT_INSUFFICIENT_RESOURCES);
-    std::string why(softdat_last_reason(nullptr, 0) + 1, '\0');
-    softdat_last_reason(why.data(), why.size());
-    EXPECT_THAT(why, testing::HasSubstr("getrandom: Operation not permitted"));
+    client::Ia ia;
+    const client::Result opened = ia.Open(IaName());
+    EXPECT_EQ(opened.type(), DAT_RETURN{DAT_INSUFFICIENT_RESOURCES});
+    EXPECT_THAT(opened.Describe(), testing::HasSubstr("getrandom: Operation not permitted"));
     return ::testing::Test::HasFailure() ? 1 : 0;
   });
   EXPECT_EQ(WaitForChild(child), 0);

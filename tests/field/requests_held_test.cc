@@ -15,10 +15,9 @@ void ConnectWithoutDescriptors() {
   Ia ia;
   End active(ia);
   End passive(ia);
-  DAT_CONN_QUAL qualifier = 0;
-  DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
-  ASSERT_DAT_OK(
-      dat_psp_create_any(ia.handle(), &qualifier, passive.cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
+  client::ServicePoint psp;
+  ASSERT_DAT_OK(psp.ListenAny(ia, passive.cr_evd));
+  const DAT_CONN_QUAL qualifier = psp.qualifier();
   DAT_EVENT event{};
   {
     const FewDescriptors few(1);  // the requester's own socket
@@ -32,7 +31,7 @@ void ConnectWithoutDescriptors() {
   EXPECT_TRUE(Expect(active.connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED));
   EXPECT_TRUE(Expect(passive.connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED));
   EXPECT_DAT_TYPE(dat_evd_dequeue(ia.async_evd(), &event), DAT_QUEUE_EMPTY);
-  EXPECT_DAT_OK(dat_psp_free(psp));
+  EXPECT_DAT_OK(psp.Free());
 }
 
 TEST(RequestsHeldTest, AreToldOfOnceAndComeLater) {

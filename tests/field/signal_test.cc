@@ -69,8 +69,8 @@ TEST_F(SignalTest, EndsAnEvdWait) {
 
 // covers: semantics 6, 14
 TEST_F(SignalTest, EndsACnoWait) {
-  DAT_CNO_HANDLE cno = DAT_HANDLE_NULL;
-  ASSERT_DAT_OK(dat_cno_create(ia_.handle(), DAT_OS_WAIT_PROXY_AGENT_NULL, &cno));
+  client::Cno cno;
+  ASSERT_DAT_OK(cno.Create(ia_));
   {
     Pest pest(pthread_self());
     for (int i = 0; i < 500; ++i) {
@@ -79,7 +79,7 @@ TEST_F(SignalTest, EndsACnoWait) {
                 DAT_RETURN{DAT_INTERRUPTED_CALL});
     }
   }
-  EXPECT_DAT_OK(dat_cno_free(cno));
+  EXPECT_DAT_OK(cno.Free());
 }
 
 // The follower of a thread that drives the IA is interrupted alike.

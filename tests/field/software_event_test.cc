@@ -74,8 +74,8 @@ TEST_F(SoftwareEventTest, OneThreadWaits) {
 
 // covers: semantics 5.6, 6
 TEST_F(SoftwareEventTest, OneThreadWaitsOnACno) {
-  DAT_CNO_HANDLE cno = DAT_HANDLE_NULL;
-  ASSERT_DAT_OK(dat_cno_create(ia_.handle(), DAT_OS_WAIT_PROXY_AGENT_NULL, &cno));
+  client::Cno cno;
+  ASSERT_DAT_OK(cno.Create(ia_));
   const DAT_EVD_HANDLE evd = ia_.NewEvd(DAT_EVD_SOFTWARE_FLAG, 32, cno);
   Start(evd);
   while (taken_ < kThreads * kEach) {
@@ -89,7 +89,7 @@ TEST_F(SoftwareEventTest, OneThreadWaitsOnACno) {
   Join();
   EXPECT_EQ(taken_, kThreads * kEach);
   EXPECT_DAT_OK(dat_evd_free(evd));
-  EXPECT_DAT_OK(dat_cno_free(cno));
+  EXPECT_DAT_OK(cno.Free());
 }
 
 // A thread that moves data is told by software events of others, on the EVD of its receives.

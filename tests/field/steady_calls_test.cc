@@ -123,8 +123,7 @@ void Poll(DAT_EVD_HANDLE evd) {
 }
 void Wait(DAT_EVD_HANDLE evd) {
   DAT_EVENT event;
-  DAT_COUNT more = 0;
-  ASSERT_DAT_OK(dat_evd_wait(evd, kPatienceUs, 1, &event, &more));
+  ASSERT_DAT_OK(client::WaitEvent(evd, kPatienceUs, &event));
   ASSERT_EQ(event.event_data.dto_completion_event_data.status, DAT_DTO_SUCCESS);
 }
 

@@ -73,8 +73,7 @@ class SteadyStateTest : public testing::Test {
   }
   static void Wait(DAT_EVD_HANDLE evd) {
     DAT_EVENT event;
-    DAT_COUNT more = 0;
-    Check(dat_evd_wait(evd, kPatienceUs, 1, &event, &more), event);
+    Check(client::WaitEvent(evd, kPatienceUs, &event), event);
   }
   static void Check(DAT_RETURN ret, const DAT_EVENT& event) {
     ASSERT_EQ(ret, DAT_SUCCESS);
