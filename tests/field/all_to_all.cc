@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cinttypes>
 #include <cstdio>
@@ -116,12 +117,6 @@ class Rank {
     return (round * peers_ + from) * peers_ + to;
   }
 
-  DAT_EP_HANDLE NewEp() const {
-    DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
-    MUST(dat_ep_create(ia_.ia, ia_.pz, recv_evd_, request_evd_, connect_evd_, nullptr, &ep));
-    return ep;
-  }
-
   void Open() {
     const auto peers = static_cast<DAT_COUNT>(peers_);
     recv_evd_ = ia_.NewEvd(DAT_EVD_DTO_FLAG, 2 * peers);
@@ -130,29 +125,27 @@ class Rank {
     cr_evd_ = ia_.NewEvd(DAT_EVD_CR_FLAG, peers);
     for (size_t peer = 0; peer < peers_; ++peer) {
       if (peer == static_cast<size_t>(rank_)) continue;
-      out_[peer] = NewEp();
-      in_[peer] = NewEp();
+      out_[peer] = ia_.NewEp({recv_evd_, request_evd_, connect_evd_});
+      in_[peer] = ia_.NewEp({recv_evd_, request_evd_, connect_evd_});
       PostReceive(peer);
     }
     MUST(dat_psp_create_any(ia_.ia, &board_->qualifier[rank_], cr_evd_, DAT_PSP_CONSUMER_FLAG,
                             &psp_));
-    board_->window[rank_] = {reinterpret_cast<uintptr_t>(memory_.words), memory_.rmr_context};
+    board_->window[rank_] = {memory_.address(), memory_.rmr_context()};
   }
 
   void PostReceive(size_t peer) {
-    DAT_LMR_TRIPLET segment = memory_.Local(ReceivedAt(peer), settings_.words);
-    DAT_DTO_COOKIE cookie{};
-    cookie.as_64 = peer;
-    MUST(dat_ep_post_recv(in_[peer], 1, &segment, cookie, DAT_COMPLETION_DEFAULT_FLAG));
+    MUST(client::PostReceive(in_[peer], memory_.Words(ReceivedAt(peer), settings_.words), peer));
   }
 
   // To everybody at once, beginning with the next rank; then whoever comes is accepted.
   void Connect() {
     for (size_t step = 1; step < peers_; ++step) {
       const size_t peer = (static_cast<size_t>(rank_) + step) % peers_;
-      uint32_t self = static_cast<uint32_t>(rank_);
-      MUST(dat_ep_connect(out_[peer], ia_.address, board_->qualifier[peer], DAT_TIMEOUT_INFINITE,
-                          sizeof self, &self, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
+      std::array<uint8_t, sizeof(uint32_t)> self;
+      std::memcpy(self.data(), &rank_, sizeof self);
+      MUST(client::Connect(out_[peer], ia_.ia.address(), board_->qualifier[peer],
+                           DAT_TIMEOUT_INFINITE, self));
     }
     for (size_t i = 1; i < peers_; ++i) Accept();
     for (size_t i = 0; i < 2 * (peers_ - 1); ++i) {
@@ -189,16 +182,13 @@ class Rank {
   void Send(uint64_t round, size_t peer) {
     const auto self = static_cast<size_t>(rank_);
     FillPattern(memory_.words + SourceAt(peer), settings_.words, Seed(round, self, peer));
-    DAT_LMR_TRIPLET segment = memory_.Local(SourceAt(peer), settings_.words);
-    DAT_RMR_TRIPLET target{};
-    target.virtual_address = board_->window[peer].address + WrittenAt(self) * sizeof(uint64_t);
-    target.segment_length = segment.segment_length;
-    target.rmr_context = board_->window[peer].context;
-    DAT_DTO_COOKIE cookie{};
-    cookie.as_64 = peer;
-    MUST(dat_ep_post_rdma_write(out_[peer], 1, &segment, cookie, &target,
-                                DAT_COMPLETION_DEFAULT_FLAG));
-    MUST(dat_ep_post_send(out_[peer], 1, &segment, cookie, DAT_COMPLETION_DEFAULT_FLAG));
+    const DAT_LMR_TRIPLET segment = memory_.Words(SourceAt(peer), settings_.words);
+    const Board::Window& window = board_->window[peer];
+    const DAT_RMR_TRIPLET target =
+        client::RemoteSegment(window.address + WrittenAt(self) * sizeof(uint64_t), window.context,
+                              segment.segment_length);
+    MUST(client::PostWrite(out_[peer], segment, target, peer));
+    MUST(client::PostSend(out_[peer], segment, peer));
   }
 
   // A message is there, and with it the write in front of it.
@@ -234,7 +224,7 @@ class Rank {
     for (size_t i = 0; i < 2 * (peers_ - 1); ++i) {
       MustWait(connect_evd_, DAT_CONNECTION_EVENT_DISCONNECTED);
     }
-    MUST(dat_ia_close(ia_.ia, DAT_CLOSE_ABRUPT_FLAG));
+    MUST(ia_.ia.Close());
   }
 
   const Settings& settings_;

@@ -31,7 +31,7 @@ struct Settings {
 struct End {
   PlainIa ia;
   DAT_EVD_HANDLE recv_evd, request_evd, connect_evd;
-  DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+  DAT_EP_HANDLE ep;
   PlainMemory memory;
 
   explicit End(const Settings& settings)
@@ -39,18 +39,15 @@ struct End {
         recv_evd(ia.NewEvd(DAT_EVD_DTO_FLAG, 8)),
         request_evd(ia.NewEvd(DAT_EVD_DTO_FLAG, 8)),
         connect_evd(ia.NewEvd(DAT_EVD_CONNECTION_FLAG, 8)),
-        memory(ia, settings.words) {
-    MUST(dat_ep_create(ia.ia, ia.pz, recv_evd, request_evd, connect_evd, nullptr, &ep));
-  }
+        ep(ia.NewEp({recv_evd, request_evd, connect_evd})),
+        memory(ia, settings.words) {}
 };
 
 // Never returns to main(), but ends as that does.
 [[noreturn]] void RunReceiver(const Settings& settings, DAT_CONN_QUAL qualifier) {
   const End end(settings);
-  DAT_LMR_TRIPLET segment = end.memory.Local(0, settings.words);
-  MUST(dat_ep_post_recv(end.ep, 1, &segment, DAT_DTO_COOKIE{}, DAT_COMPLETION_DEFAULT_FLAG));
-  MUST(dat_ep_connect(end.ep, end.ia.address, qualifier, DAT_TIMEOUT_INFINITE, 0, nullptr,
-                      DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
+  MUST(client::PostReceive(end.ep, end.memory.Words(0, settings.words), 0));
+  MUST(client::Connect(end.ep, end.ia.ia.address(), qualifier, DAT_TIMEOUT_INFINITE));
   MustWait(end.connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
   if (!settings.poll) {
     MustComplete(end.recv_evd);
@@ -75,7 +72,7 @@ int RunLauncher(const Settings& settings, int from_sender) {
 
 int RunSender(const Settings& settings, int to_launcher) {
   for (uint64_t round = 0; round < settings.rounds; ++round) {
-    const End end(settings);
+    End end(settings);
     const DAT_EVD_HANDLE cr_evd = end.ia.NewEvd(DAT_EVD_CR_FLAG, 1);
     DAT_CONN_QUAL qualifier = 0;
     DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
@@ -84,11 +81,10 @@ int RunSender(const Settings& settings, int to_launcher) {
     const DAT_EVENT request = MustWait(cr_evd, DAT_CONNECTION_REQUEST_EVENT);
     MUST(dat_cr_accept(request.event_data.cr_arrival_event_data.cr_handle, end.ep, 0, nullptr));
     MustWait(end.connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
-    DAT_LMR_TRIPLET segment = end.memory.Local(0, settings.words);
-    MUST(dat_ep_post_send(end.ep, 1, &segment, DAT_DTO_COOKIE{}, DAT_COMPLETION_DEFAULT_FLAG));
+    MUST(client::PostSend(end.ep, end.memory.Words(0, settings.words), 0));
     MustComplete(end.request_evd);
     MustWait(end.connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
-    MUST(dat_ia_close(end.ia.ia, DAT_CLOSE_ABRUPT_FLAG));
+    MUST(end.ia.ia.Close());
   }
   return 0;
 }

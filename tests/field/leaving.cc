@@ -49,9 +49,7 @@ DAT_EP_HANDLE NewEp(const PlainIa& ia, const Settings& settings, DAT_EVD_HANDLE 
   attr.max_recv_dtos = static_cast<DAT_COUNT>(settings.messages);
   attr.max_request_dtos = static_cast<DAT_COUNT>(std::max(settings.messages, settings.unread));
   attr.max_recv_iov = attr.max_request_iov = 1;
-  DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
-  MUST(dat_ep_create(ia.ia, ia.pz, recv_evd, request_evd, connect_evd, &attr, &ep));
-  return ep;
+  return ia.NewEp({recv_evd, request_evd, connect_evd}, &attr);
 }
 
 // Of message `i` in a round.
@@ -88,14 +86,10 @@ uint64_t Seed(uint64_t round, size_t i) { return round * 1000 + i; }
     FillPattern(memory.words + i * settings.words, settings.words, Seed(round, i));
   }
   const DAT_EP_HANDLE ep = NewEp(ia, settings, recv_evd, request_evd, connect_evd);
-  MUST(dat_ep_connect(ep, ia.address, qualifier, DAT_TIMEOUT_INFINITE, 0, nullptr,
-                      DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
+  MUST(client::Connect(ep, ia.ia.address(), qualifier, DAT_TIMEOUT_INFINITE));
   MustWait(connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
   for (size_t i = 0; i < settings.messages; ++i) {
-    DAT_LMR_TRIPLET segment = memory.Local(i * settings.words, settings.words);
-    DAT_DTO_COOKIE cookie{};
-    cookie.as_64 = i;
-    MUST(dat_ep_post_send(ep, 1, &segment, cookie, DAT_COMPLETION_DEFAULT_FLAG));
+    MUST(client::PostSend(ep, memory.Words(i * settings.words, settings.words), i));
   }
   for (size_t i = 0; i < settings.messages; ++i) {
     const uint64_t done = MustComplete(request_evd).user_cookie.as_64;
@@ -146,10 +140,7 @@ class Receiver {
     std::memset(memory_.words, 0, settings_.messages * settings_.words * sizeof(uint64_t));
     const DAT_EP_HANDLE ep = NewEp(ia_, settings_, recv_evd_, request_evd_, connect_evd_);
     for (size_t i = 0; i < settings_.messages; ++i) {
-      DAT_LMR_TRIPLET segment = memory_.Local(i * settings_.words, settings_.words);
-      DAT_DTO_COOKIE cookie{};
-      cookie.as_64 = i;
-      MUST(dat_ep_post_recv(ep, 1, &segment, cookie, DAT_COMPLETION_DEFAULT_FLAG));
+      MUST(client::PostReceive(ep, memory_.Words(i * settings_.words, settings_.words), i));
     }
     if (write(to_launcher_, &qualifier_, sizeof qualifier_) != sizeof qualifier_)
       Die("no launcher");
@@ -168,8 +159,7 @@ class Receiver {
       MustWait(request_evd_, DAT_DTO_COMPLETION_EVENT);  // however it ended
     }
     DAT_EVENT end{};
-    DAT_COUNT nmore = 0;
-    MUST(dat_evd_wait(connect_evd_, kPlainPatienceUs, 1, &end, &nmore));
+    MUST(client::WaitEvent(connect_evd_, kPlainPatienceUs, &end));
     if (end.event_number != DAT_CONNECTION_EVENT_DISCONNECTED) {
       Die("round %" PRIu64 " of %s: event %#x came instead of DISCONNECTED", round_, kWays[way_],
           end.event_number);
@@ -180,8 +170,8 @@ class Receiver {
   // The leaver may be gone before all are posted: they are flushed then.
   void SendUnread(DAT_EP_HANDLE ep, size_t n) {
     for (size_t i = 0; i < n; ++i) {
-      DAT_LMR_TRIPLET segment = memory_.Local(settings_.messages * settings_.words, kUnreadWords);
-      MUST(dat_ep_post_send(ep, 1, &segment, DAT_DTO_COOKIE{}, DAT_COMPLETION_DEFAULT_FLAG));
+      MUST(client::PostSend(ep, memory_.Words(settings_.messages * settings_.words, kUnreadWords),
+                            0));
     }
   }
 

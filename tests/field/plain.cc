@@ -3,7 +3,6 @@
 #include "tests/field/plain.h"
 
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -32,52 +31,30 @@ void Die(const char* format, ...) {
 }
 
 void Must(const char* call, DAT_RETURN ret) {
-  if (ret == DAT_SUCCESS) return;
-  const char* major = "";
-  const char* minor = "";
-  dat_strerror(ret, &major, &minor);
-  Die("%s: %s %s", call, major, minor);
+  if (ret != DAT_SUCCESS) Die("%s", client::DescribeFailure(call, ret).c_str());
 }
 
 PlainIa::PlainIa(const std::string& name) {
-  std::string own = name;
-  MUST(dat_ia_open(own.data(), 64, &async_evd, &ia));
-  MUST(dat_pz_create(ia, &pz));
-  DAT_IA_ATTR attr{};
-  MUST(dat_ia_query(ia, nullptr, DAT_IA_FIELD_ALL, &attr, 0, nullptr));
-  address = attr.ia_address_ptr;
+  MUST(ia.Open(name, 64));
+  MUST(pz.Create(ia));
 }
 
 DAT_EVD_HANDLE PlainIa::NewEvd(int flags, DAT_COUNT qlen) const {
-  DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
-  MUST(dat_evd_create(ia, qlen, DAT_HANDLE_NULL, static_cast<DAT_EVD_FLAGS>(flags), &evd));
-  return evd;
+  client::Evd evd;
+  MUST(evd.Create(ia, flags, qlen));
+  return evd.Release();
 }
 
-PlainMemory::PlainMemory(const PlainIa& ia, size_t word_count) : count(word_count) {
-  void* p = mmap(nullptr, count * sizeof *words, PROT_READ | PROT_WRITE,
-                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (p == MAP_FAILED) Die("no memory for %zu words", count);
-  words = static_cast<uint64_t*>(p);
-  Register(ia);
+DAT_EP_HANDLE PlainIa::NewEp(const client::EpEvds& evds, const DAT_EP_ATTR* attributes) const {
+  client::Ep ep;
+  MUST(ep.Create(ia, pz, evds, attributes));
+  return ep.Release();
 }
 
-void PlainMemory::Register(const PlainIa& ia) {
-  DAT_REGION_DESCRIPTION region{};
-  region.for_va = words;
-  MUST(dat_lmr_create(ia.ia, DAT_MEM_TYPE_VIRTUAL, region, count * sizeof *words, ia.pz,
-                      DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA, &lmr, &lmr_context, &rmr_context,
-                      nullptr, nullptr));
-}
-
-void PlainMemory::Unmap() const { munmap(words, count * sizeof *words); }
-
-DAT_LMR_TRIPLET PlainMemory::Local(size_t first, size_t n) const {
-  DAT_LMR_TRIPLET triplet{};
-  triplet.virtual_address = reinterpret_cast<uintptr_t>(words + first);
-  triplet.segment_length = static_cast<DAT_SEG_LENGTH>(n * sizeof *words);
-  triplet.lmr_context = lmr_context;
-  return triplet;
+PlainMemory::PlainMemory(const PlainIa& plain, size_t count) {
+  if (!Map(count * sizeof *words)) Die("no memory for %zu words", count);
+  words = reinterpret_cast<uint64_t*>(data());
+  MUST(Register(plain.ia, plain.pz));
 }
 
 void FillPattern(uint64_t* words, size_t n, uint64_t seed) {
@@ -93,8 +70,7 @@ size_t FirstStale(const uint64_t* words, size_t n, uint64_t seed) {
 
 DAT_EVENT MustWait(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number) {
   DAT_EVENT event{};
-  DAT_COUNT nmore = 0;
-  MUST(dat_evd_wait(evd, kPlainPatienceUs, 1, &event, &nmore));
+  MUST(client::WaitEvent(evd, kPlainPatienceUs, &event));
   if (event.event_number != number) {
     Die("event %#x came instead of %#x", event.event_number, number);
   }

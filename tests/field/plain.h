@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What programs of several processes share that are no GoogleTest programs, since they also run by
-// hand: checked calls, an open IA, memory whose words can be told apart, processes under a limit of
-// time, and processes that only use the CPUs.
+// hand: dat/client with calls that must succeed, memory whose words can be told apart, processes
+// under a limit of time, and processes that only use the CPUs.
 #ifndef SOFTDAT_TESTS_FIELD_PLAIN_H_
 #define SOFTDAT_TESTS_FIELD_PLAIN_H_
 
@@ -13,6 +13,12 @@
 #include <string>
 #include <vector>
 
+#include "dat/client/endpoint.h"
+#include "dat/client/events.h"
+#include "dat/client/ia.h"
+#include "dat/client/memory.h"
+#include "dat/client/post.h"
+#include "dat/client/result.h"
 #include "dat2/udat.h"
 
 namespace softdat::field {
@@ -25,30 +31,26 @@ inline constexpr DAT_TIMEOUT kPlainPatienceUs = 60'000'000;
 void Must(const char* call, DAT_RETURN ret);
 #define MUST(call) ::softdat::field::Must(#call, call)
 
-// An open IA, and memory of it; never closed, since programs end with their process.
+// An open IA with a zone; not closed unless by a call, since programs end with their process.
 struct PlainIa {
-  DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
-  DAT_EVD_HANDLE async_evd = DAT_HANDLE_NULL;
-  DAT_PZ_HANDLE pz = DAT_HANDLE_NULL;
-  DAT_IA_ADDRESS_PTR address = nullptr;
+  client::Ia ia;
+  client::Pz pz;
 
   explicit PlainIa(const std::string& name);
+  ~PlainIa() { ia.Release(); }
   DAT_EVD_HANDLE NewEvd(int flags, DAT_COUNT qlen) const;
+  // With default attributes unless given.
+  DAT_EP_HANDLE NewEp(const client::EpEvds& evds, const DAT_EP_ATTR* attributes = nullptr) const;
 };
 
-struct PlainMemory {
+// Registered memory of words, zeroed.
+struct PlainMemory : client::Memory {
   uint64_t* words = nullptr;
-  size_t count = 0;  // words
-  DAT_LMR_HANDLE lmr = DAT_HANDLE_NULL;
-  DAT_LMR_CONTEXT lmr_context = 0;
-  DAT_RMR_CONTEXT rmr_context = 0;
 
-  // Zeroed and registered.
-  PlainMemory(const PlainIa& ia, size_t word_count);
-  void Register(const PlainIa& ia);
-  // Of memory that is not registered any more.
-  void Unmap() const;
-  DAT_LMR_TRIPLET Local(size_t first, size_t n) const;
+  PlainMemory(const PlainIa& plain, size_t count);
+  DAT_LMR_TRIPLET Words(size_t first, size_t count) const {
+    return Local(first * sizeof *words, count * sizeof *words);
+  }
 };
 
 // The word at `index` of the pattern `seed`; no two patterns share a word at the same place.

@@ -50,20 +50,16 @@ struct Side {
         connect_evd(ia.NewEvd(DAT_EVD_CONNECTION_FLAG, 8)),
         mail(ia, 4) {
     for (DAT_EP_HANDLE* ep : {&data_ep, &message_ep}) {
-      MUST(dat_ep_create(ia.ia, ia.pz, recv_evd, request_evd, connect_evd, nullptr, ep));
+      *ep = ia.NewEp({recv_evd, request_evd, connect_evd});
     }
     PostReceive();
   }
 
-  void PostReceive() const {
-    DAT_LMR_TRIPLET segment = mail.Local(0, 2);
-    MUST(dat_ep_post_recv(message_ep, 1, &segment, DAT_DTO_COOKIE{}, DAT_COMPLETION_DEFAULT_FLAG));
-  }
+  void PostReceive() const { MUST(client::PostReceive(message_ep, mail.Words(0, 2), 0)); }
   void Tell(const Offer& offer) const {
     mail.words[2] = offer.address;
     mail.words[3] = offer.context;
-    DAT_LMR_TRIPLET segment = mail.Local(2, 2);
-    MUST(dat_ep_post_send(message_ep, 1, &segment, DAT_DTO_COOKIE{}, DAT_COMPLETION_DEFAULT_FLAG));
+    MUST(client::PostSend(message_ep, mail.Words(2, 2), 0));
     MustComplete(request_evd);
   }
   Offer Listen() const {
@@ -79,21 +75,16 @@ int RunWriter(const Settings& settings, int from_target) {
   DAT_CONN_QUAL qualifier = 0;
   if (read(from_target, &qualifier, sizeof qualifier) != sizeof qualifier) return 1;
   for (DAT_EP_HANDLE ep : {side.data_ep, side.message_ep}) {
-    MUST(dat_ep_connect(ep, side.ia.address, qualifier, DAT_TIMEOUT_INFINITE, 0, nullptr,
-                        DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
+    MUST(client::Connect(ep, side.ia.ia.address(), qualifier, DAT_TIMEOUT_INFINITE));
     MustWait(side.connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
   }
   const PlainMemory memory(side.ia, settings.words);
   for (uint64_t round = 0; round < settings.rounds; ++round) {
     FillPattern(memory.words, settings.words, round);
     const Offer offer = side.Listen();
-    DAT_LMR_TRIPLET segment = memory.Local(0, settings.words);
-    DAT_RMR_TRIPLET target{};
-    target.virtual_address = offer.address;
-    target.segment_length = segment.segment_length;
-    target.rmr_context = static_cast<DAT_RMR_CONTEXT>(offer.context);
-    MUST(dat_ep_post_rdma_write(side.data_ep, 1, &segment, DAT_DTO_COOKIE{}, &target,
-                                DAT_COMPLETION_DEFAULT_FLAG));
+    const DAT_RMR_TRIPLET target = client::RemoteSegment(
+        offer.address, static_cast<DAT_RMR_CONTEXT>(offer.context), memory.size());
+    MUST(client::PostWrite(side.data_ep, memory.Words(0, settings.words), target, 0));
     MustComplete(side.request_evd);
     side.Tell(offer);
   }
@@ -114,14 +105,13 @@ int RunTarget(const Settings& settings, int to_writer) {
     MustWait(side.connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
   }
   for (uint64_t round = 0; round < settings.rounds; ++round) {
-    const PlainMemory memory(side.ia, settings.words);
-    side.Tell({reinterpret_cast<uintptr_t>(memory.words), memory.rmr_context});
+    PlainMemory memory(side.ia, settings.words);
+    side.Tell({memory.address(), memory.rmr_context()});
     side.Listen();
     // Freed first: what has completed needs the memory no more, and stays in it.
-    MUST(dat_lmr_free(memory.lmr));
+    MUST(memory.Deregister());
     const size_t stale = FirstStale(memory.words, settings.words, round);
     if (stale != settings.words) Die("word %zu is stale in round %" PRIu64, stale, round);
-    memory.Unmap();
   }
   for (DAT_EP_HANDLE ep : {side.data_ep, side.message_ep}) {
     MUST(dat_ep_disconnect(ep, DAT_CLOSE_GRACEFUL_FLAG));
