@@ -15,11 +15,12 @@ namespace {
 
 constexpr int kStandard = STDERR_FILENO + 1;
 
-// Guards what follows. Held for a few system calls.
+// Guards what follows. A thread holds it for a few system calls.
 std::mutex g_mutex;
 int g_users = 0;
-// The sockets in the place of closed descriptors, by their inodes; 0: none there. The program may
-// have closed or replaced one, and then it is not ours to close.
+// The inodes of the sockets that stand in for closed descriptors; 0 where there is none. The
+// program may have closed or replaced such a socket since, and then the descriptor is not ours to
+// close.
 ino_t g_in_place[kStandard] = {};
 
 ino_t InodeOf(int fd) {
@@ -27,11 +28,11 @@ ino_t InodeOf(int fd) {
   return fstat(fd, &st) == 0 ? st.st_ino : 0;
 }
 
-// 0, or an error number.
+// Returns 0 or an error number.
 int TakeClosed() {
   for (int fd = 0; fd < kStandard; ++fd) {
     if (fcntl(fd, F_GETFD) >= 0) continue;
-    // A socket, since every one has an inode of its own.
+    // A socket, because every socket has an inode of its own.
     const int taken = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (taken < 0) return errno;
     if (taken < kStandard) {

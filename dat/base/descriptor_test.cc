@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Descriptors above the standard ones, with each subset of these closed.
+// Descriptors above the standard ones, with each subset of the standard ones closed.
 #include "dat/base/descriptor.h"
 
 #include <fcntl.h>
@@ -14,7 +14,7 @@ namespace {
 
 bool IsOpen(int fd) { return fcntl(fd, F_GETFD) >= 0; }
 
-// While it lives the standard descriptors of the set bits are closed.
+// The standard descriptors of the set bits are closed while this object lives.
 class Closed {
  public:
   explicit Closed(int subset) : subset_(subset) {
@@ -75,7 +75,7 @@ TEST_P(DescriptorTest, NoneIsGivenToALibrary) {
   for (int fd = 0; fd < 3; ++fd) EXPECT_EQ(open[fd], (GetParam() & (1 << fd)) == 0) << fd;
 }
 
-// What the program puts there meanwhile is its own.
+// A descriptor that the program puts there meanwhile stays, because it is the program's.
 TEST(DescriptorOfTheProgramTest, Stays) {
   struct stat there {};
   bool open = false;

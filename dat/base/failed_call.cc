@@ -40,7 +40,7 @@ void ArgumentText::AddName(const char* name) {
   if (name == nullptr) return AddAddress(0);
   constexpr size_t kMostLetters = 256;  // DAT_NAME_MAX_LENGTH
   std::array<char, kMostLetters> copy{};
-  // Byte by byte: it may end in front of memory that is not there.
+  // Byte by byte, because the name may end just before memory that is not mapped.
   for (size_t i = 0; i + 1 < copy.size(); ++i) {
     if (!ReadSafely(name + i, &copy[i], 1) || copy[i] == '\0') break;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a failed call leaves in the log: the call with its arguments, what it returned, and the
-// chain of reasons. Knows no version of DAT: structures of both are told by their members.
+// chain of reasons. This code knows neither version of DAT: it recognises the structures of both by
+// the names of their members.
 #ifndef SOFTDAT_DAT_BASE_FAILED_CALL_H_
 #define SOFTDAT_DAT_BASE_FAILED_CALL_H_
 
@@ -11,8 +12,8 @@
 
 namespace softdat {
 
-// The arguments of one call as text: numbers, addresses, names, and the segments of a post, which
-// are read with care, since the call may have failed because they are nowhere.
+// The arguments of one call as text: numbers, addresses, names, and the segments of a post. The
+// segments are read with care, since the call may have failed because they point nowhere.
 class ArgumentText {
  public:
   template <typename T>
@@ -38,7 +39,8 @@ class ArgumentText {
     } else {
       AddAddress(reinterpret_cast<uintptr_t>(value.proxy_agent_func));
     }
-    // The number in front of a list of segments is theirs; else there is one.
+    // A number in front of a list of segments is the length of that list. Without one, the list has
+    // one segment.
     count_ = 1;
     if constexpr (std::is_same_v<T, int>) count_ = value;
   }
@@ -72,7 +74,7 @@ class ArgumentText {
     if constexpr (requires { remote.target_address; }) return remote.target_address;  // 1.2
     if constexpr (requires { remote.virtual_address; }) return remote.virtual_address;
   }
-  // Copies `n` bytes from where a consumer points; false when they are not there.
+  // Copies `n` bytes from where a consumer points. Returns false when no memory is mapped there.
   static bool ReadSafely(const void* from, void* to, size_t n);
   static std::string SegmentText(uint64_t address, uint64_t length, uint32_t context);
   void AddName(const char* name);
@@ -85,21 +87,23 @@ class ArgumentText {
   int count_ = 1;
 };
 
-// The reasons of this call alone: those of an earlier failure are put back if it has none.
+// Separates the reasons of this call from those of an earlier failure, which are put back when this
+// call does not fail.
 class ReasonsOfCall {
  public:
   ReasonsOfCall();
   ~ReasonsOfCall();
   ReasonsOfCall(const ReasonsOfCall&) = delete;
   ReasonsOfCall& operator=(const ReasonsOfCall&) = delete;
-  void Keep() { keep_ = true; }  // the call has failed: earlier reasons are over
+  void Keep() { keep_ = true; }  // the call has failed, so the earlier reasons are dropped
 
  private:
   const std::string before_;
   bool keep_ = false;
 };
 
-// The line, with this thread's reasons. `type` and `subtype`: what dat_strerror says of `result`.
+// Writes the line, with this thread's reasons. `type` and `subtype` are the texts of dat_strerror
+// for `result`.
 void LogFailedCall(uint32_t log_bits, const char* call, const std::string& arguments,
                    uint32_t result, const char* type, const char* subtype);
 

@@ -7,7 +7,7 @@
 namespace softdat {
 namespace {
 
-// As 2.0 has them, and as 1.2 has them.
+// A segment in 2.0 and in 1.2.
 struct Segment2 {
   uint64_t virtual_address;
   uint32_t segment_length;

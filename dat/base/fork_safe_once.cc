@@ -11,8 +11,8 @@ namespace {
 
 // Protects all first-use initialisations of this library, and g_depth.
 constinit std::mutex g_mutex;
-// Who holds g_mutex, so that initialisations may use each other; a thread only ever finds itself
-// here if it put itself here.
+// The thread that holds g_mutex. It may lock again, so that one initialisation may use another. A
+// relaxed load is enough: a thread finds its own name here only if it wrote that name itself.
 constinit std::atomic<pthread_t> g_owner{0};
 int g_depth = 0;
 
@@ -31,8 +31,8 @@ void Unlock() {
   g_mutex.unlock();
 }
 
-// The forking thread is the child's only thread and keeps its identity there, so Unlock serves
-// both.
+// The child's only thread is the one that forked, and it keeps its identity. So Unlock serves
+// parent and child.
 __attribute__((constructor)) void Install() { pthread_atfork(Lock, Unlock, Unlock); }
 
 }  // namespace

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// First-use initialisation that a forked child can rely on. A function-local static or
-// std::call_once that another thread is just running when the process forks never ends in the
-// child; this one is never half done there, because fork waits for it.
+// First-use initialisation that a forked child can rely on. When another thread is inside the
+// initialisation of a function-local static or inside std::call_once while the process forks, that
+// initialisation never ends in the child. A ForkSafeOnce is never half done in the child, because
+// fork waits for it.
 #ifndef SOFTDAT_DAT_BASE_FORK_SAFE_ONCE_H_
 #define SOFTDAT_DAT_BASE_FORK_SAFE_ONCE_H_
 
@@ -10,13 +11,14 @@
 
 namespace softdat {
 
-// Constant-initialised: for objects at namespace scope.
+// Constant-initialised, so that objects at namespace scope can use it at any time.
 class ForkSafeOnce {
  public:
   constexpr ForkSafeOnce() = default;
 
-  // Runs `initialise` at the first call and makes other threads wait for it; later calls cost one
-  // load. It may use other ForkSafeOnce objects, and must not fork or wait for another thread.
+  // Runs `initialise` at the first call and makes other threads wait for it. Later calls cost one
+  // load. `initialise` may use other ForkSafeOnce objects, but it must not fork or wait for another
+  // thread.
   template <typename Function>
   void Call(Function&& initialise) {
     if (done_.load(std::memory_order_acquire)) [[likely]]
@@ -28,7 +30,7 @@ class ForkSafeOnce {
   }
 
  private:
-  // Holds the one mutex of all ForkSafeOnce objects; recursive.
+  // Holds the one mutex that all ForkSafeOnce objects share. Recursive.
   struct Guard {
     Guard();
     ~Guard();

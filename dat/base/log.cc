@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Log destinations. No lock: the destination is two atomics, and a line is one write.
+// Where the log goes. There is no lock: the destination is two atomics, and a line is one write.
 #include "dat/base/log.h"
 
 #include <dlfcn.h>
@@ -26,7 +26,7 @@ namespace {
 constexpr size_t kMaxLine = 4000;  // below PIPE_BUF, so that lines of several threads do not mix
 
 std::atomic<int> g_fd{-1};         // stderr (2), a log file, or -1
-std::atomic<int> g_second_fd{-1};  // the file when stderr is asked for as well
+std::atomic<int> g_second_fd{-1};  // the file when stderr is asked for too
 std::atomic<bool> g_syslog{false};
 std::atomic<int> g_file_error{0};  // errno of the log file that StartLog() could not open
 constinit ForkSafeOnce g_once;
@@ -51,7 +51,7 @@ int OpenLogFile(const std::string& path) {
 }
 
 // Several libraries of one process carry a copy of this code. Only one of them reports unknown
-// settings: the registry library when it is there (it exports softdat_version), else this one.
+// settings: the registry library when it is loaded (it exports softdat_version), else this one.
 bool ThisCopyReportsProblems() {
   void* registry = dlsym(RTLD_DEFAULT, "softdat_version");
   if (registry == nullptr) return true;
@@ -89,7 +89,7 @@ LogConfig MakeLogConfig(const Settings& settings, bool dbg_explicit) {
   }
   if (dbg_explicit) {
     const auto type = static_cast<uint32_t>(settings.dat_dbg_type);
-    // Class 1 is errors (semantics 2.3). Warnings belong to it, the others are areas.
+    // Class 1 is errors (semantics 2.3), and warnings belong to it. The other classes are areas.
     if (type & 1) config.enabled |= kLogLevelError | kLogLevelWarning;
     if (type & kLogAreaGeneric) config.enabled |= kLogLevelInfo;
     config.enabled |= type & 0xFE;
@@ -148,7 +148,7 @@ void WriteLog(uint32_t bits, std::string_view message) {
   if (!LogEnabled(bits)) return;
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
-  // UTC by hand: localtime_r takes a lock that a forked child may find taken.
+  // UTC, computed by hand: localtime_r takes a lock that a forked child may find taken.
   const long second = now.tv_sec % 86400;
   std::string line =
       fmt::format("{:02}:{:02}:{:02}.{:06}Z softdat[{}:{}] {}: ", second / 3600, second / 60 % 60,
@@ -157,14 +157,15 @@ void WriteLog(uint32_t bits, std::string_view message) {
   for (char c : message) {
     if (line.size() + 2 >= kMaxLine) break;
     if (c == '\n') {
-      line += "; ";  // the reasons of a chain
+      line += "; ";  // a newline separates the reasons of a chain
     } else {
-      // What a peer or a file sent may stand in a message; it must not steer a terminal.
+      // The message may quote what a peer or a file sent, and that must not steer a terminal.
       line += static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? ' ' : c;
     }
   }
   if (g_syslog.load(std::memory_order_relaxed)) {
-    const StandardDescriptorsTaken taken;  // the C library connects when it writes
+    const StandardDescriptorsTaken
+        taken;  // because the C library connects to syslog when it writes
     syslog(SyslogPriority(bits), "softdat %s", line.c_str() + text_at);
   }
   line += '\n';

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The log. Off by default: the library prints nothing unless SOFTDAT_LOG, DAT_DBG_TYPE or
-// DAT_DBG_DEST asks for it, and never to standard output. A line that is off costs one relaxed
-// load.
+// The log. It is off by default: the library prints nothing unless SOFTDAT_LOG, DAT_DBG_TYPE or
+// DAT_DBG_DEST asks for it, and never prints to standard output. A line that is off costs one
+// relaxed load.
 //
 //   SOFTDAT_LOG(Warning, "port {} is taken by {}", port, name);
 //   SOFTDAT_LOG_AREA(Debug, StaticRegistry, "{} entries in {}", count, path);
 //
 // A line is written when its level is enabled, or when the OFA debug class of its area is
-// (DAT_DBG_TYPE). Thread-safe without a lock: each line is one write(2).
+// (DAT_DBG_TYPE). It is thread-safe without a lock, because each line is one write(2).
 #ifndef SOFTDAT_DAT_BASE_LOG_H_
 #define SOFTDAT_DAT_BASE_LOG_H_
 
@@ -23,7 +23,8 @@
 
 namespace softdat {
 
-// Debug classes: bits 0..5 as DAT_DBG_TYPE of OFA uDAPL (semantics 2.3), 16..19 the levels.
+// Debug classes: bits 0..5 are those of DAT_DBG_TYPE in OFA uDAPL (semantics 2.3), 16..19 the
+// levels.
 enum LogBits : uint32_t {
   kLogAreaNone = 0,
   kLogAreaGeneric = 0x02,
@@ -37,7 +38,7 @@ enum LogBits : uint32_t {
   kLogLevelDebug = 1u << 19,
 };
 
-// Where lines go and which ones; made from the settings, or by a test.
+// Which lines are written, and where they go. Made from the settings, or by a test.
 struct LogConfig {
   uint32_t enabled = 0;  // LogBits
   bool to_stderr = false;
@@ -45,23 +46,25 @@ struct LogConfig {
   std::string file;  // "" for none
 };
 
-// What the settings ask for. `dbg_explicit` says that DAT_DBG_TYPE or DAT_DBG_DEST is set.
+// What the settings ask for. `dbg_explicit` says whether DAT_DBG_TYPE or DAT_DBG_DEST is set.
 LogConfig MakeLogConfig(const Settings& settings, bool dbg_explicit);
 
-// Reads the settings, opens the log, and reports what is wrong with the settings; only the first
-// call does anything. Each library calls it when it is first entered (a log line does, too).
+// Reads the settings, opens the log, and reports what is wrong with the settings. Only the first
+// call does anything. Each library calls it when it is first entered, and so does the first log
+// line.
 void StartLog();
 
-// What is wrong with the log that SOFTDAT_LOG asks for, one sentence; "" when nothing is.
+// What is wrong with the log that SOFTDAT_LOG asks for, as one sentence. "" when nothing is wrong.
 std::string LogProblem();
 
-// Whether the SOFTDAT_ variables say what this library understands and can do; kInvalidArgument
-// with all that is wrong. An IA is not opened otherwise: a wrong setting that only had no effect
-// would not be noticed.
+// Whether the SOFTDAT_ variables say what this library understands and can do. If not, the status
+// is kInvalidArgument with everything that is wrong, and no IA is opened: nobody would notice a
+// wrong setting whose only sign is that it has no effect.
 Status CheckSettings();
 
-// Replaces the configuration at run time (tests, tools). An unopenable file means: no file.
-// Safe against concurrent lines; the previous file stays open for the life of the process.
+// Replaces the configuration at run time (for tests and tools). A file that cannot be opened means
+// no file. Other threads may write lines meanwhile, so the previous file stays open for the life of
+// the process.
 void ConfigureLog(const LogConfig& config);
 
 // Writes one line to the destinations. Use the macros.

@@ -62,7 +62,7 @@ TEST(LogConfig, Destinations) {
   EXPECT_EQ(MakeLogConfig(settings, false).file, "/var/log/softdat");
 }
 
-// Standard error stands in for OFA's standard output.
+// Standard error takes the place of OFA's standard output.
 // covers: semantics 2.3
 TEST(LogConfig, OfaVariablesCountOnlyWhenSet) {
   Settings settings;
@@ -79,7 +79,7 @@ TEST(LogConfig, OfaVariablesCountOnlyWhenSet) {
   settings.dat_dbg_dest = 3;
   EXPECT_TRUE(MakeLogConfig(settings, true).to_syslog);
   EXPECT_TRUE(MakeLogConfig(settings, true).to_stderr);
-  settings.log = "/file";  // ours decides where, theirs adds what
+  settings.log = "/file";  // SOFTDAT_LOG decides where lines go; DAT_DBG_TYPE adds which
   EXPECT_FALSE(MakeLogConfig(settings, true).to_stderr);
   EXPECT_TRUE(MakeLogConfig(settings, true).enabled & kLogAreaStaticRegistry);
 }

@@ -20,8 +20,8 @@
 namespace softdat {
 namespace {
 
-// The argument of PROCMAP_QUERY, as the kernel lays it out (proc(5), PROC_PID_MAPS since 6.11):
-// older headers do not have it.
+// The argument of PROCMAP_QUERY as the kernel lays it out (proc(5), PROC_PID_MAPS since 6.11).
+// Older headers do not have it.
 struct ProcmapQuery {
   uint64_t size;
   uint64_t query_flags;
@@ -79,11 +79,12 @@ Status Refuse(Code code, uint64_t address, const char* why) {
 constexpr char kNotMappedText[] = "is not mapped";
 constexpr char kBehindFileText[] = "lies behind the end of its file";
 
-// Where /proc tells nothing: msync() tells whether all of a range is mapped, and does nothing else.
+// The fallback where /proc tells nothing. msync() tells whether all of a range is mapped, and has
+// no effect on it.
 Status CheckByMsync(uint64_t begin, uint64_t end) {
   uint64_t low = PageOf(begin), high = PageOf(end - 1) + PageSize();
   if (msync(Address(low), high - low, MS_ASYNC) == 0 || errno != ENOMEM) return Status::Ok();
-  // [.., low) is there, and [low, high) is not whole.
+  // Invariant: everything below `low` is mapped, and [low, high) is not mapped as a whole.
   while (high - low > PageSize()) {
     const uint64_t middle = PageOf(low + (high - low) / 2);
     if (msync(Address(low), middle - low, MS_ASYNC) == 0) {
@@ -95,8 +96,8 @@ Status CheckByMsync(uint64_t begin, uint64_t end) {
   return Refuse(Code::kNotMapped, low, kNotMappedText);
 }
 
-// Whether the page is there to be read. Only a page behind the end of its file, or one that the
-// machine has lost, is not.
+// Whether the page can be read. A mapped page cannot be read only when it lies behind the end of
+// its file, or when the machine has lost it.
 bool PageExists(uint64_t address) {
   const uint64_t page = PageOf(address);
   int result = 0;
@@ -171,7 +172,8 @@ bool MappingReader::NextLine() {
       begin_ = static_cast<size_t>(stop + 1 - text_);
       skips_ = false;
     } else if (end_ - begin_ == sizeof text_ - 1) {
-      // A path longer than the text: what stands before it is all here, and its rest is skipped.
+      // A path longer than the buffer. The fields in front of it are all here, and its rest is
+      // skipped.
       stop = text_ + end_;
       begin_ = end_;
       skips_ = true;
@@ -216,7 +218,7 @@ Status CheckAccessible(const void* address, uint64_t length, bool writes) {
   if (errno == EFAULT || errno == EHWPOISON) {
     return Refuse(Code::kNotMapped, begin, "or one behind it has lost what it maps");
   }
-  // Not mapped, not allowed, of a device, or an older kernel.
+  // The range is not mapped, not allowed, part of a device, or the kernel is older.
   return CheckMapped(address, length, writes);
 }
 

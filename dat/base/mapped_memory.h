@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the kernel says of this process's memory: which mapping holds an address, and whether a
-// range may be registered or accessed. Nothing here faults, whatever address is asked for.
+// What the kernel says about this process's memory: which mapping holds an address, and whether a
+// range may be registered or accessed. Nothing here faults, whatever the address is.
 #ifndef SOFTDAT_DAT_BASE_MAPPED_MEMORY_H_
 #define SOFTDAT_DAT_BASE_MAPPED_MEMORY_H_
 
@@ -15,14 +15,14 @@ namespace softdat {
 struct Mapping {
   uint64_t begin = 0, end = 0;
   bool readable = false, writable = false, shared = false;
-  uint64_t device = 0, inode = 0;  // of the object behind it; 0 where it is anonymous and private
+  uint64_t device = 0, inode = 0;  // of the object behind it; 0 when anonymous and private
   uint64_t offset = 0;             // of `begin` in that object
 };
 
 // Reads the mappings of this process in the order of their addresses. Linux 6.11 and later answer
-// for one address (PROCMAP_QUERY); before, everything below it is read too, which takes about half
-// a microsecond for each mapping. Needs a descriptor while it exists. One thread; a child of fork
-// makes its own.
+// for one address (PROCMAP_QUERY). Older kernels only offer a list that is read from its start, at
+// about half a microsecond for each mapping below the address. A reader needs a descriptor while it
+// exists. One thread may use it; a child of fork makes its own.
 class MappingReader {
  public:
   enum class Source { kBest, kText };
@@ -32,14 +32,14 @@ class MappingReader {
   MappingReader& operator=(const MappingReader&) = delete;
 
   bool ok() const { return fd_ >= 0; }  // false: /proc/self/maps cannot be opened; errno says why
-  // The mapping that holds `address`, or the first one above it. From call to call addresses must
-  // not fall. False when there is none.
+  // Finds the mapping that holds `address`, or the first one above it. Returns false when there is
+  // none. No call may ask for a lower address than the call before.
   bool Find(uint64_t address, Mapping* mapping);
 
  private:
   enum class Answer { kFound, kNone, kUnsupported };
   Answer Ask(uint64_t address, Mapping* mapping) const;
-  bool NextLine();  // the next mapping of the text into line_; false at its end
+  bool NextLine();  // reads the next mapping of the text into line_; false at its end
   bool ReadMore();
 
   int fd_;
@@ -47,21 +47,24 @@ class MappingReader {
   Mapping line_;        // the last one read from the text
   bool skips_ = false;  // whether the rest of a line is to be skipped
   char text_[4096];
-  size_t begin_ = 0, end_ = 0;  // what of text_ is to be parsed yet
+  size_t begin_ = 0, end_ = 0;  // the part of text_ that is not parsed yet
 };
 
-// Whether [address, address + length) can be read, and be written where `writes`, as its mappings
+// Whether [address, address + length) can be read, and also written if `writes`, as its mappings
 // stand now. `length` > 0, and the range does not wrap. kNotMapped names the first page that is not
-// mapped, or one that lies behind the end of its file, kPrivileges the first whose protection
-// forbids the access. Costs a few microseconds and one more for each mapping of the range (see
-// MappingReader for kernels before 6.11), whatever the length: pages are not touched, but for the
-// last one of each file in the range, which is read ahead. That look takes Linux 5.14; before, the
-// end of a file goes unnoticed. Where /proc cannot be read, or no descriptor is free, only what is
-// not mapped is found.
+// mapped, or one that lies behind the end of its file. kPrivileges names the first page whose
+// protection forbids the access.
+//
+// It costs a few microseconds and one more for each mapping of the range, whatever the length (see
+// MappingReader for kernels before 6.11). It touches no page but the last one of each file in the
+// range, which it reads ahead to find the end of the file. That takes Linux 5.14: older kernels
+// leave the end of a file unnoticed. When /proc cannot be read or no descriptor is free, it finds
+// only holes.
 Status CheckMapped(const void* address, uint64_t length, bool writes);
 
-// The same for bytes that are accessed at once: it brings the pages in, as the access would, which
-// takes about half a microsecond and some for each page (Linux 5.14; before, as CheckMapped).
+// The same for bytes that are accessed at once. It brings the pages in, as the access would. That
+// takes about half a microsecond, plus some time for each page. Before Linux 5.14 it is
+// CheckMapped.
 Status CheckAccessible(const void* address, uint64_t length, bool writes);
 
 }  // namespace softdat

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What may be registered and accessed, for every kind of memory that may not.
+// What may be registered and accessed, tested with every kind of memory that may not.
 #include "dat/base/mapped_memory.h"
 
 #include <fcntl.h>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr size_t kPage = 4096;
 
-// Three pages of their own, the middle one as a test wants it.
+// Three pages of their own. Each test changes the middle one.
 class MappedMemoryTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -39,7 +39,8 @@ class MappedMemoryTest : public ::testing::Test {
     std::snprintf(text, sizeof text, "0x%" PRIxPTR " ", reinterpret_cast<uintptr_t>(page));
     return text;
   }
-  // Both checks of the whole range, and that what they say names the middle page.
+  // Expects `code` from both checks of the whole range, and that their reasons name the middle
+  // page.
   void ExpectBoth(bool writes, Code code) {
     for (const Status& status : {CheckMapped(memory_ + 1, 3 * kPage - 2, writes),
                                  CheckAccessible(memory_ + 1, 3 * kPage - 2, writes)}) {
@@ -138,7 +139,7 @@ TEST_F(MappedMemoryTest, OutOfDescriptors) {
   EXPECT_NE(holed.reason().find(Name(middle())), std::string_view::npos) << holed.reason();
 }
 
-// What the kernel answers and what its text says are the same, for all that this process maps.
+// For all that this process maps, the kernel's answers and its text are the same.
 TEST_F(MappedMemoryTest, BothSourcesAgree) {
   ASSERT_EQ(mprotect(middle(), kPage, PROT_READ), 0);
   const int fd = memfd_create(std::string(200, 'n').c_str(), MFD_CLOEXEC);
@@ -153,7 +154,7 @@ TEST_F(MappedMemoryTest, BothSourcesAgree) {
   for (uint64_t at = 0;;) {
     Mapping a, b;
     const bool more = best.Find(at, &a);
-    // Above the program's own addresses the text has a page of the kernel's.
+    // Above the program's own addresses the text lists a page of the kernel's.
     if (!more) break;
     ASSERT_TRUE(text.Find(at, &b));
     if (a.begin >= uint64_t{1} << 47) break;

@@ -4,7 +4,8 @@
 
 namespace softdat {
 
-// Whoever slept takes the mutex as contended: it cannot know whether others still sleep.
+// A thread that slept takes the mutex as contended, because it cannot know whether others still
+// sleep.
 void Mutex::LockContended() {
   while (state_.exchange(kContended, std::memory_order_acquire) != kFree) {
     state_.wait(kContended, std::memory_order_relaxed);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A mutex for the data path: the uncontended lock and unlock are one inline atomic instruction
-// each, without a call into the C library. A thread that finds it taken sleeps in the kernel. Not
-// recursive; use it with std::lock_guard and std::unique_lock. Never a cancellation point.
+// A mutex for the data path. An uncontended lock or unlock is one inline atomic instruction,
+// without a call into the C library. A thread that finds the mutex taken sleeps in the kernel. It
+// is not recursive, and never a cancellation point. Use it with std::lock_guard and
+// std::unique_lock.
 #ifndef SOFTDAT_DAT_BASE_MUTEX_H_
 #define SOFTDAT_DAT_BASE_MUTEX_H_
 
@@ -31,7 +32,7 @@ class Mutex {
   }
 
  private:
-  // kContended: taken, and a thread may sleep until it is free.
+  // kContended: taken, and threads may be asleep until it is free.
   enum : uint32_t { kFree, kTaken, kContended };
 
   void LockContended();

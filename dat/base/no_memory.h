@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The edge of a library that C programs call: a failed allocation becomes an error value there,
+// The edge of a library that C programs call. A failed allocation becomes an error value here,
 // because an exception must not pass through the frames of C.
 #ifndef SOFTDAT_DAT_BASE_NO_MEMORY_H_
 #define SOFTDAT_DAT_BASE_NO_MEMORY_H_
@@ -13,9 +13,9 @@
 
 namespace softdat {
 
-// The answer of `call`; `failure`, with a reason, when an allocation in it failed or was asked to
-// be larger than can be, or a thread could not be started. It costs nothing otherwise. Nothing else
-// is caught: a cancelled thread unwinds through here, too.
+// Returns the answer of `call`. Returns `failure`, with a reason, when an allocation in it failed
+// or was asked to be larger than any can be, or when a thread could not be started. It costs
+// nothing otherwise. It catches nothing else, because a cancelled thread unwinds through here, too.
 template <typename Call, typename Value>
 [[gnu::always_inline]] inline Value OrNoMemory(Call&& call, Value failure) {
   try {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Per-thread reason chain. Each thread has its own block, so it needs no lock.
 //
-// The block hangs on a POSIX thread key, not on a thread_local object: an object with a destructor
-// would keep a library that carries this code from being unloaded until each thread that ever
-// failed has ended. free() is a destructor that outlives the library.
+// The block hangs on a POSIX thread key, not on a thread_local object. An object with a destructor
+// would keep a library that carries this code loaded until every thread that ever failed has ended.
+// The destructor of the key is free(), which outlives the library.
 #include "dat/base/reason.h"
 
 #include <pthread.h>
@@ -17,7 +17,8 @@
 namespace softdat {
 namespace {
 
-// Long enough for every layer; a loop that adds reasons without end must not eat memory.
+// Long enough for every layer. The limit keeps a loop that adds reasons without end from eating
+// memory.
 constexpr size_t kMaxReasons = 16;
 constexpr size_t kMaxBytes = 4000;
 
@@ -28,13 +29,13 @@ struct Chain {
   char text[kMaxBytes];
 };
 
-// Set while the key exists: after the library's destructors have run, a straggling thread gets no
-// chain and loses its reasons.
+// Set while the key exists. A straggling thread that fails after the library's destructors have run
+// gets no chain and loses its reasons.
 constinit std::atomic<bool> g_key_exists{false};
 
 pthread_key_t g_key;
 
-// When the library is loaded, not at first use: a fork must not find it half done.
+// Made when the library is loaded, not at first use, so that a fork never finds it half done.
 __attribute__((constructor(101))) void MakeKey() {
   g_key_exists = pthread_key_create(&g_key, free) == 0;
 }
@@ -45,7 +46,8 @@ __attribute__((destructor)) void DeleteKey() {
   pthread_key_delete(g_key);
 }
 
-// The calling thread's chain; nullptr when there is none and `make` is false, or without memory.
+// The calling thread's chain. nullptr when there is none and `make` is false, or when memory is
+// out.
 Chain* GetChain(bool make) {
   if (!g_key_exists) return nullptr;
   auto* chain = static_cast<Chain*>(pthread_getspecific(g_key));

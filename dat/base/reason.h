@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The chain of reasons behind the calling thread's last failure: each layer that passes a failure
-// up adds a sentence, so that "dat_ep_connect: INVALID_ADDRESS" can be followed down to the system
-// call.
+// The chain of reasons behind the calling thread's last failure. Each layer that passes a failure
+// up adds a sentence, so that a reader can follow "dat_ep_connect: INVALID_ADDRESS" down to the
+// system call.
 #ifndef SOFTDAT_DAT_BASE_REASON_H_
 #define SOFTDAT_DAT_BASE_REASON_H_
 
@@ -16,7 +16,8 @@ namespace softdat {
 // Starts a new chain with its innermost reason. Earlier reasons of this thread are dropped.
 void SetReason(std::string_view reason);
 
-// Adds a reason further out ("dat_psp_create refused"). Starts a chain when there is none.
+// Adds a reason that stands further out ("dat_psp_create refused"). Starts a chain when there is
+// none.
 void AddReason(std::string_view reason);
 
 // The chain, outermost reason first, one per line; empty when this thread had no failure yet.
@@ -24,8 +25,9 @@ std::string LastReasons();
 
 void ClearReasons();
 
-// When a reason was added to the chain last, in nanoseconds of CLOCK_MONOTONIC; 0 while it is
-// empty. Libraries with a chain of their own each tell by it whose failure was the last.
+// When the last reason was added, in nanoseconds of CLOCK_MONOTONIC; 0 while the chain is empty.
+// Several libraries of one process have a chain each, and this time tells which of them failed
+// last.
 uint64_t LastReasonTime();
 
 // Records the reason of a failed status (nothing for success) and returns its code.

@@ -21,7 +21,7 @@ bool SameWord(std::string_view a, std::string_view b) {
                     [](char x, char y) { return Lower(x) == Lower(y); });
 }
 
-// Splits "16M" into 16 and "M". Nothing when there is no number in front.
+// Splits "16M" into 16 and "M". Returns nothing when the text does not start with a number.
 std::optional<int64_t> TakeNumber(std::string_view* text) {
   int64_t value = 0;
   const char* end = text->data() + text->size();

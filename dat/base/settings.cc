@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::string_view kOurPrefix = "SOFTDAT_";
 
-// Static storage: numbers stay readable for threads of ours that are still running at exit, and a
-// library that is unloaded leaves nothing behind.
+// Static storage, for two reasons. Threads of ours that still run at exit can go on reading
+// numbers, and a library that is unloaded leaves nothing behind.
 constinit ForkSafeOnce g_once;
 constinit std::optional<ParsedSettings> g_parsed;
 
@@ -35,7 +35,7 @@ std::optional<std::string_view> Lookup(const char* const* environment, std::stri
   return std::nullopt;
 }
 
-// Fills one row and one member; shared by all kinds. `parse` gives the value or nothing.
+// Fills one row and one member; shared by all kinds. `parse` returns the value or nothing.
 template <typename T, typename Parse, typename Show>
 void TakeRow(const char* const* environment, SettingRow row, T* member, Parse parse, Show show,
              ParsedSettings* out) {
@@ -98,8 +98,9 @@ void NoteUnknownNames(const char* const* environment, ParsedSettings* out) {
   }
 }
 
-// How a device fails that only the back end can copy. It has settings of its own for that, and so
-// knows nothing of profiles. (`dat/profile` has what can be done over any back end.)
+// Ways of a device that only the back end can copy. The back end has settings of its own for them,
+// and so needs to know nothing of profiles. (`dat/profile` has what a wrapper can do over any back
+// end.)
 std::vector<const char*> ImpliedBy(const Settings& values) {
   if (values.profile != DeviceProfile::kSiw) return {};
   return {"SOFTDAT_COMPLETION=taken", "SOFTDAT_RECEIVER_MUST_BE_READY=on"};
@@ -149,18 +150,18 @@ ParsedSettings ParseSettings(const char* const* environment) {
   ParsedSettings plain = ParseTable(environment);
   std::vector<const char*> all = ImpliedBy(plain.values);
   if (all.empty()) return plain;
-  // The first occurrence of a name counts.
+  // The implied values stand in front, and the first occurrence of a name counts.
   for (; *environment != nullptr; ++environment) all.push_back(*environment);
   all.push_back(nullptr);
   ParsedSettings out = ParseTable(all.data());
-  // A value that is not understood is a problem also where it is implied otherwise.
+  // A value that is not understood is a problem even when another variable implies the value.
   out.problems = std::move(plain.problems);
   out.refused = std::move(plain.refused);
   return out;
 }
 
 const ParsedSettings& GetParsedSettings() {
-  // A set-uid program does not take folders of code and files to write from its caller.
+  // A set-uid program must not take folders of code, or files to write, from its caller.
   g_once.Call(
       [] { g_parsed.emplace(ParseSettings(getauxval(AT_SECURE) != 0 ? nullptr : environ)); });
   return *g_parsed;

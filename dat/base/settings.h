@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Settings from the environment. settings_table.inc is their only list; this header turns each line
-// into a typed member, so that reading one costs a load.
+// Settings from the environment. settings_table.inc is the only list of them. This header turns
+// each line of it into a typed member, so that reading one costs a load.
 #ifndef SOFTDAT_DAT_BASE_SETTINGS_H_
 #define SOFTDAT_DAT_BASE_SETTINGS_H_
 
@@ -55,9 +55,9 @@ struct SettingRow {
   std::string_view unit;      // "us", "ms", "bytes" or ""
   std::string range;          // "0..1000000", "auto|on|off" or ""
   std::string default_value;  // as one would write it in the environment
-  std::string value;          // the same for the value in force
-  // False also when the variable was set to something invalid; true also when another variable
-  // implies the value.
+  std::string value;          // the value in force, in the same form
+  // False when the variable was set to something invalid, too. True when another variable implies
+  // the value, too.
   bool from_environment = false;
   std::string_view help;
 };
@@ -69,25 +69,26 @@ struct ParsedSettings {
   std::vector<std::string>
       problems;  // one sentence for each invalid value or unknown SOFTDAT_ name
   // Those of the problems that are SOFTDAT_ variables of this version with a value that is not
-  // understood: no IA is opened (CheckSettings in log.h), since what the user wanted is not known.
+  // understood. No IA is opened then (CheckSettings in log.h), since we do not know what the user
+  // wanted.
   std::vector<std::string> refused;
 };
 
-// Parses an environment in the form of environ ("NAME=value" strings, the last one nullptr; nullptr
-// itself counts as empty). An invalid value is a problem and leaves the default; so is a name that
-// starts with SOFTDAT_ and is not in the table. What SOFTDAT_PROFILE implies for other settings is
-// their value, whatever they say themselves. Pure: reads and writes nothing else.
+// Parses an environment in the form of environ: "NAME=value" strings, the last one nullptr. nullptr
+// itself counts as empty. An invalid value is a problem and leaves the default in force. A name
+// that starts with SOFTDAT_ and is not in the table is a problem, too. What SOFTDAT_PROFILE implies
+// for other settings overrides what they say themselves. Pure: reads and writes nothing else.
 ParsedSettings ParseSettings(const char* const* environment);
 
-// The settings of this process: environ as it was at the first call; the defaults in a set-uid
-// program. Thread-safe; the reference is
-// good for the life of the process, and reading a member takes no lock.
+// The settings of this process: environ as it was at the first call, or the defaults in a set-uid
+// program. Thread-safe. The reference is good for the life of the process, and reading a member
+// takes no lock.
 const Settings& GetSettings();
 
-// Everything that was parsed then. StartLog() (log.h) reports the problems.
+// Everything that was parsed at that first call. StartLog() (log.h) reports the problems.
 const ParsedSettings& GetParsedSettings();
 
-// The rows as a JSON array of objects {name, kind, unit, range, default, value, source, help};
+// The rows as a JSON array of objects {name, kind, unit, range, default, value, source, help}. The
 // source is "default" or "environment".
 std::string SettingsJson(const std::vector<SettingRow>& rows);
 

@@ -11,7 +11,8 @@
 namespace softdat {
 namespace {
 
-// The address as what its family says it is; sockaddr types may not alias each other.
+// The address as the type of its family. The bytes are copied, because the types of sockaddr may
+// not alias each other.
 template <typename T>
 T As(const sockaddr_storage& address) {
   T t;

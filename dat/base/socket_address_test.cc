@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an address is, from its bits.
+// Questions about an address are answered from its bits.
 #include "dat/base/socket_address.h"
 
 #include <arpa/inet.h>
@@ -84,7 +84,7 @@ TEST(SocketAddress, UnmappedIsIPv4Again) {
   EXPECT_EQ(HostText(Unmapped(Address("10.7.0.1"))), "10.7.0.1");
 }
 
-// Two of no family are not of one host.
+// Two addresses without a family are not the same host.
 TEST(SocketAddress, OfNoFamily) {
   const sockaddr_storage none{};
   EXPECT_FALSE(SameHost(none, none));

@@ -41,8 +41,8 @@ enum class Code : uint8_t {
 // Name of the code without its prefix, for logs ("OutOfBounds").
 std::string_view CodeName(Code code);
 
-// A Code and, when it is not kOk, one sentence of facts ("port 62000 is taken by another
-// listener"). Success costs no allocation. Movable and cheap to return by value.
+// A Code and, unless it is kOk, one sentence of facts ("port 62000 is taken by another listener").
+// Success costs no allocation. Movable and cheap to return by value.
 class [[nodiscard]] Status {
  public:
   Status() = default;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Thread-local words of the shared libraries.
+// Thread-local variables of the shared libraries.
 #ifndef SOFTDAT_DAT_BASE_THREAD_LOCAL_H_
 #define SOFTDAT_DAT_BASE_THREAD_LOCAL_H_
 
-// Behind the name of a thread_local variable that may be part of a library that is loaded later.
-// Its place is in the block that each thread has from its start. Without it the first access of a
-// thread takes memory from the heap, in the middle of a transfer, and the dynamic linker ends the
-// process where there is none. That block has room for few words of such libraries: for pointers
-// and counters only. build_defs/exports_test.sh sees to it that none is forgotten.
+// Put this behind the name of a thread_local variable of a library that may be loaded at run time.
+// It places the variable in the block that each thread has from its start. Otherwise the first
+// access of a thread takes memory from the heap, in the middle of a transfer, and the dynamic
+// linker ends the process when there is no memory. The block has room for few variables of such
+// libraries, so use this for pointers and counters only. build_defs/exports_test.sh makes sure that
+// no variable is forgotten.
 #define SOFTDAT_EARLY_TLS __attribute__((tls_model("initial-exec")))
 
 #endif  // SOFTDAT_DAT_BASE_THREAD_LOCAL_H_
