@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What settings put over a back end, whichever it is: every provider library passes its own through
-// here (dat/engine/backend.h).
+// The wrappers that settings ask for over a back end. Every provider library passes its own back
+// end (dat/engine/backend.h) through here.
 #ifndef SOFTDAT_DAT_DECORATE_DECORATE_H_
 #define SOFTDAT_DAT_DECORATE_DECORATE_H_
 
@@ -10,7 +10,8 @@
 
 namespace softdat {
 
-// `plain` as the device that SOFTDAT_PROFILE names; `plain` itself when it names none.
+// `plain` made to behave as the device that SOFTDAT_PROFILE names. `plain` itself when it names
+// none.
 std::unique_ptr<transport::Backend> Decorated(std::unique_ptr<transport::Backend> plain);
 
 }  // namespace softdat

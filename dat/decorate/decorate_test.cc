@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What stands over a back end, with SOFTDAT_PROFILE and without it (by the test's rules).
+// What wraps a back end, with SOFTDAT_PROFILE and without it (the test's rules run both).
 #include "dat/decorate/decorate.h"
 
 #include <gmock/gmock.h>
@@ -24,7 +24,7 @@ TEST(Decorate, TheProfileOfTheSettingsIsOn) {
   const std::string vendor = VendorOf(*plain);
   const auto decorated = Decorated(std::move(plain));
   if (std::getenv("SOFTDAT_PROFILE") == nullptr) {
-    // Nothing stands in the way of a call.
+    // Without a profile no wrapper stands in the way of a call.
     EXPECT_EQ(decorated.get(), address);
     EXPECT_EQ(VendorOf(*decorated), vendor);
     return;
