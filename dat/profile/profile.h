@@ -2,8 +2,8 @@
 // What an RDMA device allows and how it fails, as data. SOFTDAT_PROFILE names one, so that a
 // program which is tested on another back end meets there what it will meet on the device. A
 // profile only ever takes something away: where a device checks less than it should, the back end
-// goes on checking. What no wrapper can do, and the back end itself has to, is in settings that
-// SOFTDAT_PROFILE implies (dat/base/settings.cc).
+// goes on checking. Some behaviour is beyond a wrapper, and the back end itself has to show it.
+// Settings that SOFTDAT_PROFILE implies ask for that (dat/base/settings.cc).
 #ifndef SOFTDAT_DAT_PROFILE_PROFILE_H_
 #define SOFTDAT_DAT_PROFILE_PROFILE_H_
 
@@ -16,9 +16,9 @@
 namespace softdat {
 
 struct Profile {
-  std::string_view device;  // what it stands for
+  std::string_view device;  // the device that the profile stands for
 
-  // The most of each; what verbs-* announces on the device. Bytes for the last two.
+  // Limits, as verbs-* announces them on the device. The last two are in bytes.
   uint32_t max_qp_work;
   uint32_t max_iov;
   uint32_t max_read_in;
@@ -28,7 +28,7 @@ struct Profile {
   uint32_t max_private_data;
   uint64_t max_message;
 
-  // What there is.
+  // Operations and features that the device has.
   bool windows;
   bool zone_windows;  // a window works over every queue pair of its domain
   bool zero_based;
@@ -37,14 +37,14 @@ struct Profile {
   bool confirms_writes;
   bool invalidate;
 
-  // An RDMA read that the peer refuses is flushed, and the connection ends as disconnected.
+  // Whether an RDMA read that the peer refuses is flushed, and the connection ends as disconnected.
   bool reads_fail_flushed;
 };
 
-// The profile of a setting; null for DeviceProfile::kNone.
+// The profile that a setting asks for; null for DeviceProfile::kNone.
 const Profile* FindProfile(DeviceProfile which);
 
-// `own`, less what the device has not.
+// `own`, less what the device does not have.
 transport::AdapterAttributes Limited(const Profile& profile, transport::AdapterAttributes own);
 
 }  // namespace softdat

@@ -80,7 +80,7 @@ TEST(Profile, WhatTheDeviceHasNotIsTakenAway) {
   }
 }
 
-// The back end hears by settings of what only it can do: both say the same of a device.
+// Settings tell the back end what only it can do. They must agree with the profile of the device.
 TEST(Profile, SettingsImplyWhatTheProfileSaysOfCompletions) {
   const std::pair<DeviceProfile, const char*> words[] = {
       {DeviceProfile::kRxe, "rxe"}, {DeviceProfile::kSiw, "siw"}, {DeviceProfile::kIb, "ib"}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The wrappers: limits are the adapter's attributes, which the engine enforces; deviations are
+// The wrappers. Limits are attributes of the adapter, which the engine enforces. Deviations are
 // changed events.
 #include "dat/profile/profiled_backend.h"
 
@@ -32,7 +32,7 @@ class ProfiledCompletionQueue final : public transport::ForwardingCompletionQueu
   }
 };
 
-// A broken connection is told as one that was disconnected.
+// Reports a broken connection as one that the peer disconnected.
 class QuietEnd final : public transport::ForwardingConnectionSink {
  public:
   using ForwardingConnectionSink::ForwardingConnectionSink;

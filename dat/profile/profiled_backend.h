@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A back end that behaves as a device does: a forwarding wrapper over any other.
+// A back end that behaves like a device: a forwarding wrapper over any other.
 #ifndef SOFTDAT_DAT_PROFILE_PROFILED_BACKEND_H_
 #define SOFTDAT_DAT_PROFILE_PROFILED_BACKEND_H_
 

@@ -48,7 +48,7 @@ class ProfiledBackendTest : public testing::Test {
     below_ = below->last_adapter;
   }
 
-  // How a read that ends so is told.
+  // The status that the consumer gets for an operation that ends with `status` below.
   WorkStatus Told(Op op, WorkStatus status) {
     const auto queue = adapter_->CreateCompletionQueue(4, nullptr).Take();
     auto& fake = static_cast<FakeCompletionQueue&>(
