@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Thread cancellation. A consumer may cancel a thread that waits in dat_evd_wait. Everywhere else
 // in a back end a cancellation point (read, write, epoll_wait, a condition variable) would leave
-// work half done: cancellation is off there, and on again only where a thread sleeps on purpose.
+// work half done. So cancellation is off there, and on again only where a thread sleeps on purpose.
 #ifndef SOFTDAT_DAT_BACKEND_KIT_CANCEL_H_
 #define SOFTDAT_DAT_BACKEND_KIT_CANCEL_H_
 
@@ -17,14 +17,14 @@ class CancelOff {
   CancelOff(const CancelOff&) = delete;
   CancelOff& operator=(const CancelOff&) = delete;
 
-  // What it was outside the scope.
+  // The state outside the scope.
   int before() const { return before_; }
 
  private:
   int before_ = PTHREAD_CANCEL_ENABLE;
 };
 
-// Inside a CancelOff: the caller's own state again, for the blocking call.
+// For use inside a CancelOff: restores the caller's own state for the blocking call.
 class CancelRestored {
  public:
   explicit CancelRestored(const CancelOff& off) { pthread_setcancelstate(off.before(), nullptr); }

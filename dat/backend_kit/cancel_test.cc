@@ -8,7 +8,7 @@
 namespace softdat {
 namespace {
 
-// The calling thread's state, which can only be asked for by setting it.
+// The calling thread's state. The only way to read it is to set it.
 int State() {
   int now = -1;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &now);
@@ -35,7 +35,7 @@ TEST(CancelTest, RestoredForTheSleepOnly) {
   EXPECT_EQ(State(), PTHREAD_CANCEL_DISABLE);
 }
 
-// A consumer that has switched cancellation off itself is not cancelled in a sleep either.
+// A consumer that has switched cancellation off itself is not cancelled while it sleeps, either.
 TEST(CancelTest, WhatTheCallerHadSwitchedOffStaysOff) {
   const CancelOff callers;
   const CancelOff off;

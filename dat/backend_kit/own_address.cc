@@ -13,7 +13,7 @@
 namespace softdat {
 namespace {
 
-// Family 0 for what is neither IPv4 nor IPv6.
+// The family is 0 when the entry is neither IPv4 nor IPv6.
 sockaddr_storage AddressOf(const ifaddrs& entry) {
   sockaddr_storage address{};
   if (entry.ifa_addr == nullptr) return address;

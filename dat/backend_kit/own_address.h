@@ -7,7 +7,7 @@
 
 namespace softdat {
 
-// Whether one of the interfaces has the address now, up or down. False also where the kernel does
+// Whether one of the interfaces, up or down, has the address now. Also false when the kernel does
 // not tell.
 bool IsOwnAddress(const sockaddr_storage& address);
 

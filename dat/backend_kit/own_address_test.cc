@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The loopback address is this host's, and an address of nobody is not.
+// The loopback address is this host's, and an address that nobody has is not.
 #include "dat/backend_kit/own_address.h"
 
 #include <arpa/inet.h>
@@ -24,7 +24,7 @@ TEST(OwnAddressTest, ThatOfTheLoopbackInterface) {
   EXPECT_TRUE(IsOwnAddress(Address("127.0.0.1")));
 }
 
-// TEST-NET-3 of RFC 5737 is given to nobody.
+// TEST-NET-3 of RFC 5737 is assigned to nobody.
 TEST(OwnAddressTest, NobodysAddressIsNotOurs) {
   EXPECT_FALSE(IsOwnAddress(Address("203.0.113.1")));
   EXPECT_FALSE(IsOwnAddress({}));

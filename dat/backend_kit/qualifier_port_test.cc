@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The fold of connection qualifiers to ports: ports stay, and what programs use above them spreads.
+// The fold of connection qualifiers to ports. Ports stay, and the qualifiers that programs use
+// above them spread.
 #include "dat/backend_kit/qualifier_port.h"
 
 #include <gtest/gtest.h>
@@ -29,9 +30,9 @@ TEST(QualifierPortTest, WhatIsLargerBecomesAnUnprivilegedPortThatIsNotEphemeral)
   }
 }
 
-// Process ids in the high bits: two programs on one host must not meet by the fold's own making.
-// So many qualifiers on so many ports at random leave 3843 distinct ports of 4096 on average, with
-// a standard deviation of about 15.
+// Process ids in the high bits: the fold itself must not make two programs on one host meet. 4096
+// qualifiers on the ports of the fold at random leave 3843 distinct ports on average, with a
+// standard deviation of about 15.
 TEST(QualifierPortTest, ProcessIdsInHighBitsSpread) {
   for (const int shift : {16, 17, 20, 24, 32, 40}) {
     SCOPED_TRACE(shift);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A lock for the few dozen instructions of a post or a poll, which are shorter than a mutex is: one
-// atomic exchange to take, a plain store to give back.
+// A lock for the few dozen instructions of a post or a poll, which take less time than a mutex
+// does. It takes one atomic exchange to lock and a plain store to unlock.
 #ifndef SOFTDAT_DAT_BACKEND_KIT_SPIN_LOCK_H_
 #define SOFTDAT_DAT_BACKEND_KIT_SPIN_LOCK_H_
 
@@ -10,8 +10,8 @@
 
 namespace softdat {
 
-// Lockable. Yields the processor when it is not free soon: the holder may have been preempted, or
-// be in a system call where the device is a kernel module (soft-RoCE, soft-iWARP).
+// Lockable. It yields the processor when the lock is not free soon: the holder may have been
+// preempted, or be in a system call when the device is a kernel module (soft-RoCE, soft-iWARP).
 class SpinLock {
  public:
   void lock() {

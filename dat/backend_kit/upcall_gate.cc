@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// UpcallGate: counts the upcalls under way, and knows which of them are the calling thread's own.
+// UpcallGate counts the upcalls under way, and knows which of them are the calling thread's own.
 #include "dat/backend_kit/upcall_gate.h"
 
 #include "dat/base/thread_local.h"

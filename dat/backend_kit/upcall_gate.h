@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The contract's rule for destruction: "waits until no upcall to its sink is running (unless the
-// caller is that upcall) and after it none will come". Every object with a sink has a gate; every
-// upcall goes through it; the object's destructor closes it.
+// caller is that upcall) and after it none will come". Every object with a sink has a gate. Every
+// upcall goes through the gate, and the object's destructor closes it.
 #ifndef SOFTDAT_DAT_BACKEND_KIT_UPCALL_GATE_H_
 #define SOFTDAT_DAT_BACKEND_KIT_UPCALL_GATE_H_
 
@@ -12,7 +12,8 @@ namespace softdat {
 
 class UpcallGate {
  public:
-  // One upcall, for as long as it lives. Cancellation of the thread inside the upcall ends it too.
+  // One upcall, for as long as the object lives. A thread that is cancelled inside the upcall ends
+  // the pass, too.
   class Pass {
    public:
     explicit Pass(UpcallGate& gate);
@@ -26,10 +27,10 @@ class UpcallGate {
     friend class UpcallGate;
     UpcallGate& gate_;
     bool open_;
-    Pass* outer_;  // the pass of this thread around this one
+    Pass* outer_;  // the pass of this thread that encloses this one
   };
 
-  // Waits for the upcalls of other threads; later passes are not open.
+  // Waits for the upcalls of other threads. Passes made later are not open.
   void Close();
 
  private:

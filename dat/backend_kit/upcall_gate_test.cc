@@ -28,7 +28,7 @@ TEST(UpcallGateTest, ClosingWaitsForAnotherThreadsUpcall) {
   std::thread upcall([&] {
     const UpcallGate::Pass pass(gate);
     inside = true;
-    // No pass opens any more once the other thread is in Close().
+    // As soon as the other thread is in Close(), no pass opens any more.
     while (Opens(gate)) std::this_thread::yield();
     upcall_over = true;
   });
@@ -46,7 +46,8 @@ TEST(UpcallGateTest, AnUpcallClosesItsOwnGate) {
   EXPECT_FALSE(Opens(gate));
 }
 
-// An upcall may call the consumer's function that makes another one: both are the closing thread's.
+// An upcall may call a function of the consumer that makes another upcall. Both belong to the
+// thread that closes.
 TEST(UpcallGateTest, NestedUpcallsAreAllOnesOwn) {
   UpcallGate outer;
   UpcallGate inner;
