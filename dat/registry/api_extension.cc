@@ -20,7 +20,7 @@ DAT_RETURN NoExtensions() {
                 fmt::format("{}: the provider has no extensions", kCall));
 }
 
-// The provider, if it has the extension slot.
+// Calls the provider if its table has the extension slot.
 DAT_RETURN CallExtension(ProviderRef provider, DAT_HANDLE handle, DAT_EXTENDED_OP op,
                          va_list args) {
   if (!provider.has_extensions) return NoExtensions();
@@ -28,7 +28,7 @@ DAT_RETURN CallExtension(ProviderRef provider, DAT_HANDLE handle, DAT_EXTENDED_O
 }
 
 // Open-type operations take an IA name instead of a handle. The provider gets the name as its
-// handle and the arguments behind it; success leaves a reference, which a close-type operation
+// handle, followed by the arguments. Success leaves a reference, which a close-type operation
 // drops.
 DAT_RETURN OpenExtension(DAT_EXTENDED_OP op, const DAT_NAME_PTR name, va_list args) {
   if (name == nullptr || strnlen(name, DAT_NAME_MAX_LENGTH) == DAT_NAME_MAX_LENGTH) {
@@ -49,7 +49,7 @@ DAT_RETURN OpenExtension(DAT_EXTENDED_OP op, const DAT_NAME_PTR name, va_list ar
     return result;
   }
   if (t_failed_provider == provider.table) {
-    // The provider may be unloaded by the release.
+    // The reasons are fetched first, because the release may unload the provider.
     softdat::SetReason(ProviderReason(entry->exports));
     softdat::AddReason(fmt::format("{}: the provider refused operation {:#x}", kCall, op));
     t_failed_provider = nullptr;

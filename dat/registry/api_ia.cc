@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// dat_ia_*: opening and closing IAs; and the calls that take any handle.
+// dat_ia_*: opening and closing IAs, and the calls that take any handle.
 #include <dat2/softdat.h>
 #include <fmt/format.h>
 #include <string.h>
@@ -15,7 +15,8 @@
 namespace softdat::registry {
 namespace {
 
-// The provider's words, while it is sure to be loaded, below a line of ours.
+// Puts a line of ours above the provider's own words. They are fetched now, while the provider is
+// sure to be loaded.
 DAT_RETURN OpenFailed(const Entry& entry, const ProviderKey& request, DAT_RETURN result) {
   SetReason(ProviderReason(entry.exports));
   AddReason(fmt::format("dat_ia_open: the provider refused {}", DescribeKey(request)));
@@ -41,7 +42,7 @@ DAT_RETURN OpenWith(Entry* entry, const ProviderKey& request, const DAT_NAME_PTR
     g_ia_handles.Release(index);
     return OpenFailed(*entry, request, result);
   }
-  // Without this, later calls could not find the table.
+  // A provider's object must pass this check, or later calls could not find its table.
   uintptr_t table = 0;
   if (reinterpret_cast<uintptr_t>(object) % alignof(void*) != 0 ||
       !ReadWordSafely(reinterpret_cast<uintptr_t>(object), &table) ||
@@ -85,7 +86,7 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR name, DAT_COUNT async_event_qlen,
           SOFTDAT_LOG_AREA(Warning, ConsumerApi, "{}", softdat::LastReasons());
           return result;
         }
-        // Without memory for the words of a failure, too, the reference is given back.
+        // The reference is given back even when there is no memory for the words of the failure.
         result = softdat::OrNoMemory(
             [&] {
               return OpenWith(entry, request, name, async_event_qlen, async_event_handle,
@@ -100,7 +101,7 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR name, DAT_COUNT async_event_qlen,
 
 DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS flags) {
   return softdat::OrNoMemory(
-      // The flags are handed on as they came: the provider judges them.
+      // The flags are passed on unchanged, because judging them is up to the provider.
       [&]() __attribute__((no_sanitize("enum")))->DAT_RETURN {
         DAT_IA_HANDLE object = nullptr;
         void* owner = nullptr;
@@ -116,7 +117,7 @@ DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS flags) {
           return result;
         }
         g_ia_handles.Release(index);
-        // The close freed the objects of this IA, too.
+        // The close also freed the objects of this IA.
         if (entry->arena.base == nullptr) g_handle_tables.ForgetAll();
         TheRegistry().Release(entry);
         return DAT_SUCCESS;

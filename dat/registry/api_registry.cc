@@ -17,20 +17,21 @@
 namespace softdat::registry {
 namespace {
 
-// What the provider of an open IA called `name` says about `other`. Nobody can tell without an open
-// IA, and no provider is opened just to ask it.
+// Asks the provider of an open IA called `name` about `other`. Without an open IA nobody can tell,
+// and no provider is opened just for this question.
 DAT_HA_RELATIONSHIP AskOpenIa(const char* name, const DAT_NAME_PTR other) {
   for (uintptr_t index = 1; index < IaHandles::kLimit; ++index) {
     auto* handle = reinterpret_cast<DAT_IA_HANDLE>(index);
     const void* owner = g_ia_handles.Owner(handle);
     if (owner == nullptr) continue;
-    // The IA may be closed meanwhile; the reference keeps its provider until it has answered.
+    // The IA may be closed meanwhile. The reference keeps its provider loaded until it has
+    // answered.
     Entry* entry = TheRegistry().AcquireByOwner(owner, name);
     if (entry == nullptr) continue;
     const DAT_IA_HANDLE object = g_ia_handles.Find(handle);
     const auto ask = entry->table->ia_ha_related_func;
     DAT_BOOLEAN related = DAT_FALSE;
-    // Another IA may have got the handle.
+    // By now the handle may belong to another IA.
     const bool answered = object != nullptr && g_ia_handles.Owner(handle) == owner &&
                           ask != nullptr && ask(object, other, &related) == DAT_SUCCESS;
     TheRegistry().Release(entry);
@@ -39,7 +40,7 @@ DAT_HA_RELATIONSHIP AskOpenIa(const char* name, const DAT_NAME_PTR other) {
   return DAT_HA_UNKNOWN;
 }
 
-// Copies as snprintf does, and returns the whole length.
+// Copies as snprintf does. Returns the whole length.
 size_t CopyText(const std::string& text, char* buf, size_t len) {
   if (buf != nullptr && len > 0) {
     const size_t copied = std::min(text.size(), len - 1);
@@ -77,8 +78,8 @@ DAT_RETURN dat_registry_list_providers(DAT_COUNT max_to_return, DAT_COUNT* entri
         }
         const auto keys = TheRegistry().List();
         *entries_returned = static_cast<DAT_COUNT>(keys.size());
-        // The text has the same answer for any number that is too small; programs, which are used
-        // to OFA's library, take it for the end (docs/differences.md).
+        // The text gives the same answer for any number that is too small. Programs are used to
+        // OFA's library, and treat that answer as the end (docs/differences.md).
         if (max_to_return < 0 || (max_to_return == 0 && !keys.empty())) {
           return Refuse(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1,
                         fmt::format("{}: room for {} entries, there are {}", kCall, max_to_return,
@@ -140,8 +141,8 @@ DAT_RETURN dat_registry_providers_related(const DAT_NAME_PTR provider_name1,
       kNoMemory);
 }
 
-// Both texts are set whatever the value is: programs print them without a look at the result. A
-// NULL pointer asks for less.
+// Both texts are set whatever the value is, because programs print them without looking at the
+// result. A NULL pointer means that the caller does not want that text.
 DAT_RETURN dat_strerror(DAT_RETURN value, const char** major_message, const char** minor_message) {
   const char* type = TypeName(DAT_GET_TYPE(value));
   const char* subtype = SubtypeName(DAT_GET_SUBTYPE(value));

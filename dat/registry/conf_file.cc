@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kMaxFileBytes = size_t{16} << 20;
 
-// /dev/null by whatever name: the usual way to say "no configuration".
+// Whether this is /dev/null, by whatever name. It is the usual way to say "no configuration".
 bool IsNullDevice(const struct stat& info) {
   struct stat null {};
   return S_ISCHR(info.st_mode) && stat("/dev/null", &null) == 0 && S_ISCHR(null.st_mode) &&

@@ -12,12 +12,12 @@ namespace softdat::registry {
 
 inline constexpr char kDefaultConfPath[] = "/etc/dat.conf";
 
-// Reads a whole file. Refused: what is not a regular file or pipe, and more than 16 MiB.
+// Reads a whole file. Refuses anything but a regular file or a pipe, and more than 16 MiB.
 Result<std::string> ReadConfFile(const std::string& path);
 
 // Where the static registry comes from (semantics 2.2).
 struct ConfSource {
-  bool has_override = false;  // DAT_OVERRIDE is set, were it to ""
+  bool has_override = false;  // DAT_OVERRIDE is set, even if to ""
   std::string override_path;
   std::string default_path = kDefaultConfPath;
 };
@@ -28,8 +28,8 @@ struct LoadedConf {
   ParsedConf parsed;  // empty without a file
 };
 
-// Reads the file that DAT_OVERRIDE names, and no other if it cannot be read; without DAT_OVERRIDE
-// the default file, which may be missing. Each diagnostic goes to the log.
+// Reads the file that DAT_OVERRIDE names, and no other file if that one cannot be read. Without
+// DAT_OVERRIDE it reads the default file, which may be missing. Each diagnostic goes to the log.
 LoadedConf LoadConf(const ConfSource& source);
 
 }  // namespace softdat::registry

@@ -16,10 +16,10 @@ constexpr size_t kMaxNameBytes = 255;  // DAT_NAME_MAX_LENGTH with its terminati
 
 struct Token {
   std::string text;
-  int column = 0;  // from 1; of the opening quote if there is one
+  int column = 0;  // from 1; that of the opening quote if there is one
 };
 
-// Why a line could not be cut into tokens, and where.
+// Why a line cannot be cut into tokens, and where.
 struct TokenError {
   int column = 0;
   std::string message;
@@ -27,7 +27,7 @@ struct TokenError {
 
 bool IsBlank(char c) { return c == ' ' || c == '\t'; }
 
-// Reads a quoted token; *at stands on the opening quote and ends after the closing one.
+// Reads a quoted token. *at is at the opening quote before, and behind the closing quote after.
 // Inside quotes, \" and \\ stand for " and \; any other backslash is an ordinary character.
 std::optional<TokenError> TakeQuoted(std::string_view line, size_t* at, std::string* text) {
   const size_t opening = *at;
@@ -45,8 +45,8 @@ std::optional<TokenError> TakeQuoted(std::string_view line, size_t* at, std::str
   return TokenError{static_cast<int>(opening) + 1, "the quote is not closed on this line"};
 }
 
-// Cuts a line into tokens. A '#' starts a comment where a token could start, also right after a
-// closing quote; inside a token it is an ordinary character.
+// Cuts a line into tokens. A '#' starts a comment wherever a token could start, which includes the
+// place right after a closing quote. Inside a token it is an ordinary character.
 std::optional<TokenError> Tokenize(std::string_view line, std::vector<Token>* tokens) {
   size_t at = 0;
   for (;;) {
@@ -65,7 +65,7 @@ std::optional<TokenError> Tokenize(std::string_view line, std::vector<Token>* to
   }
 }
 
-// Takes decimal digits off the front; nothing when there are none or they exceed 32 bits.
+// Takes decimal digits off the front. Returns nothing when there are none or they exceed 32 bits.
 std::optional<uint32_t> TakeDecimal(std::string_view* text) {
   uint32_t value = 0;
   const char* end = text->data() + text->size();
@@ -75,7 +75,7 @@ std::optional<uint32_t> TakeDecimal(std::string_view* text) {
   return value;
 }
 
-// "2.0" as major and minor, nothing before, between or after.
+// Parses "2.0" as major and minor. Nothing else may stand before, between or after the numbers.
 bool ParseMajorMinor(std::string_view text, uint32_t* major, uint32_t* minor) {
   auto first = TakeDecimal(&text);
   if (!first || text.empty() || text[0] != '.') return false;
@@ -91,7 +91,7 @@ bool StartsWith(std::string_view text, std::string_view prefix) {
   return text.substr(0, prefix.size()) == prefix;
 }
 
-// Each parser returns "" or what is wrong with the field.
+// Each parser returns "", or what is wrong with the field.
 std::string ParseIaName(const std::string& text, ConfEntry* entry) {
   if (text.empty()) return "the name is empty";
   if (text.size() > kMaxNameBytes) {

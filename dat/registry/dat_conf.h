@@ -28,7 +28,7 @@ enum class ConfField : uint8_t {
   kEndOfLine,
 };
 
-// "ia_name", "api_ver", ... as they appear in diagnostics.
+// The name of a field as diagnostics show it: "ia_name", "api_ver", ...
 std::string_view ConfFieldName(ConfField field);
 
 // One good line.
@@ -47,11 +47,11 @@ struct ConfEntry {
   std::string ia_params;
   std::string platform_params;
 
-  // Only these are seen by programs that use this library.
+  // Programs that use this library see only these entries.
   bool IsRegistered() const { return is_user_api && is_default; }
 };
 
-// One bad line; the others are not affected by it.
+// One bad line. It does not affect the other lines.
 struct ConfDiagnostic {
   int line = 0;    // from 1
   int column = 0;  // from 1, in bytes
@@ -64,8 +64,8 @@ struct ParsedConf {
   std::vector<ConfDiagnostic> diagnostics;
 };
 
-// Never fails as a whole: each line is an entry, a diagnostic, or nothing (blank, comment).
-// LF and CRLF both end a line; the last line needs neither.
+// Never fails as a whole: each line is an entry, a diagnostic, or nothing (blank, comment). LF and
+// CRLF both end a line, and the last line needs neither.
 ParsedConf ParseDatConf(std::string_view text);
 
 // "PATH:LINE:COLUMN: field N (NAME): MESSAGE".

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Any bytes as a dat.conf: each line is an entry, a diagnostic, or nothing.
+// Parses any bytes as a dat.conf. Each line must be an entry, a diagnostic, or nothing.
 #include <stdint.h>
 #include <stdlib.h>
 

@@ -59,7 +59,7 @@ TEST(DatConf, LineEnds) {
   EXPECT_EQ(OneEntry("\r\n\r\n" + text + "\r\n").line, 3);
 }
 
-// Changes one field of a good line and expects what the entry says about it.
+// One field of a good line is changed. The entry must say what is expected.
 struct GoodField {
   const char* line;
   const char* expected;  // "name|major.minor|threadsafe|default|library|id|ia_params|platform"
@@ -83,7 +83,7 @@ INSTANTIATE_TEST_SUITE_P(
         // Tabs, many blanks, blanks in front.
         GoodField{"\t ia0\tu2.0  nonthreadsafe\t\tdefault l p.1.0 a b ",
                   "ia0|u2.0|nts|def|l|p|a|b"},
-        // A name may hold '#', quotes and backslashes; quoted, also blanks.
+        // A name may hold '#', quotes and backslashes. A quoted name may hold blanks, too.
         GoodField{"na#me u2.0 nonthreadsafe default l p.1.0 a b", "na#me|u2.0|nts|def|l|p|a|b"},
         GoodField{"\"na me\" u2.0 nonthreadsafe default l p.1.0 a b", "na me|u2.0|nts|def|l|p|a|b"},
         GoodField{"na\\me u2.0 nonthreadsafe default l p.1.0 a b", "na\\me|u2.0|nts|def|l|p|a|b"},
@@ -98,12 +98,12 @@ INSTANTIATE_TEST_SUITE_P(
         GoodField{"i u2.0 threadsafeXYZ default l p.1.0 a b", "i|u2.0|ts|def|l|p|a|b"},
         GoodField{"i u2.0 nonthreadsafe! defaultish l p.1.0 a b", "i|u2.0|nts|def|l|p|a|b"},
         GoodField{"i u2.0 threadsafe nondefaultX l p.1.0 a b", "i|u2.0|ts|nodef|l|p|a|b"},
-        // Escapes inside quotes, and only there.
+        // Escapes work inside quotes, and only there.
         GoodField{"i u2.0 nonthreadsafe default l p.1.0 \"a\\\"b\\\\c\\d\" a\\\"b",
                   "i|u2.0|nts|def|l|p|a\"b\\c\\d|a\\\"b"},
         GoodField{"i u2.0 nonthreadsafe default l p.1.0 \"#x\" \"# y\"",
                   "i|u2.0|nts|def|l|p|#x|# y"},
-        // A comment may follow; right after a closing quote, too.
+        // A comment may follow, even right after a closing quote.
         GoodField{"i u2.0 nonthreadsafe default l p.1.0 a \"b\"# c d e", "i|u2.0|nts|def|l|p|a|b"},
         GoodField{"i u2.0 nonthreadsafe default l p.1.0 a b # c", "i|u2.0|nts|def|l|p|a|b"},
         GoodField{"i u2.0 nonthreadsafe default l p.1.0 a b#c", "i|u2.0|nts|def|l|p|a|b#c"},

@@ -47,7 +47,8 @@ std::vector<std::string> ListCandidates(const std::string& folder) {
   return names;
 }
 
-// Does the file contain the symbol's name? Also tells which file it is, to list each one once.
+// Whether the file contains the symbol's name. Also returns the file's identity, so that each file
+// is listed once.
 bool MentionsListIas(const std::string& path, std::pair<dev_t, ino_t>* identity) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return false;
@@ -84,7 +85,8 @@ void AddIa(void* arg, const char* ia_name, const char* unavailable_reason) {
                            unavailable_reason != nullptr ? unavailable_reason : ""});
 }
 
-// "softnet-lo" is an adapter of libdaplsoftnet.so.2, by its name.
+// Whether the names of library and IA belong together: "softnet-lo" is an adapter of
+// libdaplsoftnet.so.2.
 bool IsNamedFor(std::string_view path, std::string_view ia_name) {
   std::string_view stem = path.substr(path.rfind('/') + 1);
   stem.remove_prefix(kPrefix.size());

@@ -20,7 +20,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// A folder with links to these test libraries, under these names.
+// A new folder with links to these test libraries, under these names.
 std::string FolderWith(const std::vector<std::pair<std::string, std::string>>& links) {
   const std::string folder = TempFolder();
   for (const auto& [name, library] : links) {
@@ -83,13 +83,14 @@ TEST(DiscoverIas, OneWantedIaLoadsNoMoreThanItMust) {
     const std::string folder = FolderWith({{"libdaplaaa.so.2", "libdaplother.so.2"},
                                            {"libdaplfake.so.2", "libdaplfake.so.2"},
                                            {"libdaplfak.so.2", "libdaplforeign.so.2"}});
-    // Named for it: the only one that is loaded.
+    // The library that is named for it is the only one that is loaded.
     EXPECT_EQ(DiscoverIas({folder}, "fake-lo").size(), 3u);
     EXPECT_EQ(control->unloads, 1);
-    // Nobody is named for it: asked in order.
+    // No library is named for it, so all are asked in order.
     EXPECT_EQ(DiscoverIas({folder}, "other-lo").size(), 3u);
     EXPECT_EQ(control->unloads, 2);
-    // The one that is named for it does not have it; all are asked, and what they have is known.
+    // The library that is named for it does not have it. So all are asked, and we know what they
+    // have.
     EXPECT_EQ(DiscoverIas({folder}, "fake-eth9").size(), 5u);
     EXPECT_EQ(control->unloads, 4);
   });
@@ -134,7 +135,7 @@ TEST(Discovery, AddsToWhatTheFileNames) {
                   ConfLine("ia0", "libdaplother.so.2");
   scenario.provider_path = FolderWith({{"libdaplfake.so.2", "libdaplfake.so.2"}});
   InChild(scenario, [](FakeControl* control) {
-    // There is no device called "from": those that may be opened come first.
+    // There is no device called "from". IAs that may be opened come first.
     EXPECT_THAT(ListedNames(), ElementsAre("ia0", "shared-name", "fake-lo", "fake-down"));
     DAT_IA_HANDLE ia = nullptr;
     ASSERT_EQ(Open("fake-lo", &ia), DAT_SUCCESS);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The failing ends of dispatch.
+// The paths of dispatch that end in a failure.
 #include "dat/registry/dispatch.h"
 
 #include <fmt/format.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From a DAT call to the slot of a provider's table: handle check, call, note of a failure. No
-// lock, no allocation, and no system call but for the first call on an object of a foreign
-// provider. On the data path it is nine instructions, the last one a jump to the provider.
+// The way from a DAT call to the slot of a provider's table: handle check, call, note of a failure.
+// There is no lock, no allocation, and no system call except for the first call on an object of a
+// foreign provider. On the data path it is nine instructions, and the last one jumps to the
+// provider.
 #ifndef SOFTDAT_DAT_REGISTRY_DISPATCH_H_
 #define SOFTDAT_DAT_REGISTRY_DISPATCH_H_
 
@@ -17,7 +18,7 @@
 
 namespace softdat::registry {
 
-// INVALID_HANDLE with the subtype of the kind that was expected; `call` names the DAT call.
+// INVALID_HANDLE with the subtype of the kind that was expected. `call` names the DAT call.
 DAT_RETURN BadHandle(const char* call, DAT_RETURN_SUBTYPE expected, DAT_HANDLE handle);
 
 // NOT_IMPLEMENTED, for a slot that the provider left empty.
@@ -37,8 +38,8 @@ inline DAT_RETURN CallSlot(const char* call, const DAT_PROVIDER* table, DAT_HAND
   return NoteResult(table, function(object, args...));
 }
 
-// CallObject for a handle that is not found at once. The name of the call comes last, so that the
-// arguments of the call are where they are.
+// CallObject for a handle that FindAtOnce() does not find. The name of the call comes last, so that
+// the other arguments stay in their registers.
 template <auto kSlot, DAT_RETURN_SUBTYPE kKind, typename... Args>
 [[gnu::noinline]] DAT_RETURN SearchAndCall(DAT_HANDLE handle, Args... args, const char* call) {
   const ProviderRef provider = g_handle_tables.FindAndRemember(handle);
@@ -58,14 +59,14 @@ inline DAT_RETURN CallObject(const char* call, DAT_HANDLE handle, Args... args) 
   return SearchAndCall<kSlot, kKind, Args...>(handle, args..., call);
 }
 
-// The name of a call as a template argument, so that it is none of the call.
+// The name of a call as a template argument, so that it is no argument of the call at run time.
 template <size_t kSize>
 struct CallName {
   consteval CallName(const char (&name)[kSize]) { std::copy_n(name, kSize, text); }  // NOLINT
   char text[kSize];
 };
 
-// CallDataPath for a handle that is not found at once.
+// CallDataPath for a handle that FindAtOnce() does not find.
 template <CallName kName, auto kSlot, DAT_RETURN_SUBTYPE kKind, typename... Args>
 [[gnu::noinline]] DAT_RETURN SearchDataPath(DAT_HANDLE handle, Args... args) {
   const ProviderRef provider = g_handle_tables.FindAndRemember(handle);
@@ -73,9 +74,10 @@ template <CallName kName, auto kSlot, DAT_RETURN_SUBTYPE kKind, typename... Args
   return CallSlot<kSlot>(kName.text, provider.table, handle, args...);
 }
 
-// A call of the data path: one of those that a table which is found at once has for certain
-// (HandleTables). Ends with a jump to the provider, so that nothing is noted of a failure:
-// softdat_last_reason() asks our own providers when theirs was; others have nothing to say.
+// A call of the data path. A table that FindAtOnce() returns is certain to have its slot
+// (HandleTables). The call ends with a jump to the provider, so a failure is not noted here.
+// Instead softdat_last_reason() asks our own providers when they failed last; foreign ones have
+// nothing to say.
 template <CallName kName, auto kSlot, DAT_RETURN_SUBTYPE kKind, typename... Args>
 inline DAT_RETURN CallDataPath(DAT_HANDLE handle, Args... args) {
   const DAT_PROVIDER* const table = g_handle_tables.FindAtOnce(handle);
@@ -84,7 +86,7 @@ inline DAT_RETURN CallDataPath(DAT_HANDLE handle, Args... args) {
   return SearchDataPath<kName, kSlot, kKind, Args...>(handle, args...);
 }
 
-// The same for a call that ends the object's life when it succeeds.
+// The same for a call that ends the object's life if it succeeds.
 template <auto kSlot, DAT_RETURN_SUBTYPE kKind, typename... Args>
 inline DAT_RETURN CallLast(const char* call, DAT_HANDLE handle, Args... args) {
   const DAT_RETURN result = CallObject<kSlot, kKind>(call, handle, args...);
@@ -101,7 +103,7 @@ inline DAT_RETURN CallIa(const char* call, DAT_IA_HANDLE handle, Args... args) {
   return CallSlot<kSlot>(call, TableOf(object), object, args...);
 }
 
-// An object of any kind, IAs included.
+// An object of any kind, including an IA.
 struct AnyObject {
   DAT_HANDLE object = nullptr;  // nullptr: not a handle
   ProviderRef provider;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Providers that announce themselves without a file; and the list of all providers.
+// Providers that announce themselves without a file, and the list of all providers.
 #include <dat2/dat_registry.h>
 #include <dat2/softdat.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 namespace softdat::registry::testing {
 namespace {
 
-// A provider inside the program itself.
+// A provider that is part of the program itself.
 struct Ia {
   const DAT_PROVIDER* table;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A forked child's use of inherited handles returns an error; the parent is not disturbed.
+// A forked child that uses inherited handles gets an error, and the parent is not disturbed.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@ Scenario WithLibrary(const std::string& library) {
   return scenario;
 }
 
-// Forks within a scenario; the exit code of the child's body.
+// Forks within a scenario. Returns the exit code of the child's body.
 int ExitCodeOfChild(const std::function<int()>& body) {
   const pid_t child = fork();
   if (child == 0) _exit(body());
@@ -77,7 +77,7 @@ TEST_P(Fork, ChildMayOpenAnIaOfItsOwn) {
 INSTANTIATE_TEST_SUITE_P(Providers, Fork,
                          ::testing::Values("libdaplfake.so.2", "libdaplforeign.so.2"));
 
-// The child must find the registry's lock free whatever other threads did at the moment of the
+// The child must find the registry's lock free, whatever other threads did at the moment of the
 // fork.
 TEST(ForkUnderLoad, ChildOpensWhileOtherThreadsOpen) {
   InChild(WithLibrary("libdaplfake.so.2"), [](FakeControl*) {

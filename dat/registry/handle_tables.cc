@@ -16,8 +16,8 @@ namespace {
 
 constexpr size_t kSignalSetBytes = 8;  // sigset_t of the kernel, not of libc
 
-// Works where process_vm_readv is forbidden (seccomp): the kernel reads the set before it looks at
-// the impossible first argument, so the answer is EFAULT or EINVAL and nothing changes.
+// Works even where process_vm_readv is forbidden (seccomp). The kernel reads the set before it
+// looks at the impossible first argument. So the answer is EFAULT or EINVAL, and nothing changes.
 bool IsReadable(uintptr_t address) {
   const long result = syscall(SYS_rt_sigprocmask, ~0L, address, nullptr, kSignalSetBytes);
   return result == 0 || errno != EFAULT;
@@ -68,7 +68,7 @@ void HandleTables::RemoveTable(const DAT_PROVIDER* table) {
   for (Remembered& slot : remembered_) {
     if (slot.table.load(std::memory_order_relaxed) == address) ForgetRemembered(slot);
   }
-  // At the end of a chain, removed slots are empty slots: so they never pile up.
+  // Removed slots at the end of a chain can become empty slots, so that they never pile up.
   if (tables_[(i + 1) % kTableSlots].load(std::memory_order_relaxed) != kEmpty) return;
   while (tables_[i].load(std::memory_order_relaxed) == kRemoved) {
     tables_[i].store(kEmpty, std::memory_order_release);
@@ -115,8 +115,8 @@ void HandleTables::RemoveArena(const void* base) {
   }
 }
 
-// Of our own objects nothing needs to be forgotten: the arena stays readable, and the provider
-// knows its dead handles.
+// Nothing needs to be forgotten of our own objects: the arena stays readable, and the provider
+// recognises its dead handles.
 void HandleTables::Forget(DAT_HANDLE handle) {
   if (foreign_providers_.load(std::memory_order_relaxed) == 0) return;
   auto value = reinterpret_cast<uintptr_t>(handle);
@@ -132,13 +132,14 @@ void HandleTables::ForgetRemembered(Remembered& slot) {
 void HandleTables::ForgetAll() {
   for (auto& slot : proven_) slot.store(0, std::memory_order_relaxed);
   for (Remembered& slot : remembered_) {
-    // Looked at first: most of it was never written, and takes no memory.
+    // The load comes first, because a store would take memory for the many slots that were never
+    // used.
     if (slot.handle.load(std::memory_order_relaxed) != 0) ForgetRemembered(slot);
   }
 }
 
 void HandleTables::Clear() {
-  // A writer of the parent may have been at work; the child starts from an even number.
+  // A thread of the parent may have been writing. The child starts from an even number.
   arena_sequence_.store(0, std::memory_order_relaxed);
   arena_count_.store(0, std::memory_order_relaxed);
   for (Arena& arena : arenas_) arena.size.store(0, std::memory_order_relaxed);
@@ -150,7 +151,7 @@ void HandleTables::Clear() {
 
 namespace {
 
-// Whether a call of the data path can go through this table without a look at its slot.
+// Whether every call of the data path can go through this table without checking its slot.
 bool IsComplete(const DAT_PROVIDER& t) {
   return t.ep_post_send_func != nullptr && t.ep_post_recv_func != nullptr &&
          t.ep_post_rdma_read_func != nullptr && t.ep_post_rdma_write_func != nullptr &&
@@ -166,11 +167,12 @@ ProviderRef HandleTables::FindAndRemember(DAT_HANDLE handle) {
   if (!found || !IsComplete(*found.table)) return found;
   const auto value = reinterpret_cast<uintptr_t>(handle);
   Remembered& slot = RememberedAt(value);
-  // The table first: see Remembered.
+  // The table is written first: see Remembered.
   slot.table.store(reinterpret_cast<uintptr_t>(found.table), std::memory_order_release);
   slot.handle.store(value, std::memory_order_release);
-  // RemoveTable takes the table away and then looks at what is remembered, here it is the other way
-  // round. Of the two turns one comes first, and what was done before it is seen behind the other.
+  // RemoveTable removes the table and then looks through what is remembered. Here the order is the
+  // other way round. One of the two turns comes first, and whoever has the second turn sees what
+  // the other did before the first. So at least one of the two forgets the handle.
   turns_.fetch_add(1, std::memory_order_acq_rel);
   if (FindTable(reinterpret_cast<uintptr_t>(found.table))) return found;
   ForgetRemembered(slot);

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which handles may be called through. The first word of a provider's object is a pointer to its
-// table, but a handle that comes from a program may be anything: so nothing is read before its
-// address is known to be readable, and nothing is called before that word is a table registered
-// now.
+// Decides which handles may be called through. The first word of a provider's object is a pointer
+// to its table, but a handle that comes from a program may be anything. So nothing is read before
+// its address is known to be readable, and nothing is called unless that word is the address of a
+// table that is registered now.
 //
-// Handles of our own providers lie in an arena that the provider reports: a range check, no system
-// call. Handles of foreign providers are proven once with process_vm_readv and then remembered.
+// Handles of our own providers lie in an arena that the provider reports. They take a range check
+// and no system call. Handles of foreign providers are proven once with process_vm_readv and then
+// remembered.
 //
-// What was found is remembered once more, for the data path: the handle together with its table, at
-// a place that the handle's address gives. Such a handle costs two comparisons: it is the one
-// remembered, and its first word still is that table. A foreign object that its provider has freed
-// by itself fails the second one as a rule, because the memory has other contents then.
+// The data path remembers what was found a second time: the handle together with its table, at a
+// place that follows from the handle's address. Such a handle costs two comparisons: it is the one
+// that is remembered, and its first word still is that table. If a foreign provider has freed its
+// object by itself, the second comparison fails as a rule, because the memory has other contents
+// then.
 //
 // Concurrency: all members are atomics. Readers (every DAT call) take no lock. Writers are the
-// registry and the fork handler, serialised by the registry's mutex.
+// registry and the fork handler, which the registry's mutex serialises.
 #ifndef SOFTDAT_DAT_REGISTRY_HANDLE_TABLES_H_
 #define SOFTDAT_DAT_REGISTRY_HANDLE_TABLES_H_
 
@@ -27,8 +29,8 @@
 
 namespace softdat::registry {
 
-// What may be called: a table, with or without its extension slot (slot 80 is beyond the end of the
-// tables of providers that were built without extensions).
+// What may be called: a table, with or without its extension slot. That is slot 80, which lies
+// beyond the end of the tables of providers that were built without extensions.
 struct ProviderRef {
   const DAT_PROVIDER* table = nullptr;
   bool has_extensions = false;
@@ -38,26 +40,26 @@ struct ProviderRef {
 
 class HandleTables {
  public:
-  // A registered table and the arena of its objects; base nullptr for a foreign provider.
-  // False when there is no room (kMaxTables tables, kMaxArenas arenas).
+  // Registers a table, or the arena of a provider's objects (foreign providers have none). Returns
+  // false when there is no room (kMaxTables tables, kMaxArenas arenas).
   bool AddTable(const DAT_PROVIDER* table, bool has_extensions);
   void RemoveTable(const DAT_PROVIDER* table);
   bool AddArena(const void* base, size_t size);
   void RemoveArena(const void* base);
 
-  // How many registered providers have no arena; their handles take the slow path.
+  // The number of registered providers that have no arena. Their handles take the slow path.
   void SetForeignProviders(uint32_t count) {
     foreign_providers_.store(count, std::memory_order_release);
   }
 
-  // After the free of a foreign object (Forget), or of many (ForgetAll).
+  // To be called after one foreign object was freed (Forget), or many (ForgetAll).
   void Forget(DAT_HANDLE handle);
   void ForgetAll();
 
-  // In a forked child: no inherited handle is good any more.
+  // To be called in a forked child, where no inherited handle is valid any more.
   void Clear();
 
-  // The provider of an object handle, or nothing for NULL, junk, and objects of unloaded providers.
+  // The provider of an object handle. Nothing for NULL, junk, and objects of unloaded providers.
   ProviderRef Find(DAT_HANDLE handle) {
     const auto value = reinterpret_cast<uintptr_t>(handle);
     if (InArena(value)) [[likely]] {
@@ -66,9 +68,9 @@ class HandleTables {
     return FindForeign(value);
   }
 
-  // The same for the data path, in eight instructions: a handle that was asked for before. Its
-  // table has every slot of the data path filled (IsComplete). nullptr where that is not so: then
-  // FindAndRemember() tells.
+  // The same for the data path, in eight instructions. It finds a handle that FindAndRemember() has
+  // found before, if every slot of the data path in its table is filled (IsComplete). Otherwise it
+  // returns nullptr, and FindAndRemember() tells.
   [[gnu::always_inline]] const DAT_PROVIDER* FindAtOnce(DAT_HANDLE handle) const {
     const auto value = reinterpret_cast<uintptr_t>(handle);
     const Remembered& slot = RememberedAt(value);
@@ -77,13 +79,14 @@ class HandleTables {
     const uintptr_t table = slot.table.load(std::memory_order_acquire);
     if (!Holds(handle, table)) [[unlikely]]
       return nullptr;
-    if (table == 0) __builtin_unreachable();  // said to the compiler: a handle comes with a table
+    if (table == 0) __builtin_unreachable();  // tells the compiler: a handle has a table
     return reinterpret_cast<const DAT_PROVIDER*>(table);
   }
-  // Find(), and FindAtOnce() finds it from now on. Another handle of the same place is forgotten.
+  // Find(), after which FindAtOnce() finds the handle, too. It forgets another handle with the same
+  // place.
   ProviderRef FindAndRemember(DAT_HANDLE handle);
 
-  // The registered table with this address.
+  // The registered table at this address.
   ProviderRef FindTable(uintptr_t address) const {
     if (address >= kRemoved) return {};
     for (size_t i = HashOfTable(address) % kTableSlots;; i = (i + 1) % kTableSlots) {
@@ -102,20 +105,20 @@ class HandleTables {
  private:
   static constexpr size_t kTableSlots = 2 * kMaxTables;  // never full, so that a search ends
   static constexpr size_t kProvenSlots = 4096;
-  // No first word of an object, which may be zero.
+  // Values that are never the first word of an object. That word may be zero.
   static constexpr uintptr_t kEmpty = UINTPTR_MAX;
   static constexpr uintptr_t kRemoved = UINTPTR_MAX - 1;  // a search goes on behind it
   static constexpr size_t kRemembered = 8192;
-  // At place 0 while nothing is remembered there: belongs to another place, as 0, NULL, does to
-  // this.
+  // Marks place 0 while nothing is remembered there. Other places are marked with 0, but 0, which
+  // is NULL, belongs to this place; kNoHandle belongs to another place.
   static constexpr uintptr_t kNoHandle = UINTPTR_MAX;
   static constexpr uintptr_t kLowestPointer = 4096;  // below lie IA handles and small integers
 
-  // The table is written before the handle and stays when that is forgotten. Readers may see the
-  // handle of one write and the table of another: the handle has been proven then, the table is
-  // registered, and the comparison with the object's first word decides.
+  // The table is written before the handle, and stays when the handle is forgotten. A reader may
+  // see the handle of one write and the table of another. That is safe: the handle has been proven
+  // then, the table is registered, and the comparison with the object's first word decides.
   struct Remembered {
-    std::atomic<uintptr_t> handle{0};  // 0, or kNoHandle: nothing is remembered
+    std::atomic<uintptr_t> handle{0};  // 0 or kNoHandle when nothing is remembered
     std::atomic<uintptr_t> table{0};
   };
   static_assert(sizeof(Remembered) == 16);
@@ -125,12 +128,13 @@ class HandleTables {
     std::atomic<size_t> size{0};
   };
 
-  // Tables are larger than 64 bytes: where one lies is spread enough. Handles are not.
+  // Tables are larger than 64 bytes, so their addresses spread well enough without a hash. Handles
+  // need one.
   static size_t HashOfTable(uintptr_t address) { return address >> 6; }
   static size_t Hash(uintptr_t value) { return (value >> 3) * 0x9E3779B97F4A7C15u >> 20; }
 
-  // Whether the word at `address` is `value`: an acquire load and a comparison, in the one
-  // instruction that compilers do not make of them.
+  // Whether the word at `address` is `value`: an acquire load and a comparison. Compilers make two
+  // instructions of them, this makes one.
   static bool Holds(const void* address, uintptr_t value) {
 #ifdef __x86_64__
     bool same;
@@ -144,8 +148,9 @@ class HandleTables {
 #endif
   }
 
-  // Objects of foreign providers lie at multiples of 16, where malloc puts them; ours at such of
-  // 64, which leaves them a fourth of the places. A mask of the address itself: no shift, no hash.
+  // Objects of foreign providers lie at multiples of 16, where malloc puts them. Ours lie at
+  // multiples of 64, which leaves them a fourth of the places. The place is the masked address
+  // itself, without a shift or a hash.
   const Remembered& RememberedAt(uintptr_t value) const {
     constexpr uintptr_t kMask = (kRemembered - 1) * sizeof(Remembered);
     return *reinterpret_cast<const Remembered*>(reinterpret_cast<const char*>(remembered_) +
@@ -160,7 +165,7 @@ class HandleTables {
     return __atomic_load_n(reinterpret_cast<const uintptr_t*>(address), __ATOMIC_ACQUIRE);
   }
 
-  // Sequence lock: a base and a size of different arenas are never combined.
+  // A sequence lock, so that the base of one arena is never combined with the size of another.
   bool InArena(uintptr_t value) const {
     for (;;) {
       const uint32_t before = arena_sequence_.load(std::memory_order_acquire);
@@ -181,26 +186,28 @@ class HandleTables {
   void EndArenaChange();
 
   Remembered remembered_[kRemembered] = {{kNoHandle, 0}};
-  // Open addressing.
+  // A slot of a hash table with open addressing.
   struct TableSlot : std::atomic<uintptr_t> {
     constexpr TableSlot() : std::atomic<uintptr_t>(kEmpty) {}
   };
   TableSlot tables_[kTableSlots];
   std::atomic<uint32_t> arena_sequence_{0};  // odd while a writer is at work
   std::atomic<uint32_t> arena_count_{0};
-  Arena arenas_[kMaxArenas];  // behind arena_count_: of size 0
+  Arena arenas_[kMaxArenas];  // those from arena_count_ on have size 0
   std::atomic<uint32_t> foreign_providers_{0};
-  std::atomic<uint32_t> turns_{0};  // of RemoveTable and FindAndRemember, which it puts in order
+  std::atomic<uint32_t> turns_{0};  // orders RemoveTable and FindAndRemember, which each take one
   size_t table_count_ = 0;          // writers only
   std::atomic<bool> has_extensions_[kTableSlots] = {};  // written before tables_
-  // Handles proven to be readable and a foreign provider's; direct mapped, so it forgets by itself.
+  // Handles of foreign providers that were proven to be readable. A new handle overwrites the old
+  // one of its slot, so that the table never fills up.
   std::atomic<uintptr_t> proven_[kProvenSlots] = {};
 };
 
-// The tables of this process. Constant-initialised: usable before and after all constructors.
+// The tables of this process. Constant-initialised, and so usable before and after all
+// constructors.
 extern HandleTables g_handle_tables;
 
-// Reads one word at any address of this process; false when it cannot be read.
+// Reads one word at any address of this process. Returns false when it cannot be read.
 bool ReadWordSafely(uintptr_t address, uintptr_t* word);
 
 }  // namespace softdat::registry

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Handle tables and IA handles as units.
+// Unit tests of handle tables and IA handles.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -73,7 +73,7 @@ TEST_F(HandleTablesTest, ForeignHandlesAreProbed) {
   EXPECT_FALSE(tables_->Find(object.get()));
 }
 
-// A table of which no slot of the data path is empty.
+// A table that fills every slot of the data path.
 DAT_PROVIDER CompleteTable() {
   DAT_PROVIDER t{};
   const auto nothing = [](auto...) -> DAT_RETURN { return DAT_SUCCESS; };
@@ -96,7 +96,7 @@ TEST_F(HandleTablesTest, NothingIsFoundAtOnceThatWasNotAskedForBefore) {
   ASSERT_TRUE(tables_->AddArena(arena_, sizeof arena_));
   tables_->SetForeignProviders(1);
   arena_[0].table = arena_[1].table = &provider_;
-  // Also what empty places hold or could hold.
+  // The junk includes what empty places hold or could hold.
   for (uintptr_t value : {uintptr_t{0}, uintptr_t{1}, uintptr_t{8}, uintptr_t{16}, ~uintptr_t{0},
                           ~uintptr_t{7}, ~uintptr_t{15}, uintptr_t{1} << 17}) {
     auto* const junk = reinterpret_cast<DAT_HANDLE>(value);
@@ -140,7 +140,7 @@ TEST_F(HandleTablesTest, WhatIsFoundAtOnceIsForgotten) {
 TEST_F(HandleTablesTest, HandlesOfOnePlaceReplaceOneAnother) {
   provider_ = CompleteTable();
   ASSERT_TRUE(tables_->AddTable(&provider_, true));
-  // Many more than there are places: all are found, whichever are found at once.
+  // There are many more objects than places. All must be found, whichever are found at once.
   std::vector<Object> many(20'000);
   ASSERT_TRUE(tables_->AddArena(many.data(), many.size() * sizeof(Object)));
   for (Object& object : many) object.table = &provider_;

@@ -43,7 +43,7 @@ void IaHandles::CancelClose(uintptr_t index) { slots_[index].fetch_and(~kClosing
 DAT_IA_HANDLE IaHandles::FindObject(DAT_IA_HANDLE object) const {
   const auto value = reinterpret_cast<uintptr_t>(object);
   if (value < kLimit || (value & kTags) != 0) return nullptr;
-  // One that is being closed comes second: a new IA may already live at its address.
+  // An IA that is being closed comes second, because a new IA may already live at its address.
   for (uintptr_t wanted : {value, value | kClosing}) {
     for (uintptr_t index = 1; index < end_.load(std::memory_order_acquire); ++index) {
       if (slots_[index].load(std::memory_order_acquire) == wanted) {

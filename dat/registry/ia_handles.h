@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// IA handles of the consumer: small integers from 1, the lowest free one first (semantics
-// 2.4). Each stands for a pointer of the provider.
+// IA handles of the consumer: small integers from 1, the lowest free one first (semantics 2.4).
+// Each stands for a pointer of the provider.
 //
-// Concurrency: translation reads one atomic. Reserve() and the other writers may be called from any
-// thread; each slot has one writer at a time, the thread that reserved it or won BeginClose().
+// Concurrency: a translation reads one atomic. Reserve() and the other writers may be called from
+// any thread. Each slot has one writer at a time: the thread that reserved it or won BeginClose().
 #ifndef SOFTDAT_DAT_REGISTRY_IA_HANDLES_H_
 #define SOFTDAT_DAT_REGISTRY_IA_HANDLES_H_
 
@@ -19,18 +19,18 @@ class IaHandles {
  public:
   static constexpr uintptr_t kLimit = 4096;  // one more than the largest handle
 
-  // Takes the lowest free integer; 0 when all are taken.
+  // Takes the lowest free integer. Returns 0 when all are taken.
   uintptr_t Reserve();
 
-  // Makes a reserved integer valid. `object` is the provider's IA, aligned to 8. `owner` is not
-  // interpreted here; BeginClose() gives it back.
+  // Makes a reserved integer valid. `object` is the provider's IA, aligned to 8. `owner` has no
+  // meaning here; BeginClose() gives it back.
   void Publish(uintptr_t index, DAT_IA_HANDLE object, void* owner);
 
   // Frees an integer that was reserved, or whose close succeeded.
   void Release(uintptr_t index);
 
-  // Claims an IA for closing, so that only one thread closes it. It stays valid for other calls
-  // until Release(). False for a handle that is invalid or is being closed.
+  // Claims an IA for closing, so that only one thread closes it. The IA stays valid for other calls
+  // until Release(). Returns false for a handle that is invalid or is being closed already.
   bool BeginClose(DAT_IA_HANDLE handle, DAT_IA_HANDLE* object, void** owner);
   void CancelClose(uintptr_t index);
 
@@ -50,7 +50,7 @@ class IaHandles {
   // Some open IA with this owner; nullptr when there is none.
   DAT_IA_HANDLE FindByOwner(const void* owner) const;
 
-  // In a forked child.
+  // To be called in a forked child.
   void Clear();
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every call with every kind of junk as its handle: INVALID_HANDLE with the subtype of the expected
-// kind, never a crash.
+// Calls every function with every kind of junk as its handle. Each must return INVALID_HANDLE with
+// the subtype of the expected kind, and never crash.
 #include <dat2/softdat.h>
 #include <dat2/udat.h>
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ namespace {
 
 using AnyCall = std::function<DAT_RETURN(DAT_HANDLE)>;
 
-// A call with the given handle and zeros for all that follows.
+// A call with the given handle, and zeros for all further arguments.
 template <typename... Args>
 AnyCall Call(DAT_RETURN (*function)(DAT_HANDLE, Args...)) {
   return [function](DAT_HANDLE handle) { return function(handle, Args{}...); };
@@ -172,7 +172,7 @@ TEST_P(JunkHandles, WithAProviderLoaded) {
     DAT_IA_HANDLE ia = nullptr;
     ASSERT_EQ(Open("ia0", &first), DAT_SUCCESS);
     ASSERT_EQ(Open("ia0", &ia), DAT_SUCCESS);
-    // Integer 1 is free again, 2 is open.
+    // Integer 1 is free again, and 2 is open.
     ASSERT_EQ(dat_ia_close(first, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
     ExpectAllJunkRefused();
   });
@@ -267,7 +267,7 @@ TEST_P(JunkHandles, DataPathKnowsAHandleUntilItIsFreed) {
     DAT_EP_HANDLE freed = nullptr, closed = nullptr;
     ASSERT_EQ(Open("ia0", &first), DAT_SUCCESS);
     ASSERT_EQ(Open("ia0", &ia), DAT_SUCCESS);
-    // Integer 1, which is junk for all calls, is free again.
+    // Integer 1 is free again, and so is junk for all calls.
     ASSERT_EQ(dat_ia_close(first, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
     ASSERT_EQ(dat_ep_create(ia, nullptr, nullptr, nullptr, nullptr, nullptr, &freed), DAT_SUCCESS);
     ASSERT_EQ(dat_ep_create(ia, nullptr, nullptr, nullptr, nullptr, nullptr, &closed), DAT_SUCCESS);

@@ -15,7 +15,7 @@ constinit thread_local const DAT_PROVIDER* t_failed_provider SOFTDAT_EARLY_TLS =
 
 namespace {
 
-// When t_failed_provider failed, in nanoseconds of CLOCK_MONOTONIC.
+// When the call failed that set t_failed_provider, in nanoseconds of CLOCK_MONOTONIC.
 constinit thread_local uint64_t t_failed_time SOFTDAT_EARLY_TLS = 0;
 
 }  // namespace
@@ -54,7 +54,7 @@ std::string ProviderReason(const ProviderExports& exports) {
 
 std::string LastFailure() {
   const DAT_PROVIDER* table = t_failed_provider;
-  // A provider of ours that has failed on the data path since, where nothing is noted.
+  // A provider of ours may have failed since on the data path, where no failure is noted.
   Entry* const later =
       TheRegistry().AcquireByReason(table != nullptr ? t_failed_time : LastReasonTime());
   if (later != nullptr) {
@@ -63,7 +63,7 @@ std::string LastFailure() {
     return text;
   }
   if (table == nullptr) return LastReasons();
-  // The provider may be gone by now; a reference keeps it while it is asked.
+  // The provider may be gone by now. If it is not, a reference keeps it loaded while it is asked.
   Entry* entry = TheRegistry().AcquireByTable(table);
   if (entry == nullptr) return "the provider that failed is no longer loaded";
   std::string text = ProviderReason(entry->exports);

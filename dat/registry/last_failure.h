@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Who knows why the last DAT call of this thread failed: libdat2 itself or a provider. The text is
-// only fetched when somebody asks (softdat_last_reason).
+// fetched only when somebody asks for it (softdat_last_reason).
 #ifndef SOFTDAT_DAT_REGISTRY_LAST_FAILURE_H_
 #define SOFTDAT_DAT_REGISTRY_LAST_FAILURE_H_
 
@@ -14,14 +14,14 @@
 
 namespace softdat::registry {
 
-// The table of the provider that failed last in this thread; nullptr when the reason chain of
+// The table of the provider that failed last in this thread. nullptr when the reason chain of
 // libdat2 (dat/base/reason.h) is newer. Calls of the data path do not change it.
 extern constinit thread_local const DAT_PROVIDER* t_failed_provider SOFTDAT_EARLY_TLS;
 
-// Gives `result` back. An empty queue and a timeout are answers, not failures.
+// Notes the failure and returns `result`. An empty queue and a timeout are answers, not failures.
 DAT_RETURN NoteFailure(const DAT_PROVIDER* table, DAT_RETURN result);
 
-// After a call into a provider.
+// To be called after a call into a provider.
 inline DAT_RETURN NoteResult(const DAT_PROVIDER* table, DAT_RETURN result) {
   return result == DAT_SUCCESS ? result : NoteFailure(table, result);
 }
@@ -29,7 +29,7 @@ inline DAT_RETURN NoteResult(const DAT_PROVIDER* table, DAT_RETURN result) {
 // The chain behind the last failure, outermost reason first; "" when there was none.
 std::string LastFailure();
 
-// What a provider says about its last failure in this thread; "" if it cannot tell.
+// What a provider says about its last failure in this thread. "" if it cannot tell.
 std::string ProviderReason(const ProviderExports& exports);
 
 }  // namespace softdat::registry

@@ -17,7 +17,8 @@ namespace softdat::registry {
 
 namespace {
 
-// A folder that is mistyped would have its providers missing, or others in their place.
+// A mistyped folder must not go unnoticed: its providers would be missing, or others would take
+// their place.
 Status CheckFolders(const std::vector<std::string>& folders) {
   for (const std::string& folder : folders) {
     struct stat info {};
@@ -38,7 +39,7 @@ Status CheckFolders(const std::vector<std::string>& folders) {
 RegistryConfig LibraryConfig() {
   RegistryConfig config;
   config.conf = ConfSourceFromSettings();
-  // What the user names goes before what was installed.
+  // Folders that the user names come before those of the installation.
   config.provider_folders = SplitPath(GetSettings().provider_path);
   config.settings = CheckSettings();
   if (config.settings.ok()) config.settings = CheckFolders(config.provider_folders);

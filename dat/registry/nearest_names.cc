@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The edit distance of Levenshtein.
+// The nearest names by Levenshtein's edit distance.
 #include "dat/registry/nearest_names.h"
 
 #include <algorithm>

@@ -9,9 +9,9 @@
 
 namespace softdat::registry {
 
-// Up to three of `names` that are not far from `wanted`, the nearest first and each once: by how
-// many characters must be changed, added or left out, upper or lower case being the same, at most
-// a third of the longer one.
+// Up to three of `names` that are not far from `wanted`, each once, the nearest first. The distance
+// is the number of characters that must be changed, added or left out. Upper and lower case count
+// as the same. A name is too far when the distance is more than a third of the longer of the two.
 std::vector<std::string> NearestNames(const std::vector<std::string>& names,
                                       std::string_view wanted);
 

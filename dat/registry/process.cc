@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The registry of this library in this process: made at the first call, told about fork and unload.
+// The registry of this library in this process. It is made at the first call, and told about fork
+// and unload.
 #include <pthread.h>
 
 #include <atomic>
@@ -39,13 +40,13 @@ void MakeRegistry() {
   g_registry.store(new (storage) Registry(LibraryConfig()));
 }
 
-// Runs when the library is loaded: a fork may come with the first call.
+// Runs when the library is loaded, because a fork may come during the first call.
 __attribute__((constructor)) void OnLoad() {
   pthread_atfork(BeforeFork, AfterForkInParent, AfterForkInChild);
 }
 
-// Runs when the library is unloaded or the process exits. The registry object itself stays: another
-// thread may be in a call.
+// Runs when the library is unloaded or the process exits. The registry object itself stays, because
+// another thread may be in a call.
 __attribute__((destructor)) void OnUnload() {
   if (Registry* registry = g_registry.load()) registry->Shutdown();
 }

@@ -18,7 +18,7 @@ std::string DescribeKey(const ProviderKey& key) {
 
 KeyMatch FindKey(const std::vector<ProviderKey>& entries, const ProviderKey& request) {
   KeyMatch match;
-  std::tuple<uint32_t, bool> best;  // distance of the minor, thread safe without need
+  std::tuple<uint32_t, bool> best;  // distance of the minor, thread-safe without need
   for (size_t i = 0; i < entries.size(); ++i) {
     const ProviderKey& entry = entries[i];
     KeyMismatch lacks = KeyMismatch::kNone;

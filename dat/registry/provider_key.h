@@ -21,18 +21,19 @@ struct ProviderKey {
 // "softnet-lo 2.0 nonthreadsafe".
 std::string DescribeKey(const ProviderKey& key);
 
-// What the best entry lacked, when none fits.
+// What the best entry lacked if none fits.
 enum class KeyMismatch : uint8_t { kNone, kName, kMajor, kMinor, kThreadSafety };
 
 struct KeyMatch {
   KeyMismatch mismatch = KeyMismatch::kName;
-  size_t index = 0;  // of the entry, when mismatch is kNone
+  size_t index = 0;  // of the entry, if mismatch is kNone
 };
 
-// Picks the entry for a request. Name and major must be equal; the exact minor goes before the
-// smallest larger one; a thread-safe entry also serves a request that does not ask for thread
-// safety, after one that is not thread safe; the first of equals wins. Without a fit, `mismatch` is
-// the last of name, major, minor and thread safety that some entry failed on.
+// Picks the entry for a request. Name and major must be equal. The exact minor is preferred to the
+// smallest larger one. A thread-safe entry also serves a request that does not ask for thread
+// safety, but an entry that is not thread-safe is preferred for it. Among equals the first wins. If
+// none fits, `mismatch` is the last of name, major, minor and thread safety that some entry failed
+// on.
 KeyMatch FindKey(const std::vector<ProviderKey>& entries, const ProviderKey& request);
 
 }  // namespace softdat::registry

@@ -24,7 +24,7 @@ const void* LoadBaseOfHandle(void* handle) {
   return map->l_ld != nullptr ? LoadBase(map->l_ld) : nullptr;
 }
 
-// A symbol of this library itself: dlsym also searches what the library depends on.
+// A symbol of this library itself. dlsym would also find it in a library that this one depends on.
 template <typename Function>
 Function Find(void* handle, const void* load_base, const char* name) {
   void* symbol = dlsym(handle, name);
@@ -44,8 +44,8 @@ ProviderExports FindExports(void* handle, const void* load_base) {
       Find<softdat_provider_list_ias_func>(handle, load_base, SOFTDAT_PROVIDER_LIST_IAS_STR);
   exports.handle_arena = Find<softdat_provider_handle_arena_func>(
       handle, load_base, SOFTDAT_PROVIDER_HANDLE_ARENA_STR);
-  // A provider built with extensions shows it by this symbol (semantics 15.1), which is looked up
-  // and never called. Ours always are.
+  // A provider that was built with extensions exports this symbol (semantics 15.1). It is looked up
+  // and never called. Our own providers always have extensions.
   exports.has_extensions = exports.handle_arena != nullptr ||
                            Find<void (*)()>(handle, load_base, "dapl_extensions") != nullptr;
   return exports;
@@ -64,7 +64,7 @@ ProviderLibrary& ProviderLibrary::operator=(ProviderLibrary&& other) noexcept {
 }
 
 Result<ProviderLibrary> ProviderLibrary::Open(const std::string& path) {
-  // Local: two providers must not bind to each other's symbols.
+  // RTLD_LOCAL, so that two providers do not bind to each other's symbols.
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     const char* why = dlerror();
@@ -88,7 +88,7 @@ Result<ProviderLibrary> ProviderLibrary::OfAddress(const void* address) {
   void* handle = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
   if (handle == nullptr || LoadBaseOfHandle(handle) != info.dli_fbase) {
     if (handle != nullptr) dlclose(handle);
-    handle = dlopen(nullptr, RTLD_LAZY);  // the program itself has no name that dlopen knows
+    handle = dlopen(nullptr, RTLD_LAZY);  // dlopen knows no name for the program itself
   }
   if (handle == nullptr) return Status(Code::kNotFound, "the program is not dynamic");
   ProviderLibrary library;

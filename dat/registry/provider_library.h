@@ -13,19 +13,19 @@
 
 namespace softdat::registry {
 
-// What libdat2 looks for in a library; a member is nullptr when it is not exported.
+// What libdat2 looks for in a library. A member is nullptr when it is not exported.
 struct ProviderExports {
   DAT_PROVIDER_INIT_FUNC init = nullptr;
   DAT_PROVIDER_FINI_FUNC fini = nullptr;
   bool has_extensions = false;  // the tables of this library have slot 80
-  // Only in providers of SoftDAT.
+  // Exported only by providers of SoftDAT.
   softdat_provider_reason_func reason = nullptr;
   softdat_provider_reason_time_func reason_time = nullptr;
   softdat_provider_list_ias_func list_ias = nullptr;
   softdat_provider_handle_arena_func handle_arena = nullptr;
 };
 
-// Owns a reference to a shared library. Movable, not copyable; destruction unloads.
+// Owns a reference to a shared library. Movable, not copyable. Its destruction unloads the library.
 class ProviderLibrary {
  public:
   ProviderLibrary() = default;
@@ -33,21 +33,21 @@ class ProviderLibrary {
   ProviderLibrary& operator=(ProviderLibrary&& other) noexcept;
   ~ProviderLibrary() { Close(); }
 
-  // Loads a library; a name without a slash is searched as dlopen(3) does. May block and runs the
-  // library's constructors, so hold no lock. kNotFound with the loader's words.
+  // Loads a library. A name without a slash is searched as in dlopen(3). This may block and runs
+  // the library's constructors, so hold no lock. kNotFound carries the loader's words.
   static Result<ProviderLibrary> Open(const std::string& path);
 
-  // The loaded library or program that an address belongs to; kNotFound if there is none.
+  // The loaded library or program that an address belongs to. kNotFound if there is none.
   static Result<ProviderLibrary> OfAddress(const void* address);
 
   bool is_open() const { return handle_ != nullptr; }
   const std::string& path() const { return path_; }
   const ProviderExports& exports() const { return exports_; }
 
-  // Does this code or data address belong to this library?
+  // Whether this code or data address belongs to this library.
   bool Contains(const void* address) const;
 
-  // Close() will not unload: code of the library may still be needed.
+  // After this Close() does not unload, because code of the library may still be needed.
   void KeepLoaded();
   void Close();
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The registry's entries: finding, announcing, referring to them. registry_load.cc loads libraries.
+// The registry's entries: finding them, announcing them, referring to them. registry_load.cc loads
+// libraries.
 #include "dat/registry/registry.h"
 
 #include <errno.h>
@@ -48,11 +49,11 @@ DAT_RETURN_SUBTYPE SubtypeOf(KeyMismatch mismatch) {
   return DAT_NAME_NOT_REGISTERED;
 }
 
-// Whether an entry's provider will find its device, as far as one can tell without asking it: where
-// the parameters of its line begin with the name of a network interface or an RDMA device, as
-// those of our providers and of OFA's do, whether this host has it; and whether a library that is
-// named with its folder is there. Debian's dat.conf names 62 IAs, most of them nowhere.
-// `major` is the version that programs of this registry ask for.
+// Whether an entry's provider will find its device, as far as one can tell without asking it.
+// Debian's dat.conf names 62 IAs, most of which exist nowhere. There are two checks. A library that
+// is named with its folder must be there. And where the parameters of the line begin with the name
+// of a network interface or an RDMA device, as for our providers and OFA's, this host must have
+// that device. `major` is the version that programs of this registry ask for.
 bool MayBeOpened(const Entry& entry, uint32_t major) {
   if (entry.table != nullptr) return true;
   if (entry.key.major != major) return false;
@@ -71,8 +72,8 @@ bool MayBeOpened(const Entry& entry, uint32_t major) {
   return false;
 }
 
-// Whether folders and libraries cannot be read just now for want of a descriptor: what they hold is
-// not known then, rather than not there.
+// Whether folders and libraries cannot be read now because no descriptor is left. In that case what
+// they hold is unknown, which is not the same as missing.
 bool OutOfDescriptors() {
   const int fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd >= 0) {
@@ -118,11 +119,11 @@ std::vector<DiscoveredIa> Registry::Discover(const std::string& wanted) {
       registry->EndTurnLocked();
     }
   };
-  const EndTurn end_turn{this};  // also without memory for what is found
+  const EndTurn end_turn{this};  // ends the turn, even if memory for the result runs out
   return DiscoverIas(folders, wanted);
 }
 
-// Lines with the same key make one entry with several candidates (semantics 2.2).
+// Lines with the same key become one entry with several candidates (semantics 2.2).
 void Registry::LoadConfLocked() {
   LoadedConf loaded = LoadConf(config_.conf);
   conf_problem_ = std::move(loaded.problem);
@@ -160,9 +161,9 @@ DAT_RETURN Registry::Add(const DAT_PROVIDER* table, const DAT_PROVIDER_INFO* inf
   if (key.name.empty() || key.name.size() >= sizeof info->ia_name) {
     return Refuse(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2, "the IA name is empty or too long");
   }
-  // The table belongs to a library, loaded by us or by the program; that library's other exports
-  // tell whether it is one of ours. ia_open_func is there in every provider, the table may be on
-  // the heap.
+  // The table belongs to a library, which we or the program have loaded. The other exports of that
+  // library tell whether it is one of ours. The library is found by ia_open_func: every provider
+  // has that function, while the table may be on the heap.
   ProviderExports exports;
   softdat_handle_arena arena{};
   auto owner = ProviderLibrary::OfAddress(reinterpret_cast<const void*>(table->ia_open_func));
@@ -248,9 +249,9 @@ DAT_RETURN Registry::Acquire(const ProviderKey& request, Entry** entry) {
       if (!again) return result;
       continue;
     }
-    // An unreadable DAT_OVERRIDE leaves the static registry empty (semantics 2.2): no other source
-    // of names takes its place. A name that entries have for other versions only, as a line for
-    // programs of 1.2 does, is not taken.
+    // An unreadable DAT_OVERRIDE leaves the static registry empty (semantics 2.2), so no other
+    // source of names may take its place. A name that has entries only for other versions, such as
+    // a line for programs of 1.2, is not taken.
     const bool free = mismatch == KeyMismatch::kName ||
                       (mismatch == KeyMismatch::kMajor && request.major == kDiscoveredMajor);
     if (free && !looked_into_folders && conf_problem_.ok()) {
@@ -265,7 +266,8 @@ DAT_RETURN Registry::Acquire(const ProviderKey& request, Entry** entry) {
   }
 }
 
-// One step of Acquire() on a matching entry. *again: something changed meanwhile, match anew.
+// One step of Acquire() on a matching entry. Sets *again when something changed meanwhile, so that
+// the caller must match anew.
 DAT_RETURN Registry::TakeLocked(Lock* lock, size_t index, const ProviderKey& request, Entry** entry,
                                 bool* again) {
   Entry* found = entries_[index].get();
@@ -322,8 +324,8 @@ DAT_RETURN Registry::TakeLocked(Lock* lock, size_t index, const ProviderKey& req
   return RefuseWithChain(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED);
 }
 
-// Adds an entry for a name that a provider in the folders offers. The entry stays without a
-// reference until Acquire() takes one; when another thread was faster, its entry is used.
+// Adds an entry for a name that a provider in the folders offers. The entry has no reference until
+// Acquire() takes one. When another thread was faster, its entry is used.
 bool Registry::AddDiscovered(const std::string& ia_name) {
   for (auto& ia : Discover(ia_name)) {
     if (ia.name != ia_name) continue;
@@ -425,7 +427,7 @@ void Registry::ReleaseExtension(const DAT_PROVIDER* table) {
     const Lock lock(mutex_);
     for (const auto& entry : entries_) {
       if (entry->table != table || entry->extension_references == 0) continue;
-      // Several names may share a table; the one that the table bears goes first.
+      // Several names may share a table. The name that stands in the table is preferred.
       const bool same_name = table->device_name != nullptr && entry->key.name == table->device_name;
       if (found == nullptr || same_name) found = entry.get();
     }
@@ -436,8 +438,8 @@ void Registry::ReleaseExtension(const DAT_PROVIDER* table) {
 }
 
 std::vector<ProviderKey> Registry::List(size_t* openable) {
-  std::vector<ProviderKey> keys;    // that can be opened, as far as one can tell
-  std::vector<ProviderKey> others;  // behind them
+  std::vector<ProviderKey> keys;    // those that can be opened, as far as one can tell
+  std::vector<ProviderKey> others;  // those that come behind them
   const uint32_t major = config_.only_major != 0 ? config_.only_major : kDiscoveredMajor;
   bool look_into_folders = false;
   {
@@ -478,7 +480,7 @@ void Registry::Shutdown() {
   const Lock lock(mutex_);
   shut_down_ = true;
   // Providers that are still in use belong to running threads, and at exit their own destructors
-  // have run already: nothing of theirs is touched.
+  // have already run. So nothing of theirs is touched.
   entries_.erase(std::remove_if(entries_.begin(), entries_.end(),
                                 [](const auto& entry) {
                                   return entry->state == Entry::State::kIdle &&

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The registry's libraries: loading, init, fini, unloading; their tables and handle arenas; fork.
+// The registry's libraries: loading, init, fini and unloading, their tables and handle arenas, and
+// fork.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <string.h>
@@ -30,7 +31,7 @@ DAT_PROVIDER_INFO InfoOf(const ProviderKey& key) {
 }  // namespace
 
 // Tries the candidates in order until one registers the entry's key. Runs unlocked, in state
-// kLoading. On failure, the thread's reason chain names what was wrong with each.
+// kLoading. On failure the thread's reason chain names what was wrong with each.
 bool Registry::Load(Entry* entry) {
   std::vector<std::string> reasons;
   for (const auto& candidate : entry->candidates) {
@@ -44,7 +45,7 @@ bool Registry::Load(Entry* entry) {
   return false;
 }
 
-// "" on success, else what was wrong.
+// Returns "" on success, else what was wrong.
 std::string Registry::LoadCandidate(Entry* entry, const Candidate& candidate) {
   auto opened = ProviderLibrary::Open(candidate.library);
   if (!opened.ok()) return std::string(opened.status().reason());
@@ -71,7 +72,7 @@ std::string Registry::LoadCandidate(Entry* entry, const Candidate& candidate) {
   return reason;
 }
 
-// Runs fini and unloads; unlocked, in a state that keeps other threads away from the entry.
+// Runs fini and unloads. Runs unlocked, in a state that keeps other threads away from the entry.
 void Registry::Unload(Entry* entry, ProviderLibrary* library) {
   const DAT_PROVIDER_INFO info = InfoOf(entry->key);
   SOFTDAT_LOG_AREA(Debug, ProviderApi, "{}: fini for {}", Printable(library->path()),
@@ -88,7 +89,8 @@ void Registry::Unload(Entry* entry, ProviderLibrary* library) {
 }
 
 // Drops what a library registered under other keys and left behind in its fini, unless another
-// entry keeps the library loaded. False when IAs are open through such a key: the code must stay.
+// entry keeps the library loaded. Returns false when IAs are open through such a key, because then
+// the code must stay.
 bool Registry::PurgeLocked(const ProviderLibrary& library) {
   for (const auto& entry : entries_) {
     if (entry->library.is_open() &&
@@ -118,7 +120,7 @@ bool Registry::PurgeLocked(const ProviderLibrary& library) {
 
 void Registry::Release(Entry* entry) {
   Lock lock(mutex_);
-  // Announced by a program, which owns the provider; or loaded by the parent of this process.
+  // A program announced it and owns the provider, or the parent of this process loaded it.
   const bool stays = !entry->library.is_open() || entry->keep_loaded;
   // The reference keeps the entry while this thread waits for its turn to unload.
   changed_.wait(lock, [&] { return stays || entry->references > 1 || !OthersTurnLocked(); });
@@ -146,7 +148,8 @@ DAT_RETURN Registry::RegisterTableLocked(Entry* entry, const DAT_PROVIDER* table
     return Refuse(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY,
                   fmt::format("more than {} provider tables", HandleTables::kMaxTables));
   }
-  // Without room for its arena, a provider is treated like a foreign one: slower, not unsafe.
+  // If there is no room for its arena, a provider is treated like a foreign one: slower, not
+  // unsafe.
   if (arena.base != nullptr && !g_handle_tables.AddArena(arena.base, arena.size)) arena = {};
   entry->table = table;
   entry->exports = exports;
@@ -183,9 +186,9 @@ void Registry::CountForeignLocked() {
 }
 
 // The child of a fork starts with nothing open: every inherited handle is invalid. Libraries stay
-// loaded, so that the child may open IAs of its own; a provider's table becomes valid again with
-// the first of them, and from then on the provider itself tells its inherited objects from new
-// ones. A load that another thread had begun is lost with that thread.
+// loaded, so that the child may open IAs of its own. The first of them makes a provider's table
+// valid again, and from then on the provider itself tells its inherited objects from new ones. A
+// load that another thread had begun is lost with that thread.
 void Registry::ResetInChild() {
   new (&changed_) std::condition_variable;  // its waiters do not exist here
   turns_ = 0;

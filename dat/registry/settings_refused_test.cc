@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A setting that is not understood keeps every IA from being opened, also those of foreign
-// providers, and names itself.
+// A setting that is not understood keeps every IA from being opened, even those of foreign
+// providers, and the reason names the setting.
 #include <dat2/softdat.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ Scenario WithConf(const std::string& conf) {
   return scenario;
 }
 
-// What opening an IA gives in a process with this variable.
+// Opens an IA in a process with this variable, and shows `look` the result.
 void WithVariable(const char* name, const char* value,
                   const std::function<void(DAT_RETURN, const std::string&)>& look) {
   SCOPED_TRACE(std::string(name) + "=" + value);

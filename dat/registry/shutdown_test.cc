@@ -16,7 +16,8 @@ std::string WriteConf() {
   return path;
 }
 
-// Twice: load, use, unload. The destructor drops the registry's memory and the fork handlers.
+// Loads, uses and unloads the library twice. Its destructor drops the registry's memory and the
+// fork handlers.
 // covers: semantics 14
 TEST(Shutdown, LibraryCanBeLoadedUsedAndUnloadedAgain) {
   setenv("DAT_OVERRIDE", WriteConf().c_str(), 1);

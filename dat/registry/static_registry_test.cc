@@ -252,7 +252,7 @@ TEST(StaticRegistry, OverrideThatIsNoFileIsReported) {
   });
 }
 
-// A readable configuration that names nothing: discovery goes on, as with an empty file.
+// A readable configuration that names nothing. Discovery goes on, as with an empty file.
 TEST(StaticRegistry, TheNullDeviceIsAnEmptyConfiguration) {
   Scenario scenario;
   scenario.override_path = "/dev/null";

@@ -7,8 +7,8 @@
 
 namespace softdat::registry {
 
-// The constant's name, a static string; nullptr for a value that is not a type (subtype) of
-// DAT 2.0. Subtype 0 is "".
+// The constant's name, a static string. nullptr for a value that is not a type (subtype) of DAT
+// 2.0. Subtype 0 is "".
 const char* TypeName(DAT_RETURN type);
 const char* SubtypeName(DAT_RETURN subtype);
 

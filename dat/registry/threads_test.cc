@@ -23,7 +23,7 @@ void RunThreads(const std::function<void(int)>& body) {
   for (auto& thread : threads) thread.join();
 }
 
-// Opens, makes and frees an object, closes; counts what went wrong.
+// Opens, makes and frees an object, closes. Returns how many steps went wrong.
 int UseIa(const std::string& name) {
   int failures = 0;
   DAT_IA_HANDLE ia = nullptr;
@@ -38,7 +38,7 @@ int UseIa(const std::string& name) {
   return failures;
 }
 
-// The IA "fake-lo" can be found there.
+// A new folder in which the IA "fake-lo" can be found.
 std::string FolderWithFake() {
   const std::string folder = TempFolder();
   EXPECT_EQ(
@@ -99,7 +99,7 @@ DAT_HA_RELATIONSHIP RelatedToItself(std::string name) {
 }
 
 // The last close of an IA that was found in a folder unloads its provider, and the registry forgets
-// it: not while the provider is asked something on behalf of another thread.
+// it. That must not happen while the provider is asked something on behalf of another thread.
 TEST(ThreadsOnOneIa, ACloseLeavesTheProviderThatIsAsked) {
   Scenario scenario;
   scenario.provider_path = FolderWithFake();

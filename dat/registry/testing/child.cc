@@ -39,7 +39,7 @@ void InChild(const Scenario& scenario, const std::function<void(FakeControl*)>& 
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
-    // Never destroyed: the provider counts its unloading at exit.
+    // Never destroyed, because the provider counts its own unloading at exit.
     auto* control = new FakeControl;
     SetEnvironment(scenario, control);
     body(control);

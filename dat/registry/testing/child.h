@@ -13,19 +13,21 @@
 
 namespace softdat::registry::testing {
 
-// Environment of a scenario: DAT_OVERRIDE names a file with this text, unless told otherwise.
+// The environment of a scenario. DAT_OVERRIDE names a file with the text `conf`, unless the other
+// members say otherwise.
 struct Scenario {
   std::string conf;           // text of dat.conf
-  std::string override_path;  // instead: this path as it is
+  std::string override_path;  // this path itself instead
   bool set_override = true;
   std::string provider_path;  // SOFTDAT_PROVIDER_PATH
 };
 
-// Runs `body` in a forked child with that environment and fails the test if an expectation in it
-// fails or it does not come back. The parent never calls libdat2, so the child starts fresh.
+// Runs `body` in a forked child with that environment. Fails the test if an expectation in the
+// child fails or the child does not come back. The parent never calls libdat2, so the child starts
+// fresh.
 void InChild(const Scenario& scenario, const std::function<void(FakeControl*)>& body);
 
-// Absolute path of a test library, such as "libdaplfake.so.2".
+// The absolute path of a test library, such as "libdaplfake.so.2".
 std::string LibraryPath(const std::string& name);
 
 // A line of dat.conf for a library of these tests.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The fake provider. Variants (macros): FAKE_FOREIGN has no handle arena, no reasons, no discovery
-// and no extensions, as a provider of another make; FAKE_NO_FINI lacks an export; FAKE_IAS lists
-// the IAs.
+// The fake provider. Its variants are macros. FAKE_FOREIGN has no handle arena, no reasons, no
+// discovery and no extensions, like a provider of another make. FAKE_NO_FINI lacks an export.
+// FAKE_IAS lists the IAs.
 #include "dat/registry/testing/fake_provider.h"
 
 #include <dat2/dat_registry.h>
@@ -27,7 +27,7 @@ FakeControl* Control() {
 }
 
 struct Object {
-  const DAT_PROVIDER* table;  // first word: dispatch depends on it
+  const DAT_PROVIDER* table;  // the first word, which dispatch depends on
   DAT_HANDLE_TYPE type;
   Object* ia;
   DAT_CONTEXT context;
@@ -47,7 +47,8 @@ void SetReason(const char* reason) {
 #ifdef FAKE_FOREIGN
 Object* NewObject() { return static_cast<Object*>(calloc(1, sizeof(Object))); }
 void DeleteObject(Object* object) {
-  // As providers do: a stale handle shows no table. (Atomic, or the compiler drops the store.)
+  // A stale handle must show no table, as with real providers. (Atomic, or the compiler drops the
+  // store.)
   __atomic_store_n(&object->table, nullptr, __ATOMIC_RELEASE);
   free(object);
 }
@@ -113,7 +114,7 @@ DAT_RETURN IaClose(DAT_IA_HANDLE ia, DAT_CLOSE_FLAGS) {
   return DAT_SUCCESS;
 }
 
-// Fills what a test can see: the consumer's handle of the IA, as providers do in query results.
+// Fills in what a test can see: the consumer's handle of the IA, as providers do in query results.
 DAT_RETURN IaQuery(DAT_IA_HANDLE ia, DAT_EVD_HANDLE* evd, DAT_IA_ATTR_MASK, DAT_IA_ATTR*,
                    DAT_PROVIDER_ATTR_MASK, DAT_PROVIDER_ATTR*) {
   DAT_IA_HANDLE consumer = nullptr;

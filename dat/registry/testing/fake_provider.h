@@ -13,7 +13,7 @@ namespace softdat::registry::testing {
 inline constexpr char kControlVariable[] = "FAKE_PROVIDER_CONTROL";  // "0x7f..."
 
 struct FakeControl {
-  // Counts.
+  // Counters.
   std::atomic<int> inits{0};
   std::atomic<int> finis{0};
   std::atomic<int> unloads{0};  // destructor of the library
@@ -21,7 +21,7 @@ struct FakeControl {
   std::atomic<int> closes{0};
   std::atomic<int> loaded_now{0};  // inits without fini
   std::atomic<int> max_loaded{0};
-  // Of the last init.
+  // What the last init got.
   char ia_params[64] = {};
   char library[64] = {};  // FAKE_NAME of the library
   DAT_PROVIDER_INFO info{};
@@ -33,16 +33,16 @@ struct FakeControl {
   std::atomic<DAT_RETURN> close_result{DAT_SUCCESS};
   std::atomic<DAT_RETURN> within_result{DAT_SUCCESS};  // of open_within_init
   std::atomic<bool> return_junk_ia{false};
-  std::atomic<bool> fill_data_path{false};  // no slot of the data path is empty
-  std::atomic<bool> hold_related{false};    // the HA question is not answered meanwhile
+  std::atomic<bool> fill_data_path{false};  // fills every slot of the data path
+  std::atomic<bool> hold_related{false};    // holds back the answer to the HA question
   std::atomic<int> inside_related{0};
-  // Of the last extended operation.
+  // What the last extended operation got.
   DAT_HANDLE extension_handle = nullptr;
   int extension_op = 0;
   long extension_argument = 0;
 };
 
-// What the fake answers to calls that only show that they arrived.
+// What the fake returns from calls that only show that they arrived.
 inline constexpr DAT_RETURN kPostSendResult = DAT_CLASS_ERROR | DAT_QUEUE_FULL;
 inline constexpr DAT_RETURN kDataPathResult = DAT_CLASS_ERROR | DAT_LENGTH_ERROR;
 
