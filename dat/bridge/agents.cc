@@ -68,7 +68,7 @@ Agents::Of12 Agents::Original(const Of2& agent) {
   return {agent.instance_data, nullptr};
 }
 
-// Never destroyed: providers may call agents while the process exits.
+// Never destroyed, because providers may call agents while the process exits.
 Agents& TheAgents() {
   alignas(Agents) static std::byte storage[sizeof(Agents)];
   static Agents& only = *new (storage) Agents;

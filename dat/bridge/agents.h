@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Agents of CNOs: a 2.0 provider calls them with a 2.0 handle, so it is given one of ours, which
-// calls the consumer's with the handle of 1.2.
+// Agents of CNOs. A 2.0 provider calls them with a 2.0 handle. So it is given an agent of ours,
+// which calls the consumer's agent with the handle of 1.2.
 #ifndef SOFTDAT_DAT_BRIDGE_AGENTS_H_
 #define SOFTDAT_DAT_BRIDGE_AGENTS_H_
 
@@ -12,43 +12,44 @@
 #include <unordered_set>
 
 #include "dat/bridge/dat12.h"
-// Behind the types of 1.2.
+// The types of 1.2 must come before the headers of 2.0.
 #include <dat2/udat.h>
 
 namespace softdat::bridge {
 
-// All agents that CNOs of this process have had, each once, until the CNO is freed: the provider
-// may be about to call one that was replaced.
+// All agents that the CNOs of this process have had, each once. They are kept until the CNO is
+// freed, because the provider may be about to call an agent that was replaced.
 class Agents {
  public:
   using Of12 = dat12::DAT_OS_WAIT_PROXY_AGENT;
   using Of2 = ::DAT_OS_WAIT_PROXY_AGENT;
 
-  // Ours for `agent`; belongs to nobody until Keep(). An agent without a function is passed on.
+  // Makes our agent for `agent`. The caller owns the record until Keep(). An agent without a
+  // function is passed on as it is.
   struct Made {
     Of2 agent{};
     std::unique_ptr<Of12> record;
   };
   static Made Make(const Of12& agent);
-  // A CNO was made, with this agent. Handles are those of 2.0.
+  // Notes that a CNO was made with this agent. Handles are those of 2.0.
   void Keep(void* ia, void* cno, std::unique_ptr<Of12> record);
-  // Ours for `agent` of `cno`: the one that it had before, if it had it. False when the CNO is not
-  // one that was kept.
+  // Makes our agent for `agent` of `cno`, or returns the one that the CNO had before for the same
+  // `agent`. Returns false when the CNO was never kept.
   bool MakeFor(void* cno, const Of12& agent, Of2* ours);
-  // What was kept before Now() was asked, before a CNO was freed or an IA closed: by now another
-  // may have its handle.
+  // Forgets what was kept before `before`. The caller asks Now() before it frees the CNO or closes
+  // the IA, because afterwards another object may have the handle.
   uint64_t Now();
   void Forget(void* cno, uint64_t before);
   void ForgetIa(void* ia, uint64_t before);
-  // The consumer's behind ours.
+  // The consumer's agent behind ours.
   static Of12 Original(const Of2& agent);
 
-  // Around fork(): the child must not inherit a mutex that some other thread holds.
+  // For use around fork(): the child must not inherit a mutex that some other thread holds.
   void LockForFork() { mutex_.lock(); }
   void UnlockAfterFork() { mutex_.unlock(); }
 
  private:
-  // By what a record says, not by where it is.
+  // Compares records by their contents, not by their addresses.
   struct Hash {
     using is_transparent = void;
     size_t operator()(const Of12& agent) const {

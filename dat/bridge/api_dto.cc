@@ -20,7 +20,8 @@ namespace {
   return cookie_2;
 }
 
-// The general way of each post: of native objects, of none or many segments, of what is refused.
+// The general path of each post. It takes native objects, any number of segments, and posts that
+// will be refused.
 
 [[gnu::noinline]] dat12::DAT_RETURN PostSend(dat12::DAT_EP_HANDLE ep, dat12::DAT_COUNT count,
                                              dat12::DAT_LMR_TRIPLET* segments,
@@ -69,7 +70,8 @@ template <auto kSlot>
   });
 }
 
-// What most posts are: one segment, on a bridged object. (Their flags are the same in 2.0.)
+// Whether a post is the common kind: one segment, on a bridged object. (Its flags are the same in
+// 2.0.)
 [[gnu::always_inline]] inline bool IsCommon(dat12::DAT_HANDLE handle, dat12::DAT_COUNT count,
                                             const dat12::DAT_LMR_TRIPLET* segments,
                                             ::DAT_HANDLE* handle_2, ::DAT_LMR_TRIPLET* local) {

@@ -84,7 +84,7 @@ dat12::DAT_RETURN one_evd_dequeue(dat12::DAT_EVD_HANDLE evd, dat12::DAT_EVENT* e
   return dat12::DAT_SUCCESS;
 }
 
-// Software events alone can be posted, and of those the pointer alone counts.
+// Only software events can be posted, and only their pointer counts.
 dat12::DAT_RETURN one_evd_post_se(dat12::DAT_EVD_HANDLE evd, const dat12::DAT_EVENT* event) {
   if (const Native to{evd}) [[unlikely]]
     return to.Call<&Table::evd_post_se_func>(event);
@@ -159,7 +159,7 @@ dat12::DAT_RETURN one_cno_modify_agent(dat12::DAT_CNO_HANDLE cno,
   return softdat::OrNoMemory(
       [&] {
         ::DAT_OS_WAIT_PROXY_AGENT ours{};
-        // What was not made here, 2.0 refuses.
+        // 2.0 refuses a CNO that was not made here.
         const bool known = TheAgents().MakeFor(To2(cno), agent, &ours);
         return ReturnTo12(two_cno_modify_agent(known ? To2(cno) : nullptr, ours));
       },
@@ -187,7 +187,7 @@ dat12::DAT_RETURN one_cno_wait(dat12::DAT_CNO_HANDLE cno, dat12::DAT_TIMEOUT tim
   if (const Native to{cno}) [[unlikely]]
     return to.Call<&Table::cno_wait_func>(timeout, evd);
   int nothing = 0;
-  ::DAT_EVD_HANDLE evd_2 = &nothing;  // no EVD: stays there if the call writes none
+  ::DAT_EVD_HANDLE evd_2 = &nothing;  // means no EVD; it stays if the call writes none
   const ::DAT_RETURN result = two_cno_wait(To2(cno), timeout, evd != nullptr ? &evd_2 : nullptr);
   if (evd != nullptr && evd_2 != &nothing) *evd = To12(evd_2);
   return ReturnTo12(result);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// dat_extension: the operations of 2005 on those of 2.0. Arguments are numbered as in the macros of
-// dat/dat_extensions.h.
+// dat_extension: the operations of 2005 by means of those of 2.0. Arguments are numbered as in the
+// macros of dat/dat_extensions.h.
 #include <cstdarg>
 
 #include "dat/bridge/extensions.h"
@@ -14,7 +14,7 @@
 #include "dat/bridge/return_words.h"
 #include "dat/bridge/segments.h"
 #include "dat/bridge/two.h"
-// Behind the types of 1.2.
+// The types of 1.2 must come before the headers of 2.0.
 #include <dat2/dat_ib_extensions.h>
 #include <dat2/softdat.h>
 
@@ -44,14 +44,14 @@ bool IsEp(::DAT_HANDLE handle) {
   return two_get_handle_type(handle, &type) == ::DAT_SUCCESS && type == ::DAT_HANDLE_TYPE_EP;
 }
 
-// Of the IA that an EP belongs to.
+// The services of the IA that an EP belongs to.
 Services ServicesOfEp(::DAT_EP_HANDLE ep) {
   ::DAT_EP_PARAM param{};
   if (two_ep_query(ep, DAT_EP_FIELD_IA_HANDLE, &param) != ::DAT_SUCCESS) return {};
   return ServicesOf(NumberOf(param.ia_handle));
 }
 
-// What follows an operation's number. Each call takes the next one.
+// The arguments after an operation's number. Each call of a Next function takes the next one.
 struct Arguments {
   va_list list;
 };
@@ -70,7 +70,7 @@ constexpr ::DAT_COMPLETION_FLAGS Plus(::DAT_COMPLETION_FLAGS flags, int more) {
   return CompletionFlagsTo2(static_cast<dat12::DAT_COMPLETION_FLAGS>(va_arg(args->list, int)));
 }
 
-// The remote segment; false when it is too long for 2.0.
+// Takes the remote segment. Returns false when it is too long for 2.0.
 struct Remote {
   ::DAT_RMR_TRIPLET segment{};
   ::DAT_RMR_TRIPLET* pointer = nullptr;
@@ -82,8 +82,8 @@ bool NextRemote(Arguments* args, Remote* remote) {
   return To2(*of_12, &remote->segment);
 }
 
-// The flags of a post that is to be confirmed; what other providers reach by InfiniBand's rules is
-// acknowledged when it completes.
+// Sets the flags of a post that is to be confirmed. A foreign provider with immediate data needs no
+// flag: by InfiniBand's rules, its posts have been acknowledged when they complete.
 dat12::DAT_RETURN Confirm(::DAT_EP_HANDLE ep, ::DAT_COMPLETION_FLAGS* flags) {
   if (!ServicesOfAll().confirm) {
     if (!IsEp(ep)) return NoEp();
@@ -95,8 +95,8 @@ dat12::DAT_RETURN Confirm(::DAT_EP_HANDLE ep, ::DAT_COMPLETION_FLAGS* flags) {
   return dat12::DAT_SUCCESS;
 }
 
-// The flags of a post of the services of immediate data, which complete as DAT_EXTENSION_EVENT in
-// each case: over providers that can do so.
+// Sets the flags of a post of immediate data. Such a post always completes as DAT_EXTENSION_EVENT,
+// if the provider can do so.
 dat12::DAT_RETURN Immediate(::DAT_EP_HANDLE ep, ::DAT_COMPLETION_FLAGS* flags) {
   Services services = ServicesOfAll();
   if (!services.immediate || !services.extended) {
@@ -194,7 +194,7 @@ dat12::DAT_RETURN ExtensionOverTwo(dat12::DAT_HANDLE handle, dat12::DAT_EXT_OP o
   va_copy(copied.list, args);
   const dat12::DAT_RETURN result = Extension(To2(handle), op, &copied);
   va_end(copied.list);
-  // 2.0 takes extended operations on every kind of object.
+  // 2.0 takes extended operations on every kind of object, these only on an EP.
   const bool no_handle = DAT_GET_TYPE(result) == uint32_t{dat12::DAT_INVALID_HANDLE};
   return no_handle ? NoEp() : result;
 }

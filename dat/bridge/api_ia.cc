@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// dat_ia_*, what any object carries, error texts.
+// dat_ia_*, what every object has, and error texts.
 #include "dat/base/no_memory.h"
 #include "dat/bridge/agents.h"
 #include "dat/bridge/attributes.h"
@@ -31,7 +31,7 @@ dat12::DAT_RETURN NotFound(uint32_t subtype) {
                  "libdat.so.1 opens IAs for uDAPL 1.0 to 1.2");
 }
 
-// DAT_EVD_ASYNC_EXISTS and DAT_EVD_OUT_OF_SCOPE are no objects.
+// DAT_EVD_ASYNC_EXISTS and DAT_EVD_OUT_OF_SCOPE are special values, not objects.
 ::DAT_EVD_HANDLE AsyncEvdTo2(dat12::DAT_EVD_HANDLE evd) {
   const bool is_word = evd == DAT_EVD_ASYNC_EXISTS || evd == DAT_EVD_OUT_OF_SCOPE;
   return is_word ? evd : ArgumentTo2(evd);

@@ -47,7 +47,7 @@ dat12::DAT_RETURN NoRegion() {
                  "the segment's context is that of no region of this IA");
 }
 
-// The number of the adapter that a window belongs to.
+// The number of the IA that a window belongs to.
 ::DAT_RETURN IaOfWindow(::DAT_RMR_HANDLE rmr, ::DAT_IA_HANDLE* ia) {
   ::DAT_RMR_PARAM param{};
   const ::DAT_RETURN result = two_rmr_query(rmr, ::DAT_RMR_FIELD_IA_HANDLE, &param);
@@ -55,7 +55,7 @@ dat12::DAT_RETURN NoRegion() {
   return result;
 }
 
-// In pieces: there is no limit to their number.
+// Synchronises piece by piece, because the number of segments has no limit.
 template <typename Sync>
 dat12::DAT_RETURN SyncPieces(const Sync& sync, dat12::DAT_IA_HANDLE ia,
                              const dat12::DAT_LMR_TRIPLET* segments, dat12::DAT_VLEN count) {
@@ -109,14 +109,14 @@ dat12::DAT_RETURN one_lmr_create(dat12::DAT_IA_HANDLE ia, dat12::DAT_MEM_TYPE ty
     return to.Call<&Table::lmr_create_func>(type, region, length, pz, privileges, lmr, lmr_context,
                                             rmr_context, registered_size, registered_address);
   ::DAT_LMR_HANDLE lmr_2 = nullptr;
-  ::DAT_LMR_CONTEXT context = 0;  // asked for in any case: a window may be bound by it
+  ::DAT_LMR_CONTEXT context = 0;  // always asked for, since dat_rmr_bind() may need it
   const ::DAT_RETURN result =
       two_lmr_create(IaTo2(ia), static_cast<::DAT_MEM_TYPE>(type), RegionTo2(type, region), length,
                      ArgumentTo2(pz), PrivilegesTo2(privileges), ::DAT_VA_TYPE_VA,
                      lmr != nullptr ? &lmr_2 : nullptr, &context, rmr_context, registered_size,
                      registered_address);
   if (result != ::DAT_SUCCESS) {
-    // The type of addresses is the seventh argument in 2.0.
+    // 2.0 has the type of addresses as its seventh argument.
     return MovedArgument(result, [](uint32_t n) { return n > 7 ? n - 1 : n; });
   }
   const bool added = softdat::OrNoMemory(
@@ -193,13 +193,14 @@ dat12::DAT_RETURN one_rmr_bind(dat12::DAT_RMR_HANDLE rmr, const dat12::DAT_LMR_T
   Regions::Found region;
   if (segment != nullptr) region = TheRegions().FindOnly(segment_2.lmr_context);
   if (region.lmr == nullptr) {
-    // Several, none, or nothing to look for: it depends on the window.
+    // Several regions have this context, or none has, or there is no segment. The window's IA
+    // decides.
     ::DAT_IA_HANDLE ia = nullptr;
     const ::DAT_RETURN asked = IaOfWindow(To2(rmr), &ia);
     if (asked != ::DAT_SUCCESS) return ReturnTo12(asked);
     if (segment == nullptr) return NoSegment();
     region = TheRegions().Find(segment_2.lmr_context, ia);
-    // A length of zero takes the window back; it needs no region.
+    // A length of zero unbinds the window and needs no region.
     if (region.lmr == nullptr && segment_2.segment_length > 0) return NoRegion();
   }
   ::DAT_RMR_COOKIE cookie_2;
@@ -209,9 +210,9 @@ dat12::DAT_RETURN one_rmr_bind(dat12::DAT_RMR_HANDLE rmr, const dat12::DAT_LMR_T
                    ArgumentTo2(ep), cookie_2, CompletionFlagsTo2(flags), context);
   if (result ==
       (DAT_CLASS_ERROR | uint32_t{::DAT_INVALID_HANDLE} | uint32_t{::DAT_INVALID_HANDLE_LMR})) {
-    return NoRegion();  // it was freed meanwhile
+    return NoRegion();  // the region was freed meanwhile
   }
-  // The second argument of 2.0 is the region, the fifth the type of addresses.
+  // 2.0 has the region as its second argument, and the type of addresses as its fifth.
   return MovedArgument(result, [](uint32_t n) { return n > 5 ? n - 2 : n > 2 ? n - 1 : n; });
 }
 

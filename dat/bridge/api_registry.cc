@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// dat_registry_*: providers of 1.2 that announce themselves, and the list of all providers: those
-// of 1.2, and behind them those of 2.0, as what they are to a program of 1.2.
+// dat_registry_*: providers of 1.2 that announce themselves, and the list of all providers. The
+// list has those of 1.2 first. Those of 2.0 follow, as a program of 1.2 sees them.
 #include <string.h>
 
 #include <algorithm>
@@ -22,8 +22,8 @@ namespace {
 
 static_assert(sizeof(dat12::DAT_PROVIDER_INFO) == sizeof(::DAT_PROVIDER_INFO));
 
-// The registry looks into a table only where 1.2 and 2.0 agree (native.cc), and the information has
-// one layout.
+// The registry looks into a table only where 1.2 and 2.0 agree (native.cc). The information has the
+// same layout in both.
 const ::DAT_PROVIDER* AsTable2(const dat12::DAT_PROVIDER* table) {
   return reinterpret_cast<const ::DAT_PROVIDER*>(table);
 }
@@ -31,7 +31,7 @@ const ::DAT_PROVIDER_INFO* AsInfo2(const dat12::DAT_PROVIDER_INFO* info) {
   return reinterpret_cast<const ::DAT_PROVIDER_INFO*>(info);
 }
 
-// All that libdat2 knows. Their number may grow while it is asked for.
+// Lists everything that libdat2 knows. The number of providers may grow meanwhile.
 ::DAT_RETURN List2(std::vector<::DAT_PROVIDER_INFO>* infos) {
   ::DAT_RETURN result = ::DAT_SUCCESS;
   for (size_t room = 64;; room *= 2) {
@@ -41,7 +41,7 @@ const ::DAT_PROVIDER_INFO* AsInfo2(const dat12::DAT_PROVIDER_INFO* info) {
     for (::DAT_PROVIDER_INFO& info : *infos) places.push_back(&info);
     ::DAT_COUNT count = 0;
     result = two_registry_list_providers(static_cast<::DAT_COUNT>(room), &count, places.data());
-    // Full: there may be more.
+    // The list is full, so there may be more.
     if (result == ::DAT_SUCCESS && count >= static_cast<::DAT_COUNT>(room)) continue;
     infos->resize(result == ::DAT_SUCCESS ? static_cast<size_t>(count) : 0);
     return result;
@@ -64,13 +64,14 @@ dat12::DAT_RETURN ListAll(std::vector<dat12::DAT_PROVIDER_INFO>* all) {
   const auto add_native = [all](const softdat::registry::ProviderKey& key) {
     all->push_back(InfoOf(key.name.c_str(), key.major, key.minor, key.thread_safe));
   };
-  // Those that cannot be opened come last, as in 2.0: programs ask for a few.
+  // Those that cannot be opened come last, as in 2.0, because programs ask for a few.
   const auto last = natives.begin() + static_cast<ptrdiff_t>(openable);
   std::for_each(natives.begin(), last, add_native);
   std::vector<::DAT_PROVIDER_INFO> of_2;
   if (const ::DAT_RETURN result = List2(&of_2); result != ::DAT_SUCCESS) return ReturnTo12(result);
   for (const ::DAT_PROVIDER_INFO& info : of_2) {
-    // A line of dat.conf with u1.2 is a native one; and such a name is not bridged.
+    // A line of dat.conf with u1.2 belongs to a native provider. A native provider's name is not
+    // bridged.
     if (info.dapl_version_major < DAT_VERSION_MAJOR) continue;
     const bool is_native = std::any_of(natives.begin(), natives.end(),
                                        [&](const auto& each) { return each.name == info.ia_name; });
@@ -107,8 +108,8 @@ dat12::DAT_RETURN List(dat12::DAT_COUNT most, dat12::DAT_COUNT* count,
 
 }  // namespace
 
-// Providers of 2.0 may refer to these functions without a version (Debian's do): in a program of
-// 1.2 they find those of libdat.so.1 first, and mean those of libdat2.so.2.
+// Providers of 2.0 may refer to these functions without a version (Debian's do). In a program of
+// 1.2 they then find those of libdat.so.1 first, although they mean those of libdat2.so.2.
 namespace {
 
 bool IsOf2(const dat12::DAT_PROVIDER_INFO* info) {

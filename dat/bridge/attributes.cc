@@ -10,8 +10,8 @@
 namespace softdat::bridge {
 namespace {
 
-// The same value in a member of another type: enums have the same values in both, sizes are cut to
-// what the member can hold.
+// Copies a value to a member of another type. Enums have the same values in both versions. Sizes
+// are cut to what the member can hold.
 template <typename To, typename From>
 void Copy(const From& from, To* to) {
   if constexpr (std::numeric_limits<To>::is_integer && std::numeric_limits<From>::is_integer) {
@@ -35,10 +35,11 @@ void To12(const ::DAT_IA_ATTR& from, dat12::DAT_IA_ATTR* to) {
 }
 
 void To12(const ::DAT_PROVIDER_ATTR& from, dat12::DAT_PROVIDER_ATTR* to) {
-  // What lies between the members too: two answers that say the same are the same bytes, as of 2.0.
+  // Clears the padding between the members, too. So two answers that say the same are the same
+  // bytes, as in 2.0.
   std::memset(static_cast<void*>(to), 0, sizeof(*to));
   std::memcpy(to->provider_name, from.provider_name, sizeof(to->provider_name));
-  // Constant for its readers only.
+  // const only for its readers, so the cast is allowed here.
   static_assert(sizeof(to->evd_stream_merging_supported) ==
                 sizeof(from.evd_stream_merging_supported));
   std::memcpy(const_cast<dat12::DAT_BOOLEAN(*)[6]>(to->evd_stream_merging_supported),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What programs of 1.2 call. Each is a look at whether failed calls are logged, and a jump.
+// The functions that programs of 1.2 call. Each checks whether failed calls are logged, and jumps
+// on.
 #include "dat/bridge/logged_call.h"
 #include "dat/bridge/one.h"
 

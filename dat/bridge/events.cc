@@ -5,7 +5,7 @@
 #include "dat/bridge/attributes.h"
 #include "dat/bridge/handles.h"
 #include "dat/bridge/params.h"
-// Behind the types of 1.2.
+// The types of 1.2 must come before the headers of 2.0.
 #include <dat2/dat_ib_extensions.h>
 #include <dat2/softdat.h>
 
@@ -49,7 +49,7 @@ void ConnectionTo12(const ::DAT_CONNECTION_EVENT_DATA& from, dat12::DAT_CONNECTI
 dat12::DAT_EXT_EVENT_TYPE TypeOf(const ::DAT_IB_EXTENSION_EVENT_DATA& extension) {
   switch (int{extension.type}) {
     case ::SOFTDAT_EXT_RECV:
-      return dat12::DAT_EXT_RECV_NO_IMMED;  // or see TellImmediateMessage()
+      return dat12::DAT_EXT_RECV_NO_IMMED;  // unless TellImmediateMessage() changes it
     case ::DAT_IB_FETCH_AND_ADD:
       return dat12::DAT_EXT_FETCH_AND_ADD_STATUS;
     case ::DAT_IB_CMP_AND_SWAP:
@@ -62,7 +62,7 @@ dat12::DAT_EXT_EVENT_TYPE TypeOf(const ::DAT_IB_EXTENSION_EVENT_DATA& extension)
   }
 }
 
-// Not inline: its copy would make every event pay for a guarded stack.
+// Not inline, because its copy would make every event pay for a guarded stack.
 [[gnu::noinline]] void ExtensionTo12(const ::DAT_EVENT& from, dat12::DAT_EVENT* to) {
   const ::DAT_DTO_COMPLETION_EVENT_DATA& dto = from.event_data.dto_completion_event_data;
   ::DAT_IB_EXTENSION_EVENT_DATA extension;
@@ -79,9 +79,10 @@ dat12::DAT_EXT_EVENT_TYPE TypeOf(const ::DAT_IB_EXTENSION_EVENT_DATA& extension)
     data.val.immed.data = extension.val.immed.data;
 }
 
-// Of a completion that failed, providers may leave the extension data unwritten: its operation
-// tells what it was. Receives are ordinary ones then, unless their operation says that they had
-// room for immediate data: others' providers give all that are flushed the number of an extension.
+// When a completion failed, the provider may leave the extension data unwritten. So its operation
+// tells what it was. A receive is then an ordinary one, unless its operation says that it had room
+// for immediate data: foreign providers give the number of an extension to every receive that is
+// flushed.
 void FailedExtensionTo12(const ::DAT_EVENT& from, dat12::DAT_EVENT* to) {
   const ::DAT_DTO_COMPLETION_EVENT_DATA& dto = from.event_data.dto_completion_event_data;
   to->event_number = dat12::DAT_EXTENSION_EVENT;

@@ -7,7 +7,7 @@
 
 #include "dat/bridge/handles.h"
 #include "dat/bridge/params.h"
-// Behind the types of 1.2.
+// The types of 1.2 must come before the headers of 2.0.
 #include <dat2/dat_ib_extensions.h>
 #include <dat2/softdat.h>
 
@@ -61,7 +61,7 @@ TEST_F(ExtensionEventTest, AFailureIsTakenByItsOperation) {
   EXPECT_EQ(to_.event_data.extension_data.ep_handle, To12(ep_));
 }
 
-// Of SoftDAT's providers the operation says that a receive had room for immediate data.
+// In SoftDAT's providers the operation says that a receive had room for immediate data.
 TEST_F(ExtensionEventTest, WhatThe2005InterfacePosted) {
   dto().status = ::DAT_DTO_ERR_FLUSHED;
   Operation(::SOFTDAT_DTO_RECEIVE);

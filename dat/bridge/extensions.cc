@@ -16,7 +16,7 @@
 #include "dat/bridge/handles.h"
 #include "dat/bridge/ia_number.h"
 #include "dat/bridge/two.h"
-// Behind the types of 1.2.
+// The types of 1.2 must come before the headers of 2.0.
 #include <dat2/dat_ib_extensions.h>
 #include <dat2/softdat.h>
 
@@ -25,7 +25,7 @@ namespace {
 
 static_assert(sizeof(dat12::DAT_NAMED_ATTR) == sizeof(::DAT_NAMED_ATTR));
 
-// Services in a word, for the data path.
+// Services as bits of one word, for the data path.
 enum : uint8_t {
   kImmediate = 1,
   kFetchAndAdd = 2,
@@ -53,10 +53,10 @@ Services Unpack(uint8_t word) {
           .extended = (word & kExtended) != 0};
 }
 
-// Of the IA that has had a number last: what it answered, and its list of attributes, whose strings
-// are the provider's, or constants.
+// What the latest IA of each number answered. Table below holds its list of attributes, whose
+// strings are constants or belong to the provider.
 constinit std::atomic<uint8_t> g_services[kIaMark] = {};
-// Of all IAs; a bit that one lacks is gone for good.
+// The services that all IAs have. A bit that one IA lacks is cleared for good.
 constinit std::atomic<uint8_t> g_services_of_all{0xff};
 
 using NamedAttributes = std::vector<dat12::DAT_NAMED_ATTR>;
@@ -66,14 +66,14 @@ struct Table {
   std::array<std::unique_ptr<const NamedAttributes>, kIaMark> by_number;
 };
 
-// Never destroyed: calls may be under way while the process exits.
+// Never destroyed, because calls may be under way while the process exits.
 Table& TheTable() {
   alignas(Table) static std::byte storage[sizeof(Table)];
   static Table& only = *new (storage) Table;
   return only;
 }
 
-// The value of an attribute; NULL where there is none.
+// The value of an attribute. nullptr when there is none.
 const char* ValueOf(const ::DAT_PROVIDER_ATTR& attr, const char* name) {
   for (::DAT_COUNT i = 0; i < attr.num_provider_specific_attr; ++i) {
     const ::DAT_NAMED_ATTR& named = attr.provider_specific_attr[i];
@@ -109,7 +109,7 @@ NamedAttributes NamesFor(const ::DAT_PROVIDER_ATTR& attr, const Services& servic
     names.push_back({name, has ? dat12::kDAT_EXT_ATTR_TRUE : dat12::kDAT_EXT_ATTR_FALSE});
   };
   const bool any = services.immediate || services.fetch_and_add || services.compare_and_swap;
-  // A provider of 2.0 may have an attribute of this name, which is about its own extensions.
+  // A provider of 2.0 may have an attribute of this name for its own extensions.
   std::erase_if(names, [](const dat12::DAT_NAMED_ATTR& named) {
     return std::strcmp(named.name, dat12::kDAT_EXT_ATTR) == 0;
   });

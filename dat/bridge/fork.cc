@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A child of fork() may use libdat.so.1 too, whatever other threads of its parent were doing.
+// A child of fork() may use libdat.so.1, too, whatever the other threads of its parent were doing.
 #include <pthread.h>
 
 #include "dat/bridge/agents.h"

@@ -10,9 +10,9 @@ every macro and include guard is taken back, so that the headers of 2.0 can foll
 import argparse
 import re
 
-# Macros that stay: the headers of 2.0 have the same, or the system's.
+# Macros that stay, because the headers of 2.0 or of the system have the same ones.
 KEPT = ('UINT64_C', 'IN', 'OUT', 'INOUT')
-# Macros of the value of a constant.
+# Macros that stand for the value of a constant.
 CONSTANT = re.compile(r'#define (DAT_(?:(?:IA|EP|PROVIDER)_(?:FIELD_\w+|ALL)|TIMEOUT_INFINITE'
                       r'|NAME_MAX_LENGTH|VERSION_M\w+|CLASS_\w+|(?:SUB)?TYPE_MASK|LMR_COOKIE_SIZE'
                       r'|EXT_ATTR\w*|WATERMARK_INFINITE|SRQ_LW_DEFAULT|VALUE_UNKNOWN))\b')

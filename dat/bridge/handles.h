@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Handles of uDAPL 1.2 for objects of 2.0 providers: the 2.0 handle with a mark. Nothing is looked
-// up and nothing is kept; the object stays what it is, with the consumer's context in it. Each
-// version refuses the other's handles: 1.2 finds no mark, 2.0 an address that no object can have.
+// up and nothing is stored. The object stays what it is, with the consumer's context in it. Each
+// version refuses the other's handles: 1.2 finds no mark, and 2.0 finds an address that no object
+// can have.
 //
 //   object of a provider   an address, aligned to 8   the same + 4
 //   IA                     1 to 4095                  the same + 4096
@@ -18,30 +19,31 @@ using Handle = void*;  // DAT_HANDLE in both
 
 inline constexpr uintptr_t kObjectMark = 4;
 inline constexpr uintptr_t kObjectMarkBits = 7;
-inline constexpr uintptr_t kIaMark = 4096;  // and the number of IA handles of 2.0
-// Below it, Linux lets nothing be mapped (vm.mmap_min_addr); numbers of IAs lie there.
+inline constexpr uintptr_t kIaMark = 4096;  // also the number of IA handles of 2.0
+// Linux lets nothing be mapped below this address (vm.mmap_min_addr). The numbers of IAs lie there.
 inline constexpr uintptr_t kLowestObject = 65536;
 
-// The object of 2.0 behind a handle of 1.2, in four instructions; false for anything else.
+// The object of 2.0 behind a handle of 1.2, in four instructions. Returns false for anything else.
 [[gnu::always_inline]] inline bool IsObject(Handle of_12, Handle* of_2) {
   const uintptr_t value = reinterpret_cast<uintptr_t>(of_12) - kObjectMark;
   *of_2 = reinterpret_cast<Handle>(value);
-  // The bits that must be zero come to the top: what has one of them is too large.
+  // The rotation moves the bits that must be zero to the top. A value that has one of them set is
+  // then too large.
   constexpr int kBits = std::popcount(kObjectMarkBits);
   constexpr uintptr_t kLeast = kLowestObject >> kBits;
   constexpr uintptr_t kMost = UINTPTR_MAX >> kBits;
   return std::rotr(value, kBits) - kLeast <= kMost - kLeast;
 }
 
-// The object that a call is about; for anything else NULL, which every 2.0 library refuses.
+// The object that a call is about. Anything else becomes NULL, which every 2.0 library refuses.
 [[gnu::always_inline]] inline Handle To2(Handle of_12) {
   Handle of_2 = nullptr;
   return IsObject(of_12, &of_2) ? of_2 : nullptr;
 }
 
-// Another argument of a call, where NULL may mean that there is none. What is no handle becomes one
-// that our providers refuse: it is neither aligned nor an IA. (Providers of other makes take what
-// they are given for an address, in programs of 2.0 as well.)
+// Another argument of a call, where NULL may mean that there is none. A value that is not a handle
+// becomes one that our providers refuse, because it is neither aligned nor an IA. (Foreign
+// providers treat whatever they are given as an address, in programs of 2.0 as well.)
 inline constexpr uintptr_t kNoHandle = kIaMark - 1;
 inline Handle ArgumentTo2(Handle of_12) {
   Handle of_2 = nullptr;
@@ -62,7 +64,7 @@ inline Handle AnyTo2(Handle of_12) {
   return ia != nullptr ? ia : To2(of_12);
 }
 
-// The other way; IAs too. Small values that are no IAs go through.
+// The opposite direction, for objects and IAs. Small values that are not IAs pass unchanged.
 inline Handle To12(Handle of_2) {
   const auto value = reinterpret_cast<uintptr_t>(of_2);
   if (value >= kIaMark) return reinterpret_cast<Handle>(value + kObjectMark);

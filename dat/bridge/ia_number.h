@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The number of a 2.0 IA, as programs have it.
+// The number of a 2.0 IA, which is its handle in programs.
 #ifndef SOFTDAT_DAT_BRIDGE_IA_NUMBER_H_
 #define SOFTDAT_DAT_BRIDGE_IA_NUMBER_H_
 
@@ -8,8 +8,8 @@
 
 namespace softdat::bridge {
 
-// Of what a query named as the IA: other providers may answer with their own pointer. NULL if it is
-// none.
+// The number of the IA that a query returned. Foreign providers may return their own pointer
+// instead of the number. NULL if it is not an IA.
 inline ::DAT_IA_HANDLE NumberOf(::DAT_IA_HANDLE ia) {
   if (reinterpret_cast<uintptr_t>(ia) < kIaMark) return ia;
   ::DAT_IA_HANDLE number = nullptr;

@@ -23,7 +23,7 @@ constexpr Bit kBits[] = {
 #undef ENUM
 };
 
-// `unknown` is set where 1.2 has no such bit.
+// `unknown` is set in the result when 1.2 does not have one of the bits.
 constexpr uint64_t To2(Family family, uint64_t mask, uint64_t unknown) {
   uint64_t result = 0;
   for (const Bit& bit : kBits) {
@@ -37,7 +37,7 @@ constexpr uint64_t To2(Family family, uint64_t mask, uint64_t unknown) {
 constexpr uint64_t kUnknownLong = uint64_t{1} << 63;
 constexpr uint64_t kUnknown = uint64_t{1} << 30;
 
-// Between an enum and its bits; also those that are no enumerators.
+// The mask may have bits that are no enumerators, so it is translated as a number.
 template <typename Enum>
 Enum EnumTo2(Family family, uint64_t mask) {
   return static_cast<Enum>(To2(family, mask, kUnknown));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Providers of uDAPL 1.2 itself: the registry of dat/registry once more, for lines with u1.2. It
-// looks into a table only where 1.2 and 2.0 agree.
+// Providers of uDAPL 1.2 itself. A second instance of the registry of dat/registry holds them, for
+// lines with u1.2. It looks into a table only where 1.2 and 2.0 agree.
 #include "dat/bridge/native.h"
 
 #include <fmt/format.h>
@@ -29,7 +29,7 @@ static_assert(offsetof(Table, device_name) == offsetof(::DAT_PROVIDER, device_na
 static_assert(offsetof(Table, ia_open_func) == offsetof(::DAT_PROVIDER, ia_open_func));
 static_assert(kIaMark == IaHandles::kLimit);
 
-// What the registry keeps as a table of 2.0 is one of 1.2.
+// The registry stores a table of 1.2 as if it were one of 2.0.
 const Table* AsTable(const ::DAT_PROVIDER* table) { return reinterpret_cast<const Table*>(table); }
 
 Handle Number(Handle ia) {
@@ -98,7 +98,7 @@ dat12::DAT_RETURN OpenNative(const dat12::DAT_NAME_PTR name, dat12::DAT_COUNT as
       result != ::DAT_SUCCESS) {
     return ReturnTo12(result);
   }
-  // Without memory for the words of a failure, too, the reference is given back.
+  // The reference is given back even when there is no memory for the words of a failure.
   const dat12::DAT_RETURN result =
       OrNoMemory([&] { return Open(entry, name, async_qlen, async_evd, ia); },
                  ReturnTo12(registry::kNoMemory));
@@ -136,7 +136,7 @@ dat12::DAT_RETURN CloseNative(dat12::DAT_IA_HANDLE ia, dat12::DAT_CLOSE_FLAGS fl
 
 }  // namespace softdat::bridge
 
-// What the registry of libdat.so.1 knows: dat.conf alone. The folders hold providers of 2.0.
+// The registry of libdat.so.1 knows dat.conf alone, because the folders hold providers of 2.0.
 softdat::registry::RegistryConfig softdat::registry::LibraryConfig() {
   RegistryConfig config;
   config.conf = ConfSourceFromSettings();

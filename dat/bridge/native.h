@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Providers of uDAPL 1.2 itself, which need no bridge: dat.conf names them in lines with u1.2, or
-// they announce themselves. Their objects keep the handles that they give, their IAs are numbers.
+// Providers of uDAPL 1.2 itself, which need no bridge. dat.conf names them in lines with u1.2, or
+// they announce themselves. Their objects keep the handles that the provider gives. Their IAs are
+// numbers.
 //
 //   IA of a bridged provider   4097 to  8191 (handles.h)
 //   IA of a native one         8193 to 12287
@@ -19,18 +20,18 @@ using Table = dat12::DAT_PROVIDER;
 
 inline constexpr uintptr_t kNativeIaMark = 2 * kIaMark;
 
-// The table of a native provider's object; NULL for everything else, junk included.
+// The table of a native provider's object. NULL for everything else, even junk.
 const Table* FindNativeTable(Handle object);
-// Does that table have the entry of extensions?
+// Whether that table has the entry for extensions.
 bool HasNativeExtensions(Handle object);
-// The object behind a native IA's number; NULL when there is none.
+// The object behind a native IA's number. NULL when there is none.
 Handle FindNativeIa(Handle ia);
-// The number of a native provider's IA, or the IA of a number; NULL for all else.
+// Translates both ways between a native provider's IA and its number. NULL for anything else.
 Handle FindOtherNativeIa(Handle handle);
-// After a native object was freed: what was known of its address holds no longer.
+// To be called after a native object was freed. What was known of its address is no longer true.
 void ForgetNative(Handle object);
 
-// A call on an object, if that is a native provider's.
+// A call on an object, if the object belongs to a native provider.
 class Native {
  public:
   [[gnu::always_inline]] explicit Native(Handle object)
@@ -87,19 +88,20 @@ class NativeIa : public Native {
   NativeIa(Handle /*ia*/, Handle object) : Native(object, TableOfIa(object)) {}
 };
 
-// The same for a call on any kind of object, IAs included.
+// The same for a call on any kind of object, including an IA.
 class NativeAny : public Native {
  public:
   explicit NativeAny(Handle handle) : Native(IsNativeIa(handle) ? FindNativeIa(handle) : handle) {}
 };
 
-// Has some provider of 1.2 this name? Then it serves it, and no provider of 2.0 does.
+// Whether some provider of 1.2 has this name. That provider then serves it, and no provider of 2.0
+// does.
 bool IsNativeName(const char* name);
 dat12::DAT_RETURN OpenNative(const dat12::DAT_NAME_PTR name, dat12::DAT_COUNT async_qlen,
                              dat12::DAT_EVD_HANDLE* async_evd, dat12::DAT_IA_HANDLE* ia,
                              dat12::DAT_UINT32 major, dat12::DAT_UINT32 minor,
                              dat12::DAT_BOOLEAN thread_safety);
-// Of a number that stands for a native IA, open or not.
+// Whether the number stands for a native IA, open or not.
 bool IsNativeIaNumber(dat12::DAT_IA_HANDLE ia);
 dat12::DAT_RETURN CloseNative(dat12::DAT_IA_HANDLE ia, dat12::DAT_CLOSE_FLAGS flags);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What libdat.so.1 exports, under names that do not clash with the headers of 2.0: entry_ep_free is
-// dat_ep_free in the library, and has the parameters that dat/api/ep.h gives it. It is made by
-// entries.cc; what it does stands in the function that is defined as one_ep_free.
+// What libdat.so.1 exports, under names that do not clash with the headers of 2.0. For example
+// entry_ep_free is dat_ep_free in the library, with the parameters that dat/api/ep.h gives it.
+// entries.cc makes the entry_ functions. What dat_ep_free does is in the function one_ep_free.
 #ifndef SOFTDAT_DAT_BRIDGE_ONE_H_
 #define SOFTDAT_DAT_BRIDGE_ONE_H_
 
@@ -19,12 +19,12 @@
           "softdat_one_" #name);
 #include "dat/bridge/calls.inc"
 #undef CALL
-// Its arguments are those of an operation: it logs by itself.
+// Exported directly, because it logs by itself: its arguments depend on the operation.
 EXPORTED(extension, one);
 #undef EXPORTED
 
-// No header of 1.2 declares it: the provider's own handle behind an IA's number, or the number of
-// such a handle.
+// Declared in no header of 1.2. Translates an IA's number to the provider's own handle, or such a
+// handle to the number.
 extern "C" [[gnu::visibility("default")]] softdat::dat12::DAT_RETURN one_dats_get_ia_handle(
     softdat::dat12::DAT_IA_HANDLE handle,
     softdat::dat12::DAT_IA_HANDLE* other) __asm__("dats_get_ia_handle");

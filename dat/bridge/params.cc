@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What queries answer, between uDAPL 1.2 and 2.0.
+// What queries answer, translated from uDAPL 2.0 to 1.2.
 #include "dat/bridge/params.h"
 
 #include "dat/bridge/attributes.h"
 #include "dat/bridge/handles.h"
-// Behind the types of 1.2.
+// The types of 1.2 must come before the headers of 2.0.
 #include <dat2/dat_ib_extensions.h>
 
 namespace softdat::bridge {
 namespace {
 
-// Enums with the same values in both.
+// For enums with the same values in both.
 template <typename To, typename From>
 void Copy(From from, To* to) {
   *to = static_cast<To>(from);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Structures with handles between uDAPL 1.2 and 2.0: what queries answer, and events.
+// Structures with handles, from uDAPL 2.0 to 1.2: what queries answer, and events.
 #ifndef SOFTDAT_DAT_BRIDGE_PARAMS_H_
 #define SOFTDAT_DAT_BRIDGE_PARAMS_H_
 
 #include "dat/bridge/dat12.h"
-// Behind the types of 1.2.
+// The types of 1.2 must come before the headers of 2.0.
 #include <dat2/udat.h>
 
 namespace softdat::bridge {
@@ -20,10 +20,11 @@ void To12(const ::DAT_RSP_PARAM& from, dat12::DAT_RSP_PARAM* to);
 void To12(const ::DAT_CR_PARAM& from, dat12::DAT_CR_PARAM* to);
 void To2(const dat12::DAT_EP_PARAM& from, ::DAT_EP_PARAM* to);
 
-// The states that 1.2 does not have are kinds of CONNECTED.
+// States that 1.2 does not have become CONNECTED, of which they are kinds.
 dat12::DAT_EP_STATE To12(::DAT_EP_STATE state);
 
-// An event; one whose number 1.2 does not have keeps it, and its data are empty.
+// Translates an event. If 1.2 does not have its number, the event keeps the number and its data are
+// empty.
 void To12(const ::DAT_EVENT& from, dat12::DAT_EVENT* to);
 
 }  // namespace softdat::bridge

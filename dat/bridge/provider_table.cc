@@ -92,5 +92,5 @@ constexpr Table kTable = {
 
 }  // namespace
 
-// Programs keep such a pointer without const.
+// Not const, because programs keep the pointer in a type without const.
 Table* one_softdat_bridge_provider() { return const_cast<Table*>(&kTable); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The queries of 1.2: one of 2.0, and its answer translated.
+// A query of 1.2 is a query of 2.0 whose answer is translated.
 #ifndef SOFTDAT_DAT_BRIDGE_QUERY_H_
 #define SOFTDAT_DAT_BRIDGE_QUERY_H_
 
@@ -9,8 +9,8 @@
 
 namespace softdat::bridge {
 
-// `query` of the object behind `handle`. Without a place for the answer the provider says what is
-// wrong.
+// Runs `query` on the object behind `handle`. When there is no place for the answer, the provider
+// says what is wrong.
 template <typename Param2, typename Mask2, typename Param12>
 dat12::DAT_RETURN Query(::DAT_RETURN (*query)(::DAT_HANDLE, Mask2, Param2*), Handle handle,
                         Mask2 mask, Param12* answer) {
@@ -20,7 +20,7 @@ dat12::DAT_RETURN Query(::DAT_RETURN (*query)(::DAT_HANDLE, Mask2, Param2*), Han
   return ReturnTo12(result);
 }
 
-// Of masks whose bits are the same in both.
+// For masks whose bits are the same in both.
 template <typename Param2, typename Mask2, typename Param12, typename Mask12>
 dat12::DAT_RETURN QueryAsItIs(::DAT_RETURN (*query)(::DAT_HANDLE, Mask2, Param2*), Handle handle,
                               Mask12 mask, Param12* answer) {

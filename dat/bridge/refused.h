@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the bridge refuses by itself, with its reason.
+// Calls that the bridge refuses by itself, with the reason.
 #ifndef SOFTDAT_DAT_BRIDGE_REFUSED_H_
 #define SOFTDAT_DAT_BRIDGE_REFUSED_H_
 
@@ -9,7 +9,7 @@
 
 namespace softdat::bridge {
 
-// Starts a new reason chain for the calling thread and gives `word` back.
+// Starts a new reason chain for the calling thread. Returns `word`.
 [[gnu::cold]] inline dat12::DAT_RETURN Refused(dat12::DAT_RETURN word, const char* why) {
   return OrNoMemory(
       [&] {

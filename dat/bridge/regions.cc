@@ -10,7 +10,7 @@ namespace softdat::bridge {
 
 void Regions::Add(DAT_LMR_CONTEXT context, DAT_IA_HANDLE ia, DAT_LMR_HANDLE lmr) {
   const std::lock_guard<std::shared_mutex> lock(mutex_);
-  ForgetLocked(lmr, next_number_);  // one that was freed with its IA
+  ForgetLocked(lmr, next_number_);  // forgets a region that was freed with its IA
   const auto known = contexts_.emplace(lmr, context).first;
   try {
     by_context_.emplace(context, Region{ia, lmr, next_number_++});
@@ -68,13 +68,14 @@ Regions::Found Regions::Find(DAT_LMR_CONTEXT context, DAT_IA_HANDLE ia) const {
   const Region* found = nullptr;
   for (auto it = first; it != last; ++it) {
     const Region& region = it->second;
-    // One that was freed may still be here, when its context is another's already.
+    // A region that was freed may still be listed when another one already has its context. The
+    // latest counts.
     if (region.ia == ia && (found == nullptr || region.number > found->number)) found = &region;
   }
   return found != nullptr ? Found{found->lmr, ia} : Found{};
 }
 
-// Never destroyed: calls may be under way while the process exits.
+// Never destroyed, because calls may be under way while the process exits.
 Regions& TheRegions() {
   alignas(Regions) static std::byte storage[sizeof(Regions)];
   static Regions& only = *new (storage) Regions;

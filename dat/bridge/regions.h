@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which region a context names: dat_rmr_bind() of 1.2 says it by the context in the triplet, that
-// of 2.0 by the handle as well.
+// Which region a context names. dat_rmr_bind() of 1.2 names the region by the context in the
+// triplet. That of 2.0 takes its handle as well.
 #ifndef SOFTDAT_DAT_BRIDGE_REGIONS_H_
 #define SOFTDAT_DAT_BRIDGE_REGIONS_H_
 
@@ -13,13 +13,13 @@
 
 namespace softdat::bridge {
 
-// Regions that were made by 1.2. Two adapters may give the same context: that of the window says
-// which is meant.
+// Regions that were made through 1.2. Two adapters may give the same context, and then the window's
+// adapter says which region is meant.
 class Regions {
  public:
   void Add(DAT_LMR_CONTEXT context, DAT_IA_HANDLE ia, DAT_LMR_HANDLE lmr);
-  // What was added before Now() was asked, before a region was freed or an IA closed: by now
-  // another may have its handle.
+  // Forgets what was added before `before`. The caller asks Now() before it frees the region or
+  // closes the IA, because afterwards another object may have the handle.
   uint64_t Now() const;
   void Forget(DAT_LMR_HANDLE lmr, uint64_t before);
   void ForgetIa(DAT_IA_HANDLE ia, uint64_t before);
@@ -27,13 +27,14 @@ class Regions {
     DAT_LMR_HANDLE lmr = nullptr;
     DAT_IA_HANDLE ia = nullptr;
   };
-  // The one region that has this context; nothing when there are none, or several.
+  // The one region that has this context. Nothing when none or several have it.
   Found FindOnly(DAT_LMR_CONTEXT context) const;
-  // The region of an adapter that has had this context last; nothing when there is none.
+  // The region of an adapter that was the last to get this context. Nothing when there is none.
   Found Find(DAT_LMR_CONTEXT context, DAT_IA_HANDLE ia) const;
 
-  // Around fork(): the child must not inherit a mutex that some other thread holds. Its thread has
-  // another number than the one that locked, which a shared mutex does not let unlock.
+  // For use around fork(): the child must not inherit a mutex that some other thread holds. The
+  // thread of the child has another number than the thread that locked, and only that one may
+  // unlock a shared mutex. So the child makes a new mutex.
   void LockForFork() { mutex_.lock(); }
   void UnlockInParent() { mutex_.unlock(); }
   void UnlockInChild() { new (&mutex_) std::shared_mutex; }

@@ -18,17 +18,17 @@ constexpr Subtype kSubtypes[] = {
 #define SUBTYPE(name) {dat12::name, ::name},
 #include "dat/bridge/subtypes.inc"
 #undef SUBTYPE
-    // What comes nearest, one way only.
+    // The nearest subtype, in one direction only.
     {dat12::DAT_INVALID_STATE_SRQ_ERROR, ::DAT_INVALID_STATE_SRQ_SHUTDOWN},
 };
 
-constexpr size_t kTable = 128;         // more than the greatest subtype
+constexpr size_t kTable = 128;         // more than the largest subtype
 constexpr uint32_t kUnknown = 0xffff;  // a subtype that 2.0 does not have
 
 constexpr auto MakeTable(uint32_t Subtype::*from, uint32_t Subtype::*to) {
   std::array<uint8_t, kTable> table{};  // 0: no subtype
   for (const Subtype& s : kSubtypes) {
-    // The first pair of a number counts.
+    // When a number is in several pairs, the first one counts.
     if (table[s.*from] == 0) table[s.*from] = static_cast<uint8_t>(s.*to);
   }
   return table;
@@ -56,7 +56,7 @@ uint32_t TypeTo12(uint32_t type) {
 
 dat12::DAT_RETURN FailureTo12(::DAT_RETURN word) {
   const uint32_t type = DAT_GET_TYPE(word);
-  // A whole word in 1.2, class bits and all.
+  // In 1.2 this is a whole word, including the class bits.
   if (type == ::DAT_NOT_IMPLEMENTED) return dat12::DAT_NOT_IMPLEMENTED;
   const uint32_t subtype = Look(kTo12, DAT_GET_SUBTYPE(word));
   return (word & ~uint32_t{DAT_TYPE_MASK | DAT_SUBTYPE_MASK}) | TypeTo12(type) | subtype;

@@ -9,8 +9,8 @@
 
 namespace softdat::bridge {
 
-// More segments than any provider takes. What is more is refused with the word that providers have
-// for it.
+// More segments than any provider takes. A larger number is refused with the same word that
+// providers use for it.
 inline constexpr dat12::DAT_COUNT kMostSegments = 256;
 inline dat12::DAT_RETURN TooManySegments() {
   return Refused(
@@ -23,8 +23,8 @@ inline dat12::DAT_RETURN TooLong() {
                  "a segment has 4 GiB or more, and providers of 2.0 take less");
 }
 
-// Calls `post` with the segments as 2.0 has them. A count or an array that cannot be goes through
-// untouched, for the provider to refuse in its turn.
+// Calls `post` with the segments as 2.0 has them. An impossible count or array is passed on
+// untouched, so that the provider refuses it at its usual place.
 template <typename Post>
 dat12::DAT_RETURN WithSegments(const dat12::DAT_LMR_TRIPLET* segments, dat12::DAT_COUNT count,
                                const Post& post) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bridge's tables against the tables of the two binary interfaces: every constant and every
-// member of attributes that both have.
+// Compares the bridge's tables with the tables of the two binary interfaces: every constant and
+// every member of attributes that both have.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -32,7 +32,7 @@ constexpr Constant kConstants[] = {
 #undef CONSTANT
 };
 
-// A mask of one bit becomes that bit; one of all bits, all that 1.2 has.
+// A mask of one bit must become that bit, and a mask of all bits must become all bits that 1.2 has.
 void ExpectMask(const Constant& constant, uint64_t translated, uint64_t all_of_2) {
   const bool is_sum = constant.name.ends_with("_ALL");
   if (is_sum) {
@@ -96,7 +96,7 @@ TEST(BridgeTables, WordsThatOnlyOneHas) {
   EXPECT_EQ(ReturnTo12(kError | DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_CSP),
             kError | dat12::DAT_INVALID_HANDLE);
   EXPECT_EQ(ReturnTo12(kError | kState | 0xffff), kError | kState);
-  // The class stays: an empty queue is reported without one by some providers.
+  // The class stays, because some providers report an empty queue without one.
   EXPECT_EQ(ReturnTo12(DAT_QUEUE_EMPTY), uint32_t{dat12::DAT_QUEUE_EMPTY});
   EXPECT_EQ(ReturnTo12(DAT_CLASS_WARNING | kState), DAT_CLASS_WARNING | kState);
 }
