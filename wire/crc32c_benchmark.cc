@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What CRC32c costs by length: a short message is mostly the call, a long one memory bandwidth.
+// What CRC32c costs by length. A short message is mostly the call, a long one memory bandwidth.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>

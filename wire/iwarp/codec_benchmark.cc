@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Micro benchmark of what the data path does per message: header out, header in, CRC.
+// Micro benchmark of what the data path does for each message: header out, header in, CRC.
 #include <benchmark/benchmark.h>
 
 #include <array>
@@ -32,7 +32,7 @@ void EncodeUntaggedHeader(benchmark::State& state) {
 }
 BENCHMARK(EncodeUntaggedHeader);
 
-// One Send with its payload of state.range(0) octets, contiguous, as a receiver meets it.
+// One Send with its payload of state.range(0) octets, contiguous, as a receiver gets it.
 std::vector<uint8_t> SendFpdu(size_t payload) {
   std::vector<uint8_t> out(FpduSize(kUntaggedHeaderSize + payload));
   EncodeUntaggedFpduHeader(out.data(), Opcode::kSend, true, 0, kQnSend, kFirstMsn, 0, payload);
@@ -86,7 +86,7 @@ void ParseReadRequestPayload(benchmark::State& state) {
 }
 BENCHMARK(ParseReadRequestPayload);
 
-// The frame alone: its size and where the next one begins; pad and an unused CRC field behind it.
+// The frame alone: its size, and where the next one begins. Pad and an unused CRC field follow it.
 void PeekFrame(benchmark::State& state) {
   std::vector<uint8_t> fpdu = WriteFpdu();
   for (auto _ : state) {

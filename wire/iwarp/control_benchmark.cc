@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Micro benchmark of what is not on the way of every message: start-up frames, Terminates.
+// Micro benchmark of what few messages need: start-up frames and Terminates.
 #include <benchmark/benchmark.h>
 
 #include <array>
@@ -48,7 +48,8 @@ void ParseStart(benchmark::State& state) {
 }
 BENCHMARK(ParseStart);
 
-// A Read Request of which the peer says that its key is invalid: all three headers go along.
+// The peer refuses a Read Request because its key is invalid. All three headers are part of the
+// Terminate.
 Terminate RefusedRead(std::span<uint8_t, kReadRequestFpduHeadSize> fpdu) {
   EncodeReadRequestFpduHead(fpdu.data(), kFirstMsn, {0x100, 0x1000, 4096, 0x200, 0x2000});
   const ByteSpan ulpdu = fpdu.subspan(kFpduLengthSize);
@@ -67,7 +68,7 @@ void EncodeTerminate(benchmark::State& state) {
 }
 BENCHMARK(EncodeTerminate);
 
-// `swapped`: the bit fields in the other order, as a little-endian Linux siw sends them.
+// `swapped`: the bit fields come in the other order, as a little-endian Linux siw sends them.
 void ReadTerminate(benchmark::State& state, bool swapped) {
   std::array<uint8_t, kReadRequestFpduHeadSize> request;
   std::array<uint8_t, kTerminateMaxPayload> payload = {};

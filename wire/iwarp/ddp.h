@@ -29,7 +29,7 @@ enum class Opcode : uint8_t {
   kAtomicResponse = 11,
 };
 inline constexpr uint8_t kOpcodeCount = 12;
-/// Opcodes of RFC 5040 alone; those at and above came with RFC 7306.
+/// Number of opcodes that RFC 5040 defines. RFC 7306 added those from here on.
 inline constexpr uint8_t kRfc5040OpcodeCount = 8;
 
 /// Untagged queues (RFC 5040 §4.1, RFC 7306 §6).
@@ -39,7 +39,7 @@ inline constexpr uint32_t kQnTerminate = 2;
 inline constexpr uint32_t kQnAtomicResponse = 3;
 inline constexpr uint32_t kQnCount = 4;
 
-/// First message sequence number of every queue; then +1 per message, modulo 2^32.
+/// First message sequence number of every queue. It rises by 1 per message, modulo 2^32.
 inline constexpr uint32_t kFirstMsn = 1;
 
 inline constexpr size_t kTaggedHeaderSize = 14;
@@ -100,9 +100,9 @@ enum class DdpParse : uint8_t {
   kUnexpectedOpcode,    ///< Unknown, or not for this model (tagged, untagged) or queue.
 };
 
-/// The Terminate that a parse result calls for; kAccept for kOk. No code fits a segment shorter
-/// than its header; MPA's "marker and ULPDU_Length disagree" comes nearest, as it is the length
-/// that is wrong.
+/// The Terminate that a parse result calls for; kAccept for kOk. No code fits a segment that is
+/// shorter than its header. The nearest is MPA's "marker and ULPDU_Length disagree", as the length
+/// is wrong.
 constexpr TerminateCode TerminateFor(DdpParse result) {
   switch (result) {
     case DdpParse::kOk:
@@ -125,7 +125,8 @@ constexpr TerminateCode TerminateFor(DdpParse result) {
 
 namespace ddp_internal {
 
-// Per opcode: the queue it travels on, or a mark for the tagged model or for "no such opcode".
+// For each opcode the queue that it travels on, or a mark for the tagged model or for "no such
+// opcode".
 inline constexpr uint8_t kTaggedModel = 0xfe;
 inline constexpr uint8_t kNoOpcode = 0xff;
 inline constexpr uint8_t kRoute[16] = {
@@ -135,7 +136,7 @@ inline constexpr uint8_t kRoute[16] = {
 
 }  // namespace ddp_internal
 
-/// Queue that an untagged opcode travels on. Not for tagged opcodes.
+/// The queue that an untagged opcode travels on. Not for tagged opcodes.
 constexpr uint32_t QueueOf(Opcode op) { return ddp_internal::kRoute[static_cast<uint8_t>(op)]; }
 
 /// Reads the header at the front of `ulpdu`, a whole DDP segment. DDP's own checks (version, queue)

@@ -89,7 +89,7 @@ TEST(DdpTest, RandomUntaggedHeadersRoundTrip) {
   }
 }
 
-// RFC 5040 §4.1, RFC 7306 §6: which opcode goes in which model and on which queue.
+// RFC 5040 §4.1, RFC 7306 §6: which opcode belongs to which model and queue.
 TEST(DdpTest, EveryOpcodeOnEveryRoute) {
   const int queue_of[16] = {-1, 1, -1, 0, 0, 0, 0, 2, 0, 0, 1, 3, -2, -2, -2, -2};
   for (uint8_t op = 0; op < 16; ++op) {
@@ -147,7 +147,7 @@ TEST(DdpTest, TerminateOfEachResult) {
 TEST(DdpTest, ShortSegmentsNeverPassAndLeaveTheOutputAlone) {
   for (const Bytes& wire : {Tagged(0), Untagged(0, 3)}) {
     for (size_t size = 0; size < wire.size(); ++size) {
-      // A copy of exactly that size, so that AddressSanitizer would see a read behind it.
+      // A copy of exactly that size, so that AddressSanitizer notices a read behind it.
       const Bytes part(wire.begin(), wire.begin() + static_cast<ptrdiff_t>(size));
       DdpHeader h;
       h.stag = 4711;

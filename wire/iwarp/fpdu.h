@@ -59,10 +59,10 @@ struct FpduView {
   size_t size = 0;      ///< Octets of the FPDU; the next one starts there.
 };
 
-/// Reads the FPDU at the front of `in`. Returns 0 and fills `out` when it is all there; otherwise
-/// the octets that `in` must have in all before another try makes sense (2, then the FPDU's size).
-/// Every length that 16 bits can state is taken; what is too short for a DDP header,
-/// ParseDdpHeader refuses.
+/// Reads the FPDU at the front of `in`. Returns 0 and fills `out` when all of it is there.
+/// Otherwise returns the total number of octets that `in` must have before another try makes sense
+/// (2, then the FPDU's size). Accepts every length that 16 bits can state. ParseDdpHeader refuses
+/// what is too short for a DDP header.
 inline size_t PeekFpdu(ByteSpan in, FpduView* out) {
   if (in.size() < kFpduLengthSize) return kFpduLengthSize;
   const size_t ulpdu = LoadBe16(in.data());
@@ -73,8 +73,8 @@ inline size_t PeekFpdu(ByteSpan in, FpduView* out) {
   return 0;
 }
 
-/// Whether the CRC of one whole FPDU (as sized by PeekFpdu, without markers) is right.
-/// Only to be asked when CRC was agreed; otherwise the field is ignored (RFC 5044 §4.4).
+/// Whether the CRC of one whole FPDU (as sized by PeekFpdu, without markers) is right. Ask only
+/// when CRC was agreed, because otherwise the field must be ignored (RFC 5044 §4.4).
 inline bool FpduCrcOk(ByteSpan fpdu) {
   if (fpdu.size() < kFpduCrcSize) return false;
   const size_t covered = fpdu.size() - kFpduCrcSize;

@@ -29,7 +29,7 @@ TEST(FpduTest, SizesOfEveryUlpdu) {
 
 // MULPDU = EMSS - (6 + EMSS mod 4).
 TEST(FpduTest, Mulpdu) {
-  EXPECT_EQ(Mulpdu(1448), 1442u);  // what siw is seen to send
+  EXPECT_EQ(Mulpdu(1448), 1442u);  // siw was seen to send this
   EXPECT_EQ(Mulpdu(1460), 1454u);
   EXPECT_EQ(Mulpdu(1461), 1454u);
   EXPECT_EQ(Mulpdu(65483), 65474u);  // loopback

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every FPDU of the vectors both ways: bytes to fields, and fields to the same bytes.
+// Every FPDU of the vectors in both directions: bytes to fields, and fields to the same bytes.
 
 #include <gtest/gtest.h>
 
@@ -69,8 +69,8 @@ Bytes TerminatePayloadOf(const json& f) {
   return out;
 }
 
-// The message payload that a vector's fields describe. `wire_payload` stands in for the Terminates
-// of siw, whose layout our encoder rightly does not write.
+// The message payload that a vector's fields describe. `wire_payload` replaces it for the
+// Terminates of siw, whose layout our encoder rightly does not write.
 Bytes PayloadOf(const json& f, ByteSpan wire_payload) {
   Bytes out;
   switch (static_cast<Opcode>(Number(f, "opcode"))) {

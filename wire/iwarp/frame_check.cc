@@ -15,7 +15,7 @@ struct Form {
   size_t max;
 };
 
-// Payload sizes of messages of fixed form; false for those of any size.
+// The payload sizes of a message of fixed form. Returns false for a message of any size.
 bool FormOf(Opcode op, Form* form) {
   switch (op) {
     case Opcode::kReadRequest:
@@ -32,7 +32,7 @@ bool FormOf(Opcode op, Form* form) {
       *form = {kImmediateSize, kImmediateSize};
       return true;
     case Opcode::kTerminate:
-      // How much of a Terminate makes sense, DecodeTerminate settles.
+      // DecodeTerminate settles how much of a Terminate makes sense.
       *form = {kTerminateMinPayload, kMaxUlpdu};
       return true;
     default:
@@ -52,7 +52,7 @@ TerminateCode CheckFixedForm(const DdpHeader& h, size_t payload_size) {
 
 TerminateCode ClassifyFpdu(ByteSpan fpdu, const ReceiveContext& ctx, Segment* out) {
   FpduView view;
-  // Fewer or more octets than the length field says: the framing is lost.
+  // There are fewer or more octets than the length field says, so the framing is lost.
   if (PeekFpdu(fpdu, &view) != 0 || view.size != fpdu.size()) return kTermMpaMarkerMismatch;
   if (ctx.crc && !FpduCrcOk(fpdu)) return kTermMpaCrc;
   DdpHeader h;

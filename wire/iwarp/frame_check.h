@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a receiver checks on each segment, as small functions: each returns kAccept or the Terminate
-// that the violation calls for (RFC 5040 §7, RFC 5041 §7 and §8, RFC 5044 §8).
+// What a receiver checks on each segment, as small functions. Each returns kAccept, or the
+// Terminate that the violation calls for (RFC 5040 §7, RFC 5041 §7 and §8, RFC 5044 §8).
 
 #ifndef SOFTDAT_WIRE_IWARP_FRAME_CHECK_H_
 #define SOFTDAT_WIRE_IWARP_FRAME_CHECK_H_
@@ -15,7 +15,7 @@
 
 namespace softdat::iwarp {
 
-/// Where one untagged queue of one direction stands (RFC 5041 §5.3).
+/// The position of one untagged queue of one direction (RFC 5041 §5.3).
 struct UntaggedSequence {
   uint32_t msn = kFirstMsn;       ///< Expected in the next segment.
   uint32_t mo = 0;                ///< Expected in the next segment.
@@ -23,7 +23,7 @@ struct UntaggedSequence {
   Opcode opcode = Opcode::kSend;  ///< Of that message.
   uint32_t inval_stag = 0;        ///< Of that message, if HasInvalidate(opcode).
 
-  /// Whether this segment may come next: MSN, MO, and the opcode of a message that goes on.
+  /// Whether this segment may come next: MSN, MO, and the opcode of a message that is continued.
   TerminateCode Check(const DdpHeader& h) const {
     if (h.msn != msn) return kTermMsnRange;
     if (h.mo != mo) return kTermInvalidMo;
@@ -33,7 +33,7 @@ struct UntaggedSequence {
     return kAccept;
   }
 
-  /// Takes in a segment that Check and CheckFits accepted.
+  /// Counts a segment that Check and CheckFits accepted.
   void Advance(const DdpHeader& h, size_t payload_size) {
     if (h.last) {
       ++msn;
@@ -53,13 +53,13 @@ inline TerminateCode CheckFits(const DdpHeader& h, size_t payload_size, uint64_t
   return uint64_t{h.mo} + payload_size <= capacity ? kAccept : kTermMessageTooLong;
 }
 
-/// Whether the tagged offsets of the payload stay below 2^64. Ending exactly there is no wrap.
+/// Whether the tagged offsets of the payload stay below 2^64. Ending exactly there is not a wrap.
 inline TerminateCode CheckToWrap(const DdpHeader& h, size_t payload_size) {
   const bool wraps = payload_size != 0 && h.to + (payload_size - 1) < h.to;
   return wraps ? kTermTaggedToWrap : kAccept;
 }
 
-/// A tagged message that comes in several segments: Linux siw insists that they stay on one STag
+/// A tagged message that comes in several segments. Linux siw insists that they stay on one STag
 /// and follow one another without a gap, and every sender does so.
 struct TaggedSequence {
   bool in_message = false;
@@ -86,8 +86,8 @@ struct ReadResponseExpectation {
   uint32_t remaining = 0;  ///< Octets still to come.
 };
 
-/// Whether a Read Response segment goes on with that Read: sink STag, contiguous TO, no more than
-/// asked for, and L exactly where the data end.
+/// Whether a Read Response segment continues that Read: same sink STag, contiguous TO, no more
+/// octets than asked for, and L exactly at the end of the data.
 inline TerminateCode CheckReadResponse(const DdpHeader& h, size_t payload_size,
                                        const ReadResponseExpectation& expect) {
   if (h.stag != expect.sink_stag) return kTermTaggedInvalidStag;
@@ -99,11 +99,12 @@ inline TerminateCode CheckReadResponse(const DdpHeader& h, size_t payload_size,
 }
 
 /// Whether a message of fixed form (Read Request, Atomics, Immediate Data, Terminate) is one
-/// segment of the right size. Too long, or not the last segment: it does not fit the buffer that
-/// the queue has for it. Too short: no RFC names a code. Sends and tagged messages have any size.
+/// segment of the right size. If it is too long or not the last segment, it does not fit the buffer
+/// that the queue has for it. If it is too short, no RFC names a code. Sends and tagged messages
+/// may have any size.
 TerminateCode CheckFixedForm(const DdpHeader& h, size_t payload_size);
 
-/// A stream's receive side, as far as a whole FPDU can be judged without memory or queues.
+/// The receive side of a stream, as far as a whole FPDU can be judged without memory or queues.
 struct ReceiveContext {
   bool crc = false;     ///< CRC was agreed at start-up.
   bool rfc7306 = true;  ///< Opcodes 8 and above are understood.
@@ -117,8 +118,8 @@ struct Segment {
 };
 
 /// Judges one whole FPDU (as sized by PeekFpdu, without markers): length, CRC, header, queue
-/// sequence, fixed form, TO wrap, in that order. `out` is written only for kAccept; the caller then
-/// advances ctx.queues[header.qn] of an untagged segment.
+/// sequence, fixed form, TO wrap, in that order. `out` is written only for kAccept. The caller then
+/// advances ctx.queues[header.qn] if the segment is untagged.
 TerminateCode ClassifyFpdu(ByteSpan fpdu, const ReceiveContext& ctx, Segment* out);
 
 }  // namespace softdat::iwarp

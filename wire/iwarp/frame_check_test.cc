@@ -72,7 +72,7 @@ TEST(FrameCheckTest, EveryGoodVectorIsAcceptedWhereItBelongs) {
     EXPECT_EQ(Text(ClassifyFpdu(wire, ctx, &segment)), "accept");
     EXPECT_EQ(segment.payload.size(), view.ulpdu.size() - h.size);
 
-    // RFC 7306's opcodes are unexpected where they were not agreed.
+    // RFC 7306's opcodes are unexpected when they were not agreed.
     ctx.rfc7306 = false;
     const bool newer = static_cast<uint8_t>(h.opcode) >= kRfc5040OpcodeCount;
     EXPECT_EQ(Text(ClassifyFpdu(wire, ctx, &segment)), newer ? "0/2/6" : "accept");
@@ -158,7 +158,7 @@ TEST(FrameCheckTest, TaggedOffsetWrap) {
   EXPECT_TRUE(CheckToWrap(Tagged(1, top - 99, true), 100).ok());
   EXPECT_EQ(CheckToWrap(Tagged(1, top - 98, true), 100), kTermTaggedToWrap);
 
-  // And as part of a whole frame.
+  // The same check as part of a whole frame.
   Bytes wire(kTaggedFpduHeaderSize + 4 + FpduTrailerSize(18));
   EncodeTaggedFpduHeader(wire.data(), Opcode::kWrite, true, 1, top - 2, 4);
   wire.resize(FpduSize(18));

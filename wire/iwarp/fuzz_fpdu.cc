@@ -18,7 +18,7 @@ void Require(bool condition) {
   if (!condition) std::abort();
 }
 
-// Header octets that our encoder writes for `h`, without the reserved bits that a peer may set.
+// The header octets that our encoder writes for `h`, without the reserved bits that a peer may set.
 void CheckHeader(const DdpHeader& h, ByteSpan ulpdu) {
   std::array<uint8_t, kMaxDdpHeaderSize> out = {};
   if (h.tagged) {
@@ -53,7 +53,7 @@ void CheckPayload(const DdpHeader& h, ByteSpan payload) {
   Require(fixed.ok() || IsKnownTerminate(fixed));
 }
 
-// Whatever is refused, a Terminate can be made for it, and it fits and decodes.
+// For everything that is refused there is a Terminate, which fits and decodes.
 void CheckTerminateFor(TerminateCode code, ByteSpan ulpdu) {
   Require(IsKnownTerminate(code));
   const Terminate term = TerminateForSegment(code, ulpdu, ulpdu.size());
@@ -75,7 +75,7 @@ void Fuzz(ByteSpan in) {
   const size_t needed = PeekFpdu(in, &view);
   if (needed != 0) {
     Require(needed > in.size() && needed <= FpduSize(kMaxUlpdu));
-    // Cut or not, a receiver may be asked.
+    // A receiver may be asked even about a cut frame, and must refuse it.
     ReceiveContext ctx;
     Segment s;
     Require(!ClassifyFpdu(in, ctx, &s).ok());

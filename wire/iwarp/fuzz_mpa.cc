@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fuzz target: MPA start-up frames. What parses, encodes to a frame that parses to the same.
+// Fuzz target: MPA start-up frames. Whatever parses must encode to a frame that parses to the same.
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fuzz target: a Terminate's payload. It is always read somehow, and what was read encodes to
-// something that reads the same.
+// Fuzz target: a Terminate's payload. The decoder must always read something, and what it reads
+// must encode to something that reads the same.
 
 #include <algorithm>
 #include <array>
@@ -30,9 +30,9 @@ void Fuzz(ByteSpan payload) {
   DecodedTerminate again;
   Require(DecodeTerminate(ByteSpan(out).first(size), &again));
   Require(!again.truncated);
-  // Without header bits, what was told apart by siw's bits may be ambiguous once they are gone.
+  // siw's header bits may have told two readings apart. Without them the code may be ambiguous.
   if (again.term.has_segment_length) Require(again.term.code == d.term.code);
-  // A peer may send a header without the segment length; we never do.
+  // A peer may send a header without the segment length. We never do.
   Require(again.term.has_segment_length ==
           (d.term.has_segment_length || !d.term.ddp_header.empty()));
   Require(again.term.segment_length == d.term.segment_length);

@@ -78,7 +78,7 @@ MpaParseResult ParseMpaStart(ByteSpan in, MpaStart* out) {
 }
 
 size_t EncodeMpaStart(const MpaStart& frame, std::span<uint8_t> out) {
-  // The length is bounded before it is added to, so that no size can wrap.
+  // The length is checked before anything is added to it, so that no size can wrap.
   if (frame.private_data.size() > kMpaMaxPrivateData) return 0;
   const size_t size = MpaStartSize(frame);
   const size_t pd_length = size - kMpaHeaderSize;

@@ -18,11 +18,11 @@ inline constexpr char kMpaReplyKey[kMpaKeySize + 1] = "MPA ID Rep Frame";
 
 /// Octets of a frame before its private data.
 inline constexpr size_t kMpaHeaderSize = 20;
-/// Octets of the IRD/ORD words that lead the private data of an enhanced frame.
+/// Octets of the IRD/ORD words at the start of an enhanced frame's private data.
 inline constexpr size_t kMpaEnhancedSize = 4;
-/// Largest PD_Length, the enhanced words included (RFC 5044 §7.1.1).
+/// Largest PD_Length, including the enhanced words (RFC 5044 §7.1.1).
 inline constexpr size_t kMpaMaxPrivateData = 512;
-/// Largest PD_Length that Linux siw and cxgb4 accept, the enhanced words included.
+/// Largest PD_Length that Linux siw and cxgb4 accept, including the enhanced words.
 inline constexpr size_t kMpaMaxPrivateDataLinux = 256;
 /// Largest whole frame.
 inline constexpr size_t kMpaMaxFrameSize = kMpaHeaderSize + kMpaMaxPrivateData;
@@ -30,7 +30,7 @@ inline constexpr size_t kMpaMaxFrameSize = kMpaHeaderSize + kMpaMaxPrivateData;
 inline constexpr uint8_t kMpaRevision1 = 1;
 inline constexpr uint8_t kMpaRevision2 = 2;
 
-/// Largest IRD or ORD that the 14-bit fields can state; kMpaDepthUnspecified is not a number.
+/// Largest IRD or ORD that the 14-bit fields can state. kMpaDepthUnspecified is not a number.
 inline constexpr uint16_t kMpaMaxDepth = 0x3ffe;
 /// "No automatic negotiation: the consumer settles it" (RFC 6581 §4.3).
 inline constexpr uint16_t kMpaDepthUnspecified = 0x3fff;
@@ -69,15 +69,15 @@ enum class MpaParseStatus : uint8_t {
 
 struct MpaParseResult {
   MpaParseStatus status;
-  /// kOk: octets of the frame, the rest of the input lies behind it. kNeedMore: octets that the
-  /// input must have in all before another try makes sense (20, then 20 + PD_Length). Else 0.
+  /// kOk: the octets of the frame; the rest of the input follows it. kNeedMore: the total number of
+  /// octets that the input must have before another try makes sense (20, then 20 + PD_Length).
+  /// Otherwise 0.
   size_t bytes;
 };
 
-/// Reads a start-up frame from the front of `in`, of which any part may still be missing.
-/// Reserved flag bits are ignored, and so is S below revision 2 (RFC 5044 §7.1.1); whether the
-/// revision suits is the caller's to decide. `out` is written only for kOk; its private_data points
-/// into `in`.
+/// Reads a start-up frame from the front of `in`, where any part may still be missing. Reserved
+/// flag bits are ignored, and so is S below revision 2 (RFC 5044 §7.1.1). The caller decides
+/// whether the revision suits. `out` is written only for kOk. Its private_data points into `in`.
 MpaParseResult ParseMpaStart(ByteSpan in, MpaStart* out);
 
 /// Octets that EncodeMpaStart will write for this frame.
@@ -85,8 +85,9 @@ constexpr size_t MpaStartSize(const MpaStart& frame) {
   return kMpaHeaderSize + (frame.enhanced ? kMpaEnhancedSize : 0) + frame.private_data.size();
 }
 
-/// Writes the frame. Returns the octets written, or 0 when it cannot be stated: private data above
-/// the limit, a depth above 14 bits, enhanced words in revision 1, or `out` too small.
+/// Writes the frame. Returns the octets written. Returns 0 when the frame cannot be expressed:
+/// private data above the limit, a depth above 14 bits, enhanced words in revision 1, or `out` too
+/// small.
 size_t EncodeMpaStart(const MpaStart& frame, std::span<uint8_t> out);
 
 /// A fixed text for logs and reasons.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPA start-up frames: every vector both ways, in pieces, and everything that must be refused.
+// MPA start-up frames: every vector in both directions, in pieces, and everything that must be
+// refused.
 
 #include "wire/iwarp/mpa.h"
 
@@ -44,7 +45,7 @@ MpaStart FromFields(const nlohmann::json& f, Bytes* storage, size_t pd_length) {
     *storage = FromHex(f.at(name));
     EXPECT_EQ(storage->size(), size);
   } else {
-    // The vector with 512 octets does not list them: they count up from 0.
+    // The vector with 512 octets does not list them. They count up from 0.
     for (size_t i = 0; i < size; ++i) storage->push_back(static_cast<uint8_t>(i));
   }
   frame.private_data = *storage;

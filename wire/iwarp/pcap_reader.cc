@@ -45,7 +45,7 @@ bool ParseFrame(ByteSpan frame, Segment* out) {
   return true;
 }
 
-// Appends what is new; a retransmission brings nothing, a gap is a failure.
+// Appends what is new. A retransmission brings nothing new, and a gap is a failure.
 void Take(const Segment& s, Direction* d) {
   if ((s.flags & kTcpSyn) != 0) {
     d->syn_seen = true;

@@ -11,14 +11,14 @@
 
 namespace softdat::wire_test {
 
-/// Both directions of the one TCP connection of a capture, put in order by sequence number.
+/// Both directions of the one TCP connection of a capture, in the order of their sequence numbers.
 struct TcpConversation {
   Bytes from_client;
   Bytes from_server;
 };
 
-/// Reads a capture file. Fails the calling test on anything but one whole TCP connection whose
-/// octets are all there.
+/// Reads a capture file. Fails the calling test unless the file has one TCP connection with all its
+/// octets.
 TcpConversation ReadConversation(const std::string& path);
 
 }  // namespace softdat::wire_test

@@ -18,7 +18,7 @@ inline constexpr size_t kAtomicRequestSize = 52;
 inline constexpr size_t kAtomicResponseSize = 12;
 inline constexpr size_t kImmediateSize = 8;
 
-/// "Place `size` octets from source at sink": both ends named by the requester.
+/// "Place `size` octets from source at sink". The requester names both ends.
 struct ReadRequest {
   uint32_t sink_stag = 0;
   uint64_t sink_to = 0;
@@ -29,7 +29,7 @@ struct ReadRequest {
   bool operator==(const ReadRequest&) const = default;
 };
 
-/// AOpCode values (RFC 7306 §5.1). Others are refused by their receiver.
+/// AOpCode values (RFC 7306 §5.1). The receiver refuses any other.
 inline constexpr uint8_t kAtomicFetchAdd = 0;
 inline constexpr uint8_t kAtomicCmpSwap = 2;
 
@@ -53,7 +53,8 @@ struct AtomicResponse {
   bool operator==(const AtomicResponse&) const = default;
 };
 
-/// Reads the payload. False, and `out` untouched, unless it has exactly the right size.
+/// Reads the payload. Returns false, and leaves `out` untouched, unless it has exactly the right
+/// size.
 inline bool ParseReadRequest(ByteSpan payload, ReadRequest* out) {
   if (payload.size() != kReadRequestSize) return false;
   const uint8_t* p = payload.data();
@@ -70,8 +71,8 @@ inline void EncodeReadRequest(uint8_t* out, const ReadRequest& r) {
   StoreBe64(out + 20, r.source_to);
 }
 
-/// Reads the payload, any AOpCode. False, and `out` untouched, unless it has exactly the right
-/// size.
+/// Reads the payload with any AOpCode. Returns false, and leaves `out` untouched, unless it has
+/// exactly the right size.
 inline bool ParseAtomicRequest(ByteSpan payload, AtomicRequest* out) {
   if (payload.size() != kAtomicRequestSize) return false;
   const uint8_t* p = payload.data();
@@ -98,7 +99,8 @@ inline void EncodeAtomicRequest(uint8_t* out, const AtomicRequest& r) {
   StoreBe64(out + 44, r.compare_mask);
 }
 
-/// Reads the payload. False, and `out` untouched, unless it has exactly the right size.
+/// Reads the payload. Returns false, and leaves `out` untouched, unless it has exactly the right
+/// size.
 inline bool ParseAtomicResponse(ByteSpan payload, AtomicResponse* out) {
   if (payload.size() != kAtomicResponseSize) return false;
   *out = {LoadBe32(payload.data()), LoadBe64(payload.data() + 4)};
@@ -112,7 +114,7 @@ inline void EncodeAtomicResponse(uint8_t* out, const AtomicResponse& r) {
 }
 
 /// Reads Immediate Data as verbs use it: 32 bits in the first four octets, the rest ignored.
-/// False, and `out` untouched, unless it has exactly the right size.
+/// Returns false, and leaves `out` untouched, unless the payload has exactly the right size.
 inline bool ParseImmediate(ByteSpan payload, uint32_t* out) {
   if (payload.size() != kImmediateSize) return false;
   *out = LoadBe32(payload.data());
@@ -124,21 +126,21 @@ inline void EncodeImmediate(uint8_t* out, uint32_t immediate) {
   StoreBe64(out, static_cast<uint64_t>(immediate) << 32);
 }
 
-/// Whole Read Request FPDUs up to the CRC need no pad: 2 + 18 + 28 octets.
+/// A whole Read Request FPDU up to the CRC needs no pad: 2 + 18 + 28 octets.
 inline constexpr size_t kReadRequestFpduHeadSize = kUntaggedFpduHeaderSize + kReadRequestSize;
 
-/// Writes length field, DDP header and payload of a Read Request, kReadRequestFpduHeadSize octets;
-/// only the CRC field follows.
+/// Writes length field, DDP header and payload of a Read Request, kReadRequestFpduHeadSize octets.
+/// Only the CRC field follows them.
 inline void EncodeReadRequestFpduHead(uint8_t* out, uint32_t msn, const ReadRequest& r) {
   EncodeUntaggedFpduHeader(out, Opcode::kReadRequest, /*last=*/true, 0, kQnReadRequest, msn, 0,
                            kReadRequestSize);
   EncodeReadRequest(out + kUntaggedFpduHeaderSize, r);
 }
 
-/// Result of a FetchAdd (RFC 7306 §5.1.1): every 1 bit of `mask` is the top of an independent
-/// adder, out of which no carry goes. Mask 0 is one 64-bit add modulo 2^64.
+/// Result of a FetchAdd (RFC 7306 §5.1.1). Every 1 bit of `mask` is the top bit of an independent
+/// adder, and no carry leaves an adder. Mask 0 is one 64-bit add modulo 2^64.
 constexpr uint64_t FetchAddResult(uint64_t value, uint64_t add, uint64_t mask) {
-  // Without the top bits no adder can overflow into the next; the top bits themselves add by xor.
+  // Without their top bits no adder can overflow into the next. The top bits themselves add by xor.
   return ((value & ~mask) + (add & ~mask)) ^ ((value ^ add) & mask);
 }
 

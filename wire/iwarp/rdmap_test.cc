@@ -13,7 +13,7 @@ namespace {
 using wire_test::Bytes;
 using wire_test::TestRandom;
 
-// Encodes into a buffer of exactly `size` and a guard octet.
+// Encodes into a buffer of exactly `size` octets, followed by a guard octet.
 template <typename Message>
 Bytes Encoded(void (*encode)(uint8_t*, const Message&), const Message& m, size_t size) {
   Bytes out(size + 1, 0xee);
@@ -23,7 +23,7 @@ Bytes Encoded(void (*encode)(uint8_t*, const Message&), const Message& m, size_t
   return out;
 }
 
-// Every other size is refused, and the output left alone.
+// Every other size must be refused, and the output left alone.
 template <typename Message>
 void ExpectOnlySize(bool (*parse)(ByteSpan, Message*), size_t size) {
   for (size_t n = 0; n < 80; ++n) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Captures of a real Linux siw, walked by length: nothing is left over, MSN and MO are contiguous,
+// Captures of a real Linux siw, walked by length. Nothing is left over, MSN and MO are contiguous,
 // and our encoders write the same octets.
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ struct Totals {
   int writes = 0;
 };
 
-// Takes the start-up frame off the front and checks that we would write the same.
+// Takes the start-up frame off the front, and checks that we would write the same one.
 MpaStart TakeStart(ByteSpan* stream, bool reply) {
   MpaStart frame;
   const MpaParseResult r = ParseMpaStart(*stream, &frame);
@@ -43,7 +43,7 @@ MpaStart TakeStart(ByteSpan* stream, bool reply) {
   return frame;
 }
 
-// Our encoder, given what was parsed, writes the octets that siw sent.
+// Our encoder must write the octets that siw sent, given what the parser read.
 void ExpectSameHeader(const DdpHeader& h, size_t payload, ByteSpan fpdu) {
   Bytes again(kUntaggedFpduHeaderSize);
   if (h.tagged) {
@@ -55,8 +55,8 @@ void ExpectSameHeader(const DdpHeader& h, size_t payload, ByteSpan fpdu) {
   EXPECT_EQ(ToHex(again), ToHex(fpdu.first(again.size())));
 }
 
-// Walks one direction. `reads_out` are the Reads that the other direction asked for, to be answered
-// here; `reads_in` collects those asked for here.
+// Walks one direction. `asked` are the Reads that the other direction asked for, to be answered
+// here. `asks` collects the Reads that this direction asks for.
 void Walk(ByteSpan stream, bool crc, const std::deque<ReadRequest>& asked,
           std::deque<ReadRequest>* asks, Totals* totals) {
   ReceiveContext ctx;

@@ -30,7 +30,7 @@ uint8_t Unswap(uint8_t control) {
                               ((control & kSwappedReadRequest) != 0 ? kHasReadRequest : 0));
 }
 
-// Reads layer and error type in both orders and settles which is meant.
+// Reads layer and error type in both orders, and settles which order is meant.
 void DecodeCode(const uint8_t* p, DecodedTerminate* out) {
   const auto high = static_cast<uint8_t>(p[0] >> 4);
   const auto low = static_cast<uint8_t>(p[0] & 0x0f);
@@ -45,7 +45,7 @@ void DecodeCode(const uint8_t* p, DecodedTerminate* out) {
     out->swapped = true;
     return;
   }
-  // No header bits: only the triple itself can tell.
+  // There are no header bits, so only the triple itself can tell.
   const bool swapped_known = high != low && IsKnownTerminate(swapped);
   if (swapped_known && !IsKnownTerminate(standard)) {
     out->term.code = swapped;
@@ -62,7 +62,7 @@ size_t EncodeTerminatePayload(const Terminate& term, uint8_t* out) {
   const bool header =
       !term.ddp_header.empty() && term.ddp_header.size() == DdpHeaderSize(term.ddp_header[0]);
   const bool read_request = header && term.read_request.size() == kReadRequestSize;
-  // The headers stand behind the segment length, so they bring it along.
+  // The headers stand behind the segment length, so a header requires it.
   const bool length = term.has_segment_length || header;
   out[0] = static_cast<uint8_t>(term.code.layer << 4 | (term.code.etype & 0x0f));
   out[1] = term.code.code;

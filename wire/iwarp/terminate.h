@@ -36,32 +36,33 @@ struct Terminate {
 /// What DecodeTerminate made of a payload.
 struct DecodedTerminate {
   Terminate term = {};  ///< Spans point into the payload.
-  /// The peer had its nibbles swapped, as a little-endian Linux siw does; `term` has them right.
+  /// The peer had its nibbles swapped, as a little-endian Linux siw does. `term` has them in the
+  /// right order.
   bool swapped = false;
-  /// Without header bits a swapped triple can be a legal other one. Then this is the other reading;
-  /// otherwise kAccept.
+  /// Without header bits, a swapped triple can be a legal one of its own. This is then the other
+  /// reading; otherwise kAccept.
   TerminateCode alternate = {};
-  /// The header bits promise more than the payload holds; what is missing is left out of `term`.
+  /// The header bits promise more than the payload holds. What is missing is left out of `term`.
   bool truncated = false;
 };
 
-/// Writes the payload (behind the DDP header) to `out` of kTerminateMaxPayload octets and returns
-/// its size. Headers of any other length than the RFC's are left out, with their bits clear.
+/// Writes the payload (what follows the DDP header) to `out` of kTerminateMaxPayload octets and
+/// returns its size. Leaves out headers whose length is not the RFC's, and clears their bits.
 size_t EncodeTerminatePayload(const Terminate& term, uint8_t* out);
 
 /// Writes a whole Terminate FPDU (QN 2, MSN 1, MO 0, last) to `out` of kTerminateMaxFpdu octets and
 /// returns its size.
 size_t EncodeTerminateFpdu(const Terminate& term, bool crc, uint8_t* out);
 
-/// The Terminate for an error found in `ulpdu`, a segment as received (its front is enough, if
-/// `segment_length` tells the length). Which headers go along follows from the code: none for local
-/// catastrophic and LLP errors, the DDP header otherwise, and the Read Request for RDMAP errors
-/// that concern one.
+/// The Terminate for an error found in `ulpdu`, a segment as received. The front of the segment is
+/// enough if `segment_length` tells the length. The code decides which headers are included: none
+/// for local catastrophic and LLP errors, the DDP header otherwise, and the Read Request for RDMAP
+/// errors that concern one.
 Terminate TerminateForSegment(TerminateCode code, ByteSpan ulpdu, size_t segment_length);
 
-/// Reads a payload tolerantly: a Terminate is evidence for the log and for completion statuses,
-/// never a reason to fail. False only if there is no control word (below 4 octets); `out` is then
-/// untouched.
+/// Reads a payload tolerantly, because a Terminate is evidence for the log and for completion
+/// statuses, never a reason to fail. Returns false, and leaves `out` untouched, only if there is no
+/// control word (below 4 octets).
 bool DecodeTerminate(ByteSpan payload, DecodedTerminate* out);
 
 }  // namespace softdat::iwarp

@@ -9,7 +9,8 @@
 
 namespace softdat::iwarp {
 
-/// Layer, error type and error code of a Terminate; or "nothing wrong", which is no wire value.
+/// Layer, error type and error code of a Terminate, or "nothing wrong", which has no value on the
+/// wire.
 struct TerminateCode {
   uint8_t layer = kNone;
   uint8_t etype = kNone;
@@ -17,7 +18,8 @@ struct TerminateCode {
 
   static constexpr uint8_t kNone = 0xff;
 
-  /// True for the value that says "accept": layers have 4 bits on the wire.
+  /// True for the value that says "accept". No layer on the wire has it, because layers have 4
+  /// bits.
   constexpr bool ok() const { return layer == kNone; }
   constexpr bool operator==(const TerminateCode&) const = default;
 };

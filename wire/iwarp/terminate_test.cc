@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Terminates: the table of codes, what goes along, siw's swapped form, and damaged ones.
+// Terminates: the table of codes, the headers they include, siw's swapped form, and damaged ones.
 
 #include "wire/iwarp/terminate.h"
 
@@ -199,7 +199,8 @@ TEST(TerminateTest, RandomTerminatesRoundTripAsFpdus) {
     DecodedTerminate d;
     ASSERT_TRUE(DecodeTerminate(view.ulpdu.subspan(h.size), &d));
     ASSERT_FALSE(d.truncated);
-    // Without headers a triple may be read swapped; then the other reading is the one sent.
+    // A triple without headers may be read swapped. Then the other reading is the one that was
+    // sent.
     if (d.swapped) {
       ASSERT_TRUE(header.empty() && !IsKnownTerminate(t.code));
       continue;
@@ -211,7 +212,8 @@ TEST(TerminateTest, RandomTerminatesRoundTripAsFpdus) {
   }
 }
 
-// The rows of RFC 5040 §4.8, RFC 5041 §8.2, RFC 5044 §8 and RFC 6581 §5, written down once more.
+// The rows of RFC 5040 §4.8, RFC 5041 §8.2, RFC 5044 §8 and RFC 6581 §5, written down a second
+// time.
 TEST(TerminateTest, EveryDefinedTripleHasItsOwnText) {
   const std::map<std::pair<int, int>, std::set<int>> rows = {
       {{0, 0}, {0}},
