@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who may touch what: judged accesses, and pins.
+// Who may access which memory: judged accesses, and pins.
 #include <numeric>
 
 #include "dat/base/mapped_memory.h"
@@ -11,7 +11,7 @@ namespace {
 
 void Unpin(std::atomic<uint64_t>* state) { state->fetch_sub(1, std::memory_order_release); }
 
-// Takes a pin if `key` is live there.
+// Takes a pin if `key` is the live key of that state word.
 bool TryPin(std::atomic<uint64_t>* state, uint32_t key) {
   uint64_t seen = state->load(std::memory_order_relaxed);
   do {
@@ -111,7 +111,7 @@ AccessError MemoryTable::Check(const AccessRequest& request) const {
 AccessError MemoryTable::Acquire(const AccessRequest& request, Pin* pin) {
   Slot* slot = request.key == 0 ? nullptr : Find(request.key);
   if (slot == nullptr || !TryPin(&slot->state, request.key)) return AccessError::kInvalidKey;
-  // Pinned: the fields stand still.
+  // The slot is pinned, so its fields cannot change.
   View view;
   view.start = slot->start.load(std::memory_order_relaxed);
   view.length = slot->length.load(std::memory_order_relaxed);
@@ -132,7 +132,7 @@ AccessError MemoryTable::Acquire(const AccessRequest& request, Pin* pin) {
   if (error == AccessError::kNone) error = Judge(view, request);
   if (check_memory_ && error == AccessError::kNone) [[unlikely]] {
     error = CheckThere(request.offset + view.delta, request);
-    view.length = 0;  // so that the pin does not answer for bytes that were not asked for
+    view.length = 0;  // so that the pin answers only for the bytes asked for
   }
   if (error != AccessError::kNone) [[unlikely]] {
     if (second != nullptr) Unpin(second);

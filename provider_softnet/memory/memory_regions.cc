@@ -18,11 +18,11 @@ std::function<uint64_t()> MemoryTable::Replayed() {
 }
 
 uint32_t MemoryTable::Below(uint32_t bound) {
-  // The remainder favours low numbers by less than 2^-32.
+  // The remainder prefers low numbers by less than 2^-32.
   return static_cast<uint32_t>(random_() % bound);
 }
 
-// Makes room for more indices, in a random part of the range of them all.
+// Makes room for more indices, in a random part of their whole range.
 bool MemoryTable::AddChunk() {
   if (chunk_count_ == kChunks) return false;
   uint32_t at = Below(kChunks);
@@ -43,7 +43,7 @@ bool MemoryTable::AddChunk() {
 }
 
 uint32_t MemoryTable::TakeSlot() {
-  // New indices first while few are resting, so that a freed one comes back late.
+  // New indices are used first while few are resting, so that a freed one comes back late.
   if (free_.size() < kResting && (!fresh_.empty() || AddChunk())) {
     const uint32_t index = fresh_.back();
     fresh_.pop_back();
@@ -57,14 +57,14 @@ uint32_t MemoryTable::TakeSlot() {
   return index;
 }
 
-// Waits until no pin is left on a slot whose key is dead. Pins are held around one copy or one
-// non-blocking system call only, so this is short.
+// Waits until no pin is left on a slot whose key is dead. The wait is short, because a pin is held
+// only around one copy or one non-blocking system call.
 void MemoryTable::Drain(Slot* slot) {
   while ((slot->state.load(std::memory_order_acquire) & kPinMask) != 0) std::this_thread::yield();
 }
 
-// Makes `key` live. Release stores: a reader that sees a new field also sees that the old key is
-// dead.
+// Makes `key` live. The stores are release stores, so that a reader that sees a new field also sees
+// that the old key is dead.
 void MemoryTable::Publish(Slot* slot, uint32_t key, const View& view) {
   slot->start.store(view.start, std::memory_order_release);
   slot->length.store(view.length, std::memory_order_release);
@@ -76,7 +76,7 @@ void MemoryTable::Publish(Slot* slot, uint32_t key, const View& view) {
   slot->state.store(static_cast<uint64_t>(key) << 32, std::memory_order_release);
 }
 
-// Makes the slot's live key dead, if there is one, and waits until nobody uses it.
+// Makes the slot's live key dead, if it has one, and waits until nobody uses it.
 void MemoryTable::Kill(Slot* slot) {
   slot->state.fetch_and(kPinMask, std::memory_order_acq_rel);
   Drain(slot);

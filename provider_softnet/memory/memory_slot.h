@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Inside of the memory table: one key's record, and the judgement of an access to it.
+// The inside of the memory table: one key's record, and the verdict on an access to it.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_MEMORY_MEMORY_SLOT_H_
 #define SOFTDAT_PROVIDER_SOFTNET_MEMORY_MEMORY_SLOT_H_
 
@@ -7,25 +7,25 @@
 
 namespace softdat::softnet {
 
-// One key's record. The fields below `state` change only while `state` names no live key and has no
-// pins, under the table's mutex; readers load them between two looks at `state`, as in a seqlock.
-// They are atomics because a reader without a pin may look while they change (and then drops what
-// it saw).
+// One key's record. The fields below `state` change only under the table's mutex, and only while
+// `state` names no live key and has no pins. Readers load them between two looks at `state`, as in
+// a seqlock. They are atomics because a reader without a pin may look while they change. It then
+// drops what it saw.
 struct alignas(64) MemoryTable::Slot {
-  // High half: the live key, 0 while there is none. Low half: number of pins.
+  // The high half is the live key, or 0 while there is none. The low half is the number of pins.
   std::atomic<uint64_t> state{0};
   std::atomic<uint64_t> start{0};  // first valid offset
   std::atomic<uint64_t> length{0};
   std::atomic<uint64_t> delta{0};  // address of an offset, minus the offset
   std::atomic<uint32_t> rights{0};
   std::atomic<uint32_t> pd{0};
-  std::atomic<uint32_t> qp{0};      // window of scope EP: the queue pair it was bound over; else 0
+  std::atomic<uint32_t> qp{0};      // window of scope EP: the queue pair of its bind; else 0
   std::atomic<uint32_t> region{0};  // window: key of its region; region: 0
   // Guarded by the table's mutex.
   uint32_t window_pd = 0;
-  uint32_t window = 0;  // tells the windows apart that have this slot one after another
+  uint32_t window = 0;  // tells apart the windows that have this slot in turn
   enum class Kind : uint8_t { kFree, kRegion, kWindow } kind = Kind::kFree;
-  uint8_t key = 0;         // place of the last key bits given out in MemoryTable::key_bits_
+  uint8_t key = 0;         // index in MemoryTable::key_bits_ of the last key bits used
   bool exclusive = false;  // window of scope EP
 };
 
@@ -50,8 +50,8 @@ inline uint32_t MemoryTable::KeyOf(uint32_t index, const Slot& slot) const {
   return index << 8 | key_bits_[slot.key];
 }
 
-// The loads are acquire loads so that the second look at `state` cannot move before them. False
-// when `key` was not live all the time.
+// The loads are acquire loads so that the second look at `state` cannot move before them. Returns
+// false when `key` was not live all the time.
 inline bool MemoryTable::Read(const Slot& slot, uint32_t key, View* view) {
   if (key == 0 || LiveKey(slot.state.load(std::memory_order_acquire)) != key) return false;
   view->start = slot.start.load(std::memory_order_acquire);
@@ -64,7 +64,7 @@ inline bool MemoryTable::Read(const Slot& slot, uint32_t key, View* view) {
   return LiveKey(slot.state.load(std::memory_order_relaxed)) == key;
 }
 
-// What each kind of access asks for, in the order of Access.
+// What each kind of access needs, in the order of Access.
 struct AccessNeeds {
   uint32_t rights;  // one of these; kPrivNone: nothing
   bool region, window;
@@ -79,11 +79,12 @@ inline constexpr AccessNeeds kAccessNeeds[] = {
     {kPrivRemoteAtomic, true, true},                    // kRemoteAtomic
 };
 
-// The one validation point: everything but whether the key is live, which the caller found.
+// The one validation point. It checks everything except whether the key is live, which the caller
+// has found.
 inline AccessError MemoryTable::Judge(const View& view, const AccessRequest& r) {
   if (view.pd != r.pd) return AccessError::kProtectionDomain;
   if (view.qp != 0 && view.qp != r.qp) return AccessError::kQueuePair;
-  // Own work names regions, except where it says that it means a window.
+  // Own work names regions, unless it says that it means a window.
   const AccessNeeds& needs = kAccessNeeds[static_cast<size_t>(r.kind)];
   if (!(view.region != 0 ? needs.window : needs.region)) return AccessError::kRights;
   if (((view.rights | kPrivNone) & needs.rights) == 0) return AccessError::kRights;
@@ -91,7 +92,7 @@ inline AccessError MemoryTable::Judge(const View& view, const AccessRequest& r) 
   if (r.offset >= view.start && skip <= view.length && r.length <= view.length - skip) [[likely]] {
     return AccessError::kNone;
   }
-  // No region passes the end of the address space: what does is out of bounds, too.
+  // No region passes the end of the address space, so what does is out of bounds as well.
   return r.length != 0 && r.offset + (r.length - 1) < r.offset ? AccessError::kWrap
                                                                : AccessError::kBounds;
 }

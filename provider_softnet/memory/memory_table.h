@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every key (STag) of one adapter, and the one place where an access to memory is judged: local and
-// remote, over either wire. A region or window is named by a key of 24 index bits and 8 key bits
-// (RFC 5040 §5.2); the index finds a slot in O(1) without a lock, the key bits change on every
-// reuse. Both are drawn at random, so that nobody infers a key from others that they were told.
+// Every key (STag) of one adapter, and the one place where an access to memory is judged, whether
+// local or remote, over any wire. A key of 24 index bits and 8 key bits names a region or a window
+// (RFC 5040 §5.2). The index finds a slot in O(1) without a lock. The key bits change on every
+// reuse. Both are drawn at random, so that nobody can infer a key from others that they were told.
 //
-// Deregistration and placement. Work that is merely queued does not hold memory: it is judged anew
-// when its bytes move, and fails then (semantics 7.2). Only the copy or system call itself is
-// covered, by a Pin. Deregister, Bind, Unbind and Invalidate make the old key invalid first and
-// then wait until no pin is left, so after they return nothing touches the memory through that key.
+// Deregistration and placement. Work that is merely queued does not hold memory. It is judged anew
+// when its bytes move, and fails then (semantics 7.2). A Pin covers only the copy or system call
+// itself. Deregister, Bind, Unbind and Invalidate first make the old key invalid and then wait
+// until no pin is left. So after they return, nothing touches the memory through that key.
 //   Rule for holders of a pin: no blocking call, and no call into this table except Check and
 //   Acquire.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_MEMORY_MEMORY_TABLE_H_
@@ -37,12 +37,12 @@ enum : uint32_t {
 
 // What somebody wants to do with memory.
 enum class Access : uint8_t {
-  kLocalRead,     // source of an own send, write; always granted on a region (semantics 7.2)
-  kLocalWrite,    // a receive, the sink of an own read
+  kLocalRead,     // source of an own send or write; a region always allows it (semantics 7.2)
+  kLocalWrite,    // a receive, or the sink of an own read
   kWindowSink,    // the sink of an own read, named by a window (read to RMR)
   kRemoteRead,    // the peer reads
   kRemoteWrite,   // the peer writes
-  kRemoteAtomic,  // the peer's fetch-and-add, compare-and-swap
+  kRemoteAtomic,  // the peer's fetch-and-add or compare-and-swap
 };
 
 // The verdict. The iWARP engine maps it to a Terminate (0/1/x, 1/1/x) and to a WorkStatus.
@@ -51,7 +51,7 @@ enum class AccessError : uint8_t {
   kInvalidKey,        // no such key now: never given out, freed, unbound, a stale generation
   kProtectionDomain,  // key of another protection domain
   kQueuePair,         // window of scope EP that was bound over another queue pair
-  kRights,            // privilege missing; or a window where a region is needed, and the reverse
+  kRights,            // privilege missing; or a window in place of a region, or the reverse
   kBounds,            // leaves the region or window
   kWrap,              // offset + length passes 2^64
   kGone,              // the program has taken the memory away under its registration
@@ -72,8 +72,8 @@ struct AccessRequest {
 
 class MemoryTable;
 
-// The right to touch memory until released. Movable; one atomic decrement to release (two for a
-// window).
+// The right to access memory until it is released. Movable. The release is one atomic decrement
+// (two for a window).
 class Pin {
  public:
   Pin() = default;
@@ -91,7 +91,8 @@ class Pin {
   uint8_t* address() const { return address_; }  // of the first byte asked for
 
   // Whether this pin already covers another access: same key, pd, qp and kind, inside the same
-  // bounds. Then *address is where it lies. Saves atomics when many segments share one region.
+  // bounds. If so, *address is where its bytes lie. This saves atomics when many segments share one
+  // region.
   bool Covers(const AccessRequest& request, uint8_t** address) const {
     return held() && CoversHeld(request, address);
   }
@@ -114,11 +115,11 @@ class Pin {
 
 class MemoryTable {
  public:
-  // `check_memory`: Acquire asks the kernel whether the memory is still there, as
-  // SOFTDAT_CHECK_MEMORY wants it. What goes away between that and the end of the access, however
-  // short, is not noticed.
-  // `random`: 64 bits of which nobody else can tell anything; called with the table's mutex. The
-  // default draws the same numbers in each table, for tests and simulations that are to replay.
+  // `check_memory`: Acquire asks the kernel whether the memory is still there
+  // (SOFTDAT_CHECK_MEMORY). It does not notice memory that goes away between this check and the end
+  // of the access. `random`: 64 bits that nobody else can predict; called under the table's mutex.
+  // The default draws the same numbers in each table, so that tests and simulations can be
+  // replayed.
   explicit MemoryTable(bool check_memory = false, std::function<uint64_t()> random = Replayed());
   ~MemoryTable();
   MemoryTable(const MemoryTable&) = delete;
@@ -130,20 +131,21 @@ class MemoryTable {
 
   // ---- control: any thread, takes the table's mutex, must not be called with a pin held ----
 
-  // Returns the key, or 0 when all slots are taken. `length` > 0 and address + length does not wrap
-  // (the caller checked). `privileges`: kPriv bits, others are ignored.
+  // Returns the key, or 0 when all slots are taken. The caller has checked that `length` > 0 and
+  // that address + length does not wrap. `privileges`: kPriv bits; others are ignored.
   uint32_t RegisterRegion(void* address, uint64_t length, uint32_t privileges, bool zero_based,
                           uint32_t pd);
-  // Returns when nothing can touch the memory through `key` any more, windows on it included. False
-  // if `key` is not a live region.
+  // Returns when nothing can access the memory through `key` any more, nor through windows on it.
+  // Returns false if `key` is not a live region.
   bool DeregisterRegion(uint32_t key);
 
   // Returns a key whose index names the window (its current key bits are not live), 0 when full.
   // `exclusive_to_qp`: scope EP.
   uint32_t CreateWindow(uint32_t pd, bool exclusive_to_qp);
-  // Unbinds and frees. `window`: any key of that window, live or not.
+  // Unbinds and frees the window. `window` is any key of it, live or not.
   bool DestroyWindow(uint32_t window);
-  // A fresh key for the next bind of this window; different from the live one. 0 if no such window.
+  // A fresh key for the next bind of this window, different from the live one. 0 if there is no
+  // such window.
   uint32_t NextWindowKey(uint32_t window);
 
   struct BindRequest {
@@ -151,28 +153,31 @@ class MemoryTable {
     uint32_t region = 0;  // key of the region; ignored when length is 0
     uint64_t offset = 0;  // start, in the region's own addressing
     uint64_t length = 0;  // 0 = unbind
-    // Remote read needs nothing of the region; remote write and atomics need local write there.
+    // Remote read needs no right of the region. Remote write and atomics need its local write.
     uint32_t privileges = 0;
     bool zero_based = false;  // offsets through the window start at 0
-    uint32_t pd = 0;          // of the queue pair over which the bind goes
+    uint32_t pd = 0;          // of the queue pair that carries the bind
     uint32_t qp = 0;
-    uint32_t window = 0;  // from CheckBind: which of those that had this slot one after another
+    uint32_t window = 0;  // from CheckBind: tells apart windows that had this slot in turn
   };
-  // Judges a bind without doing it (at post time); kNone if it would work now. Fills in `window`.
+  // Judges a bind without doing it, when it is posted. kNone if it would work now. Fills in
+  // `window`.
   AccessError CheckBind(BindRequest* request) const;
-  // Does it: the old key dies, then the new one lives. On failure the old binding stays. For a bind
-  // that CheckBind has seen, two things are no failure: the window is gone, then nothing is left to
-  // do; the region is gone and a newer key was given out, then the window is bound to nothing.
+  // Does the bind: the old key dies, then the new one lives. On failure the old binding stays. Two
+  // things are not failures for a bind that CheckBind has seen. The window may be gone, and then
+  // there is nothing left to do. Or the region is gone and a newer key was given out, and then the
+  // window is bound to nothing.
   AccessError Bind(const BindRequest& request);
-  // Unbinds the window that is live under `key` now, as a peer's send-with-invalidate or an own
-  // read to RMR ask. Regions cannot be invalidated (kRights). Judges key, pd and scope.
+  // Unbinds the window that is live under `key` now, for a peer's send-with-invalidate or an own
+  // read to RMR. Judges key, pd and scope. Regions cannot be invalidated (kRights).
   AccessError Invalidate(uint32_t key, uint32_t pd, uint32_t qp);
 
   // ---- data: any thread, no lock ----
 
-  // Judges an access as of now; holds nothing. Never kGone.
+  // Judges an access as of now. Holds nothing. Never returns kGone.
   AccessError Check(const AccessRequest& request) const;
-  // Judges it and, if granted, takes the pin. `pin` must not be held; on refusal it stays so.
+  // Judges an access and takes the pin if it is granted. `pin` must not be held before, and is not
+  // held after a refusal.
   AccessError Acquire(const AccessRequest& request, Pin* pin);
   // Whether [offset, offset+length) lies in the live region `key`, whatever its domain
   // (dat_lmr_sync_*; semantics 7.2).
@@ -181,7 +186,7 @@ class MemoryTable {
   // Whether `key` names a region or a bound window now (transport::MemoryWindow::IsBound).
   bool IsLive(uint32_t key) const;
 
-  // Live regions and windows that exist (for limits and leak checks). Any thread.
+  // The number of live regions, and of windows that exist (for limits and leak checks). Any thread.
   uint32_t regions() const { return regions_.load(std::memory_order_relaxed); }
   uint32_t windows() const { return windows_.load(std::memory_order_relaxed); }
 
@@ -191,10 +196,10 @@ class MemoryTable {
   static constexpr uint32_t kChunkBits = 10;
   static constexpr uint32_t kChunkSlots = 1u << kChunkBits;
   static constexpr uint32_t kChunks = (1u << 24) / kChunkSlots;
-  // Freed indices that rest before one of them is used again: as many as two megabytes of slots. A
-  // freed key comes back when its index has been used 255 times since.
+  // The number of freed indices that rest before one of them is used again. It equals two megabytes
+  // of slots. A freed key comes back when its index has been used 255 times since.
   static constexpr size_t kResting = 32 * kChunkSlots;
-  // One of so many that have rested longest is taken.
+  // The next index is one of this many that have rested longest.
   static constexpr size_t kOldest = 64;
 
   static std::function<uint64_t()> Replayed();
@@ -213,17 +218,18 @@ class MemoryTable {
   static void Drain(Slot* slot);
 
   const bool check_memory_;
-  // Serialises changes: registration, bind, invalidation. Readers go by the slots' state words.
+  // Serialises changes: registration, bind, invalidation. Readers use the slots' state words
+  // instead.
   mutable std::mutex mutex_;
-  // Guarded by mutex_, down to the empty line.
+  // mutex_ guards these, down to the empty line.
   const std::function<uint64_t()> random_;
   std::array<uint8_t, 256> key_bits_;  // all values in random order; constant
-  std::vector<uint32_t> fresh_;        // indices of the last chunk never used yet, in random order
-  std::deque<uint32_t> free_;          // used before, the one freed first in front
+  std::vector<uint32_t> fresh_;        // unused indices of the last chunk, in random order
+  std::deque<uint32_t> free_;          // used before; the one freed first is in front
   uint32_t chunk_count_ = 0;
   uint32_t last_window_ = 0;  // see Slot::window
 
-  // Chunks of slots: set once under mutex_, read without; freed with the table.
+  // Chunks of slots. Set once under mutex_, read without it, and freed with the table.
   std::unique_ptr<std::atomic<Slot*>[]> chunks_;
   std::atomic<uint32_t> next_id_{1};
   std::atomic<uint32_t> regions_{0};

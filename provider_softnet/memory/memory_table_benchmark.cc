@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What it costs to judge a peer's access by its key, with few and with many keys alive. The table
-// does the same work for any number, so that only `Scattered` may cost more with more: it goes from
-// key to key at random, so that with many of them the slots come from a farther cache.
+// What it costs to judge a peer's access by its key, with few and with many live keys. The table
+// does the same work for any number. Only `Scattered` may cost more with more keys: it goes from
+// key to key at random, so that with many of them the slots come from a more distant cache.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr uint32_t kPrivileges = kPrivLocalWrite | kPrivRemoteRead | kPrivRemoteWrite;
 
-// A table of `count` regions over the same memory; with `windows`, and one window over each.
+// A table of `count` regions over the same memory, and with `windows` also one window over each.
 class Keys {
  public:
   Keys(int64_t count, bool windows) {
@@ -32,7 +32,7 @@ class Keys {
   uint32_t Register() {
     return table.RegisterRegion(memory_.data(), memory_.size(), kPrivileges, false, pd_);
   }
-  // Not the first one and not the last.
+  // A key that is neither the first nor the last.
   uint32_t middle() const { return keys_[keys_.size() / 2]; }
   std::vector<uint32_t> Shuffled() const {
     std::vector<uint32_t> keys = keys_;
@@ -65,7 +65,7 @@ class Keys {
   std::vector<uint32_t> keys_;
 };
 
-// As many as the argument says; made once, for all runs.
+// As many keys as the argument says. They are made once for all runs.
 Keys& KeysOf(const benchmark::State& state, bool windows) {
   static std::map<std::pair<int64_t, bool>, Keys> made;
   const int64_t count = state.range(0);
@@ -86,7 +86,7 @@ void Judge(benchmark::State& state, bool windows) {
 BENCHMARK_CAPTURE(Judge, region, false)->ArgName("keys")->Arg(1)->Arg(1000)->Arg(100000);
 BENCHMARK_CAPTURE(Judge, window, true)->ArgName("keys")->Arg(1)->Arg(1000)->Arg(100000);
 
-// As it is done around a copy: judged, held, let go.
+// An access is judged, pinned and released, as around a copy.
 void JudgePin(benchmark::State& state, bool windows) {
   Keys& keys = KeysOf(state, windows);
   AccessRequest request = keys.Write(keys.middle());

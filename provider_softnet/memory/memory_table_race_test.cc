@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Deregistration against accesses in flight: after Deregister, Bind or Invalidate returned, nothing
-// touches the memory through the old key. Meant for ThreadSanitizer as well.
+// Deregistration against accesses in flight. After Deregister, Bind or Invalidate has returned,
+// nothing touches the memory through the old key. Meant for ThreadSanitizer as well.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -42,7 +42,7 @@ TEST(MemoryTableRace, NothingIsWrittenAfterDeregistration) {
     const uint32_t k = table.RegisterRegion(&word, sizeof word, kPrivRemoteWrite, false, pd);
     const uint64_t writes_before = writes.load(std::memory_order_relaxed);
     key.store(k, std::memory_order_relaxed);
-    // Now and then the memory goes while it certainly is in use.
+    // In some rounds the memory is deregistered while it certainly is in use.
     while (i % 8 == 0 && writes.load(std::memory_order_relaxed) == writes_before) {
       std::this_thread::yield();
     }
@@ -105,10 +105,10 @@ TEST(MemoryTableRace, RebindAndInvalidate) {
   for (int i = 0; i < kRounds; ++i) {
     const uint64_t changes = writes + invalidated;
     rebind();
-    // Now and then a window goes that one of the threads has certainly met.
+    // In some rounds a window is replaced that one of the threads has certainly used.
     while (i % 4 == 0 && writes + invalidated == changes) std::this_thread::yield();
   }
-  // The two may have left each other nothing: each gets its turn.
+  // Either thread may have left nothing to the other so far. This gives each its turn.
   while (writes == 0 || invalidated == 0) {
     rebind();
     std::this_thread::yield();
@@ -118,7 +118,7 @@ TEST(MemoryTableRace, RebindAndInvalidate) {
   invalidator.join();
   EXPECT_TRUE(table.DestroyWindow(window));
   EXPECT_TRUE(table.DeregisterRegion(region));
-  memory[8] = 0;  // plain: everybody is out
+  memory[8] = 0;  // a plain store, safe because both threads have ended
   EXPECT_GT(writes, 0u);
   EXPECT_GT(invalidated, 0u);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The validation point: every reason to refuse, by a table; windows; key generations.
+// The validation point: every reason to refuse, from a table; windows; key generations.
 #include "provider_softnet/memory/memory_table.h"
 
 #include <gtest/gtest.h>
@@ -117,7 +117,7 @@ TEST_F(MemoryTableTest, KeysOfOthersAndStaleKeys) {
   EXPECT_FALSE(table.IsLive(key));
   EXPECT_FALSE(table.DeregisterRegion(key));
   EXPECT_EQ(Check(key, Access::kRemoteRead, base, 1), AccessError::kInvalidKey);
-  // The index comes back, with other key bits.
+  // The index comes back with other key bits.
   int same_index = 0;
   for (int i = 0; i < 200'000; ++i) {
     const uint32_t fresh = Register(kAll);
@@ -130,7 +130,7 @@ TEST_F(MemoryTableTest, KeysOfOthersAndStaleKeys) {
   EXPECT_EQ(table.regions(), 0u);
 }
 
-// Who knows some keys can tell neither the next one nor those of another table.
+// Whoever knows some keys can predict neither the next one nor those of another table.
 TEST_F(MemoryTableTest, KeysCannotBeInferred) {
   constexpr int kCount = 4000;
   uint64_t state = 12345;
@@ -244,7 +244,7 @@ TEST_F(WindowTest, ABindWhoseWindowIsGoneTouchesNoOther) {
   ASSERT_TRUE(table.DestroyWindow(window));
   EXPECT_EQ(table.Bind(late), AccessError::kNone);
   EXPECT_FALSE(table.IsLive(late.key));
-  // The slot has another owner: indices come round.
+  // Indices are reused, so the slot gets another owner.
   uint32_t other = table.CreateWindow(pd, false);
   while (other >> 8 != window >> 8) {
     ASSERT_TRUE(table.DestroyWindow(other));
@@ -271,7 +271,7 @@ TEST_F(WindowTest, ABindThatALaterOneReplacesMayLoseItsRegion) {
   EXPECT_FALSE(table.IsLive(first.key));
   EXPECT_EQ(table.Bind(second), AccessError::kNone);
   EXPECT_TRUE(table.IsLive(second.key));
-  // The newest bind has nobody after it: its region must be there.
+  // No bind follows the newest one, so its region must exist.
   other.key = table.NextWindowKey(window);
   other.window = second.window;
   EXPECT_EQ(table.Bind(other), AccessError::kInvalidKey);

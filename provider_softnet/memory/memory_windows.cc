@@ -44,7 +44,7 @@ uint32_t MemoryTable::NextWindowKey(uint32_t window) {
   return KeyOf(window >> 8, *slot);
 }
 
-// On success `window` is what the binding will look like.
+// On success `window` describes the binding to be made.
 AccessError MemoryTable::JudgeBind(const BindRequest& r, View* window) const {
   const Slot* slot = FindWindow(r.key);
   if (slot == nullptr) return AccessError::kInvalidKey;
@@ -89,7 +89,7 @@ AccessError MemoryTable::Bind(const BindRequest& request) {
   }
   View window;
   const AccessError error = JudgeBind(request, &window);
-  // A later bind was posted since: the region may be freed although this one is still to come.
+  // If a later bind was posted since, the region may be freed although this bind is still to come.
   const bool superseded = request.window != 0 && KeyOf(request.key >> 8, *slot) != request.key;
   const bool bound_to_nothing = error == AccessError::kInvalidKey && superseded;
   if (error != AccessError::kNone && !bound_to_nothing) return error;

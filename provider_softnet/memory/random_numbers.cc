@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A key from getrandom(), and ChaCha20 from there on.
+// A key from getrandom(), and ChaCha20 after that.
 #include "provider_softnet/memory/random_numbers.h"
 
 #include <fmt/format.h>
@@ -52,7 +52,7 @@ ChaChaBlock ChaCha20(const ChaChaKey& key, uint64_t counter, uint64_t nonce) {
 Result<std::function<uint64_t()>> RandomNumbers() {
   ChaChaKey key;
   ssize_t got = 0;
-  // So few bytes come whole.
+  // getrandom() never splits so few bytes.
   do {
     got = getrandom(key.data(), sizeof key, 0);
   } while (got < 0 && errno == EINTR);

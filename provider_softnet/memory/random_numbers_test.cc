@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The generator of memory keys. What a process without getrandom() gets is a field test.
+// The generator of memory keys. A field test covers what a process without getrandom() gets.
 #include "provider_softnet/memory/random_numbers.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A peer's atomic, carried out on the processor's own atomics, so that connections and local
+// A peer's atomic operation. It uses the processor's own atomics, so that connections and local
 // threads all agree.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_MEMORY_REMOTE_ATOMIC_H_
 #define SOFTDAT_PROVIDER_SOFTNET_MEMORY_REMOTE_ATOMIC_H_
@@ -17,7 +17,7 @@ enum class AtomicResult : uint8_t {
 };
 
 // Replaces the word that `request` names by `next(word)`, which is called once or more. `original`
-// is what was there. `request.length` is 8.
+// is the word before that. `request.length` is 8.
 template <typename Function>
 AtomicResult ExecuteAtomic(MemoryTable& memory, const AccessRequest& request, Function&& next,
                            uint64_t* original, AccessError* error) {
