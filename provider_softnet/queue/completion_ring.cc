@@ -10,7 +10,7 @@ namespace softdat::softnet {
 
 namespace {
 
-// Upcalls that are due.
+// Kinds of upcalls that are due.
 constexpr uint8_t kDueCompletion = 1;
 constexpr uint8_t kDueOverflow = 2;
 

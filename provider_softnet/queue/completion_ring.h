@@ -2,13 +2,13 @@
 // The completion queue of softnet: a bounded ring that many queue pairs fill and one consumer
 // empties.
 //
-// Cost. A push takes a spin lock: one atomic exchange, which is less than a lock-free push needs
-// once the race between arming and pushing has to be closed (that takes a second atomic operation).
-// A poll of an empty ring reads two words and writes nothing; otherwise it takes the lock once per
-// batch.
+// Cost. A push takes a spin lock, which is one atomic exchange. A lock-free push would need more:
+// closing the race between arming and pushing takes a second atomic operation. A poll of an empty
+// ring reads two words and writes nothing. Any other poll takes the lock once per batch.
 //
-// Upcalls. Push runs under the queue pair's lock and therefore never calls the sink; it says that
-// an upcall is due, and the driver makes it with Notify() after it let go of its locks.
+// Upcalls. Push runs under the queue pair's lock, and therefore never calls the sink. It reports
+// that an upcall is due, and the driver makes the upcall with Notify() after it has released its
+// locks.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_QUEUE_COMPLETION_RING_H_
 #define SOFTDAT_PROVIDER_SOFTNET_QUEUE_COMPLETION_RING_H_
 
@@ -26,24 +26,25 @@ namespace softdat::softnet {
 
 class CompletionRing final : public transport::CompletionQueue {
  public:
-  // `capacity` > 0, exact. `sink` may be null and outlives the ring.
+  // `capacity` > 0 is exact. `sink` may be null and outlives the ring.
   CompletionRing(uint32_t capacity, transport::CompletionSink* sink);
 
-  // Any thread. Appends, or drops when full (the episode's first drop owes OnOverflow). Returns
-  // true when Notify() has to be called: soon, by this thread, without locks held.
+  // Any thread. Appends the completion, or drops it when the ring is full. (The first drop of an
+  // episode owes OnOverflow.) Returns true when this thread has to call Notify() soon, without
+  // locks held.
   [[nodiscard]] bool Push(const transport::Completion& completion);
 
   // Makes the upcalls that are due: OnCompletion at most once per Arm, OnOverflow once per episode.
-  // Any thread, no lock held. An upcall that two threads owe is made by one of them.
+  // Any thread, no lock held. When two threads owe the same upcall, one of them makes it.
   void Notify();
 
-  // transport::CompletionQueue. A completion ends an armed wait if it is not quiet or failed; with
-  // solicited_only if it is solicited or failed.
+  // The functions of transport::CompletionQueue. An armed wait ends with a completion that failed
+  // or is not quiet. With solicited_only it ends with one that failed or is solicited.
   size_t Poll(std::span<transport::Completion> out) override;
   bool Arm(bool solicited_only) override;
   Status Resize(uint32_t capacity) override;
 
-  // Queued now. Any thread; a snapshot.
+  // The number of queued completions. Any thread; a snapshot.
   uint32_t size() const {
     return tail_.load(std::memory_order_acquire) - head_.load(std::memory_order_acquire);
   }
@@ -56,8 +57,9 @@ class CompletionRing final : public transport::CompletionQueue {
   uint32_t mask_;  // cells - 1, a power of two minus one
   uint32_t capacity_;
   Armed armed_ = Armed::kNo;
-  bool overflowing_ = false;  // in an episode: since a drop, until a push fits
-  // Free-running positions: written under lock_, read without it to see that there is nothing.
+  bool overflowing_ = false;  // in an episode, which lasts from a drop until a push fits
+  // Free-running positions. They are written under lock_. A poll reads them without it to see that
+  // the ring is empty.
   std::atomic<uint32_t> head_{0};
   std::atomic<uint32_t> tail_{0};
   uint8_t due_ = 0;  // upcalls that are due; guarded by lock_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one completion costs: push and poll in one thread, alone and many at a time, and a poll that
+// What one completion costs: push and poll in one thread, one and many at a time, and a poll that
 // finds nothing.
 #include <benchmark/benchmark.h>
 

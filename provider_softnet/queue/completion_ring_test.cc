@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The completion ring: order, arming, overflow episodes, resize in traffic, and races.
+// The completion ring: order, arming, overflow episodes, resizing under traffic, and races.
 #include "provider_softnet/queue/completion_ring.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ Completion Make(uint64_t cookie) {
   return c;
 }
 
-// Pushes and makes the upcalls that are due, as the driver does.
+// Pushes, and makes the upcalls that are due, as the driver does.
 void Push(CompletionRing& ring, const Completion& c) {
   if (ring.Push(c)) ring.Notify();
 }
@@ -92,7 +92,7 @@ TEST(CompletionRing, WhichCompletionsNotify) {
     if (c.failed) done.status = WorkStatus::kFlushed;
     Push(ring, done);
     EXPECT_EQ(sink.completions, c.notifies ? 1 : 0);
-    // What did not match leaves the wait armed.
+    // A completion that did not match leaves the wait armed.
     Completion failed = Make(2);
     failed.status = WorkStatus::kTransport;
     Push(ring, failed);
@@ -146,8 +146,8 @@ constexpr uint64_t kEach = 20000;
 constexpr uint64_t kEach = 200000;
 #endif
 
-// A consumer that sleeps only after a successful Arm must never sleep for ever: a lost wake-up
-// hangs here.
+// A consumer that sleeps only after a successful Arm must never sleep for ever. A lost wake-up
+// hangs this test.
 TEST(CompletionRing, ArmAgainstPushLosesNoWakeUp) {
   struct Waking : transport::CompletionSink {
     void OnCompletion() override {

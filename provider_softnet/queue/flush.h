@@ -9,11 +9,12 @@
 
 namespace softdat::softnet {
 
-// Completes every posted receive as flushed; `ring` may be null. `context` is the queue pair's.
-// True when ring->Notify() is due.
+// Completes every posted receive as flushed. `ring` may be null. `context` is the queue pair's.
+// Returns true when ring->Notify() is due.
 [[nodiscard]] bool FlushReceives(ReceiveQueue* queue, CompletionRing* ring, void* context);
 
-// Pushes the flushed completion of a request that is posted after the end. The same return value.
+// Pushes the flushed completion of a request that is posted after the end. Returns the same as
+// above.
 [[nodiscard]] bool FlushPostedSend(const transport::SendRequest& request, CompletionRing* ring,
                                    void* context);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An array whose elements begin to live when something is assigned to them: its pages stay
-// untouched until then, and an idle queue takes no memory.
+// An array whose elements begin to live when something is assigned to them. Its pages stay
+// untouched until then, so that an idle queue takes no memory.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_QUEUE_RAW_ARRAY_H_
 #define SOFTDAT_PROVIDER_SOFTNET_QUEUE_RAW_ARRAY_H_
 
@@ -13,16 +13,16 @@ namespace softdat::softnet {
 
 template <typename T>
 class RawArray {
-  // Of such types objects come to life without a constructor ([basic.types.general], implicit
+  // Objects of such types come to life without a constructor ([basic.types.general], implicit
   // lifetime).
   static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
   static_assert(alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
 
  public:
-  // Of no elements.
+  // An array without elements.
   RawArray() = default;
   explicit RawArray(size_t count) : data_(static_cast<T*>(::operator new(count * sizeof(T)))) {}
-  // For an array of no elements. False without memory.
+  // Only for an array without elements. Returns false when there is no memory.
   [[nodiscard]] bool Allocate(size_t count) {
     data_.reset(static_cast<T*>(::operator new(count * sizeof(T), std::nothrow)));
     return data_ != nullptr;

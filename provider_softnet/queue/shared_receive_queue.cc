@@ -11,11 +11,11 @@ SharedReceiveQueue::SharedReceiveQueue(uint32_t capacity, uint32_t max_segments,
   Grow(capacity);
 }
 
-// mutex_ held, or the queue is not shared yet.
+// The caller holds mutex_, or the queue is not shared yet.
 void SharedReceiveQueue::Grow(uint32_t capacity) {
   while (chunks_.size() * kChunk < capacity) {
     const uint32_t first = static_cast<uint32_t>(chunks_.size()) * kChunk;
-    // First, so that nothing below fails half done; and so that Release never allocates.
+    // Reserved first, so that nothing below fails half done, and so that Release never allocates.
     free_.reserve(first + kChunk);
     Chunk chunk;
     chunk.works = std::make_unique_for_overwrite<ReceiveWork[]>(kChunk);

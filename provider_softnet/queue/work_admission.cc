@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// WorkLedger: posts. What can be refused at once is refused here; the rest is copied into the queue
-// (semantics 10.1).
+// The part of WorkLedger that takes posts. It refuses what can be refused at once, and copies the
+// rest into the queue (semantics 10.1).
 #include <algorithm>
 
 #include "provider_softnet/memory/local_segments.h"
@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint64_t kAtomicSize = 8;
 
-// What the request does with its local segments.
+// How the request accesses its local segments.
 Access LocalAccess(const transport::SendRequest& request) {
   switch (request.op) {
     case Op::kRdmaRead:
@@ -28,7 +28,7 @@ Access LocalAccess(const transport::SendRequest& request) {
   }
 }
 
-// Immediate data with a write, or an atomic.
+// Whether it is immediate data with a write, or an atomic.
 bool IsExtension(const transport::SendRequest& request) {
   if (request.op == Op::kRdmaWriteImmediate) return (request.flags & transport::kAsMessage) == 0;
   return request.op == Op::kFetchAdd || request.op == Op::kCompareSwap;
@@ -79,7 +79,7 @@ Code WorkLedger::FillBind(const transport::SendRequest& request, SendWork* work)
   return CodeFor(error);
 }
 
-// Lengths of everything that moves data.
+// Checks and fills in the lengths of every operation that moves data.
 Code WorkLedger::FillTransfer(const transport::SendRequest& request, const AdmissionRules& rules,
                               SendWork* work) {
   if (TakesReadCredit(*work) ? !rules.reads : work->confirm && !rules.can_confirm) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What kinds of work every wire treats alike.
+// Kinds of work that every wire treats alike.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_QUEUE_WORK_KINDS_H_
 #define SOFTDAT_PROVIDER_SOFTNET_QUEUE_WORK_KINDS_H_
 
@@ -16,10 +16,10 @@ inline bool IsSendOp(transport::Op op) {
   return op == transport::Op::kSend || op == transport::Op::kSendInvalidate;
 }
 
-// Sends and writes: a wire without acknowledgements has no answer for them.
+// Whether it is a send or a write. A wire without acknowledgements gets no answer for these.
 inline bool IsUnanswered(transport::Op op) { return IsWrite(op) || IsSendOp(op); }
 
-// One of the reads that may be outstanding.
+// Whether it counts as one of the reads that may be outstanding.
 inline bool TakesReadCredit(const SendWork& work) {
   return work.op == transport::Op::kRdmaRead || work.op == transport::Op::kFetchAdd ||
          work.op == transport::Op::kCompareSwap;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// WorkLedger: completions of requests, receives, binds.
+// The part of WorkLedger that completes requests, receives and binds.
 #include "provider_softnet/queue/work_ledger.h"
 
 #include "provider_softnet/memory/local_segments.h"
@@ -34,8 +34,8 @@ AccessError WorkLedger::CarryOutBind(const SendWork& work) {
   return config_.memory->Bind(BindOf(work));
 }
 
-// Takes the oldest send out of its queue and reports it. The slot is free before the completion can
-// be seen: a consumer may post from its event at once.
+// Takes the oldest send out of its queue and reports it. The slot is free before anybody can see
+// the completion, because the consumer may post again at once.
 void WorkLedger::CompleteOldestSend(WorkStatus status) {
   SendQueue& queue = sends();
   const SendWork& work = queue.at(queue.front());
@@ -122,7 +122,8 @@ void WorkLedger::CompleteReceive(transport::Op op, uint64_t length, uint32_t key
   c.key = key;
   c.op = op;
   c.solicited = solicited;
-  // The slot is free before the completion can be seen: a consumer may post from its event at once.
+  // The slot is free before anybody can see the completion, because the consumer may post again at
+  // once.
   ReleaseHeld();
   PushReceive(c);
 }

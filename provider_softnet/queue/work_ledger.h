@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What every reliable wire does with the work of a queue pair: admission, order, suppression,
 // completion, flush, receives of its own or of an SRQ with its watermarks, binds. A protocol engine
-// moves the bytes and says what is done; the ledger knows what the consumer is told, and when.
+// moves the bytes and reports what is done. The ledger decides what the consumer is told, and when.
 //
-// Guarded by the queue pair's lock. No allocation and no virtual call.
+// The queue pair's lock guards it. It makes no allocation and no virtual call.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_QUEUE_WORK_LEDGER_H_
 #define SOFTDAT_PROVIDER_SOFTNET_QUEUE_WORK_LEDGER_H_
 
@@ -18,32 +18,32 @@
 
 namespace softdat::softnet {
 
-// The queue pair. All pointers are borrowed and outlive the ledger.
+// What the ledger needs of the queue pair. All pointers are borrowed and outlive the ledger.
 struct WorkLedgerConfig {
-  void* context = nullptr;  // goes into completions
+  void* context = nullptr;  // copied into completions
   MemoryTable* memory = nullptr;
   SendQueue* send_queue = nullptr;
-  ReceiveQueue* receive_queue = nullptr;  // one of these two
+  ReceiveQueue* receive_queue = nullptr;  // either this one or shared_receives
   SharedReceiveQueue* shared_receives = nullptr;
-  ReceiveWatermarks* watermarks = nullptr;     // of shared_receives; null: none
-  CompletionRing* send_completions = nullptr;  // null: dropped
+  ReceiveWatermarks* watermarks = nullptr;     // of shared_receives; null means none
+  CompletionRing* send_completions = nullptr;  // null means dropped
   CompletionRing* receive_completions = nullptr;
   bool solicited_receives = false;  // transport::QueuePairAttributes
   uint32_t pd = 0;
   uint32_t qp = 0;
 };
 
-// What a connection takes, and what a request is over with.
+// What a connection accepts, and when its requests count as completed.
 struct AdmissionRules {
   uint64_t max_message = 0;  // bytes of the longest message or RDMA operation
   bool extensions = true;    // immediate data with writes, atomics
   bool short_reads = false;  // a read moves min(remote, local) instead of failing with kLength
-  bool reads = true;         // reads and atomics may be outstanding
-  bool confirms = false;     // sends and writes are over when the peer has confirmed them
-  bool can_confirm = true;   // the peer can be asked to
+  bool reads = true;         // whether reads and atomics may be outstanding
+  bool confirms = false;     // sends and writes complete when the peer has confirmed them
+  bool can_confirm = true;   // whether the peer can be asked to confirm
 };
 
-// Which work a failure belongs to.
+// The work that a failure belongs to.
 struct Blame {
   static Blame Nobody() { return {}; }
   static Blame Send(uint64_t position, transport::WorkStatus status) {
@@ -62,7 +62,7 @@ struct Notices {
   bool receive = false;       // receive_completions->Notify()
   bool shared_limit = false;  // the SRQ fell below its limit: SharedReceiveSink::OnLimit
   bool watermark = false;     // the soft watermark: ConnectionSink::OnReceiveWatermark
-  // Looked at behind each operation: as one word.
+  // As one word, because it is checked after each operation.
   bool any() const { return std::bit_cast<uint32_t>(*this) != 0; }
 };
 static_assert(sizeof(Notices) == sizeof(uint32_t));
@@ -80,21 +80,23 @@ class WorkLedger {
 
   // ---- requests ----
 
-  // Fills the next place of the send queue; nobody sees it before sends().Commit(). Judges all but
-  // the local memory. kQueueFull; kInvalidArgument (too many segments); kLength (semantics 10.1);
-  // kNoResources for reads, or for a confirmation, where none may be had; kNotSupported for
-  // extensions that are switched off; for binds kProtection, kPrivileges, kOutOfBounds.
+  // Fills the next place of the send queue, which nobody sees before sends().Commit(). Judges
+  // everything but the local memory. Returns kQueueFull; kInvalidArgument (too many segments);
+  // kLength (semantics 10.1); kNoResources for a read or a confirmation that this connection cannot
+  // have; kNotSupported for extensions that are switched off; and kProtection, kPrivileges or
+  // kOutOfBounds for binds.
   Code Prepare(const transport::SendRequest& request, const AdmissionRules& rules, SendWork** work);
-  // Judges the local memory of what was prepared. kOk, kProtection, kPrivileges, kOutOfBounds.
+  // Judges the local memory of a prepared request. Returns kOk, kProtection, kPrivileges or
+  // kOutOfBounds.
   Code JudgeLocal(const transport::SendRequest& request, const SendWork& work) const;
-  // The flushed completion of a request that is posted behind the end.
+  // Pushes the flushed completion of a request that is posted after the end.
   void FlushPosted(const transport::SendRequest& request);
 
   // Carries out the bind of `work`. No pin may be held.
   AccessError CarryOutBind(const SendWork& work);
 
-  // Completes, in post order (semantics 10.3), what is over: done, in front of `sent_to`, and,
-  // where it wants that, in front of `confirmed_to`.
+  // Completes in post order (semantics 10.3) the work that is over: it is done, stands in front of
+  // `sent_to`, and, if it must be confirmed, in front of `confirmed_to`.
   void CompleteSends(uint64_t sent_to, uint64_t confirmed_to) {
     SendQueue& queue = sends();
     while (!queue.empty() && queue.front() != sent_to) {
@@ -103,32 +105,35 @@ class WorkLedger {
       CompleteOldestSend(work.status);
     }
   }
-  // The end, in post order: work that is over succeeds until the first that is not; behind that,
-  // nothing does.
+  // Ends all sends in post order. Work that is over succeeds until the first that is not. Nothing
+  // behind that one succeeds.
   void FlushSends(const Blame& blame, uint64_t confirmed_to);
 
   // ---- receives ----
 
-  // Into receive_queue; judged first if `judge`. kInvalidState with an SRQ.
+  // Posts to receive_queue, and judges the receive first if `judge`. Returns kInvalidState with an
+  // SRQ.
   Code PostReceive(const transport::ReceiveRequest& request, bool judge);
   bool HasReceive() const {
     return config_.shared_receives != nullptr ? config_.shared_receives->Available() > 0
                                               : !config_.receive_queue->empty();
   }
-  // The receive of the message that arrives, until it is completed; null between messages.
+  // The receive of the message that arrives, until it is completed. Null between messages.
   ReceiveWork* held() const { return held_; }
-  // The next posted receive becomes held(). False when there is none.
+  // Makes the next posted receive held(). Returns false when there is none.
   bool TakeReceive();
-  // Tells the soft watermark, once. False beyond the hard one (semantics 11).
+  // Reports the soft watermark, once. Returns false beyond the hard one (semantics 11).
   bool WithinWatermarks();
-  // Receives taken by a message that has not completed: what a pair holds of its SRQ.
+  // The number of receives that messages have taken and not completed, which the pair holds of its
+  // SRQ.
   uint32_t held_receives() const { return held_ != nullptr ? 1 : 0; }
-  // Domain against which the memory of receives is judged.
+  // The domain against which the memory of receives is judged.
   uint32_t receive_domain() const {
     return config_.shared_receives == nullptr ? config_.pd : config_.shared_receives->pd();
   }
   void CompleteReceive(transport::Op op, uint64_t length, uint32_t key, bool solicited);
-  // The end: held() fails with the blame's status if that is a receive's, all others are flushed.
+  // Ends all receives. held() fails with the blame's status if the blame is on a receive. All
+  // others are flushed.
   void FlushReceivesOf(const Blame& blame);
 
  private:

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Work queues: fixed rings of work requests with copies of their segments. Everything is allocated
-// when a queue is made (and not touched before use); a post allocates nothing.
+// when a queue is made (and not touched before use), so a post allocates nothing.
 //
-// SendQueue and ReceiveQueue belong to one queue pair and are guarded by its lock, except for the
-// counts, which any thread may read. SharedReceiveQueue has a lock of its own.
+// SendQueue and ReceiveQueue belong to one queue pair. Its lock guards them, except for the counts,
+// which any thread may read. SharedReceiveQueue has a lock of its own.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_QUEUE_WORK_QUEUE_H_
 #define SOFTDAT_PROVIDER_SOFTNET_QUEUE_WORK_QUEUE_H_
 
@@ -23,16 +23,16 @@ using Segment = DAT_LMR_TRIPLET;
 // A posted send-queue request. The first part is the request; the second belongs to the protocol
 // engine.
 struct SendWork {
-  // What an operation aims at in the peer's memory.
+  // The place in the peer's memory, and the operands of an atomic.
   struct Remote {
     uint64_t address;
     uint64_t compare;  // kCompareSwap
     uint64_t swap_or_add;
     uint32_t key;
   };
-  // The window is `length` bytes long.
+  // The bind of a window of `length` bytes.
   struct Bind {
-    void* context;    // the completion's
+    void* context;    // the context of its completion
     uint64_t offset;  // start of the window in its region
     uint32_t window;  // MemoryTable::BindRequest::window
     uint32_t region;  // key of the region
@@ -41,7 +41,7 @@ struct SendWork {
   };
 
   uint64_t cookie;
-  uint64_t length;  // bytes that move: of the local segments, or of the remote triplet for reads
+  uint64_t length;  // bytes that move: of the local segments; for reads, of the remote triplet
   union {
     Remote remote;
     Bind bind;  // kBind
@@ -52,11 +52,11 @@ struct SendWork {
   uint8_t flags;
   bool sink_is_window;
   bool invalidate_sink;
-  bool confirm;  // is over when the peer has confirmed it, not when it is sent
+  bool confirm;  // completes when the peer has confirmed it, not when it is sent
   // Progress.
-  bool done;  // nothing left to do here, `status` is final; reported in post order
+  bool done;  // nothing left to do, `status` is final; reported in post order
   transport::WorkStatus status;
-  uint32_t reads_pending;  // read or atomic requests sent and not answered
+  uint32_t reads_pending;  // read or atomic requests that were sent and not answered
   bool all_sent;           // kRdmaRead, atomics: every request has been sent
   uint32_t msn;            // of the untagged message on queue 0, once it is gathered
 };
@@ -72,9 +72,9 @@ struct ReceiveWork {
 };
 
 // How many buffers of its SRQ a queue pair may hold (transport::QueuePair::SetReceiveWatermarks).
-// Belongs to one queue pair and is guarded by its lock; outlives its connections.
+// It belongs to one queue pair, whose lock guards it, and outlives its connections.
 struct ReceiveWatermarks {
-  uint32_t soft = transport::kNoWatermark;  // kNoWatermark again once it was told
+  uint32_t soft = transport::kNoWatermark;  // kNoWatermark again after the report
   uint32_t hard = transport::kNoWatermark;
 };
 
@@ -86,10 +86,10 @@ class SendQueue {
   uint32_t max_segments() const { return max_segments_; }
   bool full() const { return count() == capacity_; }
   bool empty() const { return count() == 0; }
-  // Posted and not completed. Any thread.
+  // The number of requests posted and not completed. Any thread.
   uint32_t count() const { return count_.load(std::memory_order_relaxed); }
 
-  // Positions are free-running: front() is the oldest, back() one behind the youngest.
+  // Positions are free-running. front() is the oldest request, back() is one behind the youngest.
   uint64_t front() const { return front_; }
   uint64_t back() const { return back_; }
   SendWork& at(uint64_t position) { return works_[Slot(position)]; }
@@ -98,8 +98,8 @@ class SendQueue {
             works_[Slot(position)].segment_count};
   }
 
-  // The slot for the next post, to be filled before Commit; not when full. Its segment array has
-  // room for max_segments().
+  // The slot for the next post, which the caller fills before Commit. Not when the queue is full.
+  // The segment array has room for max_segments().
   SendWork& Prepare() { return works_[Slot(back_)]; }
   Segment* PrepareSegments() {
     return segments_.get() + static_cast<size_t>(Slot(back_)) * max_segments_;
@@ -108,7 +108,7 @@ class SendQueue {
     ++back_;
     StoreCount();
   }
-  // Takes the last Commit() back, before anybody else saw it.
+  // Takes back the last Commit(), before anybody else has seen it.
   void Withdraw() {
     --back_;
     StoreCount();
@@ -141,14 +141,14 @@ class ReceiveQueue {
 
   uint32_t capacity() const { return capacity_; }
   uint32_t max_segments() const { return max_segments_; }
-  // Posted and not completed. Any thread.
+  // The number of receives posted and not completed. Any thread.
   uint32_t count() const { return count_.load(std::memory_order_relaxed); }
   bool empty() const { return count() == 0; }
 
-  // Copies the request; empty segments are left out. kQueueFull; kInvalidArgument for too many
-  // segments.
+  // Copies the request, and leaves out empty segments. Returns kQueueFull, or kInvalidArgument for
+  // too many segments.
   Code Post(const transport::ReceiveRequest& request);
-  // The oldest receive, null when empty. Stays put until PopFront.
+  // The oldest receive, or null when the queue is empty. It stays in place until PopFront.
   ReceiveWork* Front() {
     return empty() ? nullptr : &works_[static_cast<uint32_t>(front_) & mask_];
   }
@@ -156,10 +156,10 @@ class ReceiveQueue {
     ++front_;
     count_.store(static_cast<uint32_t>(back_ - front_), std::memory_order_relaxed);
   }
-  // Of the posted receives; walks through them.
+  // The largest number of segments of a posted receive. Walks through all of them.
   uint32_t MostSegments() const;
-  // Takes over what `other` holds, in order (Configure: posted receives survive). False, and
-  // nothing moved, when it does not fit.
+  // Takes over what `other` holds, in order (Configure: posted receives survive). Returns false,
+  // and moves nothing, when it does not fit.
   bool MoveFrom(ReceiveQueue& other);
 
  private:
@@ -175,7 +175,7 @@ class ReceiveQueue {
 };
 
 // Receives that many queue pairs share (semantics 11). FIFO. A buffer is free again when its
-// message completed.
+// message has completed.
 class SharedReceiveQueue {
  public:
   SharedReceiveQueue(uint32_t capacity, uint32_t max_segments, uint32_t pd);
@@ -183,20 +183,20 @@ class SharedReceiveQueue {
   uint32_t max_segments() const { return max_segments_; }
   uint32_t pd() const { return pd_; }
 
-  // Any thread. Copies the request; kQueueFull, kInvalidArgument for too many segments.
+  // Any thread. Copies the request. Returns kQueueFull, or kInvalidArgument for too many segments.
   Code Post(const transport::ReceiveRequest& request);
 
-  // Any thread. The oldest posted buffer, which stays the caller's until Release; null when there
-  // is none. *limit_reached: this call took the number of free buffers below the armed limit, so
-  // OnLimit is due (without locks held).
+  // Any thread. Takes the oldest posted buffer, which belongs to the caller until Release. Null
+  // when there is none. *limit_reached: this call took the number of free buffers below the armed
+  // limit, so OnLimit is due (without locks held).
   ReceiveWork* Take(bool* limit_reached);
-  // Any thread. Gives a taken buffer back to the pool after its completion was pushed.
+  // Any thread. Returns a taken buffer to the pool, after its completion was pushed.
   void Release(ReceiveWork* work);
 
-  // Grows at once; shrinking below what is posted or taken fails with kInvalidState.
+  // Grows at once. Shrinking below what is posted or taken fails with kInvalidState.
   Status Resize(uint32_t capacity);
-  // Arms the one-shot limit (0 disarms). True when it is reached already, so that OnLimit is due
-  // now and nothing stays armed.
+  // Arms the one-shot limit (0 disarms it). Returns true when the limit is already reached. Then
+  // OnLimit is due now, and nothing stays armed.
   bool SetLimit(uint32_t limit);
   uint32_t Available() const { return available_.load(std::memory_order_relaxed); }
 
@@ -213,19 +213,19 @@ class SharedReceiveQueue {
   const uint32_t max_segments_;
   const uint32_t pd_;
   std::mutex mutex_;              // guards everything below
-  std::vector<Chunk> chunks_;     // buffers never move: taken ones are used without the lock
+  std::vector<Chunk> chunks_;     // buffers never move, since taken ones are used without the lock
   std::vector<uint32_t> free_;    // unused buffers
-  std::vector<uint32_t> posted_;  // ring of posted ones, capacity_ long
+  std::vector<uint32_t> posted_;  // a ring of the posted buffers, capacity_ long
   uint32_t posted_front_ = 0;
   uint32_t capacity_ = 0;
   uint32_t used_ = 0;  // posted or taken
   uint32_t limit_ = 0;
-  // Posted and not taken. Written under mutex_, readable without.
+  // The number of buffers posted and not taken. Written under mutex_, readable without it.
   std::atomic<uint32_t> available_{0};
 };
 
-// Fills a segment array from a request: copies the non-empty ones to `out` (room for `max`), adds
-// up their lengths. kInvalidArgument when there are more than `max`.
+// Fills a segment array from a request: copies the non-empty ones to `out` (room for `max`) and
+// adds up their lengths. Returns kInvalidArgument when there are more than `max`.
 inline Code CopySegments(std::span<const Segment> in, uint32_t max, Segment* out, uint32_t* count,
                          uint64_t* length) {
   uint32_t used = 0;

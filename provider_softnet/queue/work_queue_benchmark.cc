@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What posting and retiring one work request costs: a send, a receive, a shared receive.
+// What it costs to post and to retire one work request: a send, a receive, a shared receive.
 #include <benchmark/benchmark.h>
 
 #include <vector>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint32_t kMaxSegments = 4;
 
-// As many as the argument says, 64 bytes each.
+// As many segments as the argument says, of 64 bytes each.
 std::vector<Segment> Segments(const benchmark::State& state) {
   return std::vector<Segment>(static_cast<size_t>(state.range(0)), {0x1000, 64, 7});
 }
