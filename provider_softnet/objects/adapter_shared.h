@@ -15,14 +15,14 @@ namespace softdat::softnet {
 // Choices that settings and tests make, for any wire.
 struct AdapterOptions {
   DriverOptions driver;
-  bool check_memory = false;  // registered memory is looked at before each access
+  bool check_memory = false;  // asks the kernel about registered memory before each access
 
   static AdapterOptions FromSettings();
 };
 
-// Held by every object of the adapter; the driver dies last.
+// Every object of the adapter holds this, so the driver dies last.
 struct AdapterShared {
-  // `random`: for the keys of memory (MemoryTable).
+  // `random` is for the keys of memory (MemoryTable).
   AdapterShared(const AdapterOptions& options, const transport::AdapterAttributes& a,
                 uint32_t interface, std::function<uint64_t()> random);
   ~AdapterShared();

@@ -28,8 +28,8 @@ void PendingUpcalls::OweLimit(const RefPtr<SharedReceiveCore>& core) {
 
 namespace {
 
-// Takes over what Owe() took, and gives it back at the end: also when an agent's thread is
-// cancelled in a wait below its upcall.
+// Takes over the references that Owe() took, and releases them at the end. A destructor does that,
+// because an agent's thread may be cancelled in a wait below its upcall.
 template <typename Core>
 class Owed {
  public:
@@ -47,9 +47,9 @@ class Owed {
 
 }  // namespace
 
-// A scope in which the calling thread makes upcalls. The scopes of a thread nest, as upcalls do
-// that make progress themselves; between Owe() and Make() no upcall runs, so that all that a thread
-// owes while one runs is in one of them. Only their own thread sees them.
+// A scope in which the calling thread makes upcalls. The scopes of a thread nest, because an upcall
+// may make progress itself. No upcall runs between Owe() and Make(), so while one runs, everything
+// that the thread owes is in one of its scopes. Only the thread itself sees them.
 class PendingUpcalls::Making final : private UpcallGate::Owing {
  public:
   explicit Making(PendingUpcalls* upcalls) : upcalls_(upcalls) {}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Completion queues and shared receive queues as queue pairs hold them: counted, because an upcall
-// may outlive the engine's object by the few instructions it takes to return.
+// Completion queues and shared receive queues as queue pairs hold them. They are reference-counted,
+// because an upcall may outlive the engine's object by the few instructions that it takes to
+// return.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_OBJECTS_QUEUE_CORES_H_
 #define SOFTDAT_PROVIDER_SOFTNET_OBJECTS_QUEUE_CORES_H_
 
@@ -34,7 +35,7 @@ class CompletionCore {
   std::atomic<uint32_t> references_{1};
 };
 
-// The engine's handle.
+// The engine's handle to the queue.
 class SoftnetCompletionQueue final : public transport::CompletionQueue {
  public:
   SoftnetCompletionQueue(uint32_t capacity, transport::CompletionSink* sink)
@@ -51,7 +52,7 @@ class SoftnetCompletionQueue final : public transport::CompletionQueue {
   const RefPtr<CompletionCore> core_;
 };
 
-// A shared receive queue with the queue pairs that wait for a buffer.
+// A shared receive queue, with the queue pairs that wait for a buffer.
 class SharedReceiveCore {
  public:
   SharedReceiveCore(uint32_t capacity, uint32_t max_iov, uint32_t pd,
@@ -97,9 +98,9 @@ class SoftnetSharedReceiveQueue final : public transport::SharedReceiveQueue {
   const RefPtr<SharedReceiveCore> core_;
 };
 
-// The completion upcalls that an operation owes, collected under the queue pair's lock and made
-// without it. An upcall may free the queue of another one that this thread still owes: that one is
-// forgiven, else closing the queue's gate would wait for its own thread.
+// The completion upcalls that an operation owes. They are collected under the queue pair's lock and
+// made without it. An upcall may free another queue to which this thread still owes an upcall. The
+// debt is then forgiven, because closing that queue's gate would otherwise wait for its own thread.
 class PendingUpcalls {
  public:
   PendingUpcalls() = default;
@@ -107,16 +108,16 @@ class PendingUpcalls {
   PendingUpcalls(const PendingUpcalls&) = delete;
   PendingUpcalls& operator=(const PendingUpcalls&) = delete;
 
-  // With the lock.
+  // With the lock held.
   void Owe(const RefPtr<CompletionCore>& core);
   void OweLimit(const RefPtr<SharedReceiveCore>& core);
-  // Without it.
+  // Without the lock.
   void Make() {
     if (count_ > 0 || limit_ != nullptr) MakeOwed();
   }
 
-  // Before the gate of a queue is closed: the calling thread makes no more of the upcalls that it
-  // owes the queue. One that is running is the gate's business.
+  // Called before the gate of a queue is closed. The calling thread drops the upcalls that it owes
+  // the queue and has not begun. The gate takes care of one that is running.
   static void Forgive(const CompletionCore* core);
   static void Forgive(const SharedReceiveCore* core);
 
@@ -124,7 +125,7 @@ class PendingUpcalls {
   class Making;
 
   void MakeOwed();
-  // What is owed and not begun.
+  // Calls `function` for each upcall that is owed and not begun.
   template <typename Function>
   void ForEachOwed(Function&& function) {
     for (int i = 0; i < count_; ++i)
@@ -133,7 +134,8 @@ class PendingUpcalls {
   }
 
   static constexpr int kMost = 2;  // the send and the receive queue
-  // Owed still: each entered and referenced, and null once it is made or forgiven.
+  // The upcalls that are still owed. Each core has been entered and referenced. It becomes null
+  // once the upcall is made or forgiven.
   CompletionCore* cores_[kMost];
   int count_ = 0;
   SharedReceiveCore* limit_ = nullptr;

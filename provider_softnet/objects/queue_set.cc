@@ -14,11 +14,11 @@
 namespace softdat::softnet {
 
 QueueSet::QueueSet(const transport::QueuePairAttributes& attributes) {
-  static_cast<void>(Set(attributes));  // nothing is posted that might not fit
+  static_cast<void>(Set(attributes));  // cannot fail, because nothing is posted yet
 }
 
 Status QueueSet::Set(const transport::QueuePairAttributes& a) {
-  // Posted receives survive, with as many segments as they have.
+  // Posted receives survive, so the new queue takes as many segments as they have.
   const uint32_t posted_iov = receive_queue_ == nullptr ? 0 : receive_queue_->MostSegments();
   auto receives = std::make_unique<ReceiveQueue>(std::max(a.max_recv, 1u),
                                                  std::max({a.max_recv_iov, posted_iov, 1u}));
@@ -27,7 +27,7 @@ Status QueueSet::Set(const transport::QueuePairAttributes& a) {
     if (Status s = CheckFits(a); !s.ok()) return s;
     receives->MoveFrom(*receive_queue_);
   }
-  // Nothing below fails.
+  // Nothing below can fail.
   receive_queue_ = std::move(receives);
   send_queue_ = std::move(sends);
   attributes_ = a;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The queues of one queue pair, whatever its wire: its own send and receive queue, the completion
-// queues they report to, the SRQ in place of the receive queue with its watermarks.
+// The queues of one queue pair, whatever its wire: its own send and receive queues, the completion
+// queues that they report to, and an SRQ with its watermarks in place of the receive queue.
 //
-// Guarded by the queue pair's lock.
+// The queue pair's lock guards it.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_OBJECTS_QUEUE_SET_H_
 #define SOFTDAT_PROVIDER_SOFTNET_OBJECTS_QUEUE_SET_H_
 
@@ -23,15 +23,15 @@ class QueueSet {
   QueueSet(const QueueSet&) = delete;
   QueueSet& operator=(const QueueSet&) = delete;
 
-  // New depths and queues; posted receives survive. Fails, and changes nothing, when they do not
-  // fit.
+  // Sets new depths and queues. Posted receives survive. If they do not fit, it fails and changes
+  // nothing.
   Status Set(const transport::QueuePairAttributes& attributes);
   Status CheckFits(const transport::QueuePairAttributes& attributes) const;
-  // The queue pair is gone: holds no completion queue and no SRQ any more.
+  // Called when the queue pair is gone. Releases the completion queues and the SRQ.
   void Release();
 
   const transport::QueuePairAttributes& attributes() const { return attributes_; }
-  uint32_t pd() const { return pd_; }  // 0: none
+  uint32_t pd() const { return pd_; }  // 0 means none
   const RefPtr<CompletionCore>& send_cq() const { return send_cq_; }
   const RefPtr<CompletionCore>& recv_cq() const { return recv_cq_; }
   const RefPtr<SharedReceiveCore>& srq() const { return srq_; }
@@ -39,12 +39,12 @@ class QueueSet {
   ReceiveQueue& receives() const { return *receive_queue_; }
   void SetWatermarks(uint32_t soft, uint32_t hard) { watermarks_ = {soft, hard}; }
 
-  // For the ledger of a connection. `qp` is the queue pair's id.
+  // The configuration for the ledger of a connection. `qp` is the queue pair's id.
   WorkLedgerConfig ForLedger(MemoryTable* memory, uint32_t qp);
 
   // ---- without a connection ----
 
-  // Judges the receive as far as there is a protection domain, and queues it.
+  // Queues the receive. Judges it if there is a protection domain.
   Code PostReceive(const MemoryTable& memory, uint32_t qp,
                    const transport::ReceiveRequest& request);
   // Completes what is posted as flushed.

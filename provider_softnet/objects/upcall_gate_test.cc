@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Upcalls on several threads, whose consumers destroy each other's queues.
+// Upcalls on several threads whose consumers destroy each other's queues.
 #include "provider_softnet/driver/upcall_gate.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ struct Queue final : transport::CompletionSink {
     upcall();
   }
   void OnOverflow() override {}
-  // As a stream does that has pushed a completion.
+  // Acts like a stream that has pushed a completion.
   void Notify(Queue* and_then = nullptr) {
     PendingUpcalls owed;
     for (Queue* q : {this, and_then}) {
@@ -44,7 +44,7 @@ class Nobody final : public transport::Interruptible {
   void Interrupt() override {}
 };
 
-// All that have come in go on together.
+// A barrier: all threads that have come in go on together.
 class Meeting {
  public:
   explicit Meeting(int expected) : expected_(expected) {}
@@ -75,7 +75,7 @@ TEST(UpcallGateTest, TwoUpcallsDestroyEachOthersQueues) {
   }
 }
 
-// One that is owed, and has not begun when its queue is destroyed, is not made.
+// An upcall that is owed, but has not begun when its queue is destroyed, is never made.
 TEST(UpcallGateTest, NoUpcallIsMadeForAQueueThatIsDestroyed) {
   for (int round = 0; round < 200; ++round) {
     Queue first, owed, other;
@@ -98,7 +98,8 @@ TEST(UpcallGateTest, NoUpcallIsMadeForAQueueThatIsDestroyed) {
   }
 }
 
-// One waits for the token that the other holds, the other for the first one's upcall.
+// One upcall waits for the token that the other thread holds, and the other thread waits for that
+// upcall.
 TEST(UpcallGateTest, AnUpcallThatWaitsForTheTokenIsNotWaitedForByAnother) {
   for (int round = 0; round < 200; ++round) {
     Nobody nobody;
@@ -122,7 +123,8 @@ TEST(UpcallGateTest, AnUpcallThatWaitsForTheTokenIsNotWaitedForByAnother) {
   }
 }
 
-// Who is not inside an upcall waits for all of them: what the consumer's upcall uses may go then.
+// A thread that is not inside an upcall waits for all of them, because afterwards what the
+// consumer's upcall uses may go away.
 TEST(UpcallGateTest, OthersWaitForAnUpcallThatWaits) {
   Nobody nobody;
   DriverToken token(&nobody);

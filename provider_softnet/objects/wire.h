@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A wire: how the queue pairs of one adapter reach others. Protection domains, regions, windows,
-// completion queues and shared receive queues are the same on every wire and know none; queue pairs
-// and listeners are the wire's own.
+// completion queues and shared receive queues are the same on every wire and know none. Queue pairs
+// and listeners belong to the wire.
 //
-// The adapter asks the wire to describe itself, then hands it what the objects share (Begin), and
-// creates through it from then on. Everything that the wire makes holds what it needs by itself: it
-// may outlive the wire by the few instructions that an upcall takes to return.
+// The adapter asks the wire to describe itself, hands it what the objects share (Begin), and
+// creates objects through it from then on. Every object that the wire makes holds what it needs by
+// itself, because it may outlive the wire by the few instructions that an upcall takes to return.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_OBJECTS_WIRE_H_
 #define SOFTDAT_PROVIDER_SOFTNET_OBJECTS_WIRE_H_
 
@@ -21,30 +21,31 @@ class Wire {
  public:
   virtual ~Wire() = default;
 
-  // Sets what depends on the wire: the longest message, private data, which operations there are,
-  // what a completion means. The rest is set already.
+  // Sets what depends on the wire: the longest message, private data, which operations exist, what
+  // a completion means. The rest is already set.
   virtual void Describe(transport::AdapterAttributes* attributes) const = 0;
-  // Once, before anything is created.
+  // Called once, before anything is created.
   virtual void Begin(std::shared_ptr<AdapterShared> shared) = 0;
 
-  // Any thread. As transport::Adapter; the attributes are within the adapter's limits.
+  // Any thread. The same as in transport::Adapter; the attributes are within the adapter's limits.
   virtual Result<std::unique_ptr<transport::QueuePair>> CreateQueuePair(
       const transport::QueuePairAttributes& attributes) = 0;
   virtual Result<std::unique_ptr<transport::Listener>> Listen(
       const transport::ListenParameters& parameters) = 0;
 
-  // The adapter closes: the helper thread is joined, no caller is inside any more and none comes.
-  // Drops what only waits for a peer.
+  // The adapter closes. The helper thread is joined, no caller is inside, and none will come. Drops
+  // whatever only waits for a peer.
   virtual void Stop() = 0;
-  // In a forked child, where only the calling thread exists: forgets what belongs to the process.
+  // Called in a forked child, where only the calling thread exists. Forgets what belongs to the
+  // process.
   virtual void AbandonAfterFork() = 0;
 };
 
-// A wire that can be had, and what the names of its adapters begin with. Where several prefixes fit
-// a name, the longest decides.
+// A wire that adapters can have, and the prefix of their names. When several prefixes fit a name,
+// the longest decides.
 struct WireKind {
   std::string_view prefix;          // "softnet-"
-  std::unique_ptr<Wire> (*make)();  // as the settings of the process want it
+  std::unique_ptr<Wire> (*make)();  // according to the settings of the process
 };
 
 }  // namespace softdat::softnet
