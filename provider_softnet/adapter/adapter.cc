@@ -23,7 +23,7 @@ transport::AdapterAttributes AttributesOf(const Interface& interface, const Wire
   a.device_name = interface.name;
   a.vendor = "SoftDAT";
   a.address = interface.address;
-  // Objects cost memory only: what bounds them is the key space of 2^24 and, for connections,
+  // Objects cost only memory. The limits are the key space of 2^24 and, for connections,
   // descriptors.
   a.max_qps = 65536;
   a.max_qp_work = kMaxQueueWork;
@@ -180,8 +180,8 @@ transport::ProgressResult SoftnetAdapter::Progress(transport::Waiter* waiter,
 }
 
 void SoftnetAdapter::AbandonAfterFork() {
-  // Locks may be held by threads that do not exist here: nothing is destroyed, ever. The list keeps
-  // leak checkers content.
+  // Locks may be held by threads that do not exist here, so nothing is ever destroyed. The list
+  // keeps leak checkers content.
   CloseInheritedDescriptors();
   shared_->driver.Abandon();
   wire_->AbandonAfterFork();

@@ -16,8 +16,8 @@ namespace softdat::softnet {
 
 class SoftnetAdapter final : public transport::Adapter {
  public:
-  // Costs no thread and no descriptor before the first listener or connect.
-  // `random`: numbers that nobody can foretell, for the keys of memory.
+  // Costs no thread and no descriptor before the first listener or connect. `random`: unpredictable
+  // numbers, for the keys of memory.
   SoftnetAdapter(const Interface& interface, const AdapterOptions& options,
                  std::unique_ptr<Wire> wire, std::function<uint64_t()> random);
   ~SoftnetAdapter() override;
@@ -49,11 +49,11 @@ class SoftnetAdapter final : public transport::Adapter {
   void OnProcessExit() override { shared_->driver.PayAtExit(); }
   void AbandonAfterFork() override;
 
-  // What it counted, for tests.
+  // What the driver counted, for tests.
   const DriverCounters& counters() const { return shared_->driver.counters(); }
 
  private:
-  // Of the wire's objects some may outlive both.
+  // The wire's objects may outlive both members.
   std::shared_ptr<AdapterShared> shared_;
   std::unique_ptr<Wire> wire_;
 };

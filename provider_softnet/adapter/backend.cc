@@ -38,7 +38,7 @@ class SoftnetBackend final : public transport::Backend {
   }
 
  private:
-  // The one with the longest prefix that fits; null if none does.
+  // The wire with the longest prefix that fits. Null if none does.
   const WireKind* WireOf(std::string_view name) const {
     const WireKind* best = nullptr;
     for (const WireKind& wire : wires_) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The softnet back end: RDMA in user space on any network interface, over the wires it is given.
+// The softnet back end: RDMA in user space on any network interface, over the wires that it is
+// given.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_ADAPTER_BACKEND_H_
 #define SOFTDAT_PROVIDER_SOFTNET_ADAPTER_BACKEND_H_
 
@@ -14,9 +15,9 @@ namespace softdat::softnet {
 // The wires of libdaplsoftnet.so.2.
 std::span<const WireKind> AllWires();
 
-// IA names are the prefix of a wire and an interface's name; the longest prefix that fits decides.
-// Open() takes the IA name, or just the interface's for the first wire. `wires` lives as long as
-// the process.
+// An IA's name is the prefix of a wire and the name of an interface. The longest prefix that fits
+// decides. Open() takes the IA's name, or just the interface's for the first wire. `wires` lives as
+// long as the process.
 std::unique_ptr<transport::Backend> MakeBackend(std::span<const WireKind> wires = AllWires());
 
 }  // namespace softdat::softnet

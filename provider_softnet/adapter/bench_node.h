@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One end of a connection over the transport contract, as small as an engine can be: for the
-// developer's benchmark and for tests that count system calls.
+// One end of a connection over the transport contract, as small as an engine can be. It serves the
+// developer's benchmark and the tests that count system calls.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_ADAPTER_BENCH_NODE_H_
 #define SOFTDAT_PROVIDER_SOFTNET_ADAPTER_BENCH_NODE_H_
 
@@ -38,14 +38,15 @@ class BenchNode final : public transport::ConnectionSink,
   uint8_t* memory() { return memory_.data(); }
   uint32_t key() const { return region_->remote_key(); }
 
-  // Listens on a free qualifier, or on the one given, and returns it; 0 when it cannot.
+  // Listens on a free qualifier, or on the given one. Returns the qualifier, or 0 when it cannot
+  // listen.
   uint64_t Listen(uint64_t conn_qual = 0);
-  // Every completion that is there.
+  // Takes every completion that is there.
   void ReapAll() {
     while (Reap()) {
     }
   }
-  // Asks for a connection; the other end accepts whatever comes.
+  // Asks for a connection. The other end accepts whatever comes.
   bool Connect(uint64_t conn_qual, const sockaddr_storage& address);
   // From now on requests wait for AcceptHeld(), one at a time.
   void HoldRequests() { hold_requests_ = true; }
@@ -56,16 +57,16 @@ class BenchNode final : public transport::ConnectionSink,
   transport::EndReason end_reason() const { return end_reason_; }
   transport::RejectReason reject_reason() const { return reject_reason_; }
   const std::string& why() const { return why_; }
-  // Moves data until `done`, polling or sleeping; false after ten seconds.
+  // Moves data until `done`, polling or sleeping. Returns false after ten seconds.
   bool Until(Wait wait, const std::function<bool()>& done);
 
   Code PostReceive(size_t offset, uint32_t length);
   Code PostSend(size_t offset, uint32_t length, uint8_t flags);
   Code PostWrite(size_t offset, uint32_t length, uint64_t address, uint32_t key, uint8_t flags);
-  // Takes completions that are there; counts them below.
+  // Takes the completions that are there, and counts them below.
   bool Reap();
-  // The next completion in either direction, polling or sleeping; false when the connection is
-  // over.
+  // Takes the next completion in either direction, polling or sleeping. Returns false when the
+  // connection is over.
   bool ReapOne(Wait wait);
 
   uint64_t sends = 0;
@@ -86,7 +87,7 @@ class BenchNode final : public transport::ConnectionSink,
   std::atomic<bool> over_{false};
   std::atomic<bool> held_{false};  // request_ is there
   bool hold_requests_ = false;
-  // Written before over_ is set, read after.
+  // Written before over_ is set, and read after.
   transport::EndReason end_reason_ = transport::EndReason::kDisconnected;
   transport::RejectReason reject_reason_ = transport::RejectReason::kPeer;
   std::string why_;

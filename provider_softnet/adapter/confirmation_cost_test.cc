@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Confirmation adds no system call and no wake-up to what programs do all day: the same exchanges
-// are run with completions that mean "confirmed" and with such that mean "taken", and counted. One
-// thread is both ends, so that each finds what the other has sent.
+// Confirmation adds no system call and no wake-up to what programs do all day. The same exchanges
+// run once with completions that mean "confirmed" and once with completions that mean "taken", and
+// their costs are counted. One thread is both ends, so that each end finds what the other has sent.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,10 +16,10 @@ namespace {
 
 using Wait = BenchNode::Wait;
 
-// Of both ends together.
+// The costs of both ends together.
 struct Costs {
   uint64_t sends = 0;
-  uint64_t receives = 0;  // that found something
+  uint64_t receives = 0;  // calls that found something
   uint64_t kicks = 0;     // of a thread that sleeps in the loop
   uint64_t wakes = 0;     // of the helper
   Costs operator-(const Costs& o) const {
@@ -31,7 +31,7 @@ struct Costs {
   }
 };
 
-// Two adapters, connected.
+// Two connected adapters.
 class Pair {
  public:
   explicit Pair(bool confirm)
@@ -74,7 +74,7 @@ class Pair {
 
 constexpr uint64_t kRounds = 400;
 
-// What `exchange` costs in its steady state, `kRounds` times.
+// The cost of `kRounds` exchanges in the steady state.
 template <typename Exchange>
 Costs Count(bool confirm, Exchange exchange) {
   Pair pair(confirm);
@@ -84,8 +84,8 @@ Costs Count(bool confirm, Exchange exchange) {
   return pair.Now() - before;
 }
 
-// The least of several runs: a thread that is stopped for a while finds that the helper has stepped
-// in, which can only cost more.
+// The least of several runs. When this thread is stopped for a while, the helper steps in, which
+// can only cost more.
 template <typename Exchange>
 Costs LeastOf(bool confirm, Exchange exchange) {
   Costs least = Count(confirm, exchange);
@@ -103,7 +103,7 @@ void TakeMessage(BenchNode& node, Wait wait) {
   ASSERT_EQ(node.PostReceive(4096, 64), Code::kOk);
 }
 
-// So many calls more for each exchange, at both ends together.
+// Confirmation may cost so many more calls for each exchange, at both ends together.
 template <typename Exchange>
 void ExpectMore(uint64_t sends, uint64_t receives, Exchange exchange) {
   constexpr uint64_t kVaries = kRounds / 8;
@@ -142,8 +142,8 @@ TEST_P(ConfirmationCostTest, AWriteAndItsNoticeCostNoMore) {
   });
 }
 
-// One way only there is nothing to ride on: what confirms a window is one call of the receiver that
-// sends it, and one of the sender that receives it.
+// In a one-way stream there is no message for a confirmation to ride on. Confirming a window takes
+// one more call of the receiver, to send it, and one of the sender, to receive it.
 TEST(ConfirmationCostOneWayTest, AWindowCostsOneCallMoreAtEachEnd) {
   constexpr uint64_t kWindow = 64;
   ExpectMore(1, 1, [](Pair& p) {

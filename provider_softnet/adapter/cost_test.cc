@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What operations cost, counted, not timed: system calls, sleeps and wake-ups of the design's
-// steady states.
+// What operations cost in the steady states of the design: system calls, sleeps and wake-ups,
+// counted and not timed.
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -12,7 +12,7 @@ namespace {
 
 using Wait = BenchNode::Wait;
 
-// Two adapters of one process, connected.
+// Two connected adapters in one process.
 class CostTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -37,7 +37,7 @@ TEST_F(CostTest, TheFirstSendLeavesFromThePost) {
   const uint64_t calls = a_.channel().send_calls.value();
   ASSERT_EQ(a_.PostSend(0, 64, 0), Code::kOk);
   EXPECT_EQ(a_.channel().send_calls.value(), calls + 1);
-  // The request for its confirmation is in the same call.
+  // The request for the confirmation goes out in the same call.
   ASSERT_TRUE(b_.ReapOne(Wait::kPoll));
   b_.adapter().Progress(nullptr, transport::Clock::now());
   ASSERT_TRUE(a_.ReapOne(Wait::kPoll));
@@ -50,15 +50,15 @@ TEST_F(CostTest, SendsBehindUnreapedOnesGather) {
   const uint64_t calls = a_.channel().send_calls.value();
   for (int i = 0; i < 40; ++i) ASSERT_EQ(a_.PostSend(0, 64, 0), Code::kOk);
   const uint64_t after_posts = a_.channel().send_calls.value();
-  // One poll, unless the helper has just taken the rest and is about to write it.
+  // One poll does it, unless the helper has just taken the rest and is about to write it.
   const auto deadline = transport::Clock::now() + std::chrono::seconds(10);
   do {
     a_.adapter().Progress(nullptr, transport::Clock::now());
     b_.adapter().Progress(nullptr, transport::Clock::now());
   } while (a_.qp().OutstandingSends() > 0 && transport::Clock::now() < deadline);
   EXPECT_EQ(a_.qp().OutstandingSends(), 0u);
-  // One call by the poll. Should this thread have been stopped for so long that the helper flushed,
-  // that is one, and the next post finds nothing before it and is another.
+  // The poll makes one call. If this thread was stopped for so long that the helper flushed, that
+  // is one more. The next post then finds nothing before it, and makes another call.
   const uint64_t helper = a_.softnet().counters().helper_flushes.value();
   EXPECT_LE(a_.channel().send_calls.value() - after_posts, 1 + helper);
   EXPECT_LE(after_posts - calls, 1 + 2 * helper);
@@ -89,8 +89,8 @@ TEST_F(CostTest, AWindowOf64CostsAtMostOneCallPer16Posts) {
   receiver.join();
   EXPECT_EQ(b_.receives, kPosts);
   const uint64_t used = a_.channel().send_calls.value() - calls;
-  // What the helper flushed early, because this thread was stopped in the middle, is not the
-  // design's, and neither is the post after it, which finds nothing before it.
+  // If this thread was stopped in the middle, the helper flushed early. That call is not the
+  // design's. Neither is the call of the next post, which finds nothing before it.
   const uint64_t helper = a_.softnet().counters().helper_flushes.value();
   EXPECT_LE(used, kPosts / 16 + 2 * helper) << used << " calls for " << kPosts << " posts";
 }
@@ -116,14 +116,13 @@ TEST_F(CostTest, ASleepingPingPongNeedsOneWaitPerRoundTripAndNoHelper) {
     ASSERT_EQ(a_.PostReceive(4096, 64), Code::kOk);
   }
   other.join();
-  // A helper that took over while this thread was stopped for a millisecond, and its leaving, are
-  // allowed.
+  // The helper may take over while this thread is stopped for a millisecond, and then leave again.
   const uint64_t taken = c.helper_drives.value() - drives;
   EXPECT_LE(c.blocking_waits.value() - waits, kPings + kPings / 10 + 4 * taken);
   EXPECT_LE(c.kicks.value() - kicks, taken + 1);
   EXPECT_LE(taken, kPings / 10);
-  // Confirmations, and the answers to the peer's, ride on the messages. What a tick of the helper
-  // sends before its message comes is one more.
+  // Confirmations, and answers to the peer's, ride on the messages. If a tick of the helper sends
+  // one before its message comes, that is one more call.
   EXPECT_LE(a_.channel().send_calls.value() - sends, kPings + kPings / 10);
   EXPECT_GE(a_.channel().recv_calls.value() - recvs, kPings);
 }
@@ -139,7 +138,7 @@ TEST_F(CostTest, PollingPingPongLeavesTheLoopAlone) {
       b_.PostSend(0, 64, 0);
     }
   });
-  // Until the stream is hot, polls look at all sockets.
+  // Polls look at all sockets until the stream is hot.
   const DriverCounters& c = a_.softnet().counters();
   uint64_t turns = 0, recvs = 0, sends = 0;
   for (uint64_t i = 0; i < kPings; ++i) {

@@ -20,7 +20,7 @@
 namespace softdat::softnet {
 namespace {
 
-// How good an address is to be the adapter's: IPv4, then global IPv6, then link-local.
+// How suitable an address is to be the adapter's: IPv4 first, then global IPv6, then link-local.
 int Rank(const sockaddr_storage& a) {
   if (a.ss_family == AF_INET) return 3;
   if (a.ss_family != AF_INET6) return 0;
@@ -41,7 +41,7 @@ std::vector<Interface> ListInterfaces() {
   std::vector<Interface> out;
   ifaddrs* list = nullptr;
   if (getifaddrs(&list) != 0) {
-    // Without memory nobody knows what there is.
+    // Without memory the list is unknown, so an empty list would be wrong.
     if (errno == ENOMEM) throw std::bad_alloc();
     return out;
   }

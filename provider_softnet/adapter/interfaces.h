@@ -18,17 +18,17 @@ struct Interface {
   uint32_t index = 0;
   uint32_t mtu = 0;  // bytes
   bool up = false;
-  sockaddr_storage address{};  // IPv4 before IPv6, global before link-local; AF_UNSPEC without any
+  sockaddr_storage address{};  // IPv4 before IPv6, global before link-local; AF_UNSPEC if none
 };
 
-// Why an adapter cannot be opened on it; empty when it can.
+// Why an adapter cannot be opened on this interface. Empty when it can.
 std::string UnavailableReason(const Interface& i);
 
 // All interfaces, in the kernel's order.
 std::vector<Interface> ListInterfaces();
 
-// The interface of that name, if it is usable. kNotFound (with the names there are), kUnreachable
-// (down or without an address).
+// The interface of that name, if it is usable. Fails with kNotFound (and lists the names that
+// exist), or with kUnreachable (it is down or has no address).
 Result<Interface> FindInterface(const std::string& name);
 
 }  // namespace softdat::softnet

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Many connections, shared ports, descriptors that run out, forks.
+// Many connections, shared ports, running out of descriptors, and forks.
 #include <gtest/gtest.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -52,9 +52,9 @@ TEST(Lifecycle, ManyConnectionsLeaveNoDescriptor) {
 
 TEST(Lifecycle, QualifiersThatFoldToOnePortShareItAcrossAdapters) {
   BenchNode probe(TcpOptions{}, 4096, 4);
-  uint64_t port = 0;  // one that is free, of those that are folded to
+  uint64_t port = 0;  // a free port to which qualifiers are folded
   for (uint64_t q = uint64_t{1} << 32; port == 0; ++q) port = probe.Listen(PortOfQualifier(q));
-  // Some that fold to the port that the probe holds: of every 65536, at least one does.
+  // These fold to the port that the probe holds. At least one of every 65536 does.
   std::vector<uint64_t> folded;
   for (uint64_t q = uint64_t{1} << 32; folded.size() < 3; ++q) {
     if (PortOfQualifier(q) == port) folded.push_back(q);
@@ -86,10 +86,10 @@ TEST(Lifecycle, QualifiersThatFoldToOnePortShareItAcrossAdapters) {
   EXPECT_EQ(nobody.reject_reason(), transport::RejectReason::kNonPeer) << nobody.why();
 }
 
-// A qualifier where nobody listens any more.
+// A qualifier on which nobody listens any more.
 uint64_t FreeQualifier() { return BenchNode(TcpOptions{}, 64, 1).Listen(); }
 
-// A program that connects before the other's PSP is there does not fail at once.
+// A program that connects before the other side has its PSP does not fail at once.
 // covers: semantics 9.2
 TEST(Lifecycle, AConnectMayComeBeforeItsListener) {
   const uint64_t qual = FreeQualifier();
@@ -97,7 +97,7 @@ TEST(Lifecycle, AConnectMayComeBeforeItsListener) {
   patient.connect_grace = std::chrono::hours(1);
   BenchNode a(patient, 4096, 4), b(TcpOptions{}, 4096, 4);
   ASSERT_TRUE(a.Connect(qual, Loopback()));
-  // Long enough to be refused.
+  // The wait is long enough for a refusal.
   const auto later = transport::Clock::now() + std::chrono::milliseconds(50);
   ASSERT_TRUE(a.Until(Wait::kPoll, [&] { return transport::Clock::now() >= later; }));
   ASSERT_FALSE(a.over()) << a.why();
@@ -148,7 +148,8 @@ TEST(Lifecycle, AnAdapterThatIsOnlyOpenedCostsNoDescriptor) {
   EXPECT_EQ(OwnedDescriptorCount(), before);
 }
 
-// In a child of its own: lowers limits, forks again, ends by _exit.
+// Runs `body` in a child process, because it lowers limits and forks again. The child ends by
+// _exit.
 int InChild(const std::function<int()>& body) {
   const pid_t child = fork();
   if (child == 0) _exit(body());
@@ -170,7 +171,7 @@ TEST(Lifecycle, ListenersOutliveASpellWithoutDescriptors) {
               if (setrlimit(RLIMIT_NOFILE, &low) != 0) return 2;
               for (int fd; (fd = dup(0)) >= 0;) hoard.push_back(fd);
               const uint64_t turns = b.softnet().counters().blocking_waits.value();
-              // Time passes: the connection stays in the backlog, and nobody spins on it.
+              // Time passes. The connection stays in the backlog, and nobody spins on it.
               transport::Waiter nap;
               nap.Park(transport::Clock::now() + std::chrono::milliseconds(120));
               if (b.softnet().counters().blocking_waits.value() - turns > 40) return 3;
@@ -193,7 +194,7 @@ TEST(Lifecycle, TheSoftLimitOfDescriptorsIsRaisedWhenNeeded) {
               if (limit.rlim_max < 200 || setrlimit(RLIMIT_NOFILE, &limit) != 0) return 1;
               while (dup(0) >= 0) {
               }
-              // Loop, listener, both ends of the connection: nothing is left for any of them.
+              // No descriptor is left for the loop, the listener, or either end of the connection.
               const uint64_t qual = b.Listen();
               if (qual == 0) return 2;
               return Join(&a, &b, qual) ? 0 : 3;
@@ -214,7 +215,7 @@ TEST(Lifecycle, AForkedChildLetsGoAndTheParentGoesOn) {
                 b.adapter().AbandonAfterFork();
                 if (OwnedDescriptorCount() != 0) _exit(1);
                 if (write(ready[1], "x", 1) != 1) _exit(2);
-                pause();  // holds no copy of the parent's sockets meanwhile
+                pause();  // it holds no copy of the parent's sockets
                 _exit(0);
               }
               char byte;
@@ -223,7 +224,7 @@ TEST(Lifecycle, AForkedChildLetsGoAndTheParentGoesOn) {
               while (b.receives < 1) {
                 if (!b.ReapOne(Wait::kSleep)) return 6;
               }
-              // The end of the parent's connection is seen although the child lives.
+              // The peer sees the end of the parent's connection although the child lives.
               a.ClosePair();
               const bool seen = b.Until(Wait::kSleep, [&] { return b.over(); });
               kill(grandchild, SIGKILL);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Developer's benchmark: the driver against raw TCP loops in the same pair of processes,
-// interleaved, in short runs. Prints the ratios that the design promises; not a test.
+// Developer's benchmark: the driver against raw TCP loops, in the same pair of processes,
+// interleaved, in short runs. Prints the ratios that the design promises. Not a test.
 //
 //   pingpong_dev [same|window]   "same": both ends on one processor
 //                                "window": only the message rate
@@ -85,7 +85,7 @@ void NodePings(BenchNode* node, Wait wait, bool client) {
   }
 }
 
-// Sends in a window; the other end only receives.
+// Sends in a window. The other end only receives.
 void NodeStream(BenchNode* node, bool client) {
   if (!client) {
     const uint64_t target = node->receives + kStream;
@@ -142,7 +142,7 @@ struct Peer {
   bool window_only = false;
 };
 
-// Of this process, user and system.
+// User and system time of this process.
 double CpuSeconds() {
   timespec t{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);

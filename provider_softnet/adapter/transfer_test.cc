@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Transfers that do not fit: into a socket buffer, into the time the other end has, into a
-// message's wait.
+// Transfers that do not fit into a socket buffer, into the time that the other end has, or into the
+// wait for a message.
 #include <gtest/gtest.h>
 #include <string.h>
 
@@ -56,7 +56,8 @@ TEST_P(TransferTest, ABigWriteArrivesWholeWhileTheTargetMakesNoCall) {
   ASSERT_EQ(b_.PostReceive(kSize + 4096, 64), Code::kOk);
   ASSERT_EQ(a_.PostSend(0, 64, 0), Code::kOk);
   while (a_.sends < 2) ASSERT_TRUE(a_.ReapOne(Wait::kSleep)) << a_.why();
-  // Taken by the helper alone until here; the message behind the write says that all is placed.
+  // So far the helper alone has moved the data. The message behind the write tells that all of it
+  // is placed.
   while (b_.receives < 1) ASSERT_TRUE(b_.ReapOne(Wait::kSleep)) << b_.why();
   EXPECT_TRUE(IsFilled(b_.memory() + 64, kSize, 1));
   EXPECT_EQ(b_.memory()[63], 0);
@@ -96,7 +97,7 @@ TEST_P(TransferTest, MessagesWaitForTheirReceives) {
   constexpr uint32_t kSize = 200000;
   for (int i = 0; i < kCount; ++i) Fill(a_.memory() + i * kSize, kSize, static_cast<uint8_t>(i));
   for (int i = 0; i < kCount; ++i) ASSERT_EQ(a_.PostSend(i * kSize, kSize, 0), Code::kOk);
-  // The socket fills; nothing is lost, nothing breaks, and nothing is over.
+  // The socket fills up. Nothing is lost, nothing breaks, and nothing completes.
   for (int i = 0; i < 1000; ++i) {
     a_.adapter().Progress(nullptr, transport::Clock::now());
     b_.adapter().Progress(nullptr, transport::Clock::now());

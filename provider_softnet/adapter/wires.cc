@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the wires of softnet are chosen.
+// The choice of softnet's wires.
 #include "provider_softnet/adapter/backend.h"
 #include "provider_softnet/tcp/tcp_wire.h"
 
