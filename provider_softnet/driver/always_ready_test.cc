@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Driver with work that never ends: neither a wait's deadline nor a timer may starve behind it.
+// The driver with work that never ends. It must starve neither a wait's deadline nor a timer.
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -19,7 +19,7 @@ using std::chrono::milliseconds;
 using transport::ProgressResult;
 using transport::Waiter;
 
-// Reaching it means that something starved; never part of a passing test.
+// Only a test in which something starved reaches this limit.
 constexpr auto kPatience = std::chrono::seconds(10);
 constexpr milliseconds kShort{10};
 
@@ -80,7 +80,7 @@ class AlwaysReadyTest : public testing::Test {
     timer_.emplace(&driver_.loop(), std::move(handler));
     timer_->Start(kShort);
   }
-  // A wait, ended by a signal when nothing else ends it.
+  // Waits. A signal ends the wait if nothing else does.
   ProgressResult Wait(Waiter* waiter, LoopClock::time_point deadline) {
     std::promise<void> over;
     std::thread rescue([&] {
@@ -98,7 +98,7 @@ class AlwaysReadyTest : public testing::Test {
     EXPECT_EQ(Wait(waiter, deadline), ProgressResult::kTimedOut);
     EXPECT_GE(LoopClock::now(), deadline);
   }
-  // The helper alone runs the timer.
+  // The helper must run the timer alone.
   void ExpectTimerWithoutACall() {
     std::promise<void> fired;
     StartTimer([&] { fired.set_value(); });

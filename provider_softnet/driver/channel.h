@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One stream as the driver sees it: something to receive on, to flush, and to attend to. Counted
-// references, so that a thread that polls it needs no lock shared with other streams to keep it
-// alive.
+// One stream as the driver sees it: something to receive on, to flush, and to attend to. It has
+// counted references, so that a thread that polls a stream can keep it alive without a lock that
+// other streams share.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_DRIVER_CHANNEL_H_
 #define SOFTDAT_PROVIDER_SOFTNET_DRIVER_CHANNEL_H_
 
@@ -22,20 +22,21 @@ class Channel {
     if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
   }
 
-  // Reads what is there without blocking, or does nothing when another thread is at it. Any thread,
-  // with or without the token; true when something moved. Makes completion upcalls, never
+  // Reads what is there without blocking. Does nothing when another thread is reading. Any thread,
+  // with or without the token. Returns true when something moved. Makes completion upcalls, never
   // connection upcalls.
   virtual bool TryReceive() = 0;
-  // Writes what was left to a gathered send. Any thread, with or without the token. `by`: a program
-  // that polls and waits flushes its sends itself; the helper does it for others.
+  // Writes what was left to a gathered send. Any thread, with or without the token. `by` says who
+  // flushes: a program that polls or waits flushes its sends itself, and the helper flushes those
+  // of others.
   enum class Flusher : uint8_t { kCaller, kHelper };
   virtual bool FlushSends(Flusher by) = 0;
-  // Writes the little that Driver::Owe() was called for, unless it has left with something else by
-  // now. As FlushSends(). A process that exits tries for a while: whoever is in the midst of a
-  // call may never end it.
+  // Writes the few bytes that Driver::Owe() was called for, unless they have already left with
+  // something else. Same rules as FlushSends(). A process that exits uses kTry, which gives up
+  // after a while, because a thread that is inside a call may never end it.
   enum class Patience : uint8_t { kWait, kTry };
   virtual bool PayOwed(Patience patience) = 0;
-  // Does what RequestAttention() was called for: watches, timers, connection upcalls. With the
+  // Does what RequestAttention() was called for: watches, timers, connection upcalls. Needs the
   // token.
   virtual void Attend() = 0;
 
@@ -45,7 +46,7 @@ class Channel {
  private:
   friend class ChannelStack;
   std::atomic<uint32_t> references_{1};
-  // One link for each kind of stack; the flag says "in the stack", so that a push is idempotent.
+  // One link for each kind of stack. The flag says "in the stack", which makes a push idempotent.
   struct StackLink {
     std::atomic<bool> queued{false};
     Channel* next = nullptr;
@@ -85,8 +86,8 @@ class RefPtr {
   T* pointer_ = nullptr;
 };
 
-// A set of channels that many threads push to and any thread empties: no lock, no allocation. Each
-// pushed channel is kept alive until it was taken.
+// A set of channels that many threads push to and any thread empties, without a lock or an
+// allocation. Each channel is kept alive from its push until it is taken.
 class ChannelStack {
  public:
   explicit ChannelStack(int link) : link_(link) {}
@@ -98,7 +99,7 @@ class ChannelStack {
 
   bool empty() const { return head_.load(std::memory_order_seq_cst) == nullptr; }
 
-  // True when the channel was not in it yet.
+  // Returns true when the channel was not in the set yet.
   bool Push(Channel* channel) {
     Channel::StackLink& link = channel->links_[link_];
     if (link.queued.exchange(true, std::memory_order_seq_cst)) return false;
@@ -111,7 +112,7 @@ class ChannelStack {
     return true;
   }
 
-  // Empties it, oldest first. What is pushed meanwhile stays for the next time.
+  // Empties the set, oldest channel first. What is pushed meanwhile stays for the next time.
   template <typename Function>
   void TakeAll(Function&& function) {
     Channel* newest = head_.exchange(nullptr, std::memory_order_seq_cst);

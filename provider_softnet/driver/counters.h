@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the driver counts: the design's claims (system calls and wake-ups per operation) are checked
-// against these numbers by tests, and they go to the log when an adapter closes.
+// What the driver counts. The design promises system calls and wake-ups per operation, and tests
+// check the promises against these numbers. They go to the log when an adapter closes.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_DRIVER_COUNTERS_H_
 #define SOFTDAT_PROVIDER_SOFTNET_DRIVER_COUNTERS_H_
 
@@ -10,8 +10,8 @@
 
 namespace softdat::softnet {
 
-// One event count. Relaxed and not read-modify-write: concurrent increments may lose one, which a
-// statistic can bear and the data path would pay for otherwise.
+// One event count. It is relaxed and not a read-modify-write: concurrent increments may lose one. A
+// statistic can bear that, and the data path would otherwise pay for it.
 class Counter {
  public:
   void Add(uint64_t n = 1) {
@@ -28,25 +28,25 @@ struct DriverCounters {
   Counter loop_turns;      // non-blocking looks at all sockets
   Counter uv_runs;         // uv_run(NOWAIT)
   Counter blocking_waits;  // sleeps in the loop's descriptor
-  Counter interruptions;   // of these, ended by a signal handler
+  Counter interruptions;   // those that a signal handler ended
   Counter parked_waits;    // waits behind another driving thread
   Counter hand_overs;      // of the loop to a parked thread
   Counter kicks;           // writes to the wake-up descriptor
-  Counter helper_ticks;    // short timed sleeps of the helper that found callers active
-  Counter helper_wakeups;  // the helper woken by a caller
+  Counter helper_ticks;    // short sleeps of the helper after which callers were active
+  Counter helper_wakeups;  // wake-ups of the helper by a caller
   Counter helper_drives;   // times the helper took the loop
-  Counter helper_flushes;  // of these sleeps, ended with deferred sends to flush
+  Counter helper_flushes;  // helper's sleeps that ended with deferred sends to flush
   Counter sockets_opened;
   Counter sockets_closed;
 
   std::string Text() const;
 };
 
-// Counters of one stream; summed into the log, and read by tests.
+// Counters of one stream. The log has their sums, and tests read them.
 struct ChannelCounters {
   Counter send_calls;
   Counter recv_calls;
-  Counter recv_empty;  // of these, found nothing
+  Counter recv_empty;  // those that found nothing
   Counter bytes_sent;
   Counter bytes_received;
   Counter inline_sends;    // posts that wrote to the socket themselves

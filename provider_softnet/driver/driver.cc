@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Driver: starting, progress by callers, and the ways to get a blocked thread's attention.
+// The part of Driver that starts it, makes progress for callers, and gets a blocked thread's
+// attention.
 #include "provider_softnet/driver/driver.h"
 
 #include <errno.h>
@@ -36,7 +37,7 @@ void Driver::Stop() {
   deferred_.TakeAll([](Channel*) {});
   attention_.TakeAll([](Channel*) {});
   owing_.TakeAll([](Channel*) {});
-  std::vector<std::function<void()>> tasks;  // may own what takes locks when it dies
+  std::vector<std::function<void()>> tasks;  // their destructors may take locks
   {
     const std::lock_guard<std::mutex> lock(tasks_mutex_);
     closed_to_tasks_ = true;
@@ -65,7 +66,7 @@ Status Driver::Start() {
   }
   wake_watch_.emplace(&loop_, [this](int) {
     uint64_t count;
-    // Level-triggered: read, so that the next sleep is one.
+    // The descriptor is level-triggered, so it must be read for the next sleep to sleep.
     [[maybe_unused]] const ssize_t n = ::read(wake_fd_.get(), &count, sizeof(count));
   });
   if (Status s = wake_watch_->Start(wake_fd_.get(), UV_READABLE); !s.ok()) return s;
@@ -95,17 +96,18 @@ void Driver::Interrupt() {
 }
 
 void Driver::Kick() {
-  // One write for each sleep, however many threads want to end it.
+  // One write ends a sleep, however many threads want to end it.
   if (blocked_.exchange(Blocked::kNo, std::memory_order_seq_cst) == Blocked::kNo) return;
   counters_.kicks.Add();
   const uint64_t one = 1;
-  // Raw: write() is a cancellation point, and posts come here with locks held.
+  // A raw system call, because write() is a cancellation point, and posts come here with locks
+  // held.
   [[maybe_unused]] const long n = syscall(SYS_write, wake_fd_.get(), &one, sizeof(one));
 }
 
 void Driver::DeferSends(Channel* channel, Wake wake) {
-  deferred_.Push(channel);  // it may be there quietly
-  // The helper stores what it does before it looks at the stack for the last time.
+  deferred_.Push(channel);  // it may have been deferred quietly before
+  // The helper stores what it does before its last look at the stack, so it will see this channel.
   if (wake == Wake::kNobody && HelperTicks()) return;
   announced_.store(true, std::memory_order_seq_cst);
   const Blocked blocked = blocked_.load(std::memory_order_seq_cst);
@@ -117,9 +119,10 @@ void Driver::DeferSends(Channel* channel, Wake wake) {
   }
 }
 
-// Threads in the loop look before they sleep, and the helper at its ticks. Only where one sleeps in
-// the loop already somebody has to be told: callers come and go, and this one may be the last.
-// Where that is a waiting thread, the helper may sleep without ticks.
+// Threads in the loop look at the stack before they sleep, and the helper looks at its ticks. So
+// only a thread that already sleeps in the loop must be told. If that is the helper, it is woken:
+// callers come and go, and this caller may be the last. If it is a waiting thread, the helper may
+// be asleep without ticks, and then the helper is woken.
 void Driver::Owe(Channel* channel) {
   if (!owing_.Push(channel)) return;
   if (blocked_.load(std::memory_order_seq_cst) != Blocked::kLong) return;
@@ -172,15 +175,15 @@ void Driver::PayAtExit() {
   constexpr auto kLongest = std::chrono::milliseconds(100);
   constexpr timespec kLook{.tv_sec = 0, .tv_nsec = 100'000};
   owing_.TakeAll([](Channel* channel) { channel->PayOwed(Channel::Patience::kTry); });
-  // What is not in the stack any more was taken by somebody who has not paid it yet.
+  // A channel that is not in the stack any more was taken by a thread that has not paid it yet.
   const LoopClock::time_point until = LoopClock::now() + kLongest;
   while (paying_.load(std::memory_order_seq_cst) > 0 && LoopClock::now() < until) {
     nanosleep(&kLook, nullptr);
   }
 }
 
-// After a turn: one that found nothing pays what is owed; so do many in a row that found something,
-// since it may have been found elsewhere.
+// Runs after a turn. A turn that found nothing pays what is owed. So does the last of many turns in
+// a row that found something, because they may have found it on other streams.
 bool Driver::PayAfterTurn(bool worked) {
   constexpr uint32_t kMostBusyTurns = 16;
   if (owing_.empty()) return false;
@@ -257,12 +260,12 @@ Result Driver::PollOnce(Look look) {
   bool worked = flushed || received;
   if (worked && !found_by_poll_.load(std::memory_order_relaxed))
     found_by_poll_.store(true, std::memory_order_relaxed);
-  // Per driver, not per thread: a thread may poll several adapters in turn. A lost increment is no
-  // harm.
+  // The count is per driver, not per thread, because a thread may poll several adapters in turn. A
+  // lost increment does no harm.
   const uint32_t polls = polls_.load(std::memory_order_relaxed) + 1;
   polls_.store(polls, std::memory_order_relaxed);
-  // Where the hot streams had something, that is what made the descriptor readable; if not, it
-  // still is.
+  // If the hot streams had something, that was what made the descriptor readable. If not, it still
+  // is readable, and the poll must look everywhere.
   const bool everywhere = look == Look::kEverywhere && !received;
   const bool due = everywhere || polls >= hot_.interval() || !attention_.empty() ||
                    have_tasks_.load(std::memory_order_relaxed);
@@ -280,9 +283,11 @@ Result Driver::PollOnce(Look look) {
   return worked ? Result::kWorked : Result::kIdle;
 }
 
-// Its wake-up makes the loop's descriptor readable: a program that sleeps in that would be woken
-// for nothing. So there the helper is left alone as long as callers find no data. Once they do,
-// every message would wake it too, and it leaves at once; what is ready now has woken it already.
+// Waking the helper makes the loop's descriptor readable, and a program that sleeps in that
+// descriptor would be woken for nothing. So when the descriptor is lent, the helper is left alone
+// as long as callers find no data. Once they find data, every message would wake the helper too, so
+// it must leave at once. It needs no wake-up when the descriptor is readable now, because that has
+// woken it already.
 void Driver::AskHelperToLeave() {
   const bool kick = found_by_poll_.exchange(false, std::memory_order_relaxed) ||
                     !descriptor_lent_.load(std::memory_order_relaxed);
@@ -302,14 +307,14 @@ Result Driver::Spin(LoopClock::time_point deadline, LoopClock::time_point* until
   const LoopClock::time_point now = LoopClock::now();
   if (first_try) *until = std::min(now + options_.spin, deadline);
   if (now >= *until) return Result::kTimedOut;
-  // Without the yield a peer on the same processor could not answer.
+  // The yield lets a peer on the same processor answer.
   sched_yield();
   return Result::kIdle;
 }
 
 namespace {
 
-// The end of a wait, also of a cancelled one: gives the token back or leaves its queue.
+// The end of a wait, even of a cancelled one. Returns the token, or leaves its queue.
 class EndOfWait {
  public:
   EndOfWait(DriverToken* token, ParkedThread* self, const bool* holding)
@@ -336,8 +341,9 @@ Result Driver::Wait(Waiter* waiter, LoopClock::time_point deadline) {
   if (waiter->signalled()) return Result::kSignalled;
   ParkedThread self(waiter);
   bool holding = false;
-  // A helper that sleeps deeply relies on a waiting thread to drive; tell it when that ends. After
-  // the token was given back: HelperSleep::Sleep() says why none is forgotten.
+  // A helper in a deep sleep relies on a waiting thread to drive, so it is told when the wait ends.
+  // This happens after the token was returned. HelperSleep::Sleep() explains why no helper is
+  // forgotten.
   struct WakeDeepHelper {
     Driver* driver;
     ~WakeDeepHelper() {
@@ -367,7 +373,7 @@ std::optional<Result> Driver::ParkForToken(Waiter* waiter, LoopClock::time_point
   if (parked == Waiter::ParkResult::kTimedOut) return Result::kTimedOut;
   if (parked == Waiter::ParkResult::kInterrupted) return Result::kInterrupted;
   if (waiter->signalled()) return Result::kSignalled;
-  return std::nullopt;  // granted
+  return std::nullopt;  // the token was granted
 }
 
 Result Driver::Drive(Waiter* waiter, LoopClock::time_point deadline, ParkedThread* self,
@@ -375,12 +381,12 @@ Result Driver::Drive(Waiter* waiter, LoopClock::time_point deadline, ParkedThrea
   LoopClock::time_point spin_until{};  // set when the first try found nothing
   uint32_t polls = 0;
   bool spinning = options_.spin.count() > 0 && !waiter->spun;
-  bool first_try = !spinning || !YieldFirst();  // and not after a yield
+  bool first_try = !spinning || !YieldFirst();  // false after a yield
   if (!first_try) sched_yield();
-  int busy_rounds = 0;  // without a look at the clock
+  int busy_rounds = 0;  // rounds without a look at the clock
   while (true) {
     if (waiter->signalled()) return Result::kSignalled;
-    // Work that is all for others does not keep this thread from its deadline.
+    // Work that is all for others must not keep this thread from its deadline.
     if (busy_rounds >= kMostBusyRounds) {
       busy_rounds = 0;
       if (LoopClock::now() >= deadline) return Result::kTimedOut;
@@ -397,7 +403,8 @@ Result Driver::Drive(Waiter* waiter, LoopClock::time_point deadline, ParkedThrea
       if (r == EventLoop::BlockResult::kTimedOut) return Result::kTimedOut;
       if (r == EventLoop::BlockResult::kInterrupted) return Result::kInterrupted;
       ++busy_rounds;
-      // Data for others are served while this thread waits; where some came, more are on their way.
+      // A thread that waits serves others' data, too. When some came, more are probably on their
+      // way.
       if (std::exchange(found_, false) && options_.spin.count() > 0) {
         spinning = true;
         spin_until = {};
@@ -414,7 +421,7 @@ Result Driver::Drive(Waiter* waiter, LoopClock::time_point deadline, ParkedThrea
       first_try_missed_.store(!worked, std::memory_order_relaxed);
     worked |= PayAfterTurn(worked);
     if (worked) {
-      // What came was not for this program: it has nothing to send that a payment could ride on.
+      // What came was not for this program, so it sends nothing that a payment could ride on.
       if (!waiter->signalled()) PayOwed();
       ++busy_rounds;
       continue;
@@ -423,14 +430,15 @@ Result Driver::Drive(Waiter* waiter, LoopClock::time_point deadline, ParkedThrea
     if (now >= deadline) return Result::kTimedOut;
     if (spin_until == LoopClock::time_point{}) spin_until = now + options_.spin;
     spinning = now < spin_until;
-    // Without the yield a peer on the same processor could not answer.
+    // The yield lets a peer on the same processor answer.
     if (spinning) sched_yield();
   }
 }
 
-// Where a wait found nothing at first, the answer takes a while in the next ones too: the peer gets
-// the processor before the system call that would find nothing. Now and then the order is tried
-// anew; what is found after a yield says nothing about it.
+// Whether a wait should yield before its first try. When a wait found nothing at first, the answer
+// takes a while in the next waits, too. So the peer gets the processor before the system call that
+// would find nothing. Now and then a wait tries first again, because what it finds after a yield
+// says nothing about that.
 bool Driver::YieldFirst() {
   constexpr uint32_t kTriedAnew = 16;
   if (!first_try_missed_.load(std::memory_order_relaxed)) return false;
@@ -466,7 +474,8 @@ EventLoop::BlockResult Driver::BlockOnce(Waiter* waiter, LoopClock::time_point d
     const Unblock unblock{&blocked_, waiter};
     if (waiter != nullptr) waiter->SetLoop(this);
     blocked_.store(short_tick ? Blocked::kShort : Blocked::kLong, std::memory_order_seq_cst);
-    // Whoever made one of these true before the store did not see us blocked: look once more.
+    // A thread that made one of these true before the store did not see us blocked, so we look once
+    // more.
     const bool wanted = waiter != nullptr ? waiter->signalled() || token_.WantedByControl()
                                           : token_.WantedByAnybody() ||
                                                 evict_helper_.load(std::memory_order_seq_cst) ||
@@ -477,7 +486,7 @@ EventLoop::BlockResult Driver::BlockOnce(Waiter* waiter, LoopClock::time_point d
       result = loop_.Block(until, cancel);
       sleepless_rounds_ = 0;
     } else if (!wanted && ++sleepless_rounds_ >= kMostBusyRounds) {
-      // Where there is always something pending, the sockets and timers get their turn too.
+      // When something is always pending, the sockets and timers must get their turn, too.
       loop_.Look();
       sleepless_rounds_ = 0;
     }

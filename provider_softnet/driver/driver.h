@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The driver of one adapter: who moves its data, and when. The caller drives, if there is one.
+// The driver of one adapter decides who moves its data, and when. The caller drives, if there is
+// one.
 //
 //  * A thread in a wait takes the driver token and runs the loop itself: a short spin of recv() and
 //    sched_yield(), then one sleep in the loop's epoll descriptor. Others park behind it.
-//  * A polling thread does recv() on the hot streams, without the token, and looks at all sockets
-//    now and then, if the token is free.
+//  * A polling thread calls recv() on the hot streams, without the token. Now and then it looks at
+//    all sockets, if the token is free.
 //  * The helper thread looks after the sockets while no caller does. It ticks once a millisecond as
 //    long as callers are active, sleeps in the loop when they are not, and never spins.
 //
-// Deferred sends. A channel that left messages to a gathered write is in `deferred_`; whoever polls
-// or waits next flushes it, else the helper after some tens of microseconds.
+// Deferred sends. A channel that left messages to a gathered write is in `deferred_`. Whoever polls
+// or waits next flushes it. If nobody does, the helper flushes it after some tens of microseconds.
 //
-// Owed bytes. A channel that has something for which nobody waits in a hurry (an answer to the
-// peer's confirmation) is in `owing_`. It rides on what the program sends next; the first turn that
-// finds nothing else to do pays it, at the latest the helper's next tick.
+// Owed bytes. A channel whose bytes nobody waits for in a hurry (an answer to the peer's
+// confirmation) is in `owing_`. The bytes ride on what the program sends next. Otherwise the first
+// turn that finds nothing else to do pays them, or at the latest the helper's next tick.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_DRIVER_DRIVER_H_
 #define SOFTDAT_PROVIDER_SOFTNET_DRIVER_DRIVER_H_
 
@@ -41,9 +42,9 @@
 namespace softdat::softnet {
 
 struct DriverOptions {
-  // Of a wait, before it sleeps.
+  // How long a wait spins before it sleeps.
   std::chrono::microseconds spin{20};
-  // Silence of the callers after which the helper takes over.
+  // How long callers must be silent before the helper takes over.
   std::chrono::microseconds helper_tick{1000};
   // How long deferred sends may wait for a caller.
   std::chrono::microseconds flush_tick{50};
@@ -52,7 +53,7 @@ struct DriverOptions {
 class Driver final : private transport::Interruptible {
  public:
   explicit Driver(const DriverOptions& options);
-  // Stopped by now, or abandoned; every watch and timer is gone.
+  // The driver has been stopped or abandoned by now, and every watch and timer is gone.
   ~Driver() override;
   Driver(const Driver&) = delete;
   Driver& operator=(const Driver&) = delete;
@@ -61,48 +62,49 @@ class Driver final : private transport::Interruptible {
   Status Start();
   bool started() const { return started_.load(std::memory_order_acquire); }
 
-  // transport::Adapter.
+  // The functions of transport::Adapter.
   transport::ProgressResult Spin(LoopClock::time_point deadline, LoopClock::time_point* until);
   transport::ProgressResult Progress(transport::Waiter* waiter, LoopClock::time_point deadline);
   transport::ProgressResult LookAround();
   int ProgressDescriptor();
 
   DriverToken& token() { return token_; }
-  EventLoop& loop() { return loop_; }  // with the token
+  EventLoop& loop() { return loop_; }  // needs the token
   HotSet& hot() { return hot_; }
   DriverCounters& counters() { return counters_; }
 
-  // Any thread; QP locks may be held. `channel` has messages for a gathered write. The helper is
-  // woken to see to it that they leave soon, unless they are expected to leave by themselves: then
-  // its next tick is soon enough.
+  // Any thread; QP locks may be held. `channel` has messages for a gathered write. kHelper wakes
+  // the helper, which makes sure that they leave soon. kNobody means that they are expected to
+  // leave by themselves, so the helper's next tick is soon enough.
   enum class Wake : uint8_t { kHelper, kNobody };
   void DeferSends(Channel* channel, Wake wake = Wake::kHelper);
-  // Whether the helper looks around now and then without being woken. On a busy machine much of its
-  // time is that in which it waits for a processor, between two sleeps.
+  // Whether the helper looks around now and then without being woken. On a busy machine it spends
+  // much of its time waiting for a processor between two sleeps, and that counts as well.
   bool HelperTicks() const {
     const HelperSleep::Kind kind = helper_sleep_.kind();
     return kind != HelperSleep::Kind::kDeep && kind != HelperSleep::Kind::kDriving;
   }
-  // Whether it sleeps until it is woken.
+  // Whether the helper sleeps until it is woken.
   bool HelperRests() const { return helper_sleep_.kind() == HelperSleep::Kind::kDeep; }
-  // Any thread; QP locks may be held. A post wrote what had gathered on its queue pair: the helper
-  // leaves callers that do so to themselves. A lost increment is no harm.
+  // Any thread; QP locks may be held. A post wrote what had gathered on its queue pair. The helper
+  // leaves callers alone that do so. A lost increment does no harm.
   void NoteFlush() {
     flushes_.store(flushes_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
-  // Any thread; QP locks may be held. `channel` has a little that may ride on what is sent next.
+  // Any thread; QP locks may be held. `channel` has a few bytes that may ride on what is sent next.
   void Owe(Channel* channel);
-  // The process exits: pays what is owed. Waits a little for threads that are at it, since they end
-  // with the process; not for long, since one of them may be the caller.
+  // The process exits: pays what is owed. Waits a little for threads that are paying, since they
+  // end with the process. It does not wait long, since one of them may be the caller.
   void PayAtExit();
-  // Any thread; QP locks may be held. The token holder calls channel->Attend() soon.
+  // Any thread; QP locks may be held. The holder of the token soon calls channel->Attend().
   void RequestAttention(Channel* channel);
-  // Any thread. `task` runs soon with the token, on some thread; unless the driver stops first,
-  // then it is destroyed. False: it has stopped already.
+  // Any thread. `task` soon runs with the token, on some thread. If the driver stops first, the
+  // task is destroyed. Returns false when the driver has already stopped.
   bool Post(std::function<void()> task);
 
-  // Advances whenever somebody makes progress after MarkPosted(): a post that finds the epoch of
-  // its queue pair's last write unchanged knows that earlier work is still unreaped, and gathers.
+  // Advances whenever somebody makes progress after MarkPosted(). A post that finds the epoch
+  // unchanged since its queue pair's last write knows that earlier work is still unreaped, and
+  // gathers.
   uint32_t epoch() const { return epoch_.load(std::memory_order_relaxed); }
   void MarkPosted() {
     if (!posted_.load(std::memory_order_relaxed)) posted_.store(true, std::memory_order_relaxed);
@@ -114,29 +116,30 @@ class Driver final : private transport::Interruptible {
     worked_ = true;
   }
 
-  // With the token: keeps something alive until no handler is running any more (a handler that ends
-  // its own object).
+  // With the token: keeps an object alive until no handler is running any more. A handler needs
+  // this to end its own object.
   void DeleteLater(std::shared_ptr<void> object) { trash_.push_back(std::move(object)); }
 
-  // Joins the helper. No caller is inside any more, and none comes: what follows needs no token.
+  // Joins the helper. No caller is inside any more, and none will come, so what follows needs no
+  // token.
   void StopHelper();
-  // The same, and lets go of every channel.
+  // The same, and releases every channel.
   void Stop();
 
-  // In a forked child: the destructor must not touch the helper, which does not exist here.
+  // In a forked child. The destructor must not touch the helper, which does not exist here.
   void Abandon();
 
  private:
-  // What the thread in the loop does now, for those who might have to wake it.
+  // What the thread in the loop does now, for those who may have to wake it.
   enum class Blocked : uint8_t { kNo, kLong, kShort };
 
   using Result = transport::ProgressResult;
 
-  // Rounds of a loop that find work every time, until one looks at what comes up without being
-  // found: the time, or sockets and timers. So rarely that a message does not pay for it.
+  // Loops that find work in every round look at the rest once in this many rounds: at the time, or
+  // at sockets and timers. It is so rare that a message does not pay for it.
   static constexpr int kMostBusyRounds = 8;
 
-  void Interrupt() override;  // of Waiter and DriverToken: get the blocked thread out
+  void Interrupt() override;  // of Waiter and DriverToken: wakes the blocked thread
   void Kick();
 
   enum class Look : uint8_t { kHotStreams, kEverywhere };
@@ -147,7 +150,7 @@ class Driver final : private transport::Interruptible {
                bool* holding, const CancelOff& cancel);
   std::optional<Result> ParkForToken(transport::Waiter* waiter, LoopClock::time_point deadline,
                                      ParkedThread* self, bool* holding, const CancelOff& cancel);
-  // One sleep in the loop, or none when there is something to do.
+  // Sleeps in the loop once, or not at all when there is something to do.
   EventLoop::BlockResult BlockOnce(transport::Waiter* waiter, LoopClock::time_point deadline,
                                    const CancelOff& cancel);
   bool YieldFirst();
@@ -156,7 +159,7 @@ class Driver final : private transport::Interruptible {
   void Dispatch();   // token held: handlers of what was seen, attention, trash
   void AttendAll();  // token held
   bool FlushDeferred(Channel::Flusher by);
-  // Nothing was found to do: pays what is owed.
+  // To be called when nothing was found to do. Pays what is owed.
   bool PayOwed();
   bool PayAfterTurn(bool worked);
   bool CallersFlush();  // helper thread
@@ -181,47 +184,48 @@ class Driver final : private transport::Interruptible {
   ChannelStack deferred_{0};
   ChannelStack attention_{1};
   ChannelStack owing_{3};
-  std::atomic<int> paying_{0};  // threads that may have taken something from it and not paid yet
+  std::atomic<int> paying_{0};  // threads that may have taken from owing_ and not paid yet
 
   // Serialises Start().
   std::mutex start_mutex_;
   std::atomic<bool> started_{false};
   bool abandoned_ = false;
 
-  // With the token.
+  // Used with the token.
   EventLoop loop_{&counters_};
   UniqueFd wake_fd_;
   std::optional<SocketWatch> wake_watch_;
   bool worked_ = false;
-  bool found_ = false;        // the last sleep ended with data on some channel
-  int handlers_running_ = 0;  // depth of dispatching: more than one when an upcall waits
+  bool found_ = false;        // whether the last sleep ended with data on some channel
+  int handlers_running_ = 0;  // depth of dispatching; more than 1 when an upcall waits
   std::vector<std::shared_ptr<void>> trash_;
-  int sleepless_rounds_ = 0;  // in which something was pending, so that the loop was not looked at
-  LoopClock::time_point short_until_{};  // ticks are short until then, because sends were deferred
+  int sleepless_rounds_ = 0;  // rounds that looked at no socket since something was pending
+  LoopClock::time_point short_until_{};  // sends were deferred, so ticks are short until then
 
-  // Set by the thread in the loop before its last look at what might be pending; whoever takes it
-  // to kNo writes the wake-up descriptor.
+  // The thread in the loop sets it before its last look at what may be pending. Whoever sets it to
+  // kNo writes the wake-up descriptor.
   std::atomic<Blocked> blocked_{Blocked::kNo};
-  // Callers made progress since the helper looked last.
+  // Whether callers have made progress since the helper's last look.
   std::atomic<bool> activity_{false};
-  // How waits begin, see YieldFirst(): whether the last one that did not yield first found nothing
-  // at once, and how many waits there were. A lost update is no harm.
+  // How waits begin, see YieldFirst(): whether the last wait that did not yield first found nothing
+  // at once, and the number of waits. A lost update does no harm.
   std::atomic<bool> first_try_missed_{false};
   std::atomic<uint32_t> waits_{0};
-  // Turns in a row that found something, while something was owed. A lost update is no harm.
+  // Turns in a row that found something while something was owed. A lost update does no harm.
   std::atomic<uint32_t> busy_turns_{0};
   // Polls since the last look at all sockets.
   std::atomic<uint32_t> polls_{0};
   // See epoch().
   std::atomic<bool> posted_{false};
   std::atomic<uint32_t> epoch_{1};
-  // What is in deferred_ relies on the helper. Set behind the push, cleared before the emptying.
+  // The content of deferred_ relies on the helper. Set after a push, cleared before the stack is
+  // emptied.
   std::atomic<bool> announced_{false};
-  // Counts emptyings of deferred_, and gathered sends that posts wrote, so that the helper can tell
-  // whether callers do it themselves.
+  // Counts how often deferred_ was emptied and how often a post wrote gathered sends. It tells the
+  // helper whether callers do that themselves.
   std::atomic<uint32_t> flushes_{0};
-  // Helper thread: flushes_ at its last look, and looks in a row after which it left deferred sends
-  // to the callers.
+  // Of the helper thread: flushes_ at its last look, and the number of looks in a row after which
+  // it left deferred sends to the callers.
   uint32_t seen_flushes_ = 0;
   int left_to_callers_ = 0;
 
@@ -232,14 +236,14 @@ class Driver final : private transport::Interruptible {
   std::atomic<bool> have_tasks_{false};
 
   HelperSleep helper_sleep_{&token_, &deferred_, &announced_, &owing_};
-  // The helper shall end; set before it is woken for that.
+  // The helper must end. Set before the helper is woken for that.
   std::atomic<bool> stop_{false};
-  // A polling caller wants the loop that the helper sleeps in.
+  // A polling caller wants the loop in which the helper sleeps.
   std::atomic<bool> evict_helper_{false};
-  // Polling callers found something since the helper took the loop, or was asked to leave it. A
-  // lost update is no harm.
+  // Polling callers have found something since the helper took the loop, or was asked to leave it.
+  // A lost update does no harm.
   std::atomic<bool> found_by_poll_{false};
-  // Somebody may sleep in the loop's descriptor.
+  // Somebody may be asleep in the loop's descriptor.
   std::atomic<bool> descriptor_lent_{false};
   std::thread helper_;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Driver's helper thread: serves a program that makes no DAT call, and flushes sends that nobody
-// flushes. It never spins: it sleeps in ticks while callers are active, and in the loop when they
-// are not.
+// Driver's helper thread. It serves a program that makes no DAT call, and flushes sends that nobody
+// else flushes. It never spins: it sleeps in ticks while callers are active, and in the loop when
+// they are not.
 #include <pthread.h>
 
 #include <algorithm>
@@ -11,10 +11,10 @@
 namespace softdat::softnet {
 namespace {
 
-// A waiting thread that drives needs no helper: after so many quiet ticks behind it, sleep until it
-// leaves.
+// A waiting thread that drives needs no helper. After this many quiet ticks the helper sleeps until
+// that thread leaves.
 constexpr uint32_t kTicksBeforeDeepSleep = 32;
-// The longest flush tick, reached while callers flush by themselves.
+// Factor of the longest flush tick, which is reached while callers flush by themselves.
 constexpr int kSlowestFlush = 4;
 
 }  // namespace
@@ -32,14 +32,14 @@ void Driver::WakeHelper() {
   helper_sleep_.Wake();
 }
 
-// Whether callers have written gathered sends since the last look: then what is deferred now is
-// young, and they will write it too. Not for ever: those who write and those who left something
-// need not be the same.
+// Whether callers have written gathered sends since the last look. If so, what is deferred now is
+// young, and they will write it, too. This cannot go on for ever, because those who write and those
+// who left something need not be the same.
 bool Driver::CallersFlush() {
   constexpr int kMostInARow = 4;
   const uint32_t flushes = flushes_.load(std::memory_order_relaxed);
   const bool they_do = flushes != seen_flushes_ && left_to_callers_ < kMostInARow;
-  // The flush that follows is no caller's.
+  // Our own flush follows and also counts, but it is not a caller's.
   seen_flushes_ = they_do ? flushes : flushes + 1;
   left_to_callers_ = they_do ? left_to_callers_ + 1 : 0;
   return they_do;
@@ -63,7 +63,7 @@ void Driver::RunHelper() {
     if (stop_.load(std::memory_order_seq_cst)) return;
     now = LoopClock::now();
 
-    PayOwed();  // callers had a tick for it
+    PayOwed();  // callers have had a tick for it
     if (announced_.load(std::memory_order_seq_cst)) {
       flushing_until = now + options_.helper_tick;
       if (!flushing) {
@@ -79,7 +79,7 @@ void Driver::RunHelper() {
         NoteProgress();
         flush_tick = options_.flush_tick;
       }
-    } else if (!deferred_.empty() && !CallersFlush()) {  // left quietly, and left alone since
+    } else if (!deferred_.empty() && !CallersFlush()) {  // deferred quietly, and left alone since
       counters_.helper_flushes.Add();
       FlushDeferred(Channel::Flusher::kHelper);
       NoteProgress();
@@ -117,7 +117,8 @@ void Driver::HelperDrive(const CancelOff& cancel) {
 
 void Driver::Abandon() {
   abandoned_ = true;
-  // The thread exists in the parent only; its handle must not make the destructor end the child.
+  // The thread exists in the parent only. A joinable handle would make the destructor end the
+  // child.
   if (helper_.joinable()) helper_.detach();
 }
 

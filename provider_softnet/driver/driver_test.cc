@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Driver: who moves the data. A channel here is one end of a socket pair whose bytes are counted.
+// The driver decides who moves the data. A channel here is one end of a socket pair whose bytes are
+// counted.
 #include "provider_softnet/driver/driver.h"
 
 #include <gtest/gtest.h>
@@ -97,7 +98,7 @@ class DriverTest : public testing::Test {
     channel_->Close();
     driver_->Stop();
   }
-  // The helper has the loop and sleeps in it.
+  // Whether the helper has the loop and sleeps in it.
   bool HelperDrives() {
     return Until([&] { return driver_->token().holder() == DriverToken::Holder::kHelper; });
   }
@@ -164,7 +165,7 @@ TEST_F(DriverTest, APollingThreadTakesTheLoopFromTheHelper) {
   }));
 }
 
-// A look that finds nothing leaves the helper in the loop, and a lent descriptor as it was.
+// A look that finds nothing leaves the helper in the loop, and leaves a lent descriptor unreadable.
 TEST_F(DriverTest, ALookDoesNotMakeALentDescriptorReadable) {
   pollfd lent{driver_->ProgressDescriptor(), POLLIN, 0};
   ASSERT_TRUE(HelperDrives());
@@ -193,7 +194,7 @@ TEST_F(DriverTest, OfTwoWaitingThreadsOneDrivesAndTheLoopIsHandedOn) {
   const uint64_t before = driver_->token().hand_overs();  // one thread may have followed the helper
   theirs.Signal();
   other.join();
-  // The parked thread drives now: data is moved without the helper, and reaches it.
+  // The parked thread drives now, so data reaches it without the helper.
   ASSERT_TRUE(Until([&] { return driver_->token().hand_overs() == before + 1; }));
   channel_->waiter = &mine;
   channel_->PeerSends();
@@ -240,7 +241,7 @@ TEST_F(DriverTest, ASignalHandlerEndsTheWait) {
     EXPECT_EQ(driver_->Progress(&waiter, transport::kForever), ProgressResult::kInterrupted);
     done = true;
   });
-  // Sent again until it arrives while the thread sleeps.
+  // The signal is sent again until it arrives while the thread sleeps.
   EXPECT_TRUE(Until([&] {
     if (!done) pthread_kill(sleeping.native_handle(), SIGUSR1);
     std::this_thread::yield();
@@ -250,8 +251,8 @@ TEST_F(DriverTest, ASignalHandlerEndsTheWait) {
   sigaction(SIGUSR1, &before, nullptr);
 }
 
-// ThreadSanitizer cannot follow a thread that is cancelled inside a system call: it takes the
-// destructors that run on the way out for part of that call, and misses the locks they take.
+// ThreadSanitizer cannot follow a thread that is cancelled inside a system call. It treats the
+// destructors that run on the way out as part of that call, and misses the locks that they take.
 #ifndef __SANITIZE_THREAD__
 void* WaitForEver(void* argument) {
   Waiter waiter;
@@ -305,8 +306,8 @@ TEST_F(DriverTest, DeferredSendsGetASleepingWaiterToFlushThem) {
   sleeping.join();
 }
 
-// A thread that waits for something else drives, so that the helper sleeps without ticks; the
-// thread that came to owe something makes no further call.
+// A thread that waits for something else drives, so the helper sleeps without ticks. The thread
+// that owes something makes no further call.
 TEST_F(DriverTest, WhatIsOwedIsPaidWhileAWaiterSleeps) {
   Waiter waiter;
   std::thread sleeping([&] { driver_->Progress(&waiter, transport::kForever); });
@@ -320,7 +321,8 @@ TEST_F(DriverTest, WhatIsOwedIsPaidWhileAWaiterSleeps) {
   sleeping.join();
 }
 
-// Whose channel is deferred, and whose posts write what they gathered, need not be the same.
+// The thread whose channel is deferred and the thread whose posts write what they gathered need not
+// be the same.
 TEST_F(DriverTest, DeferredSendsLeaveThoughOtherCallersFlushAllTheTime) {
   std::atomic<bool> enough{false};
   std::thread other([&] {
@@ -330,7 +332,7 @@ TEST_F(DriverTest, DeferredSendsLeaveThoughOtherCallersFlushAllTheTime) {
     driver_->DeferSends(channel_.get());
     EXPECT_TRUE(Until([&] { return channel_->flushes >= i; }));
   }
-  ASSERT_TRUE(HelperDrives());  // from the loop, too
+  ASSERT_TRUE(HelperDrives());  // also when it flushes from the loop
   for (int i = 4; i <= 6; ++i) {
     driver_->DeferSends(channel_.get());
     EXPECT_TRUE(Until([&] { return channel_->flushes >= i; }));
@@ -339,7 +341,8 @@ TEST_F(DriverTest, DeferredSendsLeaveThoughOtherCallersFlushAllTheTime) {
   other.join();
 }
 
-// Readable while data wait, and not for ever after they were taken, whoever took them.
+// The descriptor is readable while data wait. It does not stay readable after they were taken,
+// whoever took them.
 TEST_F(DriverTest, TheProgressDescriptorTellsOfData) {
   const int fd = driver_->ProgressDescriptor();
   ASSERT_GE(fd, 0);
@@ -347,7 +350,7 @@ TEST_F(DriverTest, TheProgressDescriptorTellsOfData) {
     pollfd p = {fd, POLLIN, 0};
     return poll(&p, 1, 0) == 1;
   };
-  // From the first data on, the socket is watched.
+  // The socket is watched from the first data on.
   channel_->PeerSends();
   ASSERT_TRUE(Until([&] { return channel_->received == 1; }));
   for (int i = 2; i <= 20; ++i) {
@@ -384,7 +387,7 @@ TEST_F(DriverTest, AnIdleAdapterSleeps) {
   ASSERT_TRUE(Until([&] { return driver_->counters().blocking_waits.value() >= 1; }));
   const uint64_t ticks = driver_->counters().helper_ticks.value();
   const uint64_t waits = driver_->counters().blocking_waits.value();
-  // Whatever ticked would show within this many of its periods.
+  // Anything that ticks would show within this many of its periods.
   Waiter waiter;
   waiter.Park(LoopClock::now() + std::chrono::milliseconds(30));
   EXPECT_EQ(driver_->counters().helper_ticks.value(), ticks);

@@ -40,7 +40,7 @@ void DriverToken::Acquire(Holder as) {
   control_tail_ = &self;
   control_waiting_.fetch_add(1, std::memory_order_seq_cst);
   blocked_holder_->Interrupt();
-  const UpcallGate::Aside aside;  // the holder may be closing the gate of an upcall of this thread
+  const UpcallGate::Aside aside;  // the holder may be closing the gate of this thread's upcall
   while (!self.granted) self.ready.wait(lock);
 }
 
@@ -81,7 +81,7 @@ void DriverToken::Unlink(ParkedThread* parked) {
 }
 
 bool DriverToken::AcquireOrQueue(ParkedThread* self) {
-  if (HeldByMe()) {  // a wait from inside an upcall: the loop is this thread's to drive
+  if (HeldByMe()) {  // a wait inside an upcall: this thread drives the loop
     ++depth_;
     return true;
   }

@@ -17,7 +17,7 @@ using transport::Waiter;
 
 constexpr auto kPatience = std::chrono::seconds(10);
 
-// Counts the attempts to get a blocked holder out.
+// Counts the attempts to wake a blocked holder.
 class Kicks final : public transport::Interruptible {
  public:
   void Interrupt() override { count.fetch_add(1); }

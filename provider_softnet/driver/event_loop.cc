@@ -25,8 +25,8 @@ namespace {
 
 constexpr int kBatch = 64;
 
-// Milliseconds for epoll_wait where nanoseconds are not offered: rounded up, so that a deadline has
-// passed when the sleep ends.
+// Milliseconds for epoll_wait when the kernel does not take nanoseconds. Rounded up, so that a
+// deadline has passed when the sleep ends.
 int RoundUpMs(std::chrono::nanoseconds left) {
   const auto ms = std::chrono::ceil<std::chrono::milliseconds>(left).count();
   return static_cast<int>(std::min<int64_t>(ms, 3'600'000));
@@ -34,10 +34,10 @@ int RoundUpMs(std::chrono::nanoseconds left) {
 
 constexpr auto kWithoutEnd = std::chrono::nanoseconds::max();
 
-// Sleeps in an epoll descriptor, to the nanosecond where the kernel can; like epoll_wait.
+// Sleeps in an epoll descriptor, like epoll_wait, but to the nanosecond if the kernel can.
 int SleepIn(int epoll_fd, epoll_event* events, int max, std::chrono::nanoseconds left) {
   if (left == kWithoutEnd) return epoll_pwait(epoll_fd, events, max, -1, nullptr);
-  static std::atomic<bool> no_pwait2{false};  // the kernel is older than 5.11
+  static std::atomic<bool> no_pwait2{false};  // set when the kernel is older than 5.11
   if (!no_pwait2.load(std::memory_order_relaxed)) {
     timespec ts{};
     ts.tv_sec = static_cast<time_t>(left.count() / 1'000'000'000);
@@ -49,23 +49,24 @@ int SleepIn(int epoll_fd, epoll_event* events, int max, std::chrono::nanoseconds
   return epoll_pwait(epoll_fd, events, max, RoundUpMs(left), nullptr);
 }
 
-// How many watchers libuv has room for once it had to watch `fd`; it keeps two more entries.
+// How many watchers libuv has room for after it had to watch `fd`. It keeps two more entries.
 size_t WatchersFor(int fd) { return std::bit_ceil(static_cast<size_t>(fd) + 3) - 2; }
 
-// Whether there is memory for libuv's table of so many watchers: libuv ends the process when it
-// finds none.
+// Whether there is memory for libuv's table of so many watchers. libuv ends the process when there
+// is none.
 bool RoomForWatchers(size_t count) {
   void* const room = malloc((count + 2) * sizeof(void*));
   free(room);
   return room != nullptr;
 }
 
-// 0, or a libuv error where uv_loop_init() might not find what it needs: it ends the process when
-// there is no descriptor for the pipe of its signals, which it makes once in a process, or no
-// memory for its watchers.
+// Returns 0, or a libuv error when uv_loop_init() may not find what it needs. That function ends
+// the process when there is no memory for its watchers, or no descriptor for the pipe of its
+// signals, which it makes once in a process.
 int RoomForALoop() {
-  constexpr int kOwnMemory = 4096;  // what else it allocates
-  // Its epoll descriptor, two pipes and an eventfd, and two for others who open one just now.
+  constexpr int kOwnMemory = 4096;  // the rest of what libuv allocates
+  // libuv needs its epoll descriptor, two pipes and an eventfd. Two more are for threads that open
+  // one just now.
   std::array<int, 8> made;
   size_t count = 0;
   int error = 0;
@@ -83,7 +84,7 @@ int RoomForALoop() {
   return RoomForWatchers(WatchersFor(highest) + kOwnMemory / sizeof(void*)) ? 0 : UV_ENOMEM;
 }
 
-// As uv_loop_init(), but never the end of the process.
+// The same as uv_loop_init(), but it never ends the process.
 int InitLoop(uv_loop_t* loop) {
   const StandardDescriptorsTaken taken;
   if (taken.error() != 0) return uv_translate_sys_error(taken.error());
@@ -145,7 +146,7 @@ void SocketWatch::Stop() {
   if (handle_ == nullptr) return;
   loop_->by_fd_[static_cast<size_t>(fd_)] = nullptr;
   handle_->owner = nullptr;
-  // Takes the descriptor out of epoll at once; the memory goes when libuv reports the close.
+  // Takes the descriptor out of epoll at once. The memory is freed when libuv reports the close.
   uv_close(reinterpret_cast<uv_handle_t*>(&handle_->poll),
            [](uv_handle_t* h) { delete reinterpret_cast<Handle*>(h); });
   handle_ = nullptr;
@@ -161,7 +162,7 @@ void SocketWatch::Fire() {
 }
 
 void LoopTimer::Start(std::chrono::microseconds delay) {
-  Forget();  // an expiry of the earlier start whose turn has not come
+  Forget();  // drops an expiry of the earlier start that was not handled yet
   if (handle_ == nullptr) {
     handle_ = new Handle{};
     handle_->owner = this;
@@ -169,7 +170,7 @@ void LoopTimer::Start(std::chrono::microseconds delay) {
   }
   // libuv counts from its cached time, which is as old as the last uv_run().
   uv_update_time(&loop_->loop_);
-  // Its clock also cuts the running millisecond: one more, lest the timer fire early.
+  // Its clock also cuts off the running millisecond. One more keeps the timer from firing early.
   const auto ms =
       delay.count() <= 0 ? 0 : std::chrono::ceil<std::chrono::milliseconds>(delay).count() + 1;
   uv_timer_start(&handle_->timer, &EventLoop::OnTimer, static_cast<uint64_t>(ms), 0);
@@ -213,19 +214,19 @@ Status EventLoop::Open() {
 
 EventLoop::~EventLoop() {
   if (!open_) return;
-  // Every watch and timer is gone by now; what remains are handles whose close libuv has yet to
-  // report.
+  // Every watch and timer is gone by now. What remains are handles whose close libuv has not
+  // reported yet.
   while (uv_loop_close(&loop_) == UV_EBUSY) uv_run(&loop_, UV_RUN_NOWAIT);
 }
 
 bool EventLoop::Readable() const {
   pollfd p{epoll_fd_, POLLIN, 0};
   timespec now{};
-  // Raw: poll() is a cancellation point.
+  // A raw system call, because poll() is a cancellation point.
   return syscall(SYS_ppoll, &p, 1, &now, nullptr, 0) > 0;
 }
 
-// Grows by_fd_ in step with libuv's own table, so that there is memory for that too.
+// Grows by_fd_ in step with libuv's own table, so that there is memory for that table, too.
 bool EventLoop::MakeRoomFor(int fd) {
   if (static_cast<size_t>(fd) < by_fd_.size()) return true;
   const size_t size = WatchersFor(fd);
@@ -242,7 +243,7 @@ void EventLoop::OnPoll(uv_poll_t* handle, int status, int events) {
   SocketWatch* watch = reinterpret_cast<SocketWatch::Handle*>(handle)->owner;
   if (watch == nullptr) return;
   if (status < 0) {
-    // libuv has stopped the watch: the handler's own system call will say what is wrong.
+    // libuv has stopped the watch. The handler's own system call will say what is wrong.
     watch->failed_ = true;
     watch->events_ = 0;
   } else {
@@ -270,7 +271,7 @@ void EventLoop::Note(LoopEvent* event) {
 void EventLoop::NoteReady(int fd, uint32_t epoll_events) {
   SocketWatch* watch =
       static_cast<size_t>(fd) < by_fd_.size() ? by_fd_[static_cast<size_t>(fd)] : nullptr;
-  if (watch == nullptr) {  // one of libuv's own
+  if (watch == nullptr) {  // one of libuv's own descriptors
     needs_uv_run_ = true;
     return;
   }
@@ -293,15 +294,16 @@ void EventLoop::Look() {
     return;
   }
   epoll_event events[kBatch];
-  // A timeout of zero never sleeps, and is no place to be cancelled: the caller holds a CancelOff.
+  // A timeout of zero never sleeps. It must not be a place to be cancelled, so the caller holds a
+  // CancelOff.
   const int n = epoll_pwait(epoll_fd_, events, kBatch, 0, nullptr);
   for (int i = 0; i < n; ++i) NoteReady(events[i].data.fd, events[i].events);
   if (needs_uv_run_) RunUv();
 }
 
 EventLoop::BlockResult EventLoop::Block(LoopClock::time_point until, const CancelOff& cancel) {
-  // The length of the sleep needs the time. The same look tells what is due already, and would
-  // never be noticed where there is always a socket ready.
+  // The time is needed for the length of the sleep. It also shows what is already due, which would
+  // never be noticed while some socket is always ready.
   constexpr auto kNever = LoopClock::time_point::max();
   const bool timed = until != kNever || running_timers_ > 0;
   const LoopClock::time_point now = timed ? LoopClock::now() : LoopClock::time_point{};
@@ -339,8 +341,9 @@ EventLoop::BlockResult EventLoop::Block(LoopClock::time_point until, const Cance
 }
 
 void EventLoop::Dispatch() {
-  // Only what is there now: a handler that makes new events must not keep this from ending. Moved
-  // to a list of its own, which destructors of events unlink from just as well.
+  // Runs only what is there now, because a handler that makes new events must not keep this from
+  // ending. The events move to a list of their own, from which their destructors unlink them just
+  // as well.
   if (happened_.next == &happened_) return;
   LoopLink batch;
   batch.next = happened_.next;

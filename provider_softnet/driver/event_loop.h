@@ -3,11 +3,11 @@
 // token.
 //
 // Two deviations from a plain uv_run() make it fast and re-entrant:
-//  * readiness is taken from the loop's own epoll descriptor with one system call, which also lets
-//    the caller see signals (libuv restarts after EINTR) and deadlines finer than a millisecond;
-//    uv_run(NOWAIT) runs when libuv has something to do itself: a changed watch, a timer, a closing
-//    handle;
-//  * libuv's callbacks only note what happened; handlers run afterwards from Dispatch(), outside
+//  * Readiness is taken from the loop's own epoll descriptor with one system call. This also lets
+//    the caller see signals (libuv restarts after EINTR) and deadlines finer than a millisecond.
+//    uv_run(NOWAIT) runs when libuv itself has something to do: a changed watch, a timer, a closing
+//    handle.
+//  * libuv's callbacks only note what happened. Handlers run afterwards from Dispatch(), outside
 //    uv_run(), so that an upcall may create, close and even wait.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_DRIVER_EVENT_LOOP_H_
 #define SOFTDAT_PROVIDER_SOFTNET_DRIVER_EVENT_LOOP_H_
@@ -30,13 +30,14 @@ using LoopClock = std::chrono::steady_clock;
 
 class EventLoop;
 
-// A node of the list of things that happened; the list's own end is a bare node.
+// A node of the list of things that happened. The list's own end is a bare node.
 struct LoopLink {
   LoopLink* previous = nullptr;  // null: in no list
   LoopLink* next = nullptr;
 };
 
-// Something that happened and waits for its handler to run. Leaves the list when destroyed.
+// Something that happened and waits for its handler to run. It leaves the list when it is
+// destroyed.
 class LoopEvent : private LoopLink {
  public:
   LoopEvent() = default;
@@ -52,8 +53,8 @@ class LoopEvent : private LoopLink {
   friend class EventLoop;
 };
 
-// A socket held by uv_poll. The handler gets UV_READABLE, UV_WRITABLE
-// and UV_DISCONNECT bits; an error counts as all three, whatever is watched.
+// A socket that uv_poll watches. The handler gets the bits UV_READABLE, UV_WRITABLE and
+// UV_DISCONNECT. An error counts as all three, whatever is watched.
 class SocketWatch final : public LoopEvent {
  public:
   using Handler = std::function<void(int events)>;
@@ -61,12 +62,12 @@ class SocketWatch final : public LoopEvent {
   SocketWatch(EventLoop* loop, Handler handler) : loop_(loop), handler_(std::move(handler)) {}
   ~SocketWatch() override { Stop(); }
 
-  // Watches `fd` (not owned) for `events`.
+  // Watches `fd` (which it does not own) for `events`.
   Status Start(int fd, int events);
-  // Changes what is watched; 0 watches nothing, not even errors.
+  // Changes what is watched. 0 watches nothing, not even errors.
   void Update(int events);
-  // Before the descriptor is closed. Idempotent. A stopped watch may be destroyed without the
-  // token.
+  // To be called before the descriptor is closed. Idempotent. A stopped watch may be destroyed
+  // without the token.
   void Stop();
   bool active() const { return handle_ != nullptr; }
   int events() const { return events_; }
@@ -78,11 +79,11 @@ class SocketWatch final : public LoopEvent {
 
   EventLoop* const loop_;
   const Handler handler_;
-  Handle* handle_ = nullptr;  // owned by libuv once closing
+  Handle* handle_ = nullptr;  // libuv owns it once it is closing
   int fd_ = -1;
   int events_ = 0;
   int happened_ = 0;
-  bool failed_ = false;  // epoll reported an error: the handler runs whatever is watched
+  bool failed_ = false;  // epoll reported an error, so the handler runs in any case
 };
 
 // A one-shot uv timer.
@@ -96,7 +97,7 @@ class LoopTimer final : public LoopEvent {
   // Fires once after `delay`, rounded up to milliseconds. Replaces an earlier start.
   void Start(std::chrono::microseconds delay);
   void Stop();
-  // Stops for good; needed before a destruction without the token.
+  // Stops for good. Needed before a destruction without the token.
   void Close();
   bool running() const { return running_; }
 
@@ -120,24 +121,25 @@ class EventLoop {
   EventLoop(const EventLoop&) = delete;
   EventLoop& operator=(const EventLoop&) = delete;
 
-  // Creates the loop and its descriptors. kNoResources when there are none left.
+  // Creates the loop and its descriptors. Fails with kNoResources when there are none left.
   Status Open();
   bool open() const { return open_; }
-  // Readable while something that is watched is ready. Timers and changes that libuv has still to
-  // make do not show.
+  // Readable while something that is watched is ready. Timers, and changes that libuv has yet to
+  // make, do not show in it.
   int descriptor() const { return epoll_fd_; }
-  // Whether it is readable now. Any thread, without the token.
+  // Whether the descriptor is readable now. Any thread, without the token.
   bool Readable() const;
 
-  // Notes what is ready now; never blocks. Follow with Dispatch().
+  // Notes what is ready now. Never blocks. Dispatch() must follow.
   void Look();
-  // Sleeps until something is ready, a timer is due, `until`, or a signal handler ran. Where
-  // `until` had passed before, kTimedOut whatever is ready. A cancellation point if `cancel` was
-  // one. Follow with Dispatch().
+  // Sleeps until something is ready, a timer is due, `until` is reached, or a signal handler ran.
+  // Returns kTimedOut, whatever is ready, if `until` had passed before the call. A cancellation
+  // point if `cancel` was one. Dispatch() must follow.
   BlockResult Block(LoopClock::time_point until, const CancelOff& cancel);
   // Runs the handlers of what was noted.
   void Dispatch();
-  // Whether Block() would be premature: libuv has changes of its own to make, or handlers wait.
+  // Whether Block() would be premature, because libuv has changes of its own to make, or handlers
+  // wait.
   bool HasWork() const { return needs_uv_run_ || happened_.next != &happened_; }
 
  private:
@@ -154,10 +156,10 @@ class EventLoop {
 
   DriverCounters* const counters_;
   bool open_ = false;
-  // A watch changed or a handle closes: libuv acts only inside uv_run().
+  // Set when a watch changed or a handle closes, because libuv acts only inside uv_run().
   bool needs_uv_run_ = false;
   int running_timers_ = 0;
-  int epoll_fd_ = -1;  // the loop's, for waiting only
+  int epoll_fd_ = -1;  // the loop's own, for waiting only
   uv_loop_t loop_{};
   LoopLink happened_{&happened_, &happened_};  // LoopEvents in the order in which they were noted
   std::vector<SocketWatch*> by_fd_;

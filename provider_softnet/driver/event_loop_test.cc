@@ -14,7 +14,7 @@ class EventLoopTest : public testing::Test {
   void SetUp() override { ASSERT_TRUE(loop_.Open().ok()); }
   void TearDown() override { timer_.Close(); }
 
-  // Sleeps until the timer has expired; its handler has not run yet.
+  // Sleeps until the timer has expired, but its handler has not run yet.
   void AwaitExpiry() {
     const CancelOff no_cancellation;
     while (timer_.running()) loop_.Block(LoopClock::time_point::max(), no_cancellation);

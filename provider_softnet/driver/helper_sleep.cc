@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The helper's sleep: no wake-up may be lost on the way into it.
+// The helper's sleep. No wake-up may be lost while the helper falls asleep.
 #include "provider_softnet/driver/helper_sleep.h"
 
 namespace softdat::softnet {
@@ -7,18 +7,19 @@ namespace softdat::softnet {
 void HelperSleep::Sleep(Kind kind, std::chrono::microseconds tick) {
   std::unique_lock<std::mutex> lock(mutex_);
   kind_.store(kind, std::memory_order_seq_cst);
-  // A waiting thread that drives wakes a deep sleep when it leaves, and may have left before the
-  // store. It gives the token back, then loads kind_; here kind_ is stored, then the holder is
-  // read. Both the giving back and this reading are critical sections of the token's mutex, so one
-  // comes first. If it is ours, the store happens before the waiter's load, which finds kDeep: the
-  // waiter wakes us, for which it needs mutex_ and therefore waits until we sleep. If it is the
-  // waiter's, we see that it does not hold the token, and sleep for a tick only.
+  // A waiting thread that drives wakes a deep sleep when it leaves, but it may have left before the
+  // store. It first returns the token and then loads kind_. Here kind_ is stored first, and then
+  // the holder is read. Returning the token and reading the holder are both critical sections of
+  // the token's mutex, so one of them comes first. If ours is first, the store happens before the
+  // waiter's load. The waiter then finds kDeep and wakes us. It needs mutex_ for that, and so waits
+  // until we sleep. If the waiter's is first, we see that it does not hold the token, and sleep for
+  // a tick only.
   if (kind == Kind::kDeep && token_->HolderInOrder() != DriverToken::Holder::kWaiter) {
     kind = Kind::kTick;
     kind_.store(kind, std::memory_order_seq_cst);
   }
-  // A send that was deferred before the store has not woken us. One that was deferred quietly, and
-  // what is owed, count on ticks, which a deep sleep has not.
+  // A send that was deferred before the store has not woken us. A send that was deferred quietly
+  // relies on ticks, and so does what is owed, but a deep sleep has none.
   const bool pending = (kind != Kind::kShortTick && announced_->load(std::memory_order_seq_cst)) ||
                        (kind == Kind::kDeep && !(deferred_->empty() && owing_->empty()));
   if (!woken_ && !pending) {
@@ -45,7 +46,7 @@ void HelperSleep::EndDrive() {
 void HelperSleep::Wake() {
   const std::lock_guard<std::mutex> lock(mutex_);
   woken_ = true;
-  // Somebody saw a sleep that has become a drive since: it goes on.
+  // The caller saw a sleep that has become a drive since. The drive goes on.
   if (kind() != Kind::kDriving) kind_.store(Kind::kAwake, std::memory_order_seq_cst);
   wake_.notify_one();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HelperSleep: whatever happens on the way into a sleep, somebody serves the sockets afterwards.
+// Whatever happens while the helper falls asleep, somebody must serve the sockets afterwards.
 #include "provider_softnet/driver/helper_sleep.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ using Kind = HelperSleep::Kind;
 using std::chrono::microseconds;
 using std::chrono::steady_clock;
 
-// Reaching it means that a sleep was lost; never part of a passing test.
+// Only a test in which a wake-up was lost reaches this limit.
 constexpr auto kPatience = std::chrono::seconds(10);
 constexpr microseconds kTick{50};
 
@@ -45,7 +45,7 @@ class DrivingWaiter {
 
 class HelperSleepTest : public testing::Test {
  protected:
-  // The helper, in one sleep.
+  // Starts a helper thread for one sleep.
   void GoToSleep(Kind kind, microseconds tick) {
     over_ = false;
     helper_ = std::thread([this, kind, tick] {
@@ -53,7 +53,7 @@ class HelperSleepTest : public testing::Test {
       over_ = true;
     });
   }
-  // The sleep ends by itself; one that does not is ended, so that the test does.
+  // Whether the sleep ends by itself. A sleep that does not is ended here, so that the test ends.
   bool Ends() {
     const bool ends = Until([this] { return over_.load(); });
     if (!ends) sleep_.Wake();
@@ -79,7 +79,7 @@ class HelperSleepTest : public testing::Test {
   std::thread helper_;
 };
 
-// The waiting thread left between the helper's decision and its sleep, and saw it awake.
+// The waiting thread left between the helper's decision and its sleep, and saw the helper awake.
 TEST_F(HelperSleepTest, IsATickWhenTheWaitingThreadHasLeft) {
   DrivingWaiter waiter(&token_);
   waiter.Leave(&sleep_);
@@ -102,7 +102,8 @@ TEST_F(HelperSleepTest, EndsWhenTheWaitingThreadLeaves) {
   EXPECT_TRUE(Ends());
 }
 
-// Falling asleep and leaving at the same time, in every order that the machine comes up with.
+// The helper falls asleep and the thread leaves at the same time, in every order that the machine
+// produces.
 TEST_F(HelperSleepTest, SurvivesEveryMomentOfLeaving) {
   constexpr uint32_t kRounds = 2000;
   std::atomic<uint32_t> begun{0}, ended{0};
@@ -139,8 +140,8 @@ TEST_F(HelperSleepTest, KeepsAWakeUpForTheNextSleep) {
   waiter.Leave(&sleep_);
 }
 
-// Somebody who wants to wake a sleep may be late. What is deferred quietly must not count on ticks
-// then.
+// A caller may be late when it wants to wake a sleep. What is deferred quietly must not rely on
+// ticks then.
 TEST_F(HelperSleepTest, AWakeDoesNotHideThatTheHelperDrives) {
   sleep_.BeginDrive();
   sleep_.Wake();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HotSet: two slots, replaced when their streams fall silent while others deliver.
+// HotSet has two slots. A stream is replaced when it falls silent while others deliver.
 #include "provider_softnet/driver/hot_set.h"
 
 #include <algorithm>
@@ -37,8 +37,7 @@ bool HotSet::Poll() {
   bool worked = false;
   for (Slot& slot : slots_) {
     if (slot.hint.load(std::memory_order_relaxed) == nullptr) continue;
-    if (slot.busy.test_and_set(std::memory_order_acquire))
-      continue;  // another poller is right here
+    if (slot.busy.test_and_set(std::memory_order_acquire)) continue;  // another poller is at it
     const RefPtr<Channel> channel(slot.channel);
     slot.busy.clear(std::memory_order_release);
     if (!channel) continue;
@@ -66,7 +65,7 @@ void HotSet::OnFoundByTurn(Channel* channel) {
   }
   Slot* victim = &slots_[0];
   for (Slot& slot : slots_) {
-    if (slot.hint.load(std::memory_order_relaxed) == nullptr) {  // the first streams cost nothing
+    if (slot.hint.load(std::memory_order_relaxed) == nullptr) {  // the first streams replace nobody
       Put(&slot, channel);
       return;
     }

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When the posts of a queue pair reach the socket. One system call for each would cost most of what
-// a small message costs, so posts that come in bursts are written together:
+// When the posts of a queue pair reach the socket. One system call for each post would cost most of
+// what a small message costs, so posts that come in bursts are written together:
 //
-//  * A post behind which nothing is expected writes at once.
-//  * A post behind earlier ones, while nobody has polled or waited since, gathers: whoever polls or
-//    waits next writes it, at the latest the helper thread, which is woken for that.
-//  * A program that posts two requests and waits, again and again (a write and the message that
-//    announces it), is known by its last bursts: the first of the two gathers without waking
+//  * A post writes at once when no other is expected behind it.
+//  * A post behind earlier ones gathers, if nobody has polled or waited since. Whoever polls or
+//  waits
+//    next writes it, at the latest the helper thread, which is woken for that.
+//  * Some programs post two requests and wait, again and again (a write and the message that
+//    announces it). The last bursts show this. The first of the two then gathers without waking
 //    anybody, and the second writes both.
 //  * A stream with earlier work still under way gathers from its first post on.
 //
-// A burst ends when somebody makes progress: that is a new epoch (Driver::epoch()).
+// A burst ends when somebody makes progress, which starts a new epoch (Driver::epoch()).
 #ifndef SOFTDAT_PROVIDER_SOFTNET_DRIVER_POST_BURSTS_H_
 #define SOFTDAT_PROVIDER_SOFTNET_DRIVER_POST_BURSTS_H_
 
@@ -21,12 +22,12 @@ namespace softdat::softnet {
 class PostBursts {
  public:
   enum class Plan : uint8_t {
-    kWrite,          // this one and what has gathered
-    kGather,         // somebody must see to it that it leaves
+    kWrite,          // writes this post and what has gathered
+    kGather,         // somebody must make sure that it leaves
     kGatherQuietly,  // the next post is expected to write it
   };
 
-  // For each post. `under_way`: earlier work of the queue pair is not over.
+  // To be called for each post. `under_way`: earlier work of the queue pair has not completed.
   Plan OnPost(uint32_t epoch, bool under_way) {
     if (epoch != epoch_) {
       expected_ = length_ == before_ && length_ <= kLongestExpected ? length_ : 0;
@@ -41,7 +42,7 @@ class PostBursts {
     return under_way && before_ >= kStream ? Plan::kGather : Plan::kWrite;
   }
 
-  // A new connection.
+  // To be called for a new connection.
   void Reset() { *this = PostBursts(); }
 
  private:

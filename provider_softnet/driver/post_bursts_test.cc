@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which post writes, gathers, or gathers without a word.
+// Which post writes, which gathers, and which gathers without waking anybody.
 #include "provider_softnet/driver/post_bursts.h"
 
 #include <gtest/gtest.h>

@@ -14,9 +14,9 @@
 namespace softdat::softnet {
 namespace {
 
-// One bit for each owned descriptor. Atomic words instead of a lock, because the child of a fork
-// reads it while a lock might be held by a thread that exists in the parent only. Descriptors
-// beyond the table are owned all the same, they are only not closed in a child.
+// One bit for each owned descriptor. The words are atomic instead of locked, because the child of a
+// fork reads them, and a thread that exists only in the parent might hold a lock. Descriptors
+// beyond the table are owned all the same, but a child does not close them.
 constexpr size_t kTracked = 1 << 20;
 std::atomic<uint64_t> owned_bits[kTracked / 64];
 
@@ -39,7 +39,7 @@ UniqueFd::UniqueFd(int fd) : fd_(AboveStandard(fd)) {
 
 void UniqueFd::Close() {
   if (fd_ < 0) return;
-  // Unmarked first: the number may belong to somebody else right after close().
+  // The mark is removed first, because somebody else may get the number right after close().
   Mark(fd_, false);
   ::close(fd_);
   fd_ = -1;
@@ -47,7 +47,7 @@ void UniqueFd::Close() {
 
 void CloseInheritedDescriptors() {
   for (size_t word = 0; word < kTracked / 64; ++word) {
-    if (owned_bits[word].load(std::memory_order_relaxed) == 0) continue;  // spare the zero pages
+    if (owned_bits[word].load(std::memory_order_relaxed) == 0) continue;  // spares the zero pages
     uint64_t bits = owned_bits[word].exchange(0);
     while (bits != 0) {
       const int bit = std::countr_zero(bits);

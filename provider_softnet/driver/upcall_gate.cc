@@ -37,7 +37,7 @@ void UpcallGate::Close() {
   for (const Running* r = Running::innermost_; r != nullptr; r = r->outer_) own += r->gate_ == this;
   const bool inside = Running::innermost_ != nullptr;
   if (CloseWith(own, /*without_aside=*/false)) return;
-  const Aside aside;  // the own upcalls too
+  const Aside aside;  // steps aside in its own upcalls of this gate, too
   while (true) {
     const uint32_t state = state_.load(std::memory_order_acquire);
     if (CloseWith(0, /*without_aside=*/inside)) return;
