@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The reference model of an EVD with a CNO, obviously right: what each call must answer when one
-// thread makes them one after the other (semantics 5, 6).
+// The reference model of an EVD with a CNO. It is simple enough to be obviously right: it says what
+// each call must answer when one thread makes the calls one after the other (semantics 5, 6).
 #ifndef SOFTDAT_TESTS_MODEL_EVD_MODEL_H_
 #define SOFTDAT_TESTS_MODEL_EVD_MODEL_H_
 
@@ -34,7 +34,7 @@ struct EvdModel {
     queue.pop_front();
     return Answer::kOk;
   }
-  // With timeout 0. nmore is defined unless the state is wrong.
+  // A wait with timeout 0. nmore is defined unless the state is wrong.
   Answer Wait(size_t threshold, uint64_t* id, size_t* nmore) {
     if (!waitable) return Answer::kInvalidState;
     *nmore = queue.size();
@@ -55,7 +55,7 @@ struct EvdModel {
     capacity = entries;
     return Answer::kOk;
   }
-  // A CNO may wake without need as long as there is something to find; it may never miss a trigger.
+  // A CNO may wake without need as long as there is something to find. It may never miss a trigger.
   bool MustWake() const { return triggered; }
   bool MayWake() const { return triggered || (attached && enabled && !queue.empty()); }
   void Woken() { triggered = false; }

@@ -52,7 +52,7 @@ Answer ToAnswer(DAT_RETURN ret) {
   }
 }
 
-// One EVD and CNO beside their model. Apply() makes one call on both and says what differs.
+// One EVD and CNO beside their model. Apply() makes one call on both and returns how they differ.
 class Pair {
  public:
   explicit Pair(DAT_IA_HANDLE ia) : model_(kSmall) {
@@ -166,7 +166,7 @@ class EvdModelTest : public ::testing::Test {
   DAT_EVD_HANDLE async_ = DAT_HANDLE_NULL;
 };
 
-// All 13^4 programs of four calls after each of a few prefixes that lead into interesting states.
+// All 13^4 programs of four calls, after each of a few prefixes that lead into interesting states.
 // covers: semantics 5.2, 5.3, 5.4, 5.6, 6
 TEST_F(EvdModelTest, EveryShortProgram) {
   const std::vector<std::vector<Call>> prefixes = {

@@ -12,7 +12,7 @@
 namespace softdat::model {
 namespace {
 
-// Long enough for any scheduling delay: reaching it means that a wake-up was lost.
+// Longer than any scheduling delay, so a wait that reaches it has lost a wake-up.
 constexpr DAT_TIMEOUT kLostUs = 20'000'000;
 constexpr uint64_t kEvents = 250'000;
 
@@ -32,7 +32,7 @@ class WakeupRaceTest : public ::testing::Test {
     EXPECT_EQ(dat_evd_create(ia_, 4, cno, DAT_EVD_SOFTWARE_FLAG, &evd), DAT_SUCCESS);
     return evd;
   }
-  // Posts `count` events numbered from 1; a full queue is tried again.
+  // Posts `count` events numbered from 1. Tries again while the queue is full.
   static void Produce(DAT_EVD_HANDLE evd, uint64_t count) {
     DAT_EVENT event{};
     event.event_number = DAT_SOFTWARE_EVENT;
@@ -83,8 +83,8 @@ TEST_F(WakeupRaceTest, WaitForAThreshold) {
   EXPECT_EQ(dat_evd_free(evd), DAT_SUCCESS);
 }
 
-// Three producers, each with its own EVD, one CNO, one consumer that takes one event a wake-up from
-// the EVD that the CNO names and then asks the CNO again: what is left behind must wake it again.
+// Three producers, each with its own EVD, on one CNO. One consumer waits on the CNO, empties all
+// EVDs, and waits again. An event that arrives meanwhile must wake it.
 // covers: semantics 6
 TEST_F(WakeupRaceTest, ThreeEvdsOnOneCno) {
   std::vector<DAT_EVD_HANDLE> evds = {NewEvd(cno_), NewEvd(cno_), NewEvd(cno_)};
@@ -96,7 +96,7 @@ TEST_F(WakeupRaceTest, ThreeEvdsOnOneCno) {
     const DAT_RETURN ret = dat_cno_wait(cno_, kLostUs, &hint);
     EXPECT_EQ(ret, DAT_SUCCESS) << left << " events left";
     if (ret != DAT_SUCCESS) break;
-    // The EVD is a hint: all are polled until they are empty.
+    // The EVD is only a hint, so all are polled until they are empty.
     for (DAT_EVD_HANDLE evd : evds) {
       DAT_EVENT event{};
       while (dat_evd_dequeue(evd, &event) == DAT_SUCCESS) --left;
@@ -106,7 +106,7 @@ TEST_F(WakeupRaceTest, ThreeEvdsOnOneCno) {
   for (DAT_EVD_HANDLE evd : evds) EXPECT_EQ(dat_evd_free(evd), DAT_SUCCESS);
 }
 
-// Two threads wait on the CNO; together they see every event.
+// Two threads wait on the CNO. Together they see every event.
 // covers: semantics 6
 TEST_F(WakeupRaceTest, TwoWaitersOnOneCno) {
   DAT_EVD_HANDLE evd = NewEvd(cno_);
