@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program of uDAPL 2.0 with a library that is a program of 1.2: the functions of both have the
-// same names, and each reaches its own.
+// A program of uDAPL 2.0 with a library that is itself a program of 1.2. The functions of both
+// versions have the same names, and each call must reach its own version.
 #include <dat2/udat.h>
 #include <gtest/gtest.h>
 

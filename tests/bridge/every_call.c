@@ -51,7 +51,7 @@ static DAT_EVD_HANDLE make_evd(struct world* world, int flags) {
   return evd;
 }
 
-/* The adapter is in the list, under the version of this API. */
+/* The list must have the adapter, under the version of this API. */
 static void find_in_registry(const char* ia_name) {
   enum { kMost = 1000 };
   static DAT_PROVIDER_INFO entries[kMost];
@@ -83,7 +83,7 @@ static void announce_provider(void) {
   REFUSED(DAT_PROVIDER_NOT_FOUND, dat_registry_remove_provider(&table, &info));
 }
 
-/* Exported without a header: the number of an adapter and the provider's own handle. */
+/* Exported, but in no header: translates an adapter's number to the provider's own handle. */
 extern DAT_RETURN dats_get_ia_handle(DAT_IA_HANDLE, DAT_IA_HANDLE*);
 static void ask_for_handle(struct world* world) {
   DAT_IA_HANDLE own = DAT_HANDLE_NULL, number = DAT_HANDLE_NULL;
@@ -168,7 +168,7 @@ void free_memory(struct world* world) {
   CALL(dat_pz_free, world->pz);
 }
 
-/* Nothing may be left for a graceful close. */
+/* A graceful close requires that nothing is left. */
 void close_adapter(struct world* world) {
   DAT_EVENT event;
   REFUSED(DAT_QUEUE_EMPTY, dat_evd_dequeue(world->async_evd, &event));

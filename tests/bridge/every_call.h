@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* every_call.h: what the parts of the program share that calls every function of uDAPL 1.2. */
+/* every_call.h: what the parts share of the program that calls every function of uDAPL 1.2. */
 #ifndef SOFTDAT_TESTS_BRIDGE_EVERY_CALL_H_
 #define SOFTDAT_TESTS_BRIDGE_EVERY_CALL_H_
 
@@ -9,7 +9,7 @@
 
 enum { kPatienceUs = 60 * 1000 * 1000, kMemorySize = 8192 };
 
-/* Calls a function that must succeed, and prints its name: the test compares what is printed with
+/* Calls a function that must succeed, and prints its name. The test compares what is printed with
  * the table of the binary interface. */
 #define CALL(function, ...) succeeded(__FILE__, __LINE__, #function, function(__VA_ARGS__))
 void succeeded(const char* file, int line, const char* function, DAT_RETURN result);
@@ -39,7 +39,7 @@ struct world {
 /* The next event, which must have this number. */
 DAT_EVENT next_event(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number);
 
-/* In this order. */
+/* The parts, to be called in this order. */
 void open_adapter(struct world* world, char* ia_name);
 void call_events(struct world* world);
 void make_memory(struct world* world);

@@ -20,7 +20,7 @@ static void start_connect(struct world* world, DAT_EP_HANDLE ep, DAT_CONN_QUAL q
        DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
 }
 
-/* The request that comes next, which must be for this service point and carry the greeting. */
+/* The next request, which must be for this service point and carry the greeting. */
 static DAT_CR_HANDLE request(struct world* world, DAT_CONN_QUAL qualifier, DAT_CR_PARAM* param) {
   const DAT_EVENT event = next_event(world->cr_evd, DAT_CONNECTION_REQUEST_EVENT);
   const DAT_CR_ARRIVAL_EVENT_DATA* arrival = &event.event_data.cr_arrival_event_data;
@@ -31,7 +31,7 @@ static DAT_CR_HANDLE request(struct world* world, DAT_CONN_QUAL qualifier, DAT_C
   return arrival->cr_handle;
 }
 
-/* Both ends are told the same, in any order. */
+/* Both ends must get the same event, in any order. */
 static void both(struct world* world, DAT_EVENT_NUMBER number, DAT_EP_HANDLE a, DAT_EP_HANDLE b) {
   const DAT_EVENT one = next_event(world->connect_evd, number);
   const DAT_EVENT two = next_event(world->connect_evd, number);
@@ -47,7 +47,7 @@ static DAT_EP_HANDLE make_ep(struct world* world) {
   return ep;
 }
 
-/* Without a protection zone at first: it is put in by dat_ep_modify(). */
+/* Made without a protection zone. dat_ep_modify() sets it later. */
 static void make_active(struct world* world) {
   DAT_EP_PARAM param;
   CALL(dat_ep_create, world->ia, DAT_HANDLE_NULL, world->recv_evd, world->request_evd,
@@ -85,8 +85,8 @@ static void make_passive(struct world* world) {
   EXPECT(param.srq_handle == world->srq);
 }
 
-/* A service point with a qualifier of the program's choice: the first that nobody has. Those above
- * 65535 are not anybody's ports. */
+/* A service point with a qualifier that the program chooses: the first that nobody has. Numbers
+ * above 65535 are nobody's ports. */
 static DAT_CONN_QUAL make_psp(struct world* world) {
   DAT_CONN_QUAL qualifier = UINT64_C(0x100000000) * (DAT_CONN_QUAL)getpid();
   DAT_PSP_PARAM param;
@@ -102,7 +102,7 @@ static DAT_CONN_QUAL make_psp(struct world* world) {
   return qualifier;
 }
 
-/* One more connection to where the active end point is connected. */
+/* One more connection to the place to which the active end point is connected. */
 static void duplicate(struct world* world, DAT_CONN_QUAL qualifier) {
   const DAT_EP_HANDLE twin = make_ep(world), peer = make_ep(world);
   DAT_CR_PARAM param;
@@ -153,14 +153,14 @@ void connect_pair(struct world* world) {
   qualifier = make_psp(world);
   CALL(dat_psp_create_any, world->ia, &other, world->cr_evd, DAT_PSP_CONSUMER_FLAG,
        &world->other_psp);
-  /* Rejected, and then with the same end point again. */
+  /* A rejected request, and then another one with the same end point. */
   start_connect(world, world->active, other);
   CALL(dat_cr_reject, request(world, other, &param));
   event = next_event(world->connect_evd, DAT_CONNECTION_EVENT_PEER_REJECTED);
   EXPECT(event.event_data.connect_event_data.ep_handle == world->active);
   CALL(dat_ep_reset, world->active);
   expect_state(world->active, DAT_EP_STATE_UNCONNECTED);
-  /* The request is handed to the second service point, and arrives there. */
+  /* The request is handed on to the second service point, and arrives there. */
   start_connect(world, world->active, qualifier);
   CALL(dat_cr_handoff, request(world, qualifier, &param), other);
   cr = request(world, other, &param);
@@ -177,7 +177,7 @@ void disconnect_pair(struct world* world) {
   DAT_EVENT event;
   CALL(dat_ep_disconnect, world->active, DAT_CLOSE_GRACEFUL_FLAG);
   both(world, DAT_CONNECTION_EVENT_DISCONNECTED, world->active, world->passive);
-  /* No receive of the shared queue is held by this end point any more. */
+  /* This end point must not hold a receive of the shared queue any more. */
   event = next_event(world->async_evd, DAT_ASYNC_ERROR_EP_BROKEN);
   EXPECT(event.event_data.asynch_error_event_data.dat_handle == world->passive);
   CALL(dat_ep_reset, world->active);

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Every function of uDAPL 1.2 and of the appendix of the paper is called, with success, by a program
-# in C that is compiled by hand: dat/udat.h, and -ldat by pkg-config.
+# A program in C calls every function of uDAPL 1.2 and of the appendix of the paper, with success.
+# It is compiled by hand: dat/udat.h, and -ldat by pkg-config.
 # usage: every_call_test.sh LIB PKGCONFIG-FOLDER TABLE APPENDIX SOURCE...
 . "$1"
 declared_providers
@@ -9,7 +9,7 @@ export PKG_CONFIG_PATH=$PWD/$2
 table=$3 appendix=$4
 shift 4
 
-# The test's folders are those of bazel-bin and of the sources in one.
+# The folder of the test holds the files of bazel-bin and the sources.
 flags() { pkg-config --define-variable=root="$PWD" --define-variable=bin="$PWD" "$@" dat; }
 cflags=$(flags --cflags) libs=$(flags --libs)
 check "pkg-config links with -ldat" has "$libs" "(^| )-ldat( |$)"

@@ -31,7 +31,7 @@ static void completed(DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep, uint64_t number, DAT
   EXPECT(data->transfered_length == length);
 }
 
-/* To the buffer that is at the head of the shared receive queue. */
+/* A message into the buffer at the head of the shared receive queue. */
 static void send_to_passive(struct world* world, uint64_t number, const char* text) {
   const DAT_VLEN length = strlen(text) + 1;
   DAT_LMR_TRIPLET source = local(world, kSource, length);
@@ -82,7 +82,7 @@ void transfer(struct world* world) {
   EXPECT(strcmp(world->memory + kReply, "written") == 0);
 }
 
-/* What the bind gives, the peer writes through; length 0 takes it back. */
+/* The peer writes through the context that the bind returns. Length 0 unbinds the window. */
 void bind_window(struct world* world) {
   DAT_RMR_HANDLE rmr = DAT_HANDLE_NULL;
   DAT_RMR_CONTEXT context = 0, none = 0;
@@ -110,7 +110,7 @@ void bind_window(struct world* world) {
   CALL(dat_ep_post_rdma_write, world->active, 1, &source, cookie(7), &target,
        DAT_COMPLETION_DEFAULT_FLAG);
   completed(world->request_evd, world->active, 7, 32);
-  /* A message does not arrive before the write that it follows. */
+  /* A message cannot arrive before the write that it follows. */
   CALL(dat_srq_post_recv, world->srq, 1, &sink, cookie(12));
   send_to_passive(world, 8, "it is there");
   completed(world->recv_evd, world->passive, 11, sizeof("it is there"));

@@ -15,8 +15,8 @@ constexpr DAT_COMPLETION_FLAGS kPlain = DAT_COMPLETION_DEFAULT_FLAG;
 constexpr auto kWithAtomics = static_cast<DAT_MEM_PRIV_FLAGS>(int{DAT_MEM_PRIV_ALL_FLAG} |
                                                               int{DAT_EXT_MEM_PRIV_REMOTE_ATOMIC});
 
-// What the IA has, by SOFTDAT_TEST_EXTENSIONS: "all" (the default), "messages": no atomics, and
-// immediate data come as messages; "none".
+// What the IA has, from SOFTDAT_TEST_EXTENSIONS. "all" is the default. "messages": no atomics, and
+// immediate data come as messages. "none": nothing.
 std::string Expected() {
   const char* expected = std::getenv("SOFTDAT_TEST_EXTENSIONS");
   return expected != nullptr ? expected : "all";
@@ -38,7 +38,7 @@ class ExtensionTest : public ConnectedPair {
     return events;
   }
   uint64_t& Word(size_t offset) { return *reinterpret_cast<uint64_t*>(bytes_.data() + offset); }
-  // The same memory once more, open to atomics.
+  // Registers the same memory a second time, open to atomics.
   DAT_RMR_CONTEXT OpenToAtomics() {
     DAT_REGION_DESCRIPTION region;
     region.for_va = bytes_.data();
@@ -125,8 +125,8 @@ TEST_F(ExtensionTest, ImmediateDataForAnOrdinaryReceive) {
   }
 }
 
-// A write of this call completes as one also when it is nothing but a write. With CONFIRM nothing
-// else tells that the data are there.
+// A write through this call completes as one of the extension even without immediate data. With
+// CONFIRM its completion alone tells that the data have arrived.
 TEST_F(ExtensionTest, AWriteWithoutImmediateData) {
   for (const int flags : {0, int{DAT_EXT_WRITE_CONFIRM_FLAG}}) {
     DAT_LMR_TRIPLET source = Local(0, 15);
@@ -150,7 +150,7 @@ TEST_F(ExtensionTest, AMessageForAReceiveWithImmediateData) {
     EXPECT_DAT(dat_ep_post_recv_immed(passive_, 1, &sink, Cookie(8), kPlain));
     DAT_LMR_TRIPLET source = Local(0, length);
     EXPECT_DAT(dat_ep_post_send(active_, 1, &source, Cookie(9), DAT_COMPLETION_SUPPRESS_FLAG));
-    // Nothing else tells a message with immediate data from another.
+    // Only the length tells a message with immediate data from another.
     const DAT_EXT_EVENT_TYPE type =
         AsMessages() && length == 4 ? DAT_EXT_RECV_IMMED_DATA_PAYLOAD : DAT_EXT_RECV_NO_IMMED;
     auto events = Extensions(1);
@@ -161,7 +161,7 @@ TEST_F(ExtensionTest, AMessageForAReceiveWithImmediateData) {
   }
 }
 
-// Ordinary posts are what they were, also beside those of the extension.
+// Ordinary posts stay what they were, even beside those of the extension.
 TEST_F(ExtensionTest, OrdinaryPostsCompleteAsDtos) {
   DAT_LMR_TRIPLET sink = Local(100, 16);
   EXPECT_DAT(dat_ep_post_recv(passive_, 1, &sink, Cookie(7), kPlain));
@@ -221,7 +221,7 @@ TEST_F(ExtensionTest, AtomicsNeedEightBytesAtBothEnds) {
   EXPECT_EQ(Word(0), 0u);
 }
 
-// Memory that the peer may read and write is not open to its atomics for that.
+// Memory that the peer may read and write is not therefore open to its atomics.
 TEST_F(ExtensionTest, AtomicsNeedTheirRight) {
   DAT_LMR_PARAM param;
   EXPECT_DAT(dat_lmr_query(lmr_, DAT_LMR_FIELD_MEM_PRIV, &param));
@@ -234,8 +234,8 @@ TEST_F(ExtensionTest, AtomicsNeedTheirRight) {
   EXPECT_EQ(Word(0), 40u);
 }
 
-// Services that the named attributes deny are refused, whatever they would come to, and harm
-// nothing.
+// Services that the named attributes deny are refused, whatever their effect would be, and do no
+// harm.
 TEST_F(ExtensionTest, AbsentServicesAreNotImplemented) {
   DAT_LMR_TRIPLET local = Local(0, 8);
   DAT_RMR_TRIPLET target = Remote(rmr_context_, 96, 8);
@@ -321,7 +321,7 @@ TEST_F(ExtensionTest, WrongArguments) {
   }
 }
 
-// Events of operations that failed have their EP, cookie, status and kind.
+// Events of failed operations have their EP, cookie, status and kind.
 TEST_F(ExtensionTest, FlushedAtTheEnd) {
   DAT_LMR_TRIPLET local = Local(8, 8);
   DAT_RMR_TRIPLET word = Remote(rmr_context_, 0, 8);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A provider of uDAPL 1.2 with few entry points: libnative.so.1, for a dat.conf with u1.2; with
-// DAT_EXTENSIONS, libextended.so.1. An event tells what the last post was told.
+// A provider of uDAPL 1.2 with few entry points: libnative.so.1, for a dat.conf with u1.2. With
+// DAT_EXTENSIONS it becomes libextended.so.1. An event reports what the last post was given.
 #include <dat/dat_registry.h>
 #include <dat/udat.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ DAT_DTO_COMPLETION_EVENT_DATA g_last_post;
 DAT_RETURN Make(DAT_HANDLE_TYPE type, DAT_HANDLE* handle);
 
 DAT_RETURN Free(DAT_HANDLE handle) {
-  // A stale handle shows no table.
+  // A stale handle must show no table.
   __atomic_store_n(&static_cast<Object*>(handle)->table, nullptr, __ATOMIC_RELEASE);
   free(handle);
   return DAT_SUCCESS;
@@ -115,7 +115,7 @@ DAT_RETURN Make(DAT_HANDLE_TYPE type, DAT_HANDLE* handle) {
 }  // namespace
 
 #ifdef DAT_EXTENSIONS
-// That it is there says that the table has the last entry.
+// Its presence tells that the table has the last entry.
 extern "C" [[gnu::visibility("default")]] void dapl_extensions() {}
 #endif
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Providers of uDAPL 1.2 itself, beside bridged ones, in one program.
+// Providers of uDAPL 1.2 itself beside bridged ones, in one program.
 #include <dat/dat_extensions.h>
 #include <dat/dat_registry.h>
 #include <dat/udat.h>
@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-// Exported without a header.
+// Exported, but declared in no header.
 extern "C" DAT_RETURN dats_get_ia_handle(DAT_IA_HANDLE, DAT_IA_HANDLE*);
 
 namespace softdat::bridge_test {
@@ -25,7 +25,7 @@ constexpr DAT_RETURN kSuccess = DAT_SUCCESS;
 
 DAT_RETURN Failure(uint32_t type, uint32_t subtype) { return DAT_CLASS_ERROR | type | subtype; }
 
-// The registry reads it at the first call of this process.
+// The registry reads the file at the first call of this process.
 class Conf : public testing::Environment {
  public:
   void SetUp() override {
@@ -137,7 +137,7 @@ TEST(NativeTest, NumbersAndPointersOfIas) {
   }
 }
 
-// A name with a line of 1.2 belongs to that line, whatever becomes of it.
+// A name that has a line of 1.2 belongs to that line, even if the line leads nowhere.
 // covers: semantics 2.2
 TEST(NativeTest, NamesOf12AreNotBridged) {
   EXPECT_EQ(Open("absent-0").result, Failure(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED));
@@ -182,7 +182,7 @@ TEST(NativeTest, TheListHasBoth) {
             Failure(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3));
 }
 
-// The entry behind the table is called only where there is one.
+// The entry behind the table is called only if the table has one.
 TEST(NativeTest, ExtensionsOfAProviderOf12) {
   for (const char* name : {"native-0", "extended-0"}) {
     const Opened opened = Open(name);
@@ -202,13 +202,13 @@ TEST(NativeTest, ExtensionsOfAProviderOf12) {
   }
 }
 
-// Debian's providers of 2.0 refer to the registry's functions without a version, and find those of
-// libdat.so.1 in a program of 1.2: they reach libdat2 all the same.
+// Debian's providers of 2.0 refer to the registry's functions without a version. In a program of
+// 1.2 they find those of libdat.so.1, and must reach libdat2 all the same.
 TEST(NativeTest, AProviderOf2ThatMeetsTheWrongRegistry) {
   DAT_PROVIDER_INFO info{};
   std::strcpy(info.ia_name, "announced-0");
   info.dapl_version_major = 2;
-  alignas(64) static char table_of_2[1024];  // libdat2 looks into none of its own accord
+  alignas(64) static char table_of_2[1024];  // libdat2 looks into no table by itself
   const auto* table = reinterpret_cast<const DAT_PROVIDER*>(table_of_2);
   EXPECT_EQ(dat_registry_add_provider(table, &info), kSuccess);
   const std::vector<std::string> names = Names();
@@ -229,7 +229,7 @@ TEST(NativeTest, AProviderOf2ThatMeetsTheWrongRegistry) {
   EXPECT_EQ(dat_ia_close(bridged.ia, DAT_CLOSE_ABRUPT_FLAG), kSuccess);
 }
 
-// Objects of nobody: an address that shows no table, and one that cannot be read.
+// Handles that belong to nobody: an address that shows no table, and one that cannot be read.
 TEST(NativeTest, JunkIsRefusedWhileANativeProviderIsOpen) {
   const Opened native = Open("native-0");
   uint64_t words[4] = {1, 2, 3, 4};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Two connected end points of one program of uDAPL 1.2, with memory and an EVD for each kind of
-// event: not every provider merges them.
+// event, because not every provider merges them.
 #ifndef SOFTDAT_TESTS_BRIDGE_PAIR_H_
 #define SOFTDAT_TESTS_BRIDGE_PAIR_H_
 
@@ -91,7 +91,7 @@ class ConnectedPair : public OpenIa {
     EXPECT_DAT(dat_psp_free(psp));
   }
 
-  // The next event of the EVD for this kind.
+  // The next event of the EVD for this kind of event.
   DAT_EVENT Next(DAT_EVENT_NUMBER wanted) {
     const bool connection =
         wanted >= DAT_CONNECTION_EVENT_ESTABLISHED && wanted <= DAT_CONNECTION_EVENT_UNREACHABLE;
@@ -106,13 +106,13 @@ class ConnectedPair : public OpenIa {
     EXPECT_EQ(event.evd_handle, evd);
     return event;
   }
-  // Both ends are disconnected.
+  // Disconnects both ends.
   void Part() {
     EXPECT_DAT(dat_ep_disconnect(active_, DAT_CLOSE_ABRUPT_FLAG));
     for (int ends = 0; ends < 2; ++ends) Next(DAT_CONNECTION_EVENT_DISCONNECTED);
   }
 
-  // The next two completions, in any order, by their cookie.
+  // The completion with this cookie. The two completions may come in any order.
   DAT_DTO_COMPLETION_EVENT_DATA Completion(uint64_t cookie) {
     for (size_t i = 0;; ++i) {
       if (i == completions_.size()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SOFTDAT_LOG at debug: a call of 1.2 that fails is a line with its arguments and its word, also
-// when no provider has seen it.
+// SOFTDAT_LOG at debug: a call of 1.2 that fails becomes a line with its arguments and its return
+// word, even when no provider has seen the call.
 #include <dat/dat_extensions.h>
 #include <gmock/gmock.h>
 #include <unistd.h>
@@ -23,14 +23,14 @@ const std::string& LogPath() {
   return path;
 }
 
-// What is logged is decided when a library of ours is first called.
+// Set this early because what is logged is decided when a library of ours is first called.
 const bool g_set = [] {
   setenv("SOFTDAT_LOG", LogPath().c_str(), 1);
   setenv("SOFTDAT_LOG_LEVEL", "debug", 1);
   return true;
 }();
 
-// What was logged since the last call of this.
+// What was logged since the last call of this function.
 std::string NewLines() {
   static std::streamoff seen = 0;
   std::ifstream file(LogPath(), std::ios::binary);
@@ -108,7 +108,7 @@ TEST_F(RefusalsLoggedTest, BindsOfNoRegion) {
                                    "DAT_INVALID_ARG2: no segment to bind"));
 }
 
-// The provider refuses them, and is not shown what the program has said.
+// The provider refuses these bits without seeing what the program has said.
 TEST_F(RefusalsLoggedTest, BitsThat12DoesNotHave) {
   DAT_EP_PARAM param;
   EXPECT_NE(dat_ep_query(ep_, 0x800, &param), DAT_RETURN{DAT_SUCCESS});
@@ -138,7 +138,7 @@ TEST_F(RefusalsLoggedTest, CallsWithoutAnObject) {
                                         "IA does not have this operation"));
 }
 
-// Answers are no failures, and a reason is that of its own call.
+// Answers are not failures, and a reason belongs to its own call.
 TEST_F(RefusalsLoggedTest, NothingElse) {
   EXPECT_NE(dat_registry_list_providers(8, nullptr, nullptr), DAT_RETURN{DAT_SUCCESS});
   NewLines();

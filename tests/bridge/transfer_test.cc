@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a program of uDAPL 1.2 moves.
+// The data transfers of a program of uDAPL 1.2.
 #include "tests/bridge/pair.h"
 
 namespace softdat::bridge_test {
@@ -38,7 +38,7 @@ TEST_F(TransferTest, RdmaBothWays) {
   EXPECT_STREQ(bytes_.data() + 200, "written");
 }
 
-// The region is found by the context in the triplet.
+// The context in the triplet names the region.
 // covers: semantics 18
 TEST_F(TransferTest, AWindowIsBoundUsedAndTakenBack) {
   DAT_RMR_HANDLE rmr = DAT_HANDLE_NULL;
@@ -66,7 +66,7 @@ TEST_F(TransferTest, AWindowIsBoundUsedAndTakenBack) {
   EXPECT_DAT(
       dat_ep_post_rdma_write(active_, 1, &source, Cookie(1), &target, DAT_COMPLETION_DEFAULT_FLAG));
   EXPECT_EQ(Completion(1).status, DAT_DTO_SUCCESS);
-  // A write may complete before it has arrived; a message behind it does not arrive before it.
+  // A write may complete before it has arrived. A message behind it cannot arrive before it.
   DAT_LMR_TRIPLET sink = Local(256, 16);
   EXPECT_DAT(dat_ep_post_recv(passive_, 1, &sink, Cookie(2), DAT_COMPLETION_DEFAULT_FLAG));
   EXPECT_DAT(dat_ep_post_send(active_, 1, &source, Cookie(3), DAT_COMPLETION_DEFAULT_FLAG));
@@ -85,7 +85,7 @@ TEST_F(TransferTest, AWindowIsBoundUsedAndTakenBack) {
   EXPECT_DAT(dat_rmr_free(rmr));
 }
 
-// Nobody asked for the context when the region was made, but it has one.
+// Nobody asked for the context when the region was made, but the region has one.
 TEST_F(TransferTest, AWindowOverARegionWhoseContextWasNotAskedFor) {
   DAT_REGION_DESCRIPTION region;
   region.for_va = bytes_.data();
@@ -109,7 +109,7 @@ TEST_F(TransferTest, AWindowOverARegionWhoseContextWasNotAskedFor) {
   EXPECT_DAT(dat_lmr_free(lmr));
 }
 
-// 0x80 is a flag of SoftDAT's 2.0.
+// 0x80 is a flag in SoftDAT's 2.0.
 TEST_F(TransferTest, FlagsOf12Alone) {
   DAT_LMR_TRIPLET source = Local(1000, 8);
   DAT_RMR_TRIPLET target = Remote(rmr_context_, 100, 8);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a program of uDAPL 1.2 is told: attributes, words of failure, handles, agents.
+// What a program of uDAPL 1.2 gets to see: attributes, return words of failures, handles, agents.
 #include <atomic>
 
 #include "tests/bridge/pair.h"
@@ -9,7 +9,7 @@ namespace {
 
 using WordsTest = OpenIa;
 
-// The 2.0 handle of the same object: no handle of 1.2.
+// The 2.0 handle of the same object, which is not a handle in 1.2.
 DAT_HANDLE Foreign(DAT_HANDLE handle) { return static_cast<char*>(handle) - 4; }
 
 TEST_F(WordsTest, Attributes) {
@@ -79,7 +79,7 @@ TEST_F(WordsTest, HandlesOf2AreNotTaken) {
   EXPECT_EQ(dat_pz_create(ia_of_2, &pz), Failure(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA));
 }
 
-// Whatever is given for the object of a call.
+// Junk in place of a call's object, whatever it is.
 TEST_F(WordsTest, JunkForHandles) {
   DAT_EVENT event;
   for (const uintptr_t value :
@@ -94,7 +94,7 @@ TEST_F(WordsTest, JunkForHandles) {
   EXPECT_EQ(dat_pz_free(ia_), Failure(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ));
 }
 
-// Arguments are counted as 1.2 does, which has no type of addresses among them.
+// Arguments are counted as in 1.2, where the type of addresses is not among them.
 // covers: semantics 7.2, 18
 TEST_F(WordsTest, ArgumentsOfRegions) {
   DAT_REGION_DESCRIPTION region;
@@ -107,7 +107,7 @@ TEST_F(WordsTest, ArgumentsOfRegions) {
             Failure(DAT_INVALID_PARAMETER, DAT_INVALID_ARG7));
 }
 
-// Another 1.2 has a privilege that means nothing here.
+// Another implementation's 1.2 has a privilege that means nothing here.
 TEST_F(WordsTest, PrivilegesOf12) {
   char memory[8];
   DAT_REGION_DESCRIPTION region;
@@ -169,9 +169,9 @@ TEST_F(WordsTest, AgentsAreCalledWithHandlesOf12) {
     DAT_EVENT taken;
     EXPECT_DAT(dat_evd_dequeue(evd, &taken));
     EXPECT_EQ(taken.event_data.software_event_data.pointer, &event);
-    EXPECT_DAT(dat_cno_modify_agent(cno, agent));  // a trigger takes it off
+    EXPECT_DAT(dat_cno_modify_agent(cno, agent));  // a trigger removes it
   }
-  // A wait for what is no CNO writes nothing.
+  // A wait for something that is not a CNO writes nothing.
   DAT_EVD_HANDLE untouched = evd;
   EXPECT_EQ(DAT_GET_TYPE(dat_cno_wait(Foreign(cno), 0, &untouched)), uint32_t{DAT_INVALID_HANDLE});
   EXPECT_EQ(untouched, evd);
@@ -201,7 +201,7 @@ TEST(Words, VersionsAndNames) {
       << "no such subtype";
   EXPECT_STREQ(major, "DAT_INVALID_PARAMETER");
 
-  // A host may have a dat.conf with dozens of lines.
+  // There is much room, because a host may have a dat.conf with dozens of lines.
   constexpr DAT_COUNT kRoom = 1024;
   std::vector<DAT_PROVIDER_INFO> infos(kRoom);
   std::vector<DAT_PROVIDER_INFO*> list;
