@@ -6,14 +6,14 @@ A row is kind,name,member,value; what the three mean depends on the kind (see ge
 import csv
 import re
 
-# Kinds whose rows describe the headers; every row of them becomes a check in the generated tests.
+# Kinds whose rows describe the headers. Every row of them becomes a check in the generated tests.
 HEADER_KINDS = ('const', 'sizeof', 'field', 'fieldtype', 'slot', 'proto', 'typedef', 'alias',
                 'macro', 'string', 'extop', 'erratum')
 # Rows that hold when the headers are compiled without the extension entry.
 NOEXT_KINDS = ('noext',)
 # Rows about shared libraries; checked by symbols_test.py.
 LIBRARY_KINDS = ('symbol', 'symbol_version', 'not_exported', 'not_declared', 'provider_symbol')
-# Rows that say how another implementation differs; nothing here depends on them.
+# Rows that say how another implementation differs. Nothing here depends on them.
 FOREIGN_KINDS = ('illumos_diff', 'symbol_illumos')
 
 

@@ -21,7 +21,7 @@
 #else
 #define ABI_STATIC(condition, row) _Static_assert(condition, row)
 #define ABI_SAME_TYPE(a, b) _Generic((__typeof__(a)*)0, __typeof__(b)* : 1, default : 0)
-/* C can not ask what a type is; the compilation as C++ does. */
+/* C cannot ask what a type is. The compilation as C++ does. */
 #define ABI_IS_ENUM(type) 1
 #define ABI_IS_UNION(type) 1
 #define ABI_IS_STRUCT(type) 1
@@ -61,7 +61,7 @@ static inline int abi_arg_is(int index, const void* value, size_t size) {
 
 static inline void abi_forget(void) { memset(&abi_got, 0, sizeof abi_got); }
 
-/* One row checked at run time: counts it, and says which one is wrong. */
+/* Checks one row at run time: counts it, and says which one is wrong. */
 static inline void abi_check(int* counter, int holds, const char* row) {
   ++*counter;
   if (holds) return;
@@ -69,7 +69,7 @@ static inline void abi_check(int* counter, int holds, const char* row) {
   printf("FAILED %s\n", row);
 }
 
-/* One line of the report; a row of the table that was not checked fails the test. */
+/* Prints one line of the report. A row of the table that was not checked fails the test. */
 static inline void abi_report(const char* kind, int in_table, int checked) {
   printf("%-10s %4d rows, %4d checked as %s\n", kind, in_table, checked, ABI_LANGUAGE);
   if (checked != in_table) {

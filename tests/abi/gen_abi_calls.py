@@ -2,17 +2,17 @@
 """Checks of the macros that make calls: through a provider table (kind macro), through
 dat_extension_op (kind extop).
 
-Each macro is called with known arguments; a stub takes the place of the function behind it, records
-what it receives, and the program compares."""
+Each macro is called with known arguments. A stub replaces the function behind it and records what it
+receives, and the program compares."""
 
 import abi_table
 
-# The rows of errata name the operation, or the type, that the published macro has by mistake; these
-# are right.
+# The published macros of these rows name the wrong operation or type by mistake. These are the
+# right ones.
 CORRECT_OPERATION = {'dat_ib_collective_set_clock': 'DAT_IB_COLLECTIVE_SET_CLOCK_OP'}
 CORRECT_TYPE = {'DAT_COUNTER_TYPE': 'DAT_IA_COUNTER_TYPE', '': 'DAT_DTO_COOKIE'}
 
-# The handle is the first argument of the macro of an operation, except here (position from 0).
+# The handle is the first argument of an operation's macro, except here (positions count from 0).
 HANDLE_POSITION = {'dat_ib_collective_create_group': 5}
 
 # A function-like macro that calls nothing, and what must hold for it.
@@ -201,7 +201,7 @@ def check_extop(p, row):
     scope = [f'static void abi_read_{row.line}(va_list *ap) {{', '  (void)ap;']
     for i, type_name in enumerate(types):
         type_name = variable_type(type_name)
-        # In C++ an enum travels as the int that it is promoted to.
+        # In C++ an enum is passed as the int that it is promoted to.
         read = f'({type_name})va_arg(*ap, int)' if type_name in p.enums else (
             f'va_arg(*ap, {type_name})')
         scope += [f'  {type_name} a{i} = {read};',
@@ -230,7 +230,7 @@ def check_erratum(p, row):
     p.scope.append('#ifndef ABI_FOREIGN_HEADERS')
     p.body.append('#ifndef ABI_FOREIGN_HEADERS')
     if any(r.kind == 'extop' and r.name == row.name for r in p.rows):
-        # check_extop() calls it; here only: it is there.
+        # check_extop() calls the macro. Here we only check that it exists.
         p.scope += [f'#ifndef {row.name}', f'#error "not a macro: {row.name}"', '#endif']
         p.static(row, '1')
     elif row.name == 'DAT_IA_HA_RELATED':

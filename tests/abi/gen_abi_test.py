@@ -6,10 +6,9 @@
   gen_abi_test.py --table T --header H... --out noext_test.c --noext   rows of kind noext
 
 The text is the same for C and C++ (abi_test_support.h hides the difference). What can be known at
-compile time is a static assertion; expansions of macros, calls through macros and pointer constants
-are checked when the program runs. Compiled with -DABI_FOREIGN_HEADERS it leaves out what is
-known to be wrong in the headers of other implementations (kind erratum), so that the same program
-can be compiled against those."""
+compile time is a static assertion. Expansions of macros, calls through macros and pointer constants
+are checked when the program runs. With -DABI_FOREIGN_HEADERS it leaves out what is known to be wrong
+in the headers of other implementations (kind erratum), so that it can be compiled against those, too."""
 
 import argparse
 import collections
@@ -130,7 +129,7 @@ def check_noext(p, row):
     if row.value != 'absent':
         raise SystemExit(f'no check for this row: {row}')
     if row.name == 'DAT_PROVIDER' or row.member == 'slot':
-        # The member that is absent would be the last one.
+        # Without extensions the last member is absent.
         p.static(row, 'offsetof(DAT_PROVIDER, ia_ha_related_func) + sizeof(DAT_IA_HA_RELATED_FUNC)'
                       ' == sizeof(DAT_PROVIDER)')
         return

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One translation unit of C that includes all public headers of uDAPL 1.2; as headers_unit.c. */
+/* One translation unit of C that includes all public headers of uDAPL 1.2, like headers_unit.c. */
 #include "tests/abi/headers12_standard_check.h"
 
 const char* HEADERS_CHECK_NAME(void);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One translation unit of C++ that includes all public headers of uDAPL 1.2; as headers_unit.cc. */
+/* One translation unit of C++ that includes all public headers of uDAPL 1.2, like headers_unit.cc.
+ */
 #include "tests/abi/headers12_standard_check.h"
 
 extern "C" const char* HEADERS_CHECK_NAME(void);

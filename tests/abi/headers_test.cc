@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The public headers compile under the language standards that programs use, without a warning, and
-// several such units, of uDAPL 2.0 and of 1.2, link into one program.
+// The public headers compile without a warning under the language standards that programs use.
+// Several such units, of uDAPL 2.0 and of 1.2, link into one program.
 #include <cstdio>
 #include <initializer_list>
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# symbols_test.py accepts a library that exports exactly what the table says, and refuses one that
+# symbols_test.py accepts a library that exports exactly what the table says. It refuses one that
 # lacks a name, has one too many, or has the wrong version node.
 # usage: symbols_script_test.sh SCRIPT TABLE INCLUDE
 set -euo pipefail
@@ -10,7 +10,7 @@ include=$3
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# Builds $work/lib.so that exports the names on stdin at node $1.
+# Builds $work/lib.so, which exports the names on stdin at node $1.
 build() {
   awk -v node="$1" -v script="$work/lib.map" '
     { print "void " $1 "(void) {}" }
@@ -19,7 +19,7 @@ build() {
   cc -shared -fPIC -o "$work/lib.so" "$work/lib.c" "-Wl,--version-script,$work/lib.map"
 }
 
-# expect STATUS TEXT FORM: the script's exit status, and a text that its output has.
+# expect STATUS TEXT FORM: checks the script's exit status, and that its output has the text.
 expect() {
   local status=0 headers=()
   [[ $3 == provider ]] || headers=("$include")

@@ -25,6 +25,6 @@ def abi_symbols_test(name, form, library, table = "udapl2_abi.csv", headers = "h
             "//tests/abi:abi_table.py",
             "//tests/abi:" + table,
         ] + (["//dat/include:" + headers] if form == "registry" else []),
-        # Names of symbols are the same in a sanitized library.
+        # A sanitized library has the same names of symbols.
         tags = ["nosan"],
     )

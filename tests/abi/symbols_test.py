@@ -8,9 +8,10 @@
                                                    table of 1.2: dat/udat.h) declares
   symbols_test.py provider TABLE LIBRARY           a provider library: rows provider_symbol
 
-The registry must export every call of the table at the table's version node, also the calls that
-other implementations declare and forget to export, and nothing else but softdat_*. A provider must
-export its entry points as functions, and no call of the API, since it would hide the registry's."""
+The registry must export every call of the table at the table's version node. That includes the calls
+that other implementations declare and forget to export. It must export nothing else but softdat_*. A
+provider must export its entry points as functions, and no call of the API, since such a call would
+hide the registry's."""
 
 import os
 import re
@@ -20,9 +21,9 @@ import tempfile
 
 import abi_table
 
-# Static inline functions of the headers: no library has them.
+# Static inline functions of the headers, which no library has.
 INLINE = {'dat_strerror_extension', 'dat_strerror_ext_status'}
-# Exported besides the table, by the folder of the headers that say what they are.
+# Exports that are not in the table, by the folder of the headers that declare them.
 OWN = {'dat2': {'softdat_last_reason', 'softdat_version'}, 
        'dat': {'dat_extension', 'softdat_bridge_provider'}}
 
@@ -51,7 +52,8 @@ def declared(include, folder):
         subprocess.run(['gcc', '-fsyntax-only', '-I', include, '-aux-info', listing, source],
                        check=True)
         with open(listing, encoding='ascii') as file:
-            # /* FILE:LINE:NC */ extern TYPE NAME (PARAMETERS); system headers are in it too.
+            # The form is /* FILE:LINE:NC */ extern TYPE NAME (PARAMETERS). System headers are in
+            # it, too.
             found = re.findall(rf'^/\* {include}/{folder}/\S* \*/ extern [^(]*?(\w+) \(',
                                file.read(), re.MULTILINE)
     return set(found)
@@ -114,7 +116,7 @@ def check_provider(rows, symbols):
 
 
 def main(arguments):
-    # The arguments that each form has.
+    # The number of arguments of each form.
     checks = {'registry': (check_registry, 4), 'provider': (check_provider, 3)}
     if not arguments or len(arguments) != checks.get(arguments[0], (None, 0))[1]:
         raise SystemExit(__doc__)
