@@ -12,21 +12,21 @@ _SECONDS = 20
 
 
 class Capture:
-    """From the start of the object until stop()."""
+    """A capture from the creation of the object until stop()."""
 
     def __init__(self, path):
         self.path = path
         self._dumpcap = Program(
             ["dumpcap", "-q", "-i", "lo", "-B", _BUFFER_MIB, "-w", path], dict(os.environ))
-        # dumpcap names its file once it captures.
+        # dumpcap prints the name of its file when it captures.
         self.ready = self._dumpcap.wait_for(lambda output: "File: " in output, _SECONDS)
 
     def stop(self):
-        """Ends the capture. What was wrong with it, empty if nothing."""
+        """Ends the capture. Returns what was wrong with it, empty if nothing."""
         if not self.ready:
             self._dumpcap.end()
             return [f"no capture: {self._dumpcap.output.strip()}"]
-        # A datagram of our own is the last packet: when it is in the file, all others are.
+        # The last packet is a datagram of our own. When it is in the file, all others are.
         mark = uuid.uuid4().bytes
         complete = False
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
@@ -37,7 +37,7 @@ class Capture:
         return [] if complete else ["the capture did not get all packets"]
 
     def _poll(self, mark):
-        # dumpcap writes a packet within its own poll interval; nothing tells us when.
+        # dumpcap writes a packet within its own poll interval. Nothing tells us when.
         for _ in range(_SECONDS * 10):
             if self._ends_with(mark):
                 return True

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The cases of a file such as cases.json, each complete with what its kind says, once for each libdat2."""
+"""The cases of a file such as cases.json, each with all that its kind says, once for each libdat2."""
 
 import dataclasses
 import json
@@ -12,7 +12,7 @@ _KEYS = {
     "ready_text", "server_ends", "expect", "expect_server", "expect_client", "forbid",
     "client_signal", "polls",
 }
-# What a case may have otherwise over Debian's libdat2, and the reason, which it must give.
+# The keys that a case may change for Debian's libdat2. It must give the reason.
 _OVER_DEBIAN_KEYS = {"args", "expect", "expect_client", "client_signal", "capture", "reason"}
 
 
@@ -38,10 +38,10 @@ class Case:
         self.base = fields["name"]
         self.name = fields["name"] + (" over Debian's libdat2" if libdat2 == "debian" else "")
         self.milestone = fields.get("milestone", 1)
-        # It spins for its events: beside others it would be slow, and make them so.
+        # Whether it spins for its events. Beside others it would be slow, and slow them down.
         self.polls = fields.get("polls", False)
         self.capture = fields.get("capture", False)
-        # The signal that ends the client, if one should.
+        # The signal that should end the client, if any.
         self.client_signal = signal.Signals[fields["client_signal"]] if "client_signal" in fields \
             else None
         self.server = fields["server"].format(**at_server).split() if "server" in fields else None
@@ -68,21 +68,21 @@ class Case:
 
 
 def _over_debian(fields, changes):
-    """The case as it is run over Debian's libdat2."""
+    """The case in the form that runs over Debian's libdat2."""
     unknown = set(changes) - _OVER_DEBIAN_KEYS
     if unknown:
         raise ValueError(f"case {fields['name']}: unknown keys {sorted(unknown)} over Debian's")
     if set(changes) - {"capture"} and not changes.get("reason"):
         raise ValueError(f"case {fields['name']}: why is it another one over Debian's libdat2?")
-    # A capture shows the same packets with either library; one of each kind is enough.
+    # A capture shows the same packets with either library, so one of each kind is enough.
     changed = {**fields, "capture": False, **changes}
     changed.pop("reason", None)
     return changed
 
 
 def _read(path):
-    """A file of cases. One that names another ("of") takes the kinds from there, and of each of its cases what it
-    does not say itself; nothing of it is captured."""
+    """A file of cases. A file may name another ("of"). Then it takes the kinds from there, and for each of its cases
+    what it does not say itself, and none of its cases is captured."""
     with open(path, encoding="utf-8") as file:
         data = json.load(file)
     if "of" not in data:
@@ -102,7 +102,7 @@ def load(path, ends, milestone=None):
         changes = own.pop("over_debian", {})
         fields = dict(data["kinds"][own["kind"]])
         for key, value in own.items():
-            # What a case expects comes on top of what its kind expects.
+            # What a case expects is added to what its kind expects.
             if key in ("expect", "expect_server", "expect_client", "forbid"):
                 value = fields.get(key, []) + value
             fields[key] = value
@@ -115,7 +115,7 @@ def load(path, ends, milestone=None):
 
 
 def problems(output, expect, forbid):
-    """What is missing in an output, or should not be in it; empty if it is right."""
+    """What is missing in an output, or should not be in it; empty if the output is right."""
     found = []
     for pattern in expect:
         if not re.search(pattern, output):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Cases side by side: each lane runs one at a time, in a network of its own."""
+"""Runs cases side by side. Each lane runs one at a time, in a network of its own."""
 
 import ctypes
 import queue
@@ -11,7 +11,7 @@ _CLONE_NEWNET = 0x40000000
 
 
 def _own_network():
-    """Moves this thread, and all that it starts, into a new network. Says if that is possible."""
+    """Moves this thread, and all that it starts, into a new network. Returns whether that is possible."""
     if ctypes.CDLL(None, use_errno=True).unshare(_CLONE_NEWNET) != 0:
         return False
     return subprocess.run(["ip", "link", "set", "lo", "up"], check=False,
@@ -31,8 +31,8 @@ def _work(cases, run, results):
 
 
 def _lane(cases, run, results):
-    # The programs insist on fixed ports: without a network of its own a lane would get in the way
-    # of the others. The first lane uses the one that is there, so all cases are run in any case.
+    # The programs insist on fixed ports, so a lane without a network of its own would disturb the
+    # others. The first lane uses the network that is there, so all cases run in any case.
     if _own_network():
         _work(cases, run, results)
     else:

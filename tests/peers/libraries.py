@@ -9,7 +9,7 @@ _INIT = re.compile(r"calling init: (\S+)")
 
 
 def ask(environment, prefix):
-    """Lets the dynamic linker of a program and its children write to files PREFIX.PID."""
+    """Makes the dynamic linker of a program and its children write to files PREFIX.PID."""
     return dict(environment, LD_DEBUG="libs", LD_DEBUG_OUTPUT=prefix)
 
 
@@ -25,11 +25,11 @@ def used(prefix):
 
 
 def problems(prefix, libdat2, provider, build):
-    """Empty if this libdat2 and this provider were used, and no others but those of the folder `build` that
-    discovery asked."""
+    """What is wrong. Empty if this libdat2 and this provider were used, and no others except those of the folder
+    `build` that discovery asked."""
     found = used(prefix)
     wanted = {os.path.realpath(libdat2), os.path.realpath(provider)}
-    # Discovery loads every provider of a build to ask which IAs it has.
+    # Discovery loads every provider of a build, to ask which IAs it has.
     build = os.path.realpath(build)
     others = {path for path in found - wanted
               if not (os.path.basename(path).startswith("libdapl") and path.startswith(build + os.sep))}

@@ -44,7 +44,7 @@ class Program:
         return self._process.poll() is None
 
     def wait_for(self, condition, seconds):
-        """Until condition(output) holds, the output ends, or the time is over. Says if it holds."""
+        """Waits until condition(output) holds, the output ends, or the time is over. Returns whether it holds."""
         deadline = time.monotonic() + seconds
         with self._changed:
             while True:
@@ -56,7 +56,7 @@ class Program:
                 self._changed.wait(left)
 
     def wait(self, seconds):
-        """Until it has exited; its status, or None if the time is over."""
+        """Waits until it has exited. Returns its status, or None if the time is over."""
         try:
             status = self._process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -65,7 +65,7 @@ class Program:
         return status
 
     def end(self):
-        """Ends it and its children, whatever they do."""
+        """Ends the program and its children, whatever they do."""
         for number in (signal.SIGTERM, signal.SIGKILL):
             try:
                 os.killpg(self._process.pid, number)

@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Runs the programs of Debian's dapl2-utils, unmodified, over softnet-lo. See --help.
+# Runs the unmodified programs of Debian's dapl2-utils over softnet-lo. See --help.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
-# A network of its own: the programs insist on fixed ports (15828, 45248, 62000), and captures hold
-# nothing else. Without the right to make one, the network that is there has to do.
+# Makes a network of its own, because the programs insist on fixed ports (15828, 45248, 62000), and
+# so that captures hold nothing else. Without the right to make one, it uses the network that is
+# there.
 if [[ -z ${SOFTDAT_PEERS_INSIDE:-} && " $* " != *" --help "* && " $* " != *" --list "* ]]; then
   export SOFTDAT_PEERS_INSIDE=own
   for maker in "unshare --net" "unshare --net --user --map-root-user"; do

@@ -25,7 +25,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 DEBIAN_LIBDAT2 = "/usr/lib/x86_64-linux-gnu/libdat2.so.2"
 
 
-# What an IA name begins with, and its provider: in our build, or Debian's.
+# The provider by the beginning of an IA's name: in our build, or Debian's.
 PROVIDERS = {
     "softnet-": "provider_softnet/libdaplsoftnet.so.2",
     "verbs-": "provider_verbs/libdaplverbs.so.2",
@@ -34,12 +34,12 @@ PROVIDERS = {
 
 
 def listening(port, process):
-    """Does somebody listen on this TCP port, in the network namespace of this process or thread?"""
+    """Whether somebody listens on this TCP port, in the network namespace of this process or thread."""
     for name in (f"/proc/{process}/net/tcp", f"/proc/{process}/net/tcp6"):
         try:
             with open(name, encoding="ascii") as file:
                 lines = file.readlines()[1:]
-        except OSError:  # it has ended: nobody listens there
+        except OSError:  # it has ended, so nobody listens there
             return False
         for line in lines:
             words = line.split()
@@ -52,8 +52,8 @@ MOST_ATTEMPTS = 3  # with --again
 
 
 class Excuses:
-    """How many cases may still be run again. A defect that strikes now and then excuses a few; one that strikes most
-    of them is another one."""
+    """How many cases may still be run again. A defect that strikes now and then excuses a few cases. If it strikes
+    most of them, it is another defect."""
 
     def __init__(self, most):
         self._lock = threading.Lock()  # lanes are threads
@@ -90,9 +90,11 @@ class Runner:
     def set_up(self):
         for who, ia in self.ias.items():
             with open(self.dat_conf[who], "w", encoding="utf-8") as file:
-                # The client of dtest takes the name from its server: there it means the client's IA.
+                # The client of dtest takes the name from its server, and here it means the client's
+                # IA.
                 for name in sorted({ia, self.ias["server"]}):
-                    # Ours is told its device by the name, or else by the line, as Debian's always is.
+                    # Our provider gets its device by the IA's name, or else by the line, as
+                    # Debian's always does.
                     parameters = f"{ia.removeprefix('ofa-v2-')} 0" if ia.startswith("ofa-v2-") else \
                         "" if name == ia else ia
                     file.write(f'{name} u2.0 nonthreadsafe default {self.providers[who]} softdat.1.0 '
@@ -105,14 +107,14 @@ class Runner:
                 sys.exit(f"run_peers: {program} is missing; build_defs/install_deps.sh check")
 
     def environment(self, case, who):
-        """Which libdat2 a program finds, and a record of which it has used."""
+        """Chooses the libdat2 that a program finds, and records which one it has used."""
         variables = {name: value for name, value in os.environ.items()
                      if name not in ("DAT_OVERRIDE", "LD_LIBRARY_PATH", "SOFTDAT_PROVIDER_PATH",
                                      "SOFTDAT_OUT")}
         variables["SOFTDAT_BIN"] = self.bin
         if case.libdat2 == "debian":
             del variables["SOFTDAT_BIN"]
-        # Our libdat2 finds our own IAs by their own names without it.
+        # Our libdat2 finds our own IAs by their own names without dat.conf.
         if case.libdat2 == "debian" or self.ias["server"] != self.ias["client"] \
                 or self.ias[who].startswith("ofa-v2-"):
             variables["DAT_OVERRIDE"] = self.dat_conf[who]
@@ -122,7 +124,7 @@ class Runner:
         return os.path.join(self.work, f"{case.file_name}.{who}.libs")
 
     def start(self, case, who, command):
-        # The programs' output is a pipe: without stdbuf its lines would come at the end only.
+        # The programs' output is a pipe. Without stdbuf its lines would come only at the end.
         command = ["stdbuf", "-oL"] + command
         if case.libdat2 == "ours":
             command = [os.path.join(ROOT, "tools/softdat-run")] + command
@@ -146,7 +148,7 @@ class Runner:
         problems = []
         try:
             if case.server:
-                # Of this thread: a lane has a network of its own.
+                # Asked in this thread, because a lane has a network of its own.
                 if case.ready_port and listening(case.ready_port, "thread-self"):
                     return [f"port {case.ready_port} is taken by somebody else"]
                 server = self.start(case, "server", case.server)
@@ -165,7 +167,7 @@ class Runner:
         return problems
 
     def finish(self, program, who, expected_signal=None):
-        """Waits for the end of a program, by this signal or by none."""
+        """Waits for the end of a program, which must come by this signal or by none."""
         status = program.wait(self.timeout)
         if status is None:
             return [f"the {who} did not end within {self.timeout} s"]
@@ -282,7 +284,7 @@ def main():
         parser.error(f"--skip: no such case: {', '.join(sorted(unknown))}")
     cases = [case for case in cases if case.base not in options.skip]
     if options.list:
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader may have seen enough
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader may close the pipe early
         for case in cases:
             print(case.name)
         return 0
