@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every line of the tables of deviations still leaves out a case of the programs that are run.
+"""Checks that every line of the tables of deviations still leaves out a case of the programs that are run.
 
 usage: tests/vm/cases.py DEVIATIONS LIBDAPLOFA SUITE=PROGRAM...
 

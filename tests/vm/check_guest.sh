@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The checks of one device (rxe or siw), run in the guest by tests/vm/check, which sets bin, here and device; only,
-# if set, is a regular expression that the name of a group of checks must match.
+# The checks of one device (rxe or siw). tests/vm/check runs them in the guest, and sets bin, here
+# and device. `only`, if set, is a regular expression that the name of a group of checks must match.
 root=$(cd "$here/../.." && pwd)
-# A test case that says nothing for so many seconds hangs; the longest takes half a minute on an idle host.
+# A test case that prints nothing for this many seconds hangs. The longest takes half a minute on an
+# idle host.
 silence=${SOFTDAT_VM_SILENCE:-240}
 
-# chosen GROUP...: whether any of them is to be run.
+# chosen GROUP...: whether any of the groups is to run.
 chosen() {
   local group
   for group; do
@@ -13,7 +14,7 @@ chosen() {
   done
   return 1
 }
-# wanted GROUP: whether it is to be run; says that it begins.
+# wanted GROUP: whether the group is to run. If so, says that it begins.
 wanted() { chosen "$1" && echo "[$1]"; }
 
 # excluded DEVICE SUITE: the cases that the device cannot pass, as a negative GoogleTest filter.
@@ -23,7 +24,8 @@ excluded() {
     "$here/deviations.csv"
 }
 
-# watched LOG COMMAND...: runs it, its output in LOG, and ends it when LOG does not grow any more.
+# watched LOG COMMAND...: runs the command with its output in LOG, and ends it when LOG stops
+# growing.
 watched() {
   local log=$1 process size last=-1 since=$SECONDS
   shift
@@ -42,8 +44,8 @@ watched() {
   wait $process
 }
 
-# gtest NAME EXCLUDED COMMAND...: each test case is one check. Where a case ends the program or hangs, it has
-# failed, and those behind it are run by a new one.
+# gtest NAME EXCLUDED COMMAND...: each test case is one check. A case that ends the program or hangs
+# has failed, and a new program runs the cases after it.
 gtest() {
   local name=$1 filter=$2 log status case round=0
   shift 2
@@ -54,7 +56,7 @@ gtest() {
     status=$?
     sed -nE "s/^\[       OK \] ([^ ]+) .*/ok $name: \1/p; s/^\[  FAILED  \] ([^ ,]+).* \(.*/FAILED $name: \1/p" "$log"
     if grep -q '^\[==========\] .* ran\.' "$log"; then
-      # All cases have ended, and the program badly.
+      # All cases have ended, but the program ended badly.
       [[ $status -eq 0 ]] || grep -q '^\[  FAILED  \]' "$log" || echo "FAILED $name: status $status at the end"
       break
     fi
@@ -95,7 +97,7 @@ use_foreign() {
   echo 'ofa-v2-dum0 u2.0 nonthreadsafe default libdaplofa.so.2 dapl.2.0 "dum0 0" ""' >/run/dat.conf
 }
 
-# And over a 2.0 provider that is not ours.
+# The same over a 2.0 provider that is not ours.
 conformance12_foreign() {
   local name="conformance in 1.2 over libdaplofa on $1"
   wanted "$name" || return 0
@@ -104,7 +106,8 @@ conformance12_foreign() {
     "$bin/tests/conformance/conformance12" --ia ofa-v2-dum0 --families 4
 }
 
-# Programs of 1.2 with what the suite does not have: the extensions of 2005 (none of them on siw), words, handles.
+# Programs of 1.2 with what the suite does not have: the extensions of 2005 (none of them on siw),
+# return words, handles.
 programs12() {
   local name="programs of 1.2 on $1" extensions=all
   wanted "$name" || return 0
@@ -120,9 +123,9 @@ programs12_foreign() {
   SOFTDAT_TEST_IA=ofa-v2-dum0 DAT_OVERRIDE=/run/dat.conf gtest "$name" "$(foreign)" "$bin/tests/bridge/programs12"
 }
 
-# The kernel waits with the removal for the end of the program. Each case has a new device, and the interface comes
-# last: soft-RoCE of Linux 6.1 makes no connections any more when its interface was down under one
-# (docs/differences.md).
+# The kernel delays the removal until the program ends. Each case has a new device. The interface
+# comes last, because soft-RoCE of Linux 6.1 makes no more connections once its interface was down
+# under one (docs/differences.md).
 faults() {
   wanted "faults on $1" || return 0
   local program=("$bin/tests/vm/faults" --ia verbs-dum0 --families 4)
@@ -139,7 +142,8 @@ faults() {
 }
 no_device() { [[ ! -e /sys/class/infiniband/$1 ]]; }
 
-# says NAME STATUS PATTERN COMMAND...: the command ends with the status, and its output has the pattern.
+# says NAME STATUS PATTERN COMMAND...: the command must end with the status, and its output must
+# match the pattern.
 says() {
   local name=$1 wanted_status=$2 pattern=$3 log=/share/${1//[^A-Za-z0-9]/-}.log status
   shift 3
@@ -152,7 +156,7 @@ says() {
   fi
 }
 
-# The names of an IA, and why one cannot be opened.
+# The names of an IA, and why an IA cannot be opened.
 names() {
   wanted "names on $1" || return 0
   local info=$bin/tools/dat_info name
@@ -172,7 +176,8 @@ names() {
   wait $!
 }
 
-# How many end points with the default attributes a process has: the kernel gives siw's queues some 143 pages.
+# How many end points with the default attributes a process can have. The kernel gives siw's queues
+# about 143 pages.
 limits() {
   wanted "limits on $1" || return 0
   says "limits on $1: sixty end points at least, then no resources" 0 \
@@ -180,7 +185,7 @@ limits() {
     env "SOFTDAT_BIN=$bin" "$root/tools/softdat-run" dapltest -T L -D verbs-dum0 -w 1 -m 1000 limit_ep
 }
 
-# SOFTDAT_PROFILE against what it stands for.
+# Compares SOFTDAT_PROFILE with the device that it stands for.
 profile() {
   local name="profile $1" report
   wanted "$name" || return 0
@@ -199,7 +204,7 @@ peers() {
   shift 2
   wanted "$name" || return 0
   log=/share/${name// /-}.log
-  # Of soft-iWARP, when the passive side speaks first, see docs/differences.md.
+  # For soft-iWARP when the passive side speaks first, see docs/differences.md.
   [[ $device != siw ]] || set -- "$@" --again '(DAT_CONNECTION_EVENT_UNREACHABLE|0x4008)'
   mapfile -t skip < <(excluded "$device" peers | tr ':' '\n' | sed '/./s/^/--skip=/')
   SOFTDAT_BIN=$bin SOFTDAT_OUT=/run python3 "$root/tests/peers/run_peers.py" --cases "$here/peers.json" --lanes 1 \
@@ -208,20 +213,20 @@ peers() {
   grep -qE '^[0-9]+ passed, [0-9]+ failed$' "$log" || echo "FAILED $name: $(tail -1 "$log")"
 }
 
-# softnet, in the network namespace B, against rping and others outside of it.
+# softnet, in the network namespace B, against rping and other programs outside of it.
 foreign_peers() {
   wanted "softnet with rping on siw" || return 0
   CONFORMANCE_PEER=$bin/tests/conformance/peer SOFTDAT_PROVIDER_PATH=$bin/provider_softnet:$bin/provider_verbs \
     gtest "softnet with rping on siw" "" nsenter --net=/run/netns/B "$bin/tests/vm/foreign_peers" --ia softnet-vD --families 4
 }
 
-# What two implementations or two wires are shown with: send, write, read, private data, disconnect.
+# The cases that show two implementations or two wires: send, write, read, private data, disconnect.
 across=(--only '^(dtest|dapltest line (1|2|5|6|7|14))$')
-# Line 14 sends from the passive side first, which must wait for the active one where that speaks MPA revision 1,
-# as siw does (docs/differences.md).
+# Line 14 is left out: its passive side sends first, which must wait for the active one when that
+# speaks MPA revision 1, as siw does (docs/differences.md).
 wires=(--only '^(dtest|dapltest line (1|2|5|6|7|13))$')
 
-# The device talks to itself, with our provider at both ends and with Debian's at one.
+# The device talks to itself, with our provider at both ends and with Debian's at one end.
 if soft_dummy "$device"; then
   names "$device"
   profile "$device"

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What RDMA devices do otherwise, for docs/differences.md, from tests/vm/deviations.csv.
+"""Writes into docs/differences.md what RDMA devices do differently, from tests/vm/deviations.csv.
 
 usage: tests/vm/differences.py [--check] DEVIATIONS DOCUMENT
 
-Writes the part of the document between its two marks anew; with --check says whether it is current.
+Rewrites the part of the document between its two marks. With --check it says whether that part is current.
 """
 
 import csv
@@ -17,7 +17,7 @@ DEVICES = {"verbs": "every RDMA device", "rxe": "soft-RoCE (rdma_rxe)", "siw": "
 
 
 def rows(path):
-    """The lines of the file; ends the program with the reason where one is wrong."""
+    """The lines of the file. Ends the program with the reason when one is wrong."""
     with open(path, encoding="utf-8", newline="") as file:
         lines = [line for line in file if not line.startswith("#") and line.strip()]
     found = list(csv.reader(lines, delimiter=";", quoting=csv.QUOTE_NONE))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What befalls an RDMA device under a program: its interface goes down, it is removed. Run in the
-// guest by tests/vm/check, as one of the conformance suite's programs: faults --ia verbs-dum0
-// --families 4, with FAULTS_DEVICE=rxe or siw, the kind of the device on the interface dum0. Each
-// case wants a device of its own.
+// What can happen to an RDMA device under a program: its interface goes down, or the device is
+// removed. tests/vm/check runs it in the guest, as one of the conformance suite's programs: faults
+// --ia verbs-dum0 --families 4, with FAULTS_DEVICE=rxe or siw, the kind of the device on the
+// interface dum0. Each case needs a device of its own.
 #include <chrono>
 #include <cstdlib>
 #include <string>
@@ -33,8 +33,8 @@ class FaultsTest : public ConnectedTest {
     ConnectedTest::TearDown();
   }
 
-  // RDMA writes, one after the other, as long as they succeed and `while_true` holds; the status of
-  // the last one.
+  // Posts RDMA writes, one after the other, as long as they succeed and `while_true` holds. Returns
+  // the status of the last one.
   template <typename Condition>
   DAT_DTO_COMPLETION_STATUS WriteWhile(Condition while_true) {
     DAT_DTO_COMPLETION_STATUS status = DAT_DTO_SUCCESS;
@@ -51,7 +51,7 @@ class FaultsTest : public ConnectedTest {
     }
     return status;
   }
-  // The connection has ended, with one event.
+  // Expects that the connection has ended, with one event.
   void ExpectEnd(Side& side) {
     const DAT_EVENT end = side.Next(side.connect_evd);
     EXPECT_TRUE(end.event_number == DAT_CONNECTION_EVENT_DISCONNECTED ||
@@ -70,7 +70,8 @@ CONFORMANCE_FAMILIES(FaultsTest);
 TEST_P(FaultsTest, ADeviceRemovedUnderTrafficEndsItsConnectionsAndIas) {
   ASSERT_OK(PostRecv(b_->ep, {to_->local()}, 1));
   ASSERT_EQ(WriteWhile([this] { return writes_ < 20; }), DAT_DTO_SUCCESS);
-  // The kernel lets the command wait until this process has gone: librdmacm keeps a device open.
+  // The kernel delays the command until this process has gone, because librdmacm keeps a device
+  // open.
   ASSERT_EQ(Shell("rdma link delete " + kind_ + "0 &"), 0);
   const auto end = std::chrono::steady_clock::now() + kWithin;
   EXPECT_NE(WriteWhile([&] { return std::chrono::steady_clock::now() < end; }), DAT_DTO_SUCCESS)
@@ -82,7 +83,7 @@ TEST_P(FaultsTest, ADeviceRemovedUnderTrafficEndsItsConnectionsAndIas) {
     const DAT_EVENT event = side->Expect(side->async_evd, DAT_ASYNC_ERROR_IA_CATASTROPHIC);
     EXPECT_EQ(event.event_data.asynch_error_event_data.dat_handle, side->ia);
   }
-  // Each object is freed one by one, and the IAs close gracefully: TearDown.
+  // TearDown frees each object one by one, and closes the IAs gracefully.
 }
 
 TEST_P(FaultsTest, AnInterfaceThatGoesDownUnderTrafficEndsTheConnection) {
@@ -93,12 +94,12 @@ TEST_P(FaultsTest, AnInterfaceThatGoesDownUnderTrafficEndsTheConnection) {
   EXPECT_NE(WriteWhile([&] { return std::chrono::steady_clock::now() < end; }), DAT_DTO_SUCCESS)
       << "writes went on for 20 seconds";
   ExpectEnd(*a_);
-  // Each IA is told, also that of the end which sends nothing.
+  // Each IA gets an event, even that of the end which sends nothing.
   for (Side* side : {a_.get(), b_.get()}) {
     const DAT_EVENT event = side->Expect(side->async_evd, DAT_ASYNC_ERROR_IA_CATASTROPHIC);
     EXPECT_EQ(event.event_data.asynch_error_event_data.dat_handle, side->ia);
   }
-  // Over RoCE nothing else tells such an end.
+  // Over RoCE this end learns of it in no other way.
   if (kind_ == "rxe") {
     EXPECT_EQ(StateOf(b_->ep), DAT_EP_STATE_CONNECTED);
     EXPECT_OK(dat_ep_disconnect(b_->ep, DAT_CLOSE_ABRUPT_FLAG));
@@ -106,7 +107,8 @@ TEST_P(FaultsTest, AnInterfaceThatGoesDownUnderTrafficEndsTheConnection) {
   ExpectEnd(*b_);
   b_->ExpectDto(b_->recv_evd, b_->ep, 1, DAT_DTO_ERR_FLUSHED);
   EXPECT_EQ(Shell("ip link set dum0 up"), 0);
-  // The IAs are as they were: what they have is freed one by one, and a new endpoint can be made.
+  // The IAs are usable as before: their objects are freed one by one, and a new end point can be
+  // made.
   a_->MakeEp();
 }
 

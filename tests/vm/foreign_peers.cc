@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// softnet against the kernel's soft-iWARP, in softnet's default mode of completion: rping of
-// rdmacm-utils at the other end in either role, and a target with memory that is read. Run in the
-// guest by tests/vm/check, in the network namespace B of tests/vm/guest.sh (soft_peer), as one of
-// the conformance suite's programs: foreign_peers --ia softnet-vD --families 4.
+// softnet against the kernel's soft-iWARP, in softnet's default mode of completion. The other end
+// is rping of rdmacm-utils in either role, or a target whose memory is read. tests/vm/check runs it
+// in the guest, in the network namespace B of tests/vm/guest.sh (soft_peer), as one of the
+// conformance suite's programs: foreign_peers --ia softnet-vD --families 4.
 #include <arpa/inet.h>
 
 #include <algorithm>
@@ -47,7 +47,7 @@ class ForeignPeerTest : public ConformanceTest {
     ConformanceTest::TearDown();
   }
 
-  // Waits for rping's request to connect, of which one receive must be posted before.
+  // Waits for rping's request to connect. One receive must be posted before.
   void AcceptFrom(DAT_PSP_HANDLE psp) {
     const DAT_CR_HANDLE cr = NextRequest(*a_);
     ASSERT_NE(cr, DAT_HANDLE_NULL);
@@ -65,7 +65,7 @@ class ForeignPeerTest : public ConformanceTest {
     return a_->ExpectConnection(a_->ep, DAT_CONNECTION_EVENT_ESTABLISHED);
   }
 
-  // One round as rping's server: its memory is read, in `pieces` reads at once, and written.
+  // One round as rping's server: reads rping's memory, in `pieces` reads at once, and writes to it.
   void ServePing(int ping, size_t pieces) {
     SCOPED_TRACE(ping);
     std::fill_n(ping_->data(), kPing, uint8_t{0});
@@ -94,7 +94,7 @@ class ForeignPeerTest : public ConformanceTest {
     for (size_t i = 0; i < pieces; ++i) a_->ExpectDto(a_->request_evd, a_->ep, 10 + i);
     EXPECT_TRUE(ping_->guards_intact());
   }
-  // Sends the message, behind the receive for the answer to it.
+  // Sends the message. The receive for its answer is posted first.
   void Message() {
     ASSERT_OK(PostRecv(a_->ep, {in_->local()}, 1));
     ASSERT_OK(PostSend(a_->ep, {out_->local()}, 3));
@@ -109,8 +109,8 @@ class ForeignPeerTest : public ConformanceTest {
     AcceptFrom(psp);
     for (int ping = 0; ping < kPings && !HasFailure(); ++ping) ServePing(ping, pieces);
     ExpectCompletion("taken");
-    // It names a ping when it has compared what came back. Its exit status says nothing: now and
-    // then one of its threads takes events from the channel that another one has closed.
+    // rping names a ping when it has compared what came back. Its exit status says nothing, because
+    // now and then one of its threads takes events from a channel that another thread has closed.
     std::vector<std::string> said;
     for (const std::string& line : rping.Rest()) {
       EXPECT_EQ(line.find("mismatch"), std::string::npos) << line;
@@ -124,7 +124,7 @@ class ForeignPeerTest : public ConformanceTest {
     a_->ExpectDto(a_->recv_evd, a_->ep, 1, DAT_DTO_ERR_FLUSHED);
   }
 
-  // The rounds as rping's client, which rping's server reads and writes to.
+  // The rounds as rping's client, whose memory rping's server reads and writes.
   void PingRping(const char* where, uint16_t port) {
     ASSERT_OK(PostRecv(a_->ep, {in_->local()}, 1));
     ConnectTo(where, port);
@@ -149,17 +149,17 @@ class ForeignPeerTest : public ConformanceTest {
     a_->ExpectConnection(a_->ep, DAT_CONNECTION_EVENT_DISCONNECTED);
     a_->ExpectDto(a_->recv_evd, a_->ep, 1, DAT_DTO_ERR_FLUSHED);
   }
-  // rping's server, which listens.
+  // Starts rping's server, and waits until it listens.
   static std::unique_ptr<OutsideProgram> StartServer(uint16_t port) {
     auto rping = std::make_unique<OutsideProgram>(std::vector<std::string>{
         "rping", "-s", "-a", kSiwAddress, "-p", std::to_string(port), "-S", std::to_string(kPing)});
     EXPECT_TRUE(vm_test::SomebodyListensOutside(port));
     return rping;
   }
-  // The kernel's network has nothing else that listens.
+  // Nothing else listens in the kernel's network.
   static constexpr uint16_t kPort = 7174;
 
-  // The EP says that its requests complete otherwise than those of the IA do.
+  // The EP must say that its requests complete otherwise than those of the IA.
   void ExpectCompletion(const char* value) {
     DAT_EP_PARAM param{};
     ASSERT_OK(dat_ep_query(a_->ep, DAT_EP_FIELD_ALL, &param));
@@ -167,7 +167,7 @@ class ForeignPeerTest : public ConformanceTest {
     EXPECT_STREQ(param.ep_attr.ep_provider_specific[0].name, "SOFTDAT_COMPLETION");
     EXPECT_STREQ(param.ep_attr.ep_provider_specific[0].value, value);
   }
-  // The sizes of what one end has read from the other.
+  // The sizes of the reads that one end has sent to the other.
   static std::vector<uint32_t> Reads(const Conversation& said, bool by_client) {
     std::vector<uint32_t> sizes;
     for (const Frame& frame : said.frames) {
@@ -177,7 +177,7 @@ class ForeignPeerTest : public ConformanceTest {
     }
     return sizes;
   }
-  // The most reads of one end that were on their way, or in work, at the same time.
+  // The largest number of reads of one end that were outstanding at the same time.
   static int MostOutstanding(const Conversation& said, bool by_client) {
     int outstanding = 0, most = 0;
     for (const Frame& frame : said.frames) {
@@ -207,8 +207,8 @@ TEST_P(ForeignPeerTest, AsTheClientOfRping) {
   PingRping(kSiwAddress, kPort);
 }
 
-// rping allows one read at a time; those behind it wait their turn. No read of nothing asks it to
-// confirm, since soft-iWARP does not say that it answers one.
+// rping allows one read at a time, so those behind it wait their turn. softnet sends it no empty
+// read as a request to confirm, since soft-iWARP does not say that it answers one.
 TEST_P(ForeignPeerTest, NoReadsButTheProgramsGoToRpingAndOneAtATime) {
   constexpr size_t kPieces = 10;
   DAT_CONN_QUAL qualifier = 0;
@@ -234,8 +234,8 @@ TEST_P(ForeignPeerTest, NothingIsReadFromTheServerOfRping) {
   EXPECT_EQ(Reads(said, false), std::vector<uint32_t>(kPings, kPing));
 }
 
-// Where soft-iWARP is asked for a connection it allows as many reads at a time as it is asked for,
-// up to 128, so that the limit is that of the EP. What is posted beyond it waits its turn.
+// When soft-iWARP gets a request to connect, it allows as many reads at a time as the request asks
+// for, up to 128. So the EP sets the limit. What is posted beyond it waits its turn.
 TEST_P(ForeignPeerTest, MoreReadsThanTheConnectionHasQueueUp) {
   constexpr size_t kBytes = 1 << 16, kReads = 32, kEach = kBytes / kReads, kAtATime = 4;
   DAT_EP_ATTR attr{};

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Functions for commands in the guest; tests/vm/run sources it there.
+# Functions for commands in the guest. tests/vm/run sources this file there.
 
-# modules rxe|siw: the device's, and user space's way to rdma_cm, which neither pulls in. ib_uverbs first, as with an
-# adapter of hardware: the kernel tells of a removal in the reverse order, and ib_uverbs, when it is told before
-# rdma_cm, waits for the programs which rdma_cm would have told.
+# modules rxe|siw: loads the device's modules, and user space's way to rdma_cm, which neither pulls
+# in. ib_uverbs comes first, as with a hardware adapter. The kernel announces a removal in the
+# reverse order. If ib_uverbs heard of it before rdma_cm, it would wait for the programs that only
+# rdma_cm would tell.
 modules() {
   case $1 in
     rxe) modprobe -a ib_uverbs rdma_rxe rdma_ucm crc32_generic ;;
@@ -22,7 +23,7 @@ until_true() {
   done
 }
 
-# An RDMA device is of use when its table has the IPv4 address of its interface.
+# An RDMA device is usable when its table has the IPv4 address of its interface.
 has_address() { grep -qs ":ffff:" "/sys/class/infiniband/$1/ports/1/gids/"* || [[ $1 == siw* ]]; }
 
 # soft_dummy rxe|siw: a device (rxe0, siw0) on the interface dum0 (10.7.0.1, 10.7.0.2): verbs, rdma_cm and
@@ -37,7 +38,7 @@ soft_dummy() {
   until_true 20 has_address "${1}0"
 }
 
-# soft_gone rxe|siw: takes soft_dummy's device away again.
+# soft_gone rxe|siw: removes soft_dummy's device.
 soft_gone() {
   rdma link delete "${1}0"
   ip link delete dum0

@@ -76,7 +76,7 @@ std::vector<std::string> OutsideProgram::Rest() {
   return lines;
 }
 
-// The kernel's siw listens by a socket of TCP, which the table of the namespace shows.
+// The kernel's siw listens by a socket of TCP, which the namespace's table shows.
 bool SomebodyListensOutside(uint16_t port) {
   const auto end = std::chrono::steady_clock::now() + kPatience;
   char wanted[16];
@@ -86,7 +86,7 @@ bool SomebodyListensOutside(uint16_t port) {
     std::ifstream table("/proc/1/net/tcp");
     for (std::string line; std::getline(table, line);) {
       const size_t local = line.find(wanted);
-      // "sl: address:port address:port state": the first address is the own one.
+      // "sl: address:port address:port state". The first address is our own.
       if (local != std::string::npos && local < 20 && line.find(kListens) != std::string::npos) {
         return true;
       }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program in the network of process 1, where the RDMA device is, started by one that sits in
+// A program in the network of process 1, where the RDMA device is. The program that starts it is in
 // another network namespace.
 #ifndef SOFTDAT_TESTS_VM_OUTSIDE_PROGRAM_H_
 #define SOFTDAT_TESTS_VM_OUTSIDE_PROGRAM_H_
@@ -15,15 +15,15 @@ namespace softdat::vm_test {
 
 class OutsideProgram {
  public:
-  // It is ended when it has not come to an end by itself for a minute.
+  // The destructor ends the program if it has not ended by itself within a minute.
   explicit OutsideProgram(std::vector<std::string> command);
   ~OutsideProgram();
   OutsideProgram(const OutsideProgram&) = delete;
   OutsideProgram& operator=(const OutsideProgram&) = delete;
 
-  // The next line that it prints, to either stream; nothing when it has ended.
+  // The next line that the program prints, to either stream. Nothing when it has ended.
   std::string Line();
-  // All that it prints until it has ended, line by line.
+  // All lines that the program prints until it has ended.
   std::vector<std::string> Rest();
 
  private:
@@ -32,7 +32,7 @@ class OutsideProgram {
   std::FILE* output_ = nullptr;
 };
 
-// Whether somebody listens there by TCP, within the patience.
+// Whether somebody listens on that port by TCP, within the patience.
 bool SomebodyListensOutside(uint16_t port);
 
 }  // namespace softdat::vm_test

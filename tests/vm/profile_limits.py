@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether SOFTDAT_PROFILE makes of softnet what the device is.
+"""Checks that SOFTDAT_PROFILE gives softnet the limits of the device.
 
 usage: profile_limits.py NAME SOFTNET PROFILE VERBS
 
-Each of the three is what `dat_info -v IA --json` printed: of softnet, of softnet with the profile, and of the back
-end for RDMA devices. The profile must show the smaller one of softnet's own limit and the device's. Prints a line for
-each attribute, "ok NAME: attribute" or "FAILED NAME: attribute, why".
+Each of the three is what `dat_info -v IA --json` printed: for softnet, for softnet with the profile, and for the back
+end for RDMA devices. The profile must show the smaller of softnet's own limit and the device's. Prints a line for each
+attribute, "ok NAME: attribute" or "FAILED NAME: attribute, why".
 """
 
 import json

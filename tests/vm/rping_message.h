@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What rping of rdmacm-utils and its peer say to each other. The client names memory, which the
-// server reads; then it names other memory, to which the server writes the same.
+// The messages between rping of rdmacm-utils and its peer. The client names memory, which the
+// server reads. Then the client names other memory, to which the server writes the same.
 #ifndef SOFTDAT_TESTS_VM_RPING_MESSAGE_H_
 #define SOFTDAT_TESTS_VM_RPING_MESSAGE_H_
 
@@ -13,8 +13,8 @@ namespace softdat::vm_test {
 
 inline constexpr size_t kPing = 2500;  // bytes; more than a segment of TCP
 inline constexpr int kPings = 5;
-// What rping says of its memory, all of it big-endian: address (8), key (4), size (4). The other
-// way a message of the same size says only that one has come so far.
+// What rping says about its memory, all of it big-endian: address (8), key (4), size (4). In the
+// other direction, a message of the same size only says that the step is done.
 inline constexpr size_t kMessage = 16;
 
 inline DAT_RMR_TRIPLET Advertised(const conformance::Buffer& message) {
@@ -31,7 +31,8 @@ inline void Advertise(const conformance::Buffer& memory, conformance::Buffer* me
   StoreBe32(message->data() + 12, static_cast<uint32_t>(memory.size()));
 }
 
-// What rping fills ping number `ping` with: its name, letters from an own one on, a zero.
+// The content of rping's ping number `ping`: its name, letters that begin at one of its own, a
+// zero.
 inline std::string PingText(int ping) {
   std::string text = "rdma-ping-" + std::to_string(ping) + ": ";
   for (char c = static_cast<char>('A' + ping); text.size() < kPing - 1;) {

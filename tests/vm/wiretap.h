@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A relay between the two ends of an iWARP connection that sees what they say to each other.
+// A relay between the two ends of an iWARP connection, which sees what they say to each other.
 #ifndef SOFTDAT_TESTS_VM_WIRETAP_H_
 #define SOFTDAT_TESTS_VM_WIRETAP_H_
 
@@ -21,7 +21,7 @@ struct Frame {
   uint32_t read_size;  // of a Read Request
 };
 
-// Both start-up frames, and all that came behind them in the order in which it passed.
+// Both start-up frames, and all frames behind them in the order in which they passed.
 struct Conversation {
   iwarp::MpaEnhanced request, reply;
   std::vector<Frame> frames;
@@ -29,32 +29,32 @@ struct Conversation {
 
 class Wiretap {
  public:
-  // Listens on a free port of `here`, and passes the one connection that comes on to `there`.
+  // Listens on a free port of `here`, and relays the one connection that arrives to `there`.
   Wiretap(const std::string& here, const std::string& there, uint16_t port);
   ~Wiretap();
   Wiretap(const Wiretap&) = delete;
   Wiretap& operator=(const Wiretap&) = delete;
 
   uint16_t port() const { return port_; }
-  // What was said, when both ends have closed.
+  // What both ends have said. Returns when both have closed.
   Conversation Finish();
 
  private:
-  // Octets of one direction that no whole frame was taken from yet.
+  // The octets of one direction that are not part of a whole frame yet.
   struct Direction {
     bool started = false;
     std::vector<uint8_t> octets;
   };
 
   void Relay(const std::string& there, uint16_t port);
-  // Passes on what has come, to the end of the direction: false.
+  // Relays what has come. Returns false at the end of the direction.
   bool Pass(int from, int to, bool from_client);
   void TakeFrames(bool from_client);
 
   int listener_ = -1;
   uint16_t port_ = 0;
   std::thread relay_;
-  // Of the thread; read when it has been joined.
+  // The thread writes these. They are read after it was joined.
   Direction from_client_, from_server_;
   Conversation conversation_;
 };
