@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What build_defs/arrows says of small trees, right and wrong ones."""
+"""What build_defs/arrows says about small trees, right and wrong ones."""
 
 import pathlib
 import subprocess

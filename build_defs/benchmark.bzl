@@ -19,8 +19,8 @@ def softdat_benchmark(name, srcs, deps = []):
         deps = deps + ["//third_party:benchmark"],
     )
 
-    # So that it does not rot. One thread: nothing for TSan. What runs here is not proved to be
-    # right: no coverage.
+    # Keeps the benchmark from rotting. It has one thread, so nothing for TSan. It does not prove
+    # that what runs here is right, so it does not count as coverage.
     native.sh_test(
         name = name + "_smoke_test",
         size = "small",

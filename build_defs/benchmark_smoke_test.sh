@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Runs each benchmark of a program for a moment. One that finds its work undone calls SkipWithError,
-# which to the library is no failure.
+# Runs each benchmark of a program for a moment. A benchmark that does not get its work done calls
+# SkipWithError, which the library does not count as a failure.
 # usage: benchmark_smoke_test.sh PROGRAM
 set -uo pipefail
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""cc_library and cc_binary of what is tested."""
+"""cc_library and cc_binary for code that is tested."""
 
-# The sanitized builds include it into every source that .bazelrc names: most of the time of a compilation goes into the
-# headers of the standard library. The plain build does not, so that it still finds what a source forgets to include.
+# The sanitized builds include it into every source that .bazelrc names, because the headers of the
+# standard library take most of the time of a compilation. The plain build does not, so that it
+# still finds what a source forgets to include.
 _PRELUDE = select({
     "//build_defs:asan": ["//third_party:prelude"],
     "//build_defs:tsan": ["//third_party:prelude"],

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Compares the dynamic symbols that a shared library defines with the names in its version script, and
-# looks for thread-local variables that threads get from the heap (dat/base/thread_local.h).
+# Compares the dynamic symbols that a shared library defines with the names in its version script.
+# Looks for thread-local variables that threads get from the heap (dat/base/thread_local.h).
 # usage: exports_test.sh LIBRARY VERSION_SCRIPT
 set -euo pipefail
 library=$1
@@ -30,7 +30,7 @@ if ! difference=$(diff <(echo "$wanted") <(echo "$found")); then
   echo "$difference" | grep '^[<>]'
   exit 1
 fi
-# Those of std::call_once are libstdc++'s own.
+# Those of std::call_once belong to libstdc++.
 if late=$(readelf --relocs --wide "$library" | grep -E 'TLSDESC|DTPMOD' | grep -v __once_call); then
   echo "FAIL: $library has thread_local variables without SOFTDAT_EARLY_TLS:"
   echo "$late"

@@ -24,7 +24,7 @@ def softdat_fuzz_test(name, srcs, deps = [], corpus = [], runs = 20000, size = "
         size = size,
         srcs = srcs,
         args = select({
-            # Files as plain arguments would only be replayed.
+            # libFuzzer only replays files that are plain arguments.
             "//build_defs:libfuzzer": ["-runs=%d" % runs] + seeds,
             "//conditions:default": ["--runs=%d" % runs] + files,
         }),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The main() of a fuzz target in an ordinary build: replays the corpus, then inputs derived from
-// it with a seeded generator. libFuzzer takes its place under --config=fuzz.
+// The main() of a fuzz target in an ordinary build. It replays the corpus, then inputs that a
+// seeded generator derives from it. libFuzzer takes its place under --config=fuzz.
 // usage: PROGRAM [--runs=N] [CORPUS FILE]...
 #include <cinttypes>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Installs the Debian packages of build_defs/debian-packages.txt that are missing; does nothing,
-# and needs neither root nor a network, when all are there.
+# Installs the missing Debian packages of build_defs/debian-packages.txt. When all are there, it
+# does nothing, and needs neither root nor a network.
 # usage: install_deps.sh [build|check]     (check = build and check; the default)
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)

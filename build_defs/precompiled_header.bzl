@@ -21,7 +21,7 @@ def _precompiled_header_impl(ctx):
         # A header from a cache is younger than what was compiled from it.
         flags = flags + ["-Xclang", "-fno-pch-timestamp"]
 
-        # What the headers instantiate is instantiated once.
+        # Templates that the headers instantiate are instantiated only once.
         flags.append("-fpch-instantiate-templates")
     variables = cc_common.create_compile_variables(
         feature_configuration = features,
@@ -29,7 +29,7 @@ def _precompiled_header_impl(ctx):
         user_compile_flags = flags,
         source_file = header.path,
         output_file = compiled.path,
-        use_pic = ctx.var["COMPILATION_MODE"] != "opt",  # as Bazel does for what goes into a program
+        use_pic = ctx.var["COMPILATION_MODE"] != "opt",  # as Bazel does for programs
     )
     ctx.actions.run(
         executable = cc_common.get_tool_for_action(

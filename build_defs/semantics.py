@@ -9,9 +9,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 DOCUMENT = "docs/semantics.md"
 
 NUMBER = r"\d+(?:\.\d+)*"
-# What stands between two words: a citation may go over the end of a line of comment.
+# What may stand between two words: a citation may continue on the next line of a comment.
 SPACE = r"(?:[ \t]|\n[ \t]*(?://|#|\*)?[ \t]*)+"
-# Any spelling, so that none escapes the look-up: with the version in front, a capital, "section", "and".
+# Any spelling, so that none escapes the look-up: with the version in front, a capital, "section",
+# "and".
 CITATION = re.compile(
     rf"(?:\bDAT{SPACE}[\d.]+{SPACE})?\b[Ss]emantics,?{SPACE}(?:(?:sections?|clauses?|§)(?:{SPACE})?)?"
     rf"(?P<list>{NUMBER}(?:(?:,|,?{SPACE}and){SPACE}{NUMBER}\b)*)")
@@ -24,7 +25,7 @@ class Section:
         self.number = number
         self.title = title
         self.anchor = anchor
-        self.has_rules = False  # text of its own, and not only further headings
+        self.has_rules = False  # has text of its own, not only further headings
 
 
 def anchor_of(heading):

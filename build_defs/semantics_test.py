@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What build_defs/citations and build_defs/covers say of small trees, right and wrong ones."""
+"""What build_defs/citations and build_defs/covers say about small trees, right and wrong ones."""
 
 import pathlib
 import subprocess
@@ -15,7 +15,7 @@ WORD = "semantics"
 
 
 class TreeTest(unittest.TestCase):
-    """A tree with the document above and whatever a case puts beside it."""
+    """A tree with the document above and whatever a case adds."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -79,14 +79,14 @@ class CoversTest(TreeTest):
     """build_defs/covers"""
 
     def page(self, source, path="dat/some_test.cc"):
-        """What the script makes of one source, and that it calls this current."""
+        """What the script writes for one source, and that it then calls this current."""
         self.put(path, source)
         self.assertEqual(self.run_script("covers"), (0, ""))
         self.assertEqual(self.run_script("covers", "--check"), (0, ""))
         return (self.root / "docs/covered.md").read_text(encoding="utf-8")
 
     def expect_wrong(self, source, printed):
-        """A source that is refused, and the page not written."""
+        """A source that is refused, so that the page is not written."""
         self.put("dat/some_test.cc", source)
         self.assertEqual(self.run_script("covers"), (1, printed + "\n"))
         self.assertFalse((self.root / "docs/covered.md").exists())

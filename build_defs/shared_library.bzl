@@ -80,7 +80,7 @@ def softdat_shared_library(
         ],
     )
     if link_name:
-        # A linker script, because Bazel's caches keep a symbolic link as a copy of what it points at.
+        # A linker script, because Bazel's caches turn a symbolic link into a copy of its target.
         native.genrule(
             name = base + "_link_name",
             outs = ["lib%s.so" % base],

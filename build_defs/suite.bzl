@@ -10,7 +10,7 @@ def softdat_suite_test(
         shard_count = None,
         size = "small",
         tags = []):
-    """Runs a GoogleTest program, as a cc_test would that is linked for this run alone.
+    """Runs a GoogleTest program, like a cc_test that is linked for this run alone.
 
     One case: `bazel test //PACKAGE:NAME --test_arg=--gtest_filter=SendTest.*`
 

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Checks packet captures of softnet over TCP with tshark: every frame of an iWARP connection is
-# decoded as MPA, DDP and RDMAP, none is malformed, no length or CRC is wrong.
+# Checks packet captures of softnet over TCP with tshark. Every frame of an iWARP connection must be
+# decoded as MPA, DDP and RDMAP, none may be malformed, and no length or CRC may be wrong.
 # usage: capture.sh FILE...     last line: "N passed, M failed" (one per file)
 set -uo pipefail
 
-# tshark with every protocol switched off but those that belong here: it would guess others, from an
-# ephemeral port (34980: EtherCAT) or from payload and memory addresses that happen to look like
-# RPC-over-RDMA, SMB Direct or one of a hundred more that are tried on each TCP segment.
-# Loopback reorders segments that two processors send; without the second option tshark calls that
+# tshark with every protocol switched off except those that belong here. It would guess others: from
+# an ephemeral port (34980: EtherCAT), or from payload and memory addresses that happen to look like
+# RPC-over-RDMA, SMB Direct or one of a hundred more that it tries on each TCP segment. Loopback
+# reorders segments that two processors send, and without the second option tshark calls that
 # malformed.
 readonly protocols='frame|eth|ethertype|ip|ipv6|tcp|data|iwarp_mpa|iwarp_ddp_rdmap|_ws\..*'
 decode() {
@@ -18,7 +18,7 @@ decode() {
     -o tcp.reassemble_out_of_order:TRUE "$@" 2>>"$errors"
 }
 
-# Prints the reasons why a capture is not right; nothing when it is.
+# Prints the reasons why a capture is not right, or nothing when it is.
 problems() {
   local file=$1 field frames streams undecoded
   for field in iwarp_mpa.req iwarp_mpa.rep iwarp_mpa.fpdu iwarp_ddp iwarp_rdma; do
@@ -32,7 +32,7 @@ problems() {
     decode "$file" -Y "frame.number == ${frames%% *}" -T fields -e frame.protocols -e tcp.payload \
       -e _ws.expert.message | cut -c1-600
   fi
-  # tshark takes any version and operation; a wrong length makes it read headers out of payload.
+  # tshark accepts any version and operation. A wrong length makes it read headers out of payload.
   frames=$(decode "$file" -T fields -e frame.number -Y 'iwarp_ddp.dv != 1 || iwarp_ddp.rsvd != 0 ||
     iwarp_rdma.version != 1 || iwarp_rdma.opcode > 12' | head -5 | tr '\n' ' ')
   [[ -z $frames ]] || echo "frames with a DDP or RDMAP header that cannot be: $frames"

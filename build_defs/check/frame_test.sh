@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What ./check says and ends with when a stage skips something, and that its stage vm does so, loudly, on a host without
-# QEMU. Its argument: any file of the source tree's root.
+# What ./check says, and its exit status, when a stage skips something. On a host without QEMU the
+# stage vm must do so, loudly. Its argument: any file of the source tree's root.
 set -uo pipefail
 tree=$TEST_TMPDIR/tree
 mkdir -p "$tree/build_defs" "$tree/tests"
@@ -10,7 +10,7 @@ cp -RL "$from/build_defs/check" "$tree/build_defs/" && cp -RL "$from/tests/vm" "
 cd "$tree" || exit 1
 failed=0
 
-# check_of CI STAGE...: a run of these stages, with CI set so, or not set when it is empty.
+# check_of CI STAGE...: runs these stages with CI set to that value, or unset when it is empty.
 check_of() {
   local ci=$1
   shift
@@ -27,7 +27,7 @@ check_of() {
     finish' check "$@" >run.log 2>&1
 }
 
-# expect STATUS LAST_LINE [PATTERN]: of the run before.
+# expect STATUS LAST_LINE [PATTERN]: checks the run before.
 expect() {
   local status=$?
   if [[ $status -ne $1 || $(tail -1 run.log) != "$2" ]] || ! grep -qE -- "${3:-}" run.log; then

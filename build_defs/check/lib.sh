@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The frame of ./check, sourced by it: runs stages, keeps their logs, counts, reports.
+# The frame of ./check, which sources it. It runs stages, keeps their logs, counts, and reports.
 
 out=$PWD/out/check
 { mkdir -p "$out" && [[ -w $out ]]; } 2>/dev/null ||
@@ -14,26 +14,26 @@ skips=()        # one line for each stage that left something out
 skipped_in=()   # their names
 check_start=$SECONDS
 
-# tally PASSED FAILED [SKIPPED]: what the running stage adds to the totals.
+# tally PASSED FAILED [SKIPPED]: adds the running stage's numbers to the totals.
 tally() {
   stage_passed=$((stage_passed + $1))
   stage_failed=$((stage_failed + $2))
   stage_skipped=$((stage_skipped + ${3:-0}))
 }
 
-# remedy TEXT: what to do about the failure of the running stage.
+# remedy TEXT: says what to do about the failure of the running stage.
 remedy() { stage_remedy=$1; }
 
-# skipped_because TEXT: why the running stage left something out.
+# skipped_because TEXT: says why the running stage left something out.
 skipped_because() { stage_why_skipped=$1; }
 
-# Reads a log on standard input into the file $1; shows the lines that match $2, as progress.
+# Copies a log from standard input to the file $1, and shows the lines that match $2 as progress.
 progress() {
   tee "$1" | grep --line-buffered -E "$2" | sed -u -E 's/^(.{0,104}).*/      \1/'
 }
 
-# run_stages NAME...: runs stage_NAME for each. A failed deps or build stage ends the run, since
-# nothing after it could tell anything.
+# run_stages NAME...: runs stage_NAME for each. A failed deps or build stage ends the run, since no
+# later stage could tell anything.
 run_stages() {
   local stage number=0 start status
   for stage in "$@"; do
@@ -65,8 +65,9 @@ run_stages() {
 
 and_skipped() { [[ $1 -eq 0 ]] || echo ", $1 skipped"; }
 
-# The last lines of ./check, and its exit status. The last one names the stages that left something out. In continuous
-# integration (CI is set and not "false") that is a failure: nobody else would run what was left out.
+# Prints the last lines of ./check, and returns its exit status. The last line names the stages that
+# left something out. In continuous integration (CI is set and not "false") that is a failure,
+# because nobody else would run what was left out.
 finish() {
   local line seconds=$((SECONDS - check_start)) bad=$total_failed
   echo "check: took $((seconds / 60)) min $((seconds % 60)) s"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The stages of ./check, sourced by it. A stage returns non-zero or tallies a failure when it fails.
+# The stages of ./check, which sources this file. A stage returns non-zero or tallies a failure when
+# it fails.
 
 all_stages=(deps build unit format peers capture vm asan tsan tidy)
 fast_stages=(deps build unit format)
@@ -20,18 +21,19 @@ declare -A about=(
 
 bazel_progress='^\[[0-9,]+ / [0-9,]+\]|^(ERROR|TIMEOUT):|^//.*(FAILED|TIMEOUT|NO STATUS)'
 
-# What the programs say of a failure: shell tests, GoogleTest, the sanitizers.
+# The lines in which programs report a failure: shell tests, GoogleTest, the sanitizers.
 failed_lines='^FAIL |^     (exit status|not found)|^\[  FAILED  \] |: Failure$|(Sanitizer|runtime error): |^==[0-9]+==[A-Z]'
 
-# bazel_run COMMAND ARG...: Bazel with its whole output in the stage's log, progress shown.
+# bazel_run COMMAND ARG...: runs Bazel with its whole output in the stage's log, and shows the
+# progress.
 bazel_run() {
   bazel "$1" --config=quiet "${@:2}" 2>&1 </dev/null | progress "$stage_log" "$bazel_progress"
   return "${PIPESTATUS[0]}"
 }
 
-# tracer_crashed CONFIG FAILURE...: whether in all of these LeakSanitizer itself crashed, when all cases had passed.
-# Its tracer looks at a thread that was joined and is still on its way out of the kernel (LLVM 14, one run in some
-# hundreds).
+# tracer_crashed CONFIG FAILURE...: whether LeakSanitizer itself crashed in all of these, after all
+# cases had passed. Its tracer looks at a thread that was joined and is still on its way out of the
+# kernel (LLVM 14, about one run in some hundreds).
 tracer_crashed() {
   local config=$1 logs failure log
   shift
@@ -44,7 +46,8 @@ tracer_crashed() {
   done
 }
 
-# bazel_tests CONFIG [PATTERN...]: `bazel test` of everything, or of what the patterns say, counted by test case.
+# bazel_tests CONFIG [PATTERN...]: runs `bazel test` of everything, or of the patterns, and counts
+# test cases.
 bazel_tests() {
   local config=$1 status count line again=yes
   shift
@@ -52,8 +55,8 @@ bazel_tests() {
   local events=$out/events.json
   while :; do
     rm -f "$events"
-    # CI tries a failed program a second time and names it: flakiness is a defect to be found, and no reason to
-    # lose a run that nobody can repeat at once.
+    # CI tries a failed program a second time and names it. Flakiness is a defect to be found, but
+    # not a reason to lose a run that nobody can repeat at once.
     bazel_run test $config --keep_going --build_event_json_file="$events" \
       ${CI:+--flaky_test_attempts=2} -- "$@"
     status=$?
@@ -147,7 +150,7 @@ stage_peers() {
   return "$status"
 }
 
-# As the peers; where no guest can be had, that is one skipped check with its reason.
+# Like the peers. A host that can have no guest gives one skipped check with the reason.
 stage_vm() {
   local last status
   remedy "again with: ./check --only vm"
@@ -185,7 +188,7 @@ stage_capture() {
 
 stage_asan() { bazel_tests --config=asan; }
 
-# Not of folders whose code knows no threads.
+# Leaves out folders whose code has no threads.
 stage_tsan() {
   bazel_tests --config=tsan //... -//wire/... -//provider_softnet/iwarp/... -//tests/sim/... -//tests/abi/... \
     -//tests/vm/...
@@ -194,11 +197,12 @@ stage_tsan() {
 # The warnings that .bazelrc asks of every compiler.
 warnings() { sed -nE '/^build /s/^build //p' .bazelrc | grep -oE -- '--c(xx)?opt=-W[^ ]*' | sed 's/^[^=]*=//'; }
 
-# Of what has changed since it was last good; in continuous integration, of everything (build_defs/check/tidy.py).
+# Checks what has changed since it was last good; in continuous integration everything
+# (build_defs/check/tidy.py).
 stage_tidy() {
   local files flags last status generated
   remedy "see the log"
-  # What is not in the tree.
+  # Builds the generated files, which are not in the tree.
   bazel_run build //dat/bridge:gen_dat12 //dat/bridge:gen_entries || return 1
   generated=$(bazel info bazel-bin 2>/dev/null)
   mapfile -t files < <(git ls-files '*.cc' | grep -vE '_test\.cc$|^tests/|/testing/|^build_defs/')

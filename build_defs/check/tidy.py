@@ -4,15 +4,14 @@
 
 usage: tidy.py [--all] --state FOLDER FILE... -- FLAG...
 
-clang-tidy spends most of its time in the headers of the standard library, once for each file. So files of a folder are
-put behind each other and looked at as one; but not those that do not compile so without a warning, because they have
-helpers of the same name. A file in which something is found then is looked at alone, and what counts is what is found
-there.
+clang-tidy spends most of its time in the headers of the standard library, once for each file. So the files of a folder
+are joined and checked as one. Files that do not compile without a warning when they are joined, because they have
+helpers of the same name, are not. A file with a finding is then checked alone, and only what is found there counts.
 
-A folder that was good is not looked at again before a file of it changes, or a header that one includes, or the
-settings, or clang-tidy. FOLDER remembers that; with --all nothing is remembered from before.
+A folder that was good is not checked again until one of its files changes, or a header that one includes, or the
+settings, or clang-tidy. FOLDER remembers that. With --all nothing is remembered from before.
 
-Prints what it finds, and "N passed, M failed" last: files, with those that are remembered.
+Prints what it finds, and "N passed, M failed" last. It counts files, including those that are remembered.
 """
 
 import argparse
@@ -25,7 +24,7 @@ import re
 import subprocess
 import sys
 
-MOST = 24  # files that are looked at as one
+MOST = 24  # files that are joined into one
 
 
 def run(*command):
@@ -33,7 +32,7 @@ def run(*command):
 
 
 def unused_using(path):
-    """misc-unused-using-decls of one file: of several in one, that check takes a use in any for a use in all."""
+    """misc-unused-using-decls for one file. In joined files that check counts a use in any as a use in all."""
     text = re.sub(r"//.*", "", pathlib.Path(path).read_text(encoding="utf-8"))
     return "".join(f"{path}: error: '{name}' is not used [using]\n"
                    for name in re.findall(r"^\s*using (?:\w*::)+(\w+);", text, re.MULTILINE)
@@ -41,7 +40,7 @@ def unused_using(path):
 
 
 class Joined:
-    """Files, one behind the other in a file of its own; or one, as it is."""
+    """Several files joined in a file of its own; or one file as it is."""
 
     def __init__(self, files, state):
         self.starts, text = [], ""
@@ -54,8 +53,8 @@ class Joined:
             pathlib.Path(self.path).write_text(text, encoding="utf-8")
 
     def blamed(self, output):
-        """The files in which a compiler's output finds something, or in a header of which; all of them if that is not
-        told."""
+        """The files with a finding in a compiler's output, in them or in a header of theirs. All of them if the output
+        does not tell."""
         included = re.findall(r"^In file included from ([^\s:]+):(\d+):$", output, re.MULTILINE)
         places = re.findall(r"^([^\s:]+):(\d+):\d+: (?:fatal )?(?:error|warning): ", output, re.MULTILINE)
         found = {self.file_at(line) for path, line in included + places if os.path.samefile(path, self.path)}
@@ -78,7 +77,7 @@ class Folder:
         self.settings = settings
 
     def key(self):
-        """What all that can change the answer looks like; None when a header is missing."""
+        """A digest of everything that can change the answer; None when a header is missing."""
         found = run("clang", *self.flags, "-M", self.all.path)
         if found.returncode != 0:
             return None
@@ -88,13 +87,13 @@ class Folder:
         return digest.hexdigest()
 
     def warned(self, files):
-        """The files that the compiler has a word about when they are one."""
+        """The files that the compiler warns about when they are joined."""
         joined = Joined(files, self.state)
         said = run("clang", *self.flags, "-Werror", "-ferror-limit=0", "-fsyntax-only", joined.path).stderr
         return joined.blamed(said)
 
     def compiling(self):
-        """The files in parts that compile without a warning, each as one, as far as files do alone."""
+        """The files in parts that each compile joined without a warning, if their files do alone."""
         rest = self.files
         while rest:
             part, apart = rest, set()
@@ -105,7 +104,7 @@ class Folder:
             rest = [file for file in rest if file in apart]
 
     def tidy(self, path):
-        """What clang-tidy finds; that it failed, if that is all."""
+        """What clang-tidy finds. If it finds nothing and failed, that it failed."""
         ran = run("clang-tidy", "--quiet", "--config-file=.clang-tidy", path, "--", *self.flags)
         if ran.returncode != 0 and "error: " not in ran.stdout:
             return f"{path}: error: clang-tidy ended with {ran.returncode}: {ran.stderr[-300:]}\n"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What tidy.py finds in files that it looks at as one, and what it remembers. Its argument: any file of the source tree's
-# root.
+# What tidy.py finds in files that it joins into one, and what it remembers. Its argument: any file
+# of the source tree's root.
 set -uo pipefail
 tidy=$(realpath "$(dirname "$1")/build_defs/check/tidy.py")
 cd "$TEST_TMPDIR" || exit 1
@@ -17,13 +17,13 @@ good() {
   printf '#include "folder/three.h"\nnamespace { int Help() { return %s; } }\nint %s() { return Help(); }\n' "$1" "$2"
 }
 good 1 one >folder/one.cc
-# A helper of the same name.
+# Another file has a helper of the same name.
 good 2 two >folder/two.cc
 echo 'namespace other { extern int there; } int three();' >folder/three.h
 printf '#include "folder/three.h"\nint three() { return 3; }\n' >folder/three.cc
 cp -r folder sound
 
-# expect STATUS LAST_LINE [PATTERN]: of a run over the files.
+# expect STATUS LAST_LINE [PATTERN]: checks a run over the files.
 expect() {
   python3 "$tidy" --state state folder/*.cc -- -std=c++20 -I. -Wall >run.log 2>&1
   local status=$?
@@ -37,7 +37,7 @@ expect() {
 
 expect 0 "3 passed, 0 failed"
 
-# Remembered: a clang-tidy that says nothing but no has no say.
+# The result is remembered, so a clang-tidy that always fails is not asked.
 mkdir no
 printf '#!/bin/sh\n[ "$1" = --version ] && exec %s --version\nexit 1\n' "$(command -v clang-tidy)" >no/clang-tidy
 chmod +x no/clang-tidy
@@ -52,12 +52,12 @@ echo 'void Wait(int* n) { int i = 0; while (i < 10) ++*n; }' >>folder/two.cc
 expect 1 "2 passed, 1 failed" '/folder/two.cc:4:.*\[bugprone-infinite-loop'
 echo 'inline void Wait(int* n) { int i = 0; while (i < 10) ++*n; }' >>folder/three.h
 expect 1 "0 passed, 3 failed" '/folder/three.h:2:.*\[bugprone-infinite-loop'
-# Of the main file alone.
+# This finding comes from the main file alone.
 echo 'static void Nobody() {}' >>folder/three.cc
 expect 1 "2 passed, 1 failed" '/folder/three.cc:3:.*\[clang-diagnostic-unused-function'
 echo 'int broken( { }' >>folder/one.cc
 expect 1 "2 passed, 1 failed" '/folder/one.cc:4:.*\[clang-diagnostic-error'
-# Used by another file.
+# Another file uses the name, this one does not.
 echo 'using other::there;' >>folder/one.cc
 printf 'using other::there;\nint Use() { return there; }\n' >>folder/three.cc
 expect 1 "2 passed, 1 failed" "^folder/one.cc: error: 'there' is not used"

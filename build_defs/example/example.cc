@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The example library: one exported function, one that stays inside, abseil within.
+// The example library: one exported function, one that stays inside, and abseil within.
 #include "build_defs/example/example.h"
 
 #include <string>
