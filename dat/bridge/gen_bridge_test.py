@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes what the tests of the bridge's tables go through: every constant and every member that the
+"""Writes the list for the tests of the bridge's tables: every constant and every member that the
 tables of the binary interfaces of uDAPL 1.2 and 2.0 have in common.
 
   CONSTANT(enum or "macro", name, value in 1.2, value in 2.0)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Writes dat12.h: the types and constants of uDAPL 1.2 in a namespace of their own, so that one file
-can speak of both versions. The headers of 1.2 and 2.0 declare the same names with other meanings; here
-those of 1.2 are included inside a namespace, constants that are macros become constants there, and
-every macro and include guard is taken back, so that the headers of 2.0 can follow.
+can speak of both versions. The headers of 1.2 and 2.0 declare the same names with other meanings. So
+dat12.h includes those of 1.2 inside a namespace, turns constants that are macros into constants there,
+and undefines every macro and include guard, so that the headers of 2.0 can follow.
 
   gen_dat12.py --out dat12.h HEADER..."""
 
