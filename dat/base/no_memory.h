@@ -24,7 +24,7 @@ template <typename Call, typename Value>
   } catch (const std::length_error&) {
   } catch (const std::system_error&) {
   }
-  SetReason("the process is out of memory, or of threads");
+  SetReason("the process is out of memory or threads");
   return failure;
 }
 

@@ -36,7 +36,7 @@ dat12::DAT_RETURN UnknownExtensionFlags() {
 dat12::DAT_RETURN NoEp() {
   return Refused(dat12::kDAT_CLASS_ERROR | uint32_t{dat12::DAT_INVALID_HANDLE} |
                      uint32_t{dat12::DAT_INVALID_HANDLE_EP},
-                 "the operation is one of an EP, and the handle is not");
+                 "the operation needs an EP, and the handle is not an EP");
 }
 
 bool IsEp(::DAT_HANDLE handle) {

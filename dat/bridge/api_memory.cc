@@ -44,7 +44,7 @@ dat12::DAT_RETURN NoSegment() {
 }
 dat12::DAT_RETURN NoRegion() {
   return Refused(DAT_CLASS_ERROR | uint32_t{dat12::DAT_PROTECTION_VIOLATION},
-                 "the segment's context is that of no region of this IA");
+                 "no region of this IA has the segment's context");
 }
 
 // The number of the IA that a window belongs to.

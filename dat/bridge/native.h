@@ -72,7 +72,7 @@ class Native {
   }
 
   static dat12::DAT_RETURN NotImplementedByProvider() {
-    return Refused(dat12::DAT_NOT_IMPLEMENTED, "the provider leaves this call out");
+    return Refused(dat12::DAT_NOT_IMPLEMENTED, "the provider does not implement this call");
   }
 
   Handle object_;

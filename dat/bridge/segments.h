@@ -20,7 +20,7 @@ inline dat12::DAT_RETURN TooManySegments() {
 
 inline dat12::DAT_RETURN TooLong() {
   return Refused(DAT_CLASS_ERROR | uint32_t{dat12::DAT_LENGTH_ERROR},
-                 "a segment has 4 GiB or more, and providers of 2.0 take less");
+                 "a segment is 4 GiB or longer, and providers of 2.0 accept only shorter ones");
 }
 
 // Calls `post` with the segments as 2.0 has them. An impossible count or array is passed on

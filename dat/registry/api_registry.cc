@@ -82,8 +82,8 @@ DAT_RETURN dat_registry_list_providers(DAT_COUNT max_to_return, DAT_COUNT* entri
         // OFA's library, and treat that answer as the end (docs/differences.md).
         if (max_to_return < 0 || (max_to_return == 0 && !keys.empty())) {
           return Refuse(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1,
-                        fmt::format("{}: room for {} entries, there are {}", kCall, max_to_return,
-                                    keys.size()));
+                        fmt::format("{}: there is room for {} entries, and there are {}", kCall,
+                                    max_to_return, keys.size()));
         }
         const auto room = static_cast<size_t>(max_to_return);
         const size_t count = std::min(room, keys.size());

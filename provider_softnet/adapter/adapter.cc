@@ -46,18 +46,20 @@ transport::AdapterAttributes AttributesOf(const Interface& interface, const Wire
 Status CheckLimits(const transport::QueuePairAttributes& a,
                    const transport::AdapterAttributes& limits) {
   if (a.max_send > limits.max_qp_work || a.max_recv > limits.max_qp_work) {
-    return Status(Code::kInvalidArgument, fmt::format("queues of {} and {}; {} are possible",
-                                                      a.max_send, a.max_recv, limits.max_qp_work));
+    return Status(Code::kInvalidArgument,
+                  fmt::format("queues of {} and {} requests; at most {} are possible", a.max_send,
+                              a.max_recv, limits.max_qp_work));
   }
   if (a.max_send_iov > limits.max_iov || a.max_recv_iov > limits.max_iov) {
     return Status(Code::kInvalidArgument,
-                  fmt::format("{} and {} segments per request; {} are possible", a.max_send_iov,
-                              a.max_recv_iov, limits.max_iov));
+                  fmt::format("{} and {} segments per request; at most {} are possible",
+                              a.max_send_iov, a.max_recv_iov, limits.max_iov));
   }
   if (a.max_read_in > limits.max_read_in || a.max_read_out > limits.max_read_out) {
-    return Status(Code::kInvalidArgument,
-                  fmt::format("{} and {} outstanding reads; {} and {} are possible", a.max_read_in,
-                              a.max_read_out, limits.max_read_in, limits.max_read_out));
+    return Status(
+        Code::kInvalidArgument,
+        fmt::format("{} and {} outstanding reads; at most {} and {} are possible", a.max_read_in,
+                    a.max_read_out, limits.max_read_in, limits.max_read_out));
   }
   return Status::Ok();
 }
@@ -126,9 +128,9 @@ Result<std::unique_ptr<transport::MemoryWindow>> SoftnetAdapter::CreateWindow(
 Result<std::unique_ptr<transport::CompletionQueue>> SoftnetAdapter::CreateCompletionQueue(
     uint32_t capacity, transport::CompletionSink* sink) {
   if (capacity == 0 || capacity > kMaxCompletions) {
-    return Status(
-        Code::kInvalidArgument,
-        fmt::format("a completion queue of {}; up to {} are possible", capacity, kMaxCompletions));
+    return Status(Code::kInvalidArgument,
+                  fmt::format("a completion queue of {} entries; at most {} are possible", capacity,
+                              kMaxCompletions));
   }
   return std::unique_ptr<transport::CompletionQueue>(
       std::make_unique<SoftnetCompletionQueue>(capacity, sink));
@@ -144,10 +146,9 @@ Result<std::unique_ptr<transport::SharedReceiveQueue>> SoftnetAdapter::CreateSha
     transport::ProtectionDomain& pd, uint32_t capacity, uint32_t max_iov,
     transport::SharedReceiveSink* sink) {
   if (capacity == 0 || capacity > kMaxQueueWork || max_iov > kMaxIov) {
-    return Status(
-        Code::kInvalidArgument,
-        fmt::format("a shared receive queue of {} with {} segments; {} and {} are possible",
-                    capacity, max_iov, kMaxQueueWork, kMaxIov));
+    return Status(Code::kInvalidArgument, fmt::format("a shared receive queue of {} receives with "
+                                                      "{} segments; at most {} and {} are possible",
+                                                      capacity, max_iov, kMaxQueueWork, kMaxIov));
   }
   return std::unique_ptr<transport::SharedReceiveQueue>(std::make_unique<SoftnetSharedReceiveQueue>(
       &shared_->driver, &shared_->memory, capacity, max_iov == 0 ? 1 : max_iov, IdOf(pd), sink));

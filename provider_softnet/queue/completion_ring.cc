@@ -79,7 +79,8 @@ bool CompletionRing::Arm(bool solicited_only) {
 }
 
 Status CompletionRing::Resize(uint32_t capacity) {
-  if (capacity == 0) return Status(Code::kInvalidArgument, "a completion queue of no entries");
+  if (capacity == 0)
+    return Status(Code::kInvalidArgument, "a completion queue needs at least one entry");
   const uint32_t cells = std::bit_ceil(capacity);
   RawArray<transport::Completion> fresh(cells);  // outside the lock: pushes wait for the copy only
   const Guard guard(lock_);

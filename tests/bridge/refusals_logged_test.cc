@@ -86,7 +86,7 @@ TEST_F(RefusalsLoggedTest, PostsWithTheirSegments) {
       DAT_RETURN{DAT_SUCCESS});
   EXPECT_THAT(NewLines(), ContainsRegex("dat_ep_post_rdma_write\\(.*\\[\\{0x2000, 4294967296, "
                                         "0xabc\\}\\], 0x0\\) = 0x8[0-9a-f]+ DAT_LENGTH_ERROR .*: "
-                                        "a segment has 4 GiB or more"));
+                                        "a segment is 4 GiB or longer"));
 }
 
 TEST_F(RefusalsLoggedTest, BindsOfNoRegion) {
@@ -102,8 +102,8 @@ TEST_F(RefusalsLoggedTest, BindsOfNoRegion) {
   }
   const std::string lines = NewLines();
   EXPECT_THAT(lines, ContainsRegex("dat_rmr_bind\\(0x[0-9a-f]+, 0x[0-9a-f]+ \\[\\{0x1000, 8, "
-                                   "0xdead\\}\\], .* DAT_PROTECTION_VIOLATION .*: the segment's "
-                                   "context is that of no region"));
+                                   "0xdead\\}\\], .* DAT_PROTECTION_VIOLATION .*: no region of "
+                                   "this IA has the segment's context"));
   EXPECT_THAT(lines, ContainsRegex("dat_rmr_bind\\(0x[0-9a-f]+, NULL, .* DAT_INVALID_PARAMETER "
                                    "DAT_INVALID_ARG2: no segment to bind"));
 }
