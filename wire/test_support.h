@@ -16,17 +16,17 @@ namespace softdat::wire_test {
 
 using Bytes = std::vector<uint8_t>;
 
-/// Octets of a string of hex digits. A digit that is none fails the calling test.
+/// Octets of a string of hex digits. Any other character fails the calling test.
 Bytes FromHex(const std::string& hex);
 
 std::string ToHex(ByteSpan bytes);
 
-/// A test data file by its path from the repository root; fails the calling test when it cannot be
-/// read.
+/// A test data file by its path from the repository root. Fails the calling test when the file
+/// cannot be read.
 std::string ReadTestFile(const std::string& path);
 nlohmann::json ReadJson(const std::string& path);
 
-/// A number that stands in a vector as 5 or as "0x00000005".
+/// A number that a vector states as 5 or as "0x00000005".
 uint64_t Number(const nlohmann::json& fields, const char* name);
 
 /// Whether the vector states the field and it is not 0.

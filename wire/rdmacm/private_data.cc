@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kTrailerSize = 4;
 constexpr uint8_t kTrailerVersion = 1;
 
-// IBTA vol. 1 §12.6 less the 36 bytes that rdma_cm takes of a request (annex A11).
+// IBTA vol. 1 §12.6, less the 36 bytes of a request that rdma_cm takes (annex A11).
 constexpr size_t FieldSize(CmField field) {
   switch (field) {
     case CmField::kRequest:
@@ -29,7 +29,7 @@ constexpr size_t FieldSize(CmField field) {
 }  // namespace
 
 size_t MaxPrivateData(bool iwarp) {
-  // rdma_cm's own length is one byte (255); leave room for the header.
+  // rdma_cm's own length is one byte (255). The header needs room, too.
   return iwarp ? 255 - kPrivateHeaderSize : FieldSize(CmField::kRequest) - kTrailerSize;
 }
 

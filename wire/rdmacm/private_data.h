@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How the consumer's private data travel in the private data fields of rdma_cm.
 //
-// Header. A request to a qualifier above 65535, and a refusal by the back end itself, start with
-// the header that softnet puts into its MPA frames as well (wire/private_header.h).
+// Header. A request to a qualifier above 65535 starts with the header that softnet also puts into
+// its MPA frames (wire/private_header.h). So does a refusal by the back end itself.
 //
-// Trailer. InfiniBand and RoCE deliver whole fields (56, 196 and 148 octets), zero-padded: the
-// length is lost. So the last four octets of each field are 53 44, a version, and the number of
-// octets meant. A peer that does not know the trailer sees some octets behind what it looks at.
-// iWARP keeps lengths and has no trailer.
+// Trailer. InfiniBand and RoCE deliver whole fields (56, 196 and 148 octets), zero-padded, so the
+// length is lost. Therefore the last four octets of each field are 53 44, a version, and the number
+// of octets meant. A peer that does not know the trailer sees some octets behind those that it
+// looks at. iWARP keeps lengths and has no trailer.
 
 #ifndef SOFTDAT_WIRE_RDMACM_PRIVATE_DATA_H_
 #define SOFTDAT_WIRE_RDMACM_PRIVATE_DATA_H_
@@ -23,15 +23,15 @@ namespace softdat::rdmacm {
 
 enum class CmField : uint8_t { kRequest, kReply, kReject };
 
-// The most that a consumer can be promised, each way. Of an InfiniBand request that is 56 bytes
-// less the trailer; with a qualifier above 65535 a request holds kPrivateHeaderSize less.
+// The most that a consumer can be promised, in each direction. Of an InfiniBand request that is 56
+// bytes less the trailer. With a qualifier above 65535 a request holds kPrivateHeaderSize less.
 size_t MaxPrivateData(bool iwarp);
 
-// What goes into a field, made from the consumer's data.
+// The content of a field, made from the consumer's data.
 class FieldWriter {
  public:
-  // `padded`: with trailer (not on iWARP; in answers only to peers that used it themselves).
-  // `data` fits: at most MaxPrivateData.
+  // `padded`: with the trailer (not on iWARP; in answers only to peers that used it themselves).
+  // `data` must fit: at most MaxPrivateData.
   FieldWriter(CmField field, bool padded, std::optional<uint64_t> qualifier, ByteSpan data);
   // The back end's own reject.
   static FieldWriter Refusal(bool padded);
@@ -44,7 +44,7 @@ class FieldWriter {
   uint8_t size_ = 0;
 };
 
-// What a field that arrived says.
+// The meaning of a field that arrived.
 struct FieldView {
   bool trailer = false;  // the peer is ours
   bool refusal = false;
