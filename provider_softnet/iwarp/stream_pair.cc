@@ -7,30 +7,10 @@
 
 namespace softdat::softnet::testing {
 
-using transport::Op;
-
 Side::Side(MemoryTable* table, bool initiator, const PairOptions& o)
-    : memory(table),
-      pd(table->NewProtectionDomainId()),
-      qp(table->NewQueuePairId()),
-      send_queue(o.queue, o.max_segments),
-      receive_queue(o.queue, o.max_segments),
-      send_ring(4 * o.queue, &send_sink),
-      receive_ring(4 * o.queue, &receive_sink) {
+    : EngineSide(table, {o.queue, o.max_segments, o.share_receives && !initiator}) {
   StreamConfig c;
-  c.work.context = this;
-  c.work.memory = memory;
-  c.work.send_queue = &send_queue;
-  if (o.share_receives && !initiator) {
-    shared = std::make_unique<SharedReceiveQueue>(o.queue, o.max_segments, pd);
-    c.work.shared_receives = shared.get();
-  } else {
-    c.work.receive_queue = &receive_queue;
-  }
-  c.work.send_completions = &send_ring;
-  c.work.receive_completions = &receive_ring;
-  c.work.pd = pd;
-  c.work.qp = qp;
+  c.work = ForLedger();
   c.initiator = initiator;
   c.agreement.crc = o.crc;
   c.agreement.rtr = o.rtr;
@@ -45,84 +25,6 @@ Side::Side(MemoryTable* table, bool initiator, const PairOptions& o)
   c.short_reads = o.short_reads;
   c.confirm = o.confirm;
   stream = std::make_unique<Stream>(c);
-}
-
-size_t Side::AddBuffer(size_t size, uint32_t privileges) {
-  Buffer b;
-  b.bytes.assign(size + 2 * kGuard, kGuardByte);
-  b.key = memory->RegisterRegion(b.bytes.data() + kGuard, size, privileges, false, pd);
-  buffers.push_back(std::move(b));
-  return buffers.size() - 1;
-}
-
-Segment Side::Local(size_t buffer, uint64_t offset, uint32_t length) {
-  Segment s{};
-  s.virtual_address = reinterpret_cast<uintptr_t>(data(buffer)) + offset;
-  s.segment_length = length;
-  s.lmr_context = buffers[buffer].key;
-  return s;
-}
-
-DAT_RMR_TRIPLET Side::Remote(size_t buffer, uint64_t offset, uint32_t length) {
-  DAT_RMR_TRIPLET t{};
-  t.virtual_address = reinterpret_cast<uintptr_t>(data(buffer)) + offset;
-  t.segment_length = length;
-  t.rmr_context = buffers[buffer].key;
-  return t;
-}
-
-bool Side::GuardsIntact() const {
-  for (const Buffer& b : buffers) {
-    for (size_t i = 0; i < kGuard; ++i) {
-      if (b.bytes[i] != kGuardByte || b.bytes[b.bytes.size() - 1 - i] != kGuardByte) return false;
-    }
-  }
-  return true;
-}
-
-Code Side::Send(uint64_t cookie, std::vector<Segment> local, uint8_t flags) {
-  transport::SendRequest r;
-  r.op = Op::kSend;
-  r.cookie = cookie;
-  r.local = local;
-  r.flags = flags;
-  return stream->PostSend(r);
-}
-
-Code Side::Receive(uint64_t cookie, std::vector<Segment> local) {
-  if (shared == nullptr) return stream->PostReceive({cookie, local});
-  const Code code = shared->Post({cookie, local});
-  stream->OnReceivePosted();
-  return code;
-}
-
-Code Side::Write(uint64_t cookie, std::vector<Segment> local, DAT_RMR_TRIPLET remote,
-                 uint8_t flags) {
-  transport::SendRequest r;
-  r.op = Op::kRdmaWrite;
-  r.cookie = cookie;
-  r.local = local;
-  r.remote = remote;
-  r.flags = flags;
-  return stream->PostSend(r);
-}
-
-Code Side::Read(uint64_t cookie, std::vector<Segment> local, DAT_RMR_TRIPLET remote,
-                uint8_t flags) {
-  transport::SendRequest r;
-  r.op = Op::kRdmaRead;
-  r.cookie = cookie;
-  r.local = local;
-  r.remote = remote;
-  r.flags = flags;
-  return stream->PostSend(r);
-}
-
-std::vector<transport::Completion> Side::Reap(CompletionRing& ring) {
-  std::vector<transport::Completion> all;
-  transport::Completion some[7];
-  while (const size_t n = ring.Poll(some)) all.insert(all.end(), some, some + n);
-  return all;
 }
 
 uint32_t BitsOf(const StreamActions& a) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "provider_softnet/iwarp/stream.h"
+#include "provider_softnet/queue/engine_side.h"
 
 namespace softdat::softnet::testing {
 
@@ -90,69 +91,33 @@ enum : uint32_t {
 };
 uint32_t BitsOf(const StreamActions& actions);
 
-// A region as a bind names it.
-class FakeRegion : public transport::MemoryRegion {
+class Side final : public EngineSide {
  public:
-  explicit FakeRegion(uint32_t key) : key_(key) {}
-  uint32_t local_key() const override { return key_; }
-  uint32_t remote_key() const override { return key_; }
+  Side(MemoryTable* table, bool initiator, const PairOptions& options);
 
- private:
-  uint32_t key_;
-};
-
-// Counts upcalls.
-struct CountingSink : transport::CompletionSink {
-  void OnCompletion() override { ++completions; }
-  void OnOverflow() override { ++overflows; }
-  int completions = 0, overflows = 0;
-};
-
-class Side {
- public:
-  Side(MemoryTable* memory, bool initiator, const PairOptions& options);
-
-  // Registers `size` bytes with guard bytes around them; index into buffers.
-  size_t AddBuffer(size_t size, uint32_t privileges = kPrivLocalWrite | kPrivRemoteRead |
-                                                      kPrivRemoteWrite | kPrivRemoteAtomic);
-  uint8_t* data(size_t buffer) { return buffers[buffer].bytes.data() + kGuard; }
-  size_t size(size_t buffer) const { return buffers[buffer].bytes.size() - 2 * kGuard; }
-  Segment Local(size_t buffer, uint64_t offset, uint32_t length);
-  DAT_RMR_TRIPLET Remote(size_t buffer, uint64_t offset, uint32_t length);
-  bool GuardsIntact() const;
-
-  Code Send(uint64_t cookie, std::vector<Segment> local, uint8_t flags = 0);
-  Code Receive(uint64_t cookie, std::vector<Segment> local);
-  Code Write(uint64_t cookie, std::vector<Segment> local, DAT_RMR_TRIPLET remote,
-             uint8_t flags = 0);
-  Code Read(uint64_t cookie, std::vector<Segment> local, DAT_RMR_TRIPLET remote, uint8_t flags = 0);
-
-  // Everything completed since the last call.
-  std::vector<transport::Completion> Reap(CompletionRing& ring);
-  std::vector<transport::Completion> Sends() { return Reap(send_ring); }
-  std::vector<transport::Completion> Receives() { return Reap(receive_ring); }
+  Code PostSend(const transport::SendRequest& request) override {
+    return stream->PostSend(request);
+  }
+  void Disconnect(transport::DisconnectMode mode) { stream->Disconnect(mode); }
+  bool ended() const { return stream->ended(); }
+  const StreamEnd& end() const { return stream->end(); }
+  bool wants_transmit() const { return stream->wants_transmit(); }
+  bool stalled() const { return stream->stalled(); }
+  bool timer_runs() const { return stream->timer().id != 0; }
+  uint32_t held_receives() const { return stream->held_receives(); }
+  uint64_t packets_sent() const { return stream->counters().fpdus_sent; }
   bool saw(uint32_t action) const { return (actions_seen & action) != 0; }
 
-  static constexpr size_t kGuard = 64;
-  static constexpr uint8_t kGuardByte = 0xa5;
-  struct Buffer {
-    std::vector<uint8_t> bytes;
-    uint32_t key = 0;
-  };
-
-  MemoryTable* memory;
   StreamBlocks blocks;
-  uint32_t pd, qp;
-  SendQueue send_queue;
-  ReceiveQueue receive_queue;
-  std::unique_ptr<SharedReceiveQueue> shared;
-  CountingSink send_sink, receive_sink;
-  CompletionRing send_ring, receive_ring;
   std::unique_ptr<Stream> stream;
-  std::vector<Buffer> buffers;
   uint32_t actions_seen = 0;
-  int ends_seen = 0;
   uint64_t timer_due_us = 0;  // in virtual time, while stream->timer().id is not 0
+
+ private:
+  Code PostReceive(const transport::ReceiveRequest& request) override {
+    return stream->PostReceive(request);
+  }
+  void OnSharedReceive() override { stream->OnReceivePosted(); }
 };
 
 class StreamPair {
@@ -188,11 +153,6 @@ class StreamPair {
   std::mt19937_64 random_;
   uint64_t now_us_ = 0;
 };
-
-// A byte of the pattern that tests fill buffers with.
-inline uint8_t Pattern(uint64_t stream, uint64_t at) {
-  return static_cast<uint8_t>((at * 31 + (at >> 8) * 7 + stream * 101) & 0xff);
-}
 
 }  // namespace softdat::softnet::testing
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What holds after every run of the simulation, whatever its seed.
+// Definitions of PairProgram: what holds after every run of the simulation, whatever its seed.
+#ifndef SOFTDAT_TESTS_SIM_PAIR_PROGRAM_CHECK_H_
+#define SOFTDAT_TESTS_SIM_PAIR_PROGRAM_CHECK_H_
+
 #include <algorithm>
 #include <cstring>
 
-#include "tests/sim/stream_program.h"
+#include "tests/sim/pair_program.h"
 
 namespace softdat::sim {
 
@@ -12,29 +15,28 @@ using transport::EndReason;
 using transport::Op;
 using transport::WorkStatus;
 
-namespace {
-
-bool IsUntouched(const uint8_t* p, size_t size) {
-  return std::all_of(p, p + size, [](uint8_t byte) { return byte == Side::kGuardByte; });
+inline bool IsUntouched(const uint8_t* p, size_t size) {
+  return std::all_of(p, p + size, [](uint8_t byte) { return byte == EngineSide::kGuardByte; });
 }
 
-}  // namespace
-
 // Whether `at` holds what was at the source of `p`, which nobody changes.
-bool StreamProgram::Matches(const uint8_t* at, const Posted& p) {
-  Side& owner = *pair_.sides[p.stream];
+template <EnginePair Pair>
+bool PairProgram<Pair>::Matches(const uint8_t* at, const Posted& p) {
+  Side& owner = pair_.side(static_cast<int>(p.stream));
   return std::memcmp(at, owner.data(nodes_[p.stream].source) + p.expect, p.length) == 0;
 }
 
 // Whether the success of `p` says that the peer has it.
-bool StreamProgram::Confirms(const Posted& p) const {
+template <EnginePair Pair>
+bool PairProgram<Pair>::Confirms(const Posted& p) const {
   const bool write = p.op == Op::kRdmaWrite || p.op == Op::kRdmaWriteImmediate;
-  return pair_.sides[0]->stream->can_confirm() &&
-         (options_.confirm || (write && (p.flags & transport::kConfirm) != 0));
+  return rules_.confirms_all ||
+         (rules_.can_confirm && write && (p.flags & transport::kConfirm) != 0);
 }
 
 // With confirmed completions: the peer has what a successful send or write brought.
-void StreamProgram::CheckTaken(int i, const Posted& p) {
+template <EnginePair Pair>
+void PairProgram<Pair>::CheckTaken(int i, const Posted& p) {
   if (!Confirms(p)) return;
   if (p.op == Op::kRdmaWrite || p.op == Op::kRdmaWriteImmediate) {
     const bool mortal = bad_.posted && bad_.side == i && bad_.cookie == p.cookie;
@@ -42,15 +44,16 @@ void StreamProgram::CheckTaken(int i, const Posted& p) {
            "confirmed bytes of " + std::to_string(p.cookie) + " are not there");
   }
   if (p.op != Op::kSend && p.op != Op::kRdmaWriteImmediate) return;
-  for (const Completion& c : pair_.sides[1 - i]->Receives()) CheckReceive(1 - i, c);
+  for (const Completion& c : pair_.side(1 - i).Receives()) CheckReceive(1 - i, c);
   for (const Posted& m : nodes_[i].messages) {
     Expect(m.cookie != p.cookie,
            "message " + std::to_string(p.cookie) + " has completed, and its receive has not");
   }
 }
 
-void StreamProgram::CheckData(int i, const Posted& p) {
-  Side& side = *pair_.sides[i];
+template <EnginePair Pair>
+void PairProgram<Pair>::CheckData(int i, const Posted& p) {
+  Side& side = pair_.side(i);
   const uint8_t* sink = side.data(nodes_[i].sink) + p.slot;
   if (p.op == Op::kFetchAdd) {
     uint64_t before = 0;
@@ -65,7 +68,8 @@ void StreamProgram::CheckData(int i, const Posted& p) {
   }
 }
 
-void StreamProgram::CheckSend(int i, const Completion& c) {
+template <EnginePair Pair>
+void PairProgram<Pair>::CheckSend(int i, const Completion& c) {
   Node& node = nodes_[i];
   const bool failed = c.status != WorkStatus::kSuccess;
   // Suppressed ones before it succeeded.
@@ -81,7 +85,7 @@ void StreamProgram::CheckSend(int i, const Completion& c) {
   if (!wrong_.empty()) return;
   const Posted p = node.sends.front();
   node.sends.pop_front();
-  Expect(c.op == p.op && c.context == pair_.sides[i].get(), "a completion of another operation");
+  Expect(c.op == p.op && c.context == pair_.side(i).context(), "a completion of another operation");
   CheckBad(i, p, c);
   Expect(!node.send_failed || failed, "success behind a failure");
   node.send_failed |= failed;
@@ -91,7 +95,8 @@ void StreamProgram::CheckSend(int i, const Completion& c) {
   CheckData(i, p);
 }
 
-void StreamProgram::CheckReceive(int i, const Completion& c) {
+template <EnginePair Pair>
+void PairProgram<Pair>::CheckReceive(int i, const Completion& c) {
   Node& node = nodes_[i];
   Node& peer = nodes_[1 - i];
   Expect(!node.receives.empty() && node.receives.front().first == c.cookie,
@@ -100,8 +105,8 @@ void StreamProgram::CheckReceive(int i, const Completion& c) {
   const uint64_t slot = node.receives.front().second;
   node.receives.pop_front();
   if (slot != kNoSlot) node.free_inbox.push_back(slot);
-  uint8_t* inbox = slot == kNoSlot ? pair_.sides[i]->data(bad_.memory)
-                                   : pair_.sides[i]->data(node.inbox) + slot * kInboxSlot;
+  uint8_t* inbox = slot == kNoSlot ? pair_.side(i).data(bad_.memory)
+                                   : pair_.side(i).data(node.inbox) + slot * kInboxSlot;
   const bool failed = c.status != WorkStatus::kSuccess;
   Expect(!node.receive_failed || failed, "received behind a failure");
   if (failed) CheckFailedReceive(i, c);
@@ -132,14 +137,16 @@ void StreamProgram::CheckReceive(int i, const Completion& c) {
   }
 }
 
-void StreamProgram::Reap(int i) {
-  for (const Completion& c : pair_.sides[i]->Sends()) CheckSend(i, c);
-  for (const Completion& c : pair_.sides[i]->Receives()) CheckReceive(i, c);
+template <EnginePair Pair>
+void PairProgram<Pair>::Reap(int i) {
+  for (const Completion& c : pair_.side(i).Sends()) CheckSend(i, c);
+  for (const Completion& c : pair_.side(i).Receives()) CheckReceive(i, c);
 }
 
 // Nothing was written outside a window, a sink or a receive, and nothing into a source.
-void StreamProgram::CheckUntouched(int i) {
-  Side& side = *pair_.sides[i];
+template <EnginePair Pair>
+void PairProgram<Pair>::CheckUntouched(int i) {
+  Side& side = pair_.side(i);
   const Node& node = nodes_[i];
   const uint64_t used = nodes_[1 - i].target_used;
   Expect(side.GuardsIntact(), "guard bytes");
@@ -152,10 +159,11 @@ void StreamProgram::CheckUntouched(int i) {
 
 // After the end: every signalled post has completed, nothing completes any more, and what is posted
 // now is flushed.
-void StreamProgram::CheckSilence(int k) {
-  Side& side = *pair_.sides[k];
+template <EnginePair Pair>
+void PairProgram<Pair>::CheckSilence(int k) {
+  Side& side = pair_.side(k);
   Reap(k);
-  Expect(side.stream->ended(), "side " + std::to_string(k) + " has not ended: " + Describe());
+  Expect(side.ended(), "side " + std::to_string(k) + " has not ended: " + Describe());
   Expect(side.send_queue.empty(), "sends left");
   Expect(side.receive_queue.empty(), "receives left");
   for (const Posted& p : nodes_[k].sends) {
@@ -164,8 +172,8 @@ void StreamProgram::CheckSilence(int k) {
   }
   if (side.shared == nullptr) Expect(nodes_[k].receives.empty(), "a receive without completion");
   Expect(side.ends_seen == 1, "ended " + std::to_string(side.ends_seen) + " times");
-  Expect(side.stream->timer().id == 0, "a timer outlives the end");
-  const uint64_t fpdus = side.stream->counters().fpdus_sent;
+  Expect(!side.timer_runs(), "a timer outlives the end");
+  const uint64_t packets = side.packets_sent();
   Expect(side.Send(7, {}) == Code::kOk, "a post after the end");
   const auto flushed = side.Sends();
   Expect(flushed.size() == 1 && flushed[0].cookie == 7 && flushed[0].status == WorkStatus::kFlushed,
@@ -178,22 +186,23 @@ void StreamProgram::CheckSilence(int k) {
         "a receive after the end is flushed once");
   }
   Expect(!pair_.StepAll() && !pair_.AdvanceClock(), "something moves after the end: " + Describe());
-  Expect(side.stream->counters().fpdus_sent == fpdus, "sent after the end");
+  Expect(side.packets_sent() == packets, "sent after the end");
   Expect(side.send_ring.Poll({}) == 0 && side.receive_ring.Poll({}) == 0, "late completions");
 }
 
 // Resources balance, and the connection ended for the reason that it should.
-void StreamProgram::CheckLeftovers(int k) {
-  Side& side = *pair_.sides[k];
-  const bool broken = side.stream->end().reason == EndReason::kBroken;
+template <EnginePair Pair>
+void PairProgram<Pair>::CheckLeftovers(int k) {
+  Side& side = pair_.side(k);
+  const bool broken = side.end().reason == EndReason::kBroken;
   const bool may_break =
       lossy_ || ending_ == Ending::kReset || (bad_.posted && (bad_.failed || !BadMaySucceed()));
-  Expect(!broken || may_break || bad_.freed, "broken: " + side.stream->end().why);
+  Expect(!broken || may_break || bad_.freed, "broken: " + side.end().why);
   Expect(broken || lossy_ || !bad_.posted || BadMaySucceed(),
          "a bad request did not break the connection");
   Expect(side.send_sink.overflows == 0 && side.receive_sink.overflows == 0, "overflow");
   if (side.shared != nullptr) {
-    Expect(side.stream->held_receives() == 0, "a receive is held");
+    Expect(side.held_receives() == 0, "a receive is held");
     Expect(side.shared->Available() == nodes_[k].receives.size(), "shared receives");
   }
   // Nothing is pinned any more, or this would hang.
@@ -210,3 +219,5 @@ void StreamProgram::CheckLeftovers(int k) {
 }
 
 }  // namespace softdat::sim
+
+#endif  // SOFTDAT_TESTS_SIM_PAIR_PROGRAM_CHECK_H_

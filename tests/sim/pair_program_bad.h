@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One bad request among good ones of every kind: how it is posted, and what may come of it.
+// Definitions of PairProgram: one bad request among good ones of every kind: how it is posted, and
+// what may come of it.
+#ifndef SOFTDAT_TESTS_SIM_PAIR_PROGRAM_BAD_H_
+#define SOFTDAT_TESTS_SIM_PAIR_PROGRAM_BAD_H_
+
 #include <algorithm>
 #include <cstring>
 #include <optional>
 
-#include "tests/sim/stream_program.h"
+#include "tests/sim/pair_program.h"
 
 namespace softdat::sim {
 
@@ -13,40 +17,37 @@ using transport::Op;
 using transport::SendRequest;
 using transport::WorkStatus;
 
-namespace {
-
-constexpr uint32_t kReach = 16;  // bytes of a reach outside
+inline constexpr uint32_t kReach = 16;  // bytes of a reach outside
 // Nothing has this key: keys are counted from another start.
-constexpr uint32_t kOtherKey = 0x5a;
+inline constexpr uint32_t kOtherKey = 0x5a;
 
-bool IsMessage(Op op) {
+inline bool IsMessage(Op op) {
   return op == Op::kSend || op == Op::kSendInvalidate || op == Op::kRdmaWriteImmediate;
 }
 
-bool IsRead(BadKind kind) {
+inline bool IsRead(BadKind kind) {
   return kind == BadKind::kOutsideRead || kind == BadKind::kOutsideFetchAdd ||
          kind == BadKind::kOutsideCompareSwap || kind == BadKind::kReadSourceGone ||
          kind == BadKind::kSinkGone;
 }
 
-}  // namespace
-
-void StreamProgram::PostAmongGood(int i) {
+template <EnginePair Pair>
+void PairProgram<Pair>::PostAmongGood(int i) {
   for (const int k : {i, 1 - i}) {
     nodes_[k].posts_left += pair_.Draw(10);
-    while (nodes_[k].posts_left > 0 && !pair_.sides[k]->send_queue.full()) Post(k);
+    while (nodes_[k].posts_left > 0 && !pair_.side(k).send_queue.full()) Post(k);
   }
   // A queue that is full takes the bad one when there is room.
-  for (int n = 0; n < 2000 && pair_.sides[i]->send_queue.full() && wrong_.empty(); ++n) Step();
+  for (int n = 0; n < 2000 && pair_.side(i).send_queue.full() && wrong_.empty(); ++n) Step();
   bad_.side = i;
   bad_.posted = PostBad(i);
   if (!bad_.posted) {
-    pair_.sides[i]->stream->Disconnect(transport::DisconnectMode::kAbrupt);
+    pair_.side(i).Disconnect(transport::DisconnectMode::kAbrupt);
     return;
   }
   nodes_[i].posts_left += pair_.Draw(5);
-  while (nodes_[i].posts_left > 0 && !pair_.sides[i]->send_queue.full()) Post(i);
-  if (pair_.Draw(4) == 0) LoseByte();
+  while (nodes_[i].posts_left > 0 && !pair_.side(i).send_queue.full()) Post(i);
+  if (pair_.Draw(4) == 0) PlanLoss();
   for (uint64_t n = pair_.Draw(60); n > 0 && wrong_.empty(); --n) {
     FreeInTime();
     Step();
@@ -54,14 +55,15 @@ void StreamProgram::PostAmongGood(int i) {
 }
 
 // False if it cannot be posted any more.
-bool StreamProgram::PostBad(int i) {
-  Side& side = *pair_.sides[i];
-  Side& peer = *pair_.sides[1 - i];
+template <EnginePair Pair>
+bool PairProgram<Pair>::PostBad(int i) {
+  Side& side = pair_.side(i);
+  Side& peer = pair_.side(1 - i);
   Node& node = nodes_[i];
   bad_.kind = static_cast<BadKind>(pair_.Draw(static_cast<uint64_t>(BadKind::kCount)));
-  if (options_.depth == 0 && IsRead(bad_.kind)) bad_.kind = BadKind::kOutsideWrite;
+  if (!rules_.reads && IsRead(bad_.kind)) bad_.kind = BadKind::kOutsideWrite;
   if (bad_.kind == BadKind::kReceiveGone && !AimAtReceive(i)) bad_.kind = BadKind::kTooLong;
-  if (side.send_queue.full() || side.stream->ended() || peer.stream->ended()) return false;
+  if (side.send_queue.full() || side.ended() || peer.ended()) return false;
   Posted p;
   p.cookie = bad_.cookie = node.next_cookie++;
   p.stream = static_cast<uint64_t>(i);
@@ -127,7 +129,7 @@ bool StreamProgram::PostBad(int i) {
   r.cookie = p.cookie;
   r.flags = p.flags;
   r.local = {&local, 1};
-  const Code code = side.stream->PostSend(r);
+  const Code code = side.PostSend(r);
   Expect(code == Code::kOk, "a bad post was refused: " + std::to_string(static_cast<int>(code)));
   node.sends.push_back(p);
   if (IsMessage(p.op)) node.messages.push_back(p);
@@ -135,8 +137,9 @@ bool StreamProgram::PostBad(int i) {
 }
 
 // In front of the window, behind it, or through a context that is not bound.
-void StreamProgram::ReachOutside(int i, Posted* p, SendRequest* r, Segment* local) {
-  Side& side = *pair_.sides[i];
+template <EnginePair Pair>
+void PairProgram<Pair>::ReachOutside(int i, Posted* p, SendRequest* r, Segment* local) {
+  Side& side = pair_.side(i);
   Node& node = nodes_[i];
   const Op ops[] = {Op::kRdmaWrite, Op::kRdmaWriteImmediate, Op::kRdmaRead, Op::kFetchAdd,
                     Op::kCompareSwap};
@@ -163,28 +166,29 @@ void StreamProgram::ReachOutside(int i, Posted* p, SendRequest* r, Segment* loca
 }
 
 // Sees to it that the next message of side `i` meets a receive in memory that goes.
-bool StreamProgram::AimAtReceive(int i) {
+template <EnginePair Pair>
+bool PairProgram<Pair>::AimAtReceive(int i) {
   Node& node = nodes_[i];
   Node& other = nodes_[1 - i];
-  Side& peer = *pair_.sides[1 - i];
+  Side& peer = pair_.side(1 - i);
   Reap(0);
   Reap(1);
   while (node.messages.size() < other.receives.size()) {
-    if (pair_.sides[i]->send_queue.full() || pair_.sides[i]->stream->ended()) return false;
+    if (pair_.side(i).send_queue.full() || pair_.side(i).ended()) return false;
     const uint64_t before = node.messages.size();
     node.posts_left = 1;
     Post(i);
     if (node.messages.size() == before && node.posts_left == 1) return false;
   }
   for (int n = 0; n < 100 && other.receives.size() < node.messages.size(); ++n) {
-    if (peer.stream->ended() || other.free_inbox.empty()) return false;
+    if (peer.ended() || other.free_inbox.empty()) return false;
     PostReceives(1 - i);
     if (other.receives.size() > node.messages.size()) return false;
   }
-  if (other.receives.size() != node.messages.size() || other.receives.size() >= options_.queue) {
+  if (other.receives.size() != node.messages.size() || other.receives.size() >= rules_.queue) {
     return false;
   }
-  if (peer.stream->ended()) return false;
+  if (peer.ended()) return false;
   const size_t memory = Mortal(1 - i, kInboxSlot);
   const uint64_t cookie = 100000 + other.next_cookie++;
   other.receives.emplace_back(cookie, kNoSlot);
@@ -193,57 +197,48 @@ bool StreamProgram::AimAtReceive(int i) {
 }
 
 // Memory that is freed some steps later.
-size_t StreamProgram::Mortal(int owner, uint32_t length) {
+template <EnginePair Pair>
+size_t PairProgram<Pair>::Mortal(int owner, uint32_t length) {
   bad_.owner = owner;
   bad_.free_in = pair_.Draw(3) == 0 ? 0 : pair_.Draw(80);
-  bad_.memory = pair_.sides[owner]->AddBuffer(length);
+  bad_.memory = pair_.side(owner).AddBuffer(length);
   return bad_.memory;
 }
 
-void StreamProgram::FreeInTime() {
+template <EnginePair Pair>
+void PairProgram<Pair>::FreeInTime() {
   if (!bad_.posted || bad_.memory == kNoBuffer || bad_.freed || bad_.free_in-- > 0) return;
-  Side& owner = *pair_.sides[bad_.owner];
+  Side& owner = pair_.side(bad_.owner);
   // A region is not freed under a window that is bound to it.
   bad_.freed = owner.memory->DeregisterRegion(owner.buffers[bad_.memory].key);
   Expect(bad_.freed || bad_.kind == BadKind::kBindGone, "memory cannot be freed");
   if (!bad_.freed) bad_.free_in = ~uint64_t{0};
 }
 
-bool StreamProgram::BadMaySucceed() const { return bad_.memory != kNoBuffer; }
-
-// Reads are answered later than what stands behind them is carried out.
-bool StreamProgram::BadStopsWhatIsBehind() const {
-  return bad_.kind != BadKind::kReadSourceGone && bad_.kind != BadKind::kSinkGone;
+template <EnginePair Pair>
+bool PairProgram<Pair>::BadMaySucceed() const {
+  return bad_.memory != kNoBuffer;
 }
 
-WorkStatus StreamProgram::BadStatus() const {
-  switch (bad_.kind) {
-    case BadKind::kTooLong:
-    case BadKind::kReceiveGone:
-      return WorkStatus::kRemoteResponder;
-    case BadKind::kSourceGone:
-    case BadKind::kSinkGone:
-      return WorkStatus::kLocalProtection;
-    case BadKind::kBindGone:
-      return WorkStatus::kBindFailed;
-    default:
-      return WorkStatus::kRemoteAccess;
-  }
+template <EnginePair Pair>
+bool PairProgram<Pair>::BadStopsWhatIsBehind() const {
+  const bool read = bad_.kind == BadKind::kReadSourceGone || bad_.kind == BadKind::kSinkGone;
+  return !read || rules_.failed_read_stops_the_rest;
 }
 
-// The rest of an FPDU that had begun is gone: nothing can be said any more, and what was under way
-// is lost.
-bool StreamProgram::LostHalfAnFpdu() const {
+// A packet that had begun cannot be finished without its source: nothing can be said any more, and
+// what was under way is lost.
+template <EnginePair Pair>
+bool PairProgram<Pair>::LostHalfAPacket() const {
   if (bad_.kind != BadKind::kSourceGone && bad_.kind != BadKind::kReadSourceGone) return false;
-  return std::ranges::any_of(pair_.sides, [](const auto& side) {
-    return side->stream->end().why.find("in the middle of a transfer") != std::string::npos;
-  });
+  return pair_.EndedInMidPacket();
 }
 
-void StreamProgram::CheckBad(int i, const Posted& p, const Completion& c) {
+template <EnginePair Pair>
+void PairProgram<Pair>::CheckBad(int i, const Posted& p, const Completion& c) {
   if (!bad_.posted || bad_.side != i) return;
   const bool failed = c.status != WorkStatus::kSuccess;
-  const bool excused = lossy_ || LostHalfAnFpdu();
+  const bool excused = lossy_ || LostHalfAPacket();
   if (p.cookie < bad_.cookie) {
     Expect(!failed || excused, "request " + std::to_string(p.cookie) +
                                    " in front of the bad one (" + std::to_string(bad_.cookie) +
@@ -257,12 +252,13 @@ void StreamProgram::CheckBad(int i, const Posted& p, const Completion& c) {
   const bool taken = !Confirms(p) && (p.op == Op::kSend || p.op == Op::kSendInvalidate ||
                                       p.op == Op::kRdmaWrite || p.op == Op::kRdmaWriteImmediate);
   if (!failed) return Expect(taken || BadMaySucceed(), "a bad request succeeds");
-  Expect(c.status == BadStatus() || excused,
+  Expect(c.status == Pair::StatusOf(bad_.kind) || excused,
          "bad request of kind " + std::to_string(static_cast<int>(bad_.kind)) +
              " ends with status " + std::to_string(static_cast<int>(c.status)));
 }
 
-void StreamProgram::CheckFailedReceive(int i, const Completion& c) {
+template <EnginePair Pair>
+void PairProgram<Pair>::CheckFailedReceive(int i, const Completion& c) {
   const Node& peer = nodes_[1 - i];
   const bool by_bad = bad_.posted && bad_.side == 1 - i && !peer.messages.empty() &&
                       peer.messages.front().cookie == bad_.cookie && !nodes_[i].receive_failed;
@@ -276,14 +272,15 @@ void StreamProgram::CheckFailedReceive(int i, const Completion& c) {
 }
 
 // What stood behind the bad request was not carried out, what stood in front of it was.
-void StreamProgram::CheckBehindBad() {
+template <EnginePair Pair>
+void PairProgram<Pair>::CheckBehindBad() {
   if (!bad_.posted || !wrong_.empty()) return;
   const int i = bad_.side;
   const Node& node = nodes_[i];
-  if (lossy_ || LostHalfAnFpdu() || !BadStopsWhatIsBehind()) return;
+  if (lossy_ || LostHalfAPacket() || !BadStopsWhatIsBehind()) return;
   if (BadMaySucceed() && !bad_.failed) return;
   uint64_t counted = 0;
-  std::memcpy(&counted, pair_.sides[1 - i]->data(nodes_[1 - i].counter), sizeof counted);
+  std::memcpy(&counted, pair_.side(1 - i).data(nodes_[1 - i].counter), sizeof counted);
   Expect(counted == node.adds_done, std::to_string(counted) + " additions were carried out, and " +
                                         std::to_string(node.adds_done) + " completed with success");
   Expect(nodes_[1 - i].last_received < bad_.cookie, "a message behind the bad request arrived");
@@ -299,3 +296,5 @@ void StreamProgram::CheckBehindBad() {
 }
 
 }  // namespace softdat::sim
+
+#endif  // SOFTDAT_TESTS_SIM_PAIR_PROGRAM_BAD_H_
