@@ -29,6 +29,7 @@ StreamId ByteStreams::Add(End end) {
 
 void ByteStreams::Remove(StreamId id) {
   time_->Cancel(ends_.at(id).timer);
+  time_->Cancel(ends_.at(id).probe);
   ends_.erase(id);
 }
 

@@ -57,6 +57,7 @@ struct ByteStreamOptions {
   uint64_t connect_patience_us = 60'000'000;
   uint64_t send_again_us = 200'000;  // without an acknowledgement; doubles
   uint64_t send_patience_us = 60'000'000;
+  uint64_t probe_us = 0;  // an idle stream asks so often whether the peer is there; 0: never
   uint64_t linger_us = 60'000'000;  // an end that its user has closed waits for the peer's FIN
 };
 
@@ -92,6 +93,9 @@ class ByteStreams {
   Address local(StreamId stream) const { return ends_.at(stream).local; }
   Address remote(StreamId stream) const { return ends_.at(stream).remote; }
 
+  // The other end; 0 before there is one.
+  StreamId peer(StreamId stream) const { return ends_.at(stream).peer; }
+
   // The node's program ends: its system closes everything for it.
   void Crash(int node);
   // The node's machine ends: nobody hears of it again.
@@ -121,6 +125,8 @@ class ByteStreams {
     std::map<uint64_t, std::vector<uint8_t>> early;  // received, with a gap in front
     std::optional<uint64_t> fin_at;                  // length of the peer's direction
     bool fin_received = false;
+    VirtualTime::Id probe = 0;
+    uint64_t heard_us = 0;  // when the peer was last heard of
     VirtualTime::Id timer = 0;
     uint64_t wait_us = 0;              // of the timer
     uint64_t unanswered_since_us = 0;  // while the timer runs
@@ -160,6 +166,9 @@ class ByteStreams {
   void OnUnacknowledged(StreamId id);
   void StartTimer(StreamId id, End* end);
   void RemoveIfOver(StreamId id);
+  void StartProbes(StreamId id);
+  void OnProbe(StreamId to, StreamId from);
+  void ResetUnlessGone(StreamId from);
   bool HasUnacknowledged(const End& end) const {
     return end.sent > end.acknowledged || (end.fin_sent && !end.fin_acknowledged);
   }

@@ -113,6 +113,7 @@ void ByteStreams::Opened(StreamId id) {
   end.wait_us = options_.send_again_us;
   end.state = State::kOpen;
   Tell(id, end.accepted_from_listener ? Kind::kAccepted : Kind::kConnected);
+  StartProbes(id);
   Pump(id);
 }
 
@@ -134,6 +135,7 @@ void ByteStreams::Break(StreamId id, int error) {
   const State before = std::exchange(end.state, State::kBroken);
   if (before == State::kAsked || !end.owned) return Remove(id);  // its node knows nothing of it
   time_->Cancel(std::exchange(end.timer, 0));
+  time_->Cancel(std::exchange(end.probe, 0));
   end.error = error;
   end.out.clear();
   end.early.clear();

@@ -57,17 +57,11 @@ void ByteStreams::SendSegment(StreamId id, End* end, size_t size) {
 
 void ByteStreams::OnSegment(StreamId to, StreamId from, uint64_t at,
                             const std::vector<uint8_t>& bytes, bool fin) {
-  const End* sender = Find(from);
   End* end = Find(to);
-  if (end == nullptr || end->state == State::kBroken) {
-    if (sender == nullptr) return;
-    network_->Carry(sender->remote.node, sender->local.node, 0, [this, from](bool intact) {
-      if (intact) OnReset(from);
-    });
-    return;
-  }
+  if (end == nullptr || end->state == State::kBroken) return ResetUnlessGone(from);
   if (end->state == State::kAsked && !OnAnswerTaken(to)) return;
   if (end->state != State::kOpen) return;
+  end->heard_us = time_->now_us();
   if (!end->owned && at + bytes.size() > end->received) return Reset(to);  // nobody reads it
   if (fin) end->fin_at = at + bytes.size();
   if (at + bytes.size() > end->received) end->early.emplace(at, bytes);
@@ -98,6 +92,7 @@ void ByteStreams::Acknowledge(const End& end) {
 void ByteStreams::OnAcknowledged(StreamId id, uint64_t up_to, bool fin) {
   End* end = Find(id);
   if (end == nullptr || end->state != State::kOpen) return;
+  end->heard_us = time_->now_us();
   const bool news = up_to > end->acknowledged || (fin && !end->fin_acknowledged);
   if (!news) return;
   if (up_to > end->acknowledged) {
@@ -132,6 +127,35 @@ void ByteStreams::OnUnacknowledged(StreamId id) {
   Pump(id);
   end.unanswered_since_us = since_us;
   if (end.timer == 0) StartTimer(id, &end);
+}
+
+// Something came for an end that is gone.
+void ByteStreams::ResetUnlessGone(StreamId from) {
+  const End* sender = Find(from);
+  if (sender == nullptr) return;
+  network_->Carry(sender->remote.node, sender->local.node, 0, [this, from](bool intact) {
+    if (intact) OnReset(from);
+  });
+}
+
+void ByteStreams::StartProbes(StreamId id) {
+  End& end = ends_.at(id);
+  end.heard_us = time_->now_us();
+  if (options_.probe_us == 0) return;
+  end.probe = time_->After(options_.probe_us, [this, id] {
+    End& probing = ends_.at(id);
+    const uint64_t heard_us = probing.heard_us;
+    if (time_->now_us() - heard_us >= options_.send_patience_us) return Break(id, ETIMEDOUT);
+    Carry(probing, 0, [this, to = probing.peer, id] { OnProbe(to, id); });
+    StartProbes(id);
+    probing.heard_us = heard_us;
+  });
+}
+
+void ByteStreams::OnProbe(StreamId to, StreamId from) {
+  const End* end = Find(to);
+  if (end == nullptr || end->state == State::kBroken) return ResetUnlessGone(from);
+  Acknowledge(*end);
 }
 
 // Both directions have ended, and nobody here has a use for it.

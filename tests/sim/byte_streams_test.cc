@@ -284,6 +284,27 @@ TEST_F(ByteStreamsTest, AMachineThatEndsIsMissedByThoseWhoSend) {
   EXPECT_EQ(streams_->Peek(a_), -ETIMEDOUT);
 }
 
+TEST_F(ByteStreamsTest, ProbesMissAPeerThatIsGone) {
+  for (const bool vanishes : {true, false}) {
+    Make({.min_delay_us = 50, .max_delay_us = 50}, {.probe_us = 10 * kSecond});
+    Join();
+    RunFor(300 * kSecond);
+    EXPECT_EQ(Seen(0), "") << "probes are answered";
+    if (vanishes) {
+      streams_->Vanish(1);
+    } else {
+      network_->SetCut(1, 0, true);  // so that its reset is lost
+      streams_->Reset(b_);
+      network_->SetCut(1, 0, false);
+    }
+    RunFor(100 * kSecond);
+    EXPECT_EQ(Seen(0), "x");
+    EXPECT_EQ(streams_->Peek(a_), vanishes ? -ETIMEDOUT : -ECONNRESET);
+    streams_->Close(a_);
+    ExpectNothingLeft();
+  }
+}
+
 TEST_F(ByteStreamsTest, AListenerThatLeavesResetsWhoWasAlmostConnected) {
   ASSERT_EQ(streams_->Listen({1, 7}), 0);
   a_ = streams_->Connect(0, {1, 7});
