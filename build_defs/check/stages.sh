@@ -16,7 +16,7 @@ declare -A about=(
   [asan]="every unit test under AddressSanitizer and UndefinedBehaviorSanitizer, compiled by clang"
   [tsan]="the unit tests of code that knows threads, under ThreadSanitizer"
   [tidy]="clang-tidy and clang's warnings over the other C++ files that have changed; in CI over all"
-  [mutation]="faults planted in the provider, each of which conformance must notice (tests/mutation/run)"
+  [mutation]="faults planted in the provider, each of which conformance or a simulation must notice (tests/mutation/run)"
 )
 
 bazel_progress='^\[[0-9,]+ / [0-9,]+\]|^(ERROR|TIMEOUT):|^//.*(FAILED|TIMEOUT|NO STATUS)'
