@@ -38,7 +38,7 @@ DAT_RETURN DAT_API EpConnect(DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR remote_
   sockaddr_storage remote;
   if (ret == DAT_SUCCESS) ret = CopySocketAddress(remote_ia_address, &remote);
   if (ret != DAT_SUCCESS) return ret;
-  return ep->Connect(remote, remote_conn_qual, timeout_us, data);
+  return ep->service().Connect({remote, remote_conn_qual}, timeout_us, data);
 }
 
 DAT_RETURN DAT_API EpDupConnect(DAT_EP_HANDLE ep_handle, DAT_EP_HANDLE dup_ep_handle,
@@ -53,7 +53,10 @@ DAT_RETURN DAT_API EpDupConnect(DAT_EP_HANDLE ep_handle, DAT_EP_HANDLE dup_ep_ha
   DAT_RETURN ret = CheckPrivateData(ep->ia(), private_data_size, private_data, 4, &data);
   if (ret == DAT_SUCCESS) ret = CheckModel(qos, DAT_CONNECT_DEFAULT_FLAG);
   if (ret != DAT_SUCCESS) return ret;
-  return ep->DupConnect(*dup, timeout_us, data);
+  EpService::Target target;
+  ret = dup->service().FindTarget(&target);
+  if (ret != DAT_SUCCESS) return ret;
+  return ep->service().Connect(target, timeout_us, data);
 }
 
 DAT_RETURN DAT_API EpCommonConnect(DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR remote_ia_address,
@@ -69,20 +72,20 @@ DAT_RETURN DAT_API EpCommonConnect(DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR r
   if (ret == DAT_SUCCESS) ret = CopySocketAddress(remote_ia_address, &remote);
   if (ret != DAT_SUCCESS) return ret;
   // The port of the address is the qualifier: CSPs share the socket name space (semantics 16.1).
-  return ep->Connect(remote, SocketPort(remote), timeout_us, data);
+  return ep->service().Connect({remote, SocketPort(remote)}, timeout_us, data);
 }
 
 DAT_RETURN DAT_API EpDisconnect(DAT_EP_HANDLE ep_handle, DAT_CLOSE_FLAGS flags) {
   const Pinned<Ep> ep(ep_handle);
   if (!ep) return BadHandle(DAT_INVALID_HANDLE_EP);
   if (flags != DAT_CLOSE_ABRUPT_FLAG && flags != DAT_CLOSE_GRACEFUL_FLAG) return BadArgument(2);
-  return ep->Disconnect(flags);
+  return ep->service().Disconnect(flags);
 }
 
 DAT_RETURN DAT_API EpReset(DAT_EP_HANDLE ep_handle) {
   const Pinned<Ep> ep(ep_handle);
   if (!ep) return BadHandle(DAT_INVALID_HANDLE_EP);
-  return ep->Reset();
+  return ep->service().Reset();
 }
 
 }  // namespace softdat::engine::slots

@@ -54,7 +54,7 @@ DAT_RETURN Cr::Accept(Ep* ep, std::span<const uint8_t> private_data) {
                                 : DAT_EP_STATE_PASSIVE_CONNECTION_PENDING;
   }
   if (!Claim()) return BadHandle(DAT_INVALID_HANDLE_CR);
-  const DAT_RETURN ret = ep->Accept(*request_, from, private_data);
+  const DAT_RETURN ret = ep->service().Accept(*request_, from, private_data);
   if (ret != DAT_SUCCESS) {
     Unclaim();
     return ret;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "dat/engine/ep_attributes.h"
+#include "dat/engine/ep_connection.h"
 #include "dat/engine/ia.h"
 #include "dat/engine/srq.h"
 #include "dat2/softdat.h"
@@ -36,7 +37,7 @@ DAT_RETURN CheckDirection(const Evd* evd, DAT_COUNT dtos, DAT_COUNT iov, int arg
 }  // namespace
 
 Ep::Ep(Ia* owner, Srq* srq, DAT_EP_STATE initial)
-    : Object(owner, kHandleType), srq_(srq), srq_use_(srq), state_(initial) {}
+    : EpCore(owner, srq, initial), service_(std::make_unique<EpConnection>(*this)) {}
 
 DAT_RETURN Ep::Create(Ia* ia, const Parts& parts, const DAT_EP_ATTR* attr, DAT_EP_STATE initial,
                       Ep** out) {
@@ -104,7 +105,7 @@ QueuePairAttributes Ep::QueueAttributes(const Configuration& c) {
   a.max_read_in = GrantedReads(c.attr.max_rdma_read_in, limits.max_read_in);
   a.max_read_out = GrantedReads(c.attr.max_rdma_read_out, limits.max_read_out);
   a.solicited_receives = (c.attr.recv_completion_flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG) != 0;
-  a.sink = this;
+  a.sink = service_->sink();
   return a;
 }
 
@@ -134,11 +135,6 @@ void Ep::PublishLimits() {
 
 namespace {
 
-// Writes only what changed: consumers hold pointers to `to` and may be reading.
-void Refresh(const sockaddr_storage& from, sockaddr_storage* to) {
-  if (std::memcmp(&from, to, sizeof(from)) != 0) *to = from;
-}
-
 DAT_EVD_HANDLE HandleOf(const Evd* evd) { return evd != nullptr ? evd->handle() : DAT_HANDLE_NULL; }
 
 }  // namespace
@@ -146,20 +142,9 @@ DAT_EVD_HANDLE HandleOf(const Evd* evd) { return evd != nullptr ? evd->handle() 
 void Ep::Query(DAT_EP_PARAM* param) {
   const transport::ConnectionAddresses now = qp_->Addresses();
   std::lock_guard<std::mutex> lock(mu_);
-  if (now.remote.ss_family != AF_UNSPEC) {
-    Refresh(now.remote, &remote_);
-    Refresh(now.local, &local_);
-    remote_port_ = now.remote_port;
-    local_port_ = now.local_port;
-  }
+  service_->QueryAddresses(now, param);
   param->ia_handle = ia().consumer_handle();
   param->ep_state = state();
-  param->local_ia_address_ptr = local_.ss_family != AF_UNSPEC
-                                    ? reinterpret_cast<DAT_IA_ADDRESS_PTR>(&local_)
-                                    : ia().address();
-  param->local_port_qual = local_port_;
-  param->remote_ia_address_ptr = reinterpret_cast<DAT_IA_ADDRESS_PTR>(&remote_);
-  param->remote_port_qual = remote_port_;
   param->comm.domain = param->local_ia_address_ptr->sa_family;
   param->comm.type = SOCK_STREAM;
   param->comm.protocol = 0;
@@ -207,6 +192,13 @@ DAT_RETURN Ep::SetWatermarks(DAT_COUNT soft, DAT_COUNT hard) {
 
 void Ep::CountReceives(Evd* evd) {
   if (srq_ != nullptr && evd != nullptr) evd->CountReceives(handle(), srq_->outstanding());
+}
+
+bool Ep::Transition(DAT_EP_STATE from, DAT_EP_STATE to) {
+  std::lock_guard<std::mutex> lock(mu_);
+  if (state() != from || retired_) return false;
+  SetState(to);
+  return true;
 }
 
 DAT_RETURN Ep::Free() {

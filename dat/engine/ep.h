@@ -1,46 +1,29 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Endpoint: one end of a reliable connection, and its state machine (semantics 8).
+// Endpoint: what consumers post to, and what meets peers through its service (semantics 8).
 //
-// Files: ep.cc creation, query and life; ep_modify.cc; ep_state.cc the back end's upcalls and the
-// transitions they cause; ep_connect.cc connecting, accepting, disconnecting, reset; ep_post.cc the
-// data path.
-//
-// Threads. A transition happens under mu_, and mu_ is free while the back end is called, so an
-// upcall can always make its own transition. What two threads do at once is then decided by who
-// transitions first:
-//  * A Disconnect between Connect's (Accept's) transition and its call of the back end finds an
-//    idle queue pair. The state is DISCONNECT_PENDING then, and Connect repeats the disconnect
-//    after its own call.
-//  * An upcall acts only in the states that it can end, so each connection has one final event
-//    whatever else is called meanwhile.
-//  * Free retires the handle under mu_; a service point that would reserve the EP afterwards fails.
+// Files: ep_core.h what its parts share; ep_service.h how it meets peers; ep.cc creation, query and
+// life; ep_modify.cc; ep_post.cc the data path.
 #ifndef SOFTDAT_DAT_ENGINE_EP_H_
 #define SOFTDAT_DAT_ENGINE_EP_H_
 
-#include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>
 #include <span>
 
 #include "dat/engine/dat_error.h"
+#include "dat/engine/ep_core.h"
 #include "dat/engine/ep_counters.h"
+#include "dat/engine/ep_service.h"
 #include "dat/engine/evd.h"
-#include "dat/engine/evd_stream.h"
 #include "dat/engine/object.h"
 #include "dat/engine/pz.h"
 #include "dat/transport/transport.h"
 
 namespace softdat::engine {
 
-class Srq;
-
-inline constexpr DAT_COUNT kMaxPrivateData = 256;  // bytes, each way (semantics 9.5)
-
-class Ep final : public Object, private transport::ConnectionSink {
+class Ep final : public EpCore {
  public:
-  static constexpr DAT_HANDLE_TYPE kHandleType = DAT_HANDLE_TYPE_EP;
-
   // What an EP is made of; each pointer may be null. All pinned by the caller.
   struct Parts {
     Pz* pz = nullptr;
@@ -61,12 +44,8 @@ class Ep final : public Object, private transport::ConnectionSink {
   DAT_RETURN Modify(DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM& param);
   // Each pointer may be null.
   void GetStatus(DAT_EP_STATE* state, DAT_BOOLEAN* recv_idle, DAT_BOOLEAN* request_idle);
-  DAT_RETURN Connect(const sockaddr_storage& remote, DAT_CONN_QUAL conn_qual,
-                     DAT_TIMEOUT timeout_us, std::span<const uint8_t> private_data);
-  // Connects to where `like` leads, which must be CONNECTED from the active side.
-  DAT_RETURN DupConnect(Ep& like, DAT_TIMEOUT timeout_us, std::span<const uint8_t> private_data);
-  DAT_RETURN Disconnect(DAT_CLOSE_FLAGS flags);
-  DAT_RETURN Reset();
+  // Connecting, accepting, disconnecting, reset.
+  EpService& service() { return *service_; }
   // The caller pins the EP once.
   DAT_RETURN Free();
   // Each pointer may be null.
@@ -80,11 +59,6 @@ class Ep final : public Object, private transport::ConnectionSink {
   }
 
   // --- data path: no lock, no allocation ---------------------------------------------------------
-  // What each kind of post may carry.
-  struct PostLimits {
-    std::atomic<uint32_t> iov{0};
-    std::atomic<uint32_t> flags{0};  // DAT_COMPLETION_*_FLAG
-  };
   enum class PostKind : uint8_t { kSend, kRead, kWrite, kReceive };
   const PostLimits& limits(PostKind kind) const { return post_limits_[static_cast<size_t>(kind)]; }
 
@@ -111,8 +85,6 @@ class Ep final : public Object, private transport::ConnectionSink {
     return DAT_SUCCESS;
   }
 
-  DAT_EP_STATE state() const { return state_.load(std::memory_order_acquire); }
-  bool uses_srq() const { return srq_ != nullptr; }
   // For binds: the zone and the EVD that windows must agree with; null when there is none. Any
   // state.
   Pz* pz() const { return current_pz_.load(std::memory_order_acquire); }
@@ -122,33 +94,14 @@ class Ep final : public Object, private transport::ConnectionSink {
   // State changes of semantics 8.3 that a service point causes; false (state unchanged) when not in
   // `from`, or being freed or modified.
   bool Transition(DAT_EP_STATE from, DAT_EP_STATE to);
-  // Accepts `request` on this EP: `from` -> COMPLETION_PENDING. Checks PZ and EVDs (EP_NOTREADY).
-  // On failure the state is `from` again.
-  DAT_RETURN Accept(transport::ConnectionRequest& request, DAT_EP_STATE from,
-                    std::span<const uint8_t> private_data);
   // A provider-created EP whose request was not accepted goes back: its handle dies.
   void TakeBack();
 
  private:
   Ep(Ia* ia, Srq* srq, DAT_EP_STATE initial);
-  ~Ep() override = default;
+  ~Ep() override { qp_.reset(); }  // before what it reports to
   void Teardown() override;
 
-  // transport::ConnectionSink
-  void OnEstablished(std::span<const uint8_t> private_data) override;
-  void OnFailed(transport::RejectReason reason, std::span<const uint8_t> private_data,
-                const std::string& why) override;
-  void OnEnded(transport::EndReason reason, const std::string& why) override;
-  void OnReceiveWatermark() override;
-
-  // PZ, EVDs and attributes: what Create sets and Modify changes as a whole.
-  struct Configuration {
-    Use<Pz> pz;
-    EvdStream recv;
-    EvdStream request;
-    Use<Evd> connect;
-    DAT_EP_ATTR attr{};
-  };
   transport::QueuePairAttributes QueueAttributes(const Configuration& c);
   // The steps of Modify, in order.
   struct Modification;
@@ -167,55 +120,12 @@ class Ep final : public Object, private transport::ConnectionSink {
   void PublishLimits();
   // Receive completions come to `evd` from now on, for the count of the SRQ; null: nowhere.
   void CountReceives(Evd* evd);
-  // Whether PZ and EVDs are there for a connection. mu_ is held.
-  bool Ready() const;
-  // The states that an upcall may end. mu_ is held.
-  bool Connecting() const;
-  bool Ending() const;
-  void SetState(DAT_EP_STATE s) { state_.store(s, std::memory_order_release); }
-  // Copies private data of an upcall to where events point. mu_ is held.
-  DAT_COUNT KeepPrivateData(std::span<const uint8_t> private_data);
-  // `was`: the state before the upcall.
-  void PostConnectionEvent(Evd* evd, DAT_EP_STATE was, DAT_EVENT_NUMBER number,
-                           DAT_COUNT private_data_size);
-  // After Connect or Accept: repeats a Disconnect that came before the back end knew of the
-  // connection `attempt`; after a failed one, goes back to `from`.
-  void SettleAttempt(uint32_t attempt, bool ok, DAT_EP_STATE from);
 
   DAT_RETURN RefusePost(DAT_EP_STATE now);
   DAT_RETURN RefuseReceive();
   DAT_RETURN FailedPost(Code code);
 
-  std::unique_ptr<transport::QueuePair> qp_;  // set once in Create, destroyed in Teardown
-  Srq* const srq_;                            // kept in use by srq_use_
-  Use<Object> srq_use_;
-
-  // Written under mu_; read without it by the data path. The back end checks again under its own
-  // lock, so a post that races with a state change is either flushed or refused, never lost.
-  std::atomic<DAT_EP_STATE> state_;
-  // Copies of parts of configuration_ for the data path, written under mu_.
-  std::array<PostLimits, 4> post_limits_;
-  std::atomic<Pz*> current_pz_{nullptr};
-  std::atomic<bool> takes_binds_{false};
-  EpCounters counters_;
-
-  // Protects everything below; never held across a control call of the back end or an event push.
-  std::mutex mu_;
-  Configuration configuration_;
-  DAT_COUNT hard_watermark_ = DAT_WATERMARK_INFINITE;  // the soft one is in configuration_
-  bool modifying_ = false;  // Modify is talking to the back end, which needs an idle queue pair
-  bool retired_ = false;    // Free has won
-  uint32_t attempt_ = 0;    // counts Connects and Accepts
-  bool aborting_ = false;   // Disconnect came while attempt_ was not established
-  sockaddr_storage local_{};
-  sockaddr_storage remote_{};
-  DAT_PORT_QUAL local_port_ = 0;
-  DAT_PORT_QUAL remote_port_ = 0;
-  // What Connect was asked for, for DupConnect; not set on the passive side.
-  bool dialled_ = false;
-  sockaddr_storage dialled_address_{};
-  DAT_CONN_QUAL dialled_qual_ = 0;
-  std::array<uint8_t, kMaxPrivateData> private_data_{};
+  const std::unique_ptr<EpService> service_;
 };
 
 }  // namespace softdat::engine

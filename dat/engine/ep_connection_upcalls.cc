@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Endpoint: the back end's upcalls, the transitions they cause, and the one final event of a
-// connection (semantics 8.3).
+// A reliable connection: the back end's upcalls, the transitions they cause, and the one final
+// event (semantics 8.3).
 #include <algorithm>
 #include <cstring>
 
 #include "dat/base/log.h"
-#include "dat/engine/ep.h"
+#include "dat/engine/ep_connection.h"
 #include "dat/engine/ia.h"
 
 namespace softdat::engine {
@@ -63,37 +63,30 @@ void CountConnectionEvent(AdapterCounters& counters, DAT_EP_STATE was, DAT_EVENT
 
 }  // namespace
 
-bool Ep::Connecting() const {
-  return state() == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING ||
-         state() == DAT_EP_STATE_COMPLETION_PENDING;
+bool EpConnection::Connecting() const {
+  return ep_.state() == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING ||
+         ep_.state() == DAT_EP_STATE_COMPLETION_PENDING;
 }
 
-bool Ep::Ending() const {
-  return Connecting() || state() == DAT_EP_STATE_CONNECTED ||
-         state() == DAT_EP_STATE_DISCONNECT_PENDING;
+bool EpConnection::Ending() const {
+  return Connecting() || ep_.state() == DAT_EP_STATE_CONNECTED ||
+         ep_.state() == DAT_EP_STATE_DISCONNECT_PENDING;
 }
 
-bool Ep::Transition(DAT_EP_STATE from, DAT_EP_STATE to) {
-  std::lock_guard<std::mutex> lock(mu_);
-  if (state() != from || retired_) return false;
-  SetState(to);
-  return true;
-}
-
-DAT_COUNT Ep::KeepPrivateData(std::span<const uint8_t> private_data) {
+DAT_COUNT EpConnection::KeepPrivateData(std::span<const uint8_t> private_data) {
   const size_t size = std::min(private_data.size(), private_data_.size());
   if (size > 0) std::memcpy(private_data_.data(), private_data.data(), size);
   return static_cast<DAT_COUNT>(size);
 }
 
-void Ep::PostConnectionEvent(Evd* evd, DAT_EP_STATE was, DAT_EVENT_NUMBER number,
+void EpConnection::PostEvent(Evd* evd, DAT_EP_STATE was, DAT_EVENT_NUMBER number,
                              DAT_COUNT private_data_size) {
-  CountConnectionEvent(ia().counters(), was, number);
+  CountConnectionEvent(ep_.ia().counters(), was, number);
   if (evd == nullptr) return;
   DAT_EVENT event;
   event.event_number = number;
   auto& data = event.event_data.connect_event_data;
-  data.ep_handle = handle();
+  data.ep_handle = ep_.handle();
   data.private_data_size = private_data_size;
   data.private_data = private_data_size > 0 ? private_data_.data() : nullptr;
   // Completions made before the end of a connection come out before its event (semantics 5.5).
@@ -103,37 +96,37 @@ void Ep::PostConnectionEvent(Evd* evd, DAT_EP_STATE was, DAT_EVENT_NUMBER number
 // In each upcall: the event may make a consumer's agent free the EP from within the push, so the
 // push comes last and the pin keeps the memory until it returns.
 
-void Ep::OnEstablished(std::span<const uint8_t> private_data) {
-  const UpcallPin pin(this);
+void EpConnection::OnEstablished(std::span<const uint8_t> private_data) {
+  const UpcallPin pin(&ep_);
   if (!pin) return;
   Ref<Evd> evd;
   DAT_COUNT size = 0;
   DAT_EP_STATE was{};
   {
-    std::lock_guard<std::mutex> lock(mu_);
+    std::lock_guard<std::mutex> lock(ep_.mutex());
     // Disconnected meanwhile: the back end reports the end of it.
     if (!Connecting()) return;
-    was = state();
+    was = ep_.state();
     // Only the active side's event carries private data (semantics 5.7).
     if (was == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING) size = KeepPrivateData(private_data);
-    evd = Ref<Evd>(configuration_.connect.get());
-    SetState(DAT_EP_STATE_CONNECTED);
+    evd = Ref<Evd>(ep_.connect_evd());
+    ep_.SetState(DAT_EP_STATE_CONNECTED);
   }
-  PostConnectionEvent(evd.get(), was, DAT_CONNECTION_EVENT_ESTABLISHED, size);
+  PostEvent(evd.get(), was, DAT_CONNECTION_EVENT_ESTABLISHED, size);
 }
 
-void Ep::OnFailed(RejectReason reason, std::span<const uint8_t> private_data,
-                  const std::string& why) {
-  const UpcallPin pin(this);
+void EpConnection::OnFailed(RejectReason reason, std::span<const uint8_t> private_data,
+                            const std::string& why) {
+  const UpcallPin pin(&ep_);
   if (!pin) return;
   Ref<Evd> evd;
   DAT_COUNT size = 0;
   DAT_EVENT_NUMBER number = EventOf(reason);
   DAT_EP_STATE was{};
   {
-    std::lock_guard<std::mutex> lock(mu_);
+    std::lock_guard<std::mutex> lock(ep_.mutex());
     if (!Ending()) return;
-    was = state();
+    was = ep_.state();
     if (was == DAT_EP_STATE_DISCONNECT_PENDING) {
       // The consumer aborted the attempt first: that is its outcome (semantics 8.3 note 1).
       number = DAT_CONNECTION_EVENT_DISCONNECTED;
@@ -144,43 +137,38 @@ void Ep::OnFailed(RejectReason reason, std::span<const uint8_t> private_data,
     } else if (reason == RejectReason::kPeer) {
       size = KeepPrivateData(private_data);
     }
-    evd = Ref<Evd>(configuration_.connect.get());
-    SetState(DAT_EP_STATE_DISCONNECTED);
+    evd = Ref<Evd>(ep_.connect_evd());
+    ep_.SetState(DAT_EP_STATE_DISCONNECTED);
   }
-  SOFTDAT_LOG(Info, "{}: connection attempt failed: {}", ia().name(), why);
-  PostConnectionEvent(evd.get(), was, number, size);
+  SOFTDAT_LOG(Info, "{}: connection attempt failed: {}", ep_.ia().name(), why);
+  PostEvent(evd.get(), was, number, size);
 }
 
-void Ep::OnEnded(EndReason reason, const std::string& why) {
-  const UpcallPin pin(this);
+void EpConnection::OnEnded(EndReason reason, const std::string& why) {
+  const UpcallPin pin(&ep_);
   if (!pin) return;
   Ref<Evd> evd;
   DAT_EVENT_NUMBER number = reason == EndReason::kBroken ? DAT_CONNECTION_EVENT_BROKEN
                                                          : DAT_CONNECTION_EVENT_DISCONNECTED;
   DAT_EP_STATE was{};
   {
-    std::lock_guard<std::mutex> lock(mu_);
+    std::lock_guard<std::mutex> lock(ep_.mutex());
     if (!Ending()) return;
-    was = state();
+    was = ep_.state();
     // Never established, so not a disconnect (semantics 8.3, fatal error and peer's disconnect).
     if (was == DAT_EP_STATE_COMPLETION_PENDING)
       number = DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR;
     if (was == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING)
       number = DAT_CONNECTION_EVENT_NON_PEER_REJECTED;
-    evd = Ref<Evd>(configuration_.connect.get());
-    SetState(DAT_EP_STATE_DISCONNECTED);
+    evd = Ref<Evd>(ep_.connect_evd());
+    ep_.SetState(DAT_EP_STATE_DISCONNECTED);
   }
-  SOFTDAT_LOG(Info, "{}: connection ended: {}", ia().name(), why);
+  SOFTDAT_LOG(Info, "{}: connection ended: {}", ep_.ia().name(), why);
   // "Last buffer of the SRQ returned": consumers wait for it after each end (semantics 5.8,
   // dtestsrq).
-  if (uses_srq()) ia().PostAsync(DAT_ASYNC_ERROR_EP_BROKEN, handle(), DAT_EP_TRANSFER_TO_ERROR);
-  PostConnectionEvent(evd.get(), was, number, 0);
-}
-
-void Ep::OnReceiveWatermark() {
-  const UpcallPin pin(this);
-  if (!pin) return;
-  ia().PostAsync(DAT_ASYNC_ERROR_EP_BROKEN, handle(), DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT);
+  if (ep_.uses_srq())
+    ep_.ia().PostAsync(DAT_ASYNC_ERROR_EP_BROKEN, ep_.handle(), DAT_EP_TRANSFER_TO_ERROR);
+  PostEvent(evd.get(), was, number, 0);
 }
 
 }  // namespace softdat::engine

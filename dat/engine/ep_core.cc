@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What an endpoint is whatever its service.
+#include "dat/engine/ep_core.h"
+
+#include "dat/engine/dat_error.h"
+#include "dat/engine/srq.h"
+
+namespace softdat::engine {
+
+EpCore::EpCore(Ia* owner, Srq* srq, DAT_EP_STATE initial)
+    : Object(owner, kHandleType), srq_(srq), srq_use_(srq), state_(initial) {}
+
+DAT_RETURN EpCore::CheckReady() const {
+  if (modifying_) {
+    return Error(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_PROVIDERCONTROL,
+                 "dat_ep_modify is at work on the EP");
+  }
+  const Configuration& c = configuration_;
+  if (c.pz && c.connect && (c.recv.get() != nullptr || c.attr.max_recv_dtos == 0) &&
+      (c.request.get() != nullptr || c.attr.max_request_dtos == 0)) {
+    return DAT_SUCCESS;
+  }
+  return Error(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_NOTREADY,
+               "the EP lacks its PZ, or the EVD of a direction that it has room for");
+}
+
+}  // namespace softdat::engine
