@@ -30,6 +30,10 @@ int ExtensionType(Op op) {
       return DAT_IB_RDMA_WRITE_IMMED_DATA;
     case Op::kFetchAdd:
       return DAT_IB_FETCH_AND_ADD;
+    case Op::kSendDatagram:
+      return DAT_IB_UD_SEND;
+    case Op::kReceiveDatagram:
+      return DAT_IB_UD_RECV;
     default:
       return DAT_IB_CMP_AND_SWAP;
   }
@@ -53,7 +57,7 @@ void FillSpecialEvent(const Completion& completion, DAT_EVENT* event) {
   if (completion.op == Op::kReceiveInvalidate && !extended) return;
   if (extended && completion.op == Op::kRdmaWrite)
     dto.operation = static_cast<DAT_DTOS>(SOFTDAT_DTO_RDMA_WRITE);
-  if (extended && completion.op != Op::kReceiveImmediate && completion.op >= Op::kReceive)
+  if (extended && (completion.op == Op::kReceive || completion.op == Op::kReceiveInvalidate))
     dto.operation = static_cast<DAT_DTOS>(SOFTDAT_DTO_RECEIVE);
   event->event_number = static_cast<DAT_EVENT_NUMBER>(DAT_IB_DTO_EVENT);
   DAT_IB_EXTENSION_EVENT_DATA data;
@@ -61,6 +65,7 @@ void FillSpecialEvent(const Completion& completion, DAT_EVENT* event) {
   data.type = static_cast<DAT_IB_EXT_TYPE>(ExtensionType(completion.op));
   data.status = completion.status == WorkStatus::kSuccess ? DAT_OP_SUCCESS : DAT_IB_OP_ERR;
   if (completion.op == Op::kReceiveImmediate) data.val.immed.data = completion.key;
+  if (completion.op == Op::kReceiveDatagram) data.remote_ah.qpn = completion.key;
   std::memcpy(event->event_extension_data, &data, sizeof(data));
 }
 

@@ -13,14 +13,20 @@
 namespace softdat::engine {
 
 // The `operation` field of an event; by transport::Op.
-inline constexpr std::array<uint8_t, 11> kOperationNames = {
+inline constexpr std::array<uint8_t, 13> kOperationNames = {
     DAT_DTO_SEND,
     DAT_DTO_SEND,  // with invalidate
-    DAT_DTO_RDMA_WRITE,    DAT_IB_DTO_RDMA_WRITE_IMMED,
-    DAT_DTO_RDMA_READ,     DAT_IB_DTO_FETCH_ADD,
-    DAT_IB_DTO_CMP_SWAP,   DAT_DTO_BIND_MW,
-    DAT_DTO_RECEIVE,       DAT_DTO_RECEIVE_WITH_INVALIDATE,
+    DAT_DTO_RDMA_WRITE,
+    DAT_IB_DTO_RDMA_WRITE_IMMED,
+    DAT_DTO_RDMA_READ,
+    DAT_IB_DTO_FETCH_ADD,
+    DAT_IB_DTO_CMP_SWAP,
+    DAT_DTO_BIND_MW,
+    DAT_IB_DTO_SEND_UD,
+    DAT_DTO_RECEIVE,
+    DAT_DTO_RECEIVE_WITH_INVALIDATE,
     DAT_IB_DTO_RECV_IMMED,
+    DAT_IB_DTO_RECV_UD,
 };
 
 // Operations of which the event says more than FillDtoData() does, a bit each.
@@ -28,7 +34,8 @@ constexpr uint32_t OpBit(transport::Op op) { return uint32_t{1} << static_cast<u
 inline constexpr uint32_t kSpecialOps =
     OpBit(transport::Op::kRdmaWriteImmediate) | OpBit(transport::Op::kFetchAdd) |
     OpBit(transport::Op::kCompareSwap) | OpBit(transport::Op::kBind) |
-    OpBit(transport::Op::kReceiveInvalidate) | OpBit(transport::Op::kReceiveImmediate);
+    OpBit(transport::Op::kSendDatagram) | OpBit(transport::Op::kReceiveInvalidate) |
+    OpBit(transport::Op::kReceiveImmediate) | OpBit(transport::Op::kReceiveDatagram);
 
 // A DTO_COMPLETION_EVENT without what is special.
 inline void FillDtoData(const transport::Completion& completion, DAT_EVENT* event) {
@@ -47,7 +54,8 @@ void FillSpecialEvent(const transport::Completion& completion, DAT_EVENT* event)
 // for a bind the RMR handle. Data path: no lock, no allocation, follows no handle.
 //   sends, RDMA, receives       DTO_COMPLETION_EVENT
 //   binds                       RMR_BIND_COMPLETION_EVENT
-//   immediate data and atomics  IB_DTO_EVENT, with DAT_IB_EXTENSION_EVENT_DATA
+//   immediate data, atomics and datagrams
+//                               IB_DTO_EVENT, with DAT_IB_EXTENSION_EVENT_DATA
 //   posted with kExtended       the same (softdat.h)
 inline void FillDtoEvent(const transport::Completion& completion, DAT_EVD_HANDLE evd,
                          DAT_EVENT* event) {

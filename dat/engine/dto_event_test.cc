@@ -49,6 +49,8 @@ const Case kCases[] = {
     {Op::kReceiveImmediate, DAT_IB_DTO_EVENT, DAT_IB_DTO_RECV_IMMED, DAT_IB_RDMA_WRITE_IMMED_DATA},
     {Op::kFetchAdd, DAT_IB_DTO_EVENT, DAT_IB_DTO_FETCH_ADD, DAT_IB_FETCH_AND_ADD},
     {Op::kCompareSwap, DAT_IB_DTO_EVENT, DAT_IB_DTO_CMP_SWAP, DAT_IB_CMP_AND_SWAP},
+    {Op::kSendDatagram, DAT_IB_DTO_EVENT, DAT_IB_DTO_SEND_UD, DAT_IB_UD_SEND},
+    {Op::kReceiveDatagram, DAT_IB_DTO_EVENT, DAT_IB_DTO_RECV_UD, DAT_IB_UD_RECV},
 };
 
 // What was posted with SOFTDAT_COMPLETION_EXTENSION_FLAG, whatever became of it.
@@ -105,6 +107,7 @@ TEST(DtoEventTest, EveryOperationWithEveryStatus) {
       EXPECT_EQ(extension.type, c.extension_type);
       EXPECT_EQ(extension.status, status == DAT_DTO_SUCCESS ? DAT_OP_SUCCESS : DAT_IB_OP_ERR);
       EXPECT_EQ(extension.val.immed.data, c.op == Op::kReceiveImmediate ? 0x7777u : 0u);
+      EXPECT_EQ(extension.remote_ah.qpn, c.op == Op::kReceiveDatagram ? 0x7777u : 0u);
     }
   }
 }

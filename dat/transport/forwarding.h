@@ -10,6 +10,8 @@
 //
 // Upcalls reach the engine straight, except the requests of listeners, which go up wrapped. A
 // derived adapter that wants to see others of them, or to change them, overrides WrapSink().
+// Address handles, which only name a place, and the upcalls that bring them pass through as they
+// are.
 //
 // Ownership: a wrapper owns the object below it, and the sink that this object reports to.
 #ifndef SOFTDAT_DAT_TRANSPORT_FORWARDING_H_
@@ -101,6 +103,9 @@ class ForwardingQueuePair : public ForwardingObject<QueuePair, ForwardingConnect
     return inner().Connect(parameters);
   }
   void Disconnect(DisconnectMode mode) override { inner().Disconnect(mode); }
+  Status Resolve(const ConnectParameters& parameters, uint64_t token) override {
+    return inner().Resolve(parameters, token);
+  }
   Status Reset() override { return inner().Reset(); }
   ConnectionAddresses Addresses() const override { return inner().Addresses(); }
   uint32_t OutstandingSends() const override { return inner().OutstandingSends(); }
@@ -113,6 +118,11 @@ class ForwardingQueuePair : public ForwardingObject<QueuePair, ForwardingConnect
   // Connect. `request` is the one below.
   virtual Status Accept(ConnectionRequest& request, std::span<const uint8_t> private_data) {
     return request.Accept(inner(), private_data);
+  }
+  // The same of ConnectionRequest::AcceptDatagrams.
+  virtual Result<DatagramPeer> AcceptDatagrams(ConnectionRequest& request,
+                                               std::span<const uint8_t> private_data) {
+    return request.AcceptDatagrams(inner(), private_data);
   }
 };
 
@@ -128,9 +138,14 @@ class ForwardingConnectionRequest : public ForwardingObject<ConnectionRequest> {
   std::span<uint8_t> private_data() override { return inner().private_data(); }
   const ConnectionAddresses& addresses() const override { return inner().addresses(); }
   uint64_t conn_qual() const override { return inner().conn_qual(); }
+  Service service() const override { return inner().service(); }
   bool handed_on() const override { return inner().handed_on(); }
   Status Accept(QueuePair& qp, std::span<const uint8_t> private_data) override {
     return static_cast<ForwardingQueuePair&>(qp).Accept(inner(), private_data);
+  }
+  Result<DatagramPeer> AcceptDatagrams(QueuePair& qp,
+                                       std::span<const uint8_t> private_data) override {
+    return static_cast<ForwardingQueuePair&>(qp).AcceptDatagrams(inner(), private_data);
   }
   Status Reject(std::span<const uint8_t> private_data) override {
     return inner().Reject(private_data);

@@ -55,9 +55,11 @@ enum class Op : uint8_t {
   kFetchAdd,
   kCompareSwap,
   kBind,
+  kSendDatagram,  // the only one of a queue pair for datagrams
   kReceive,
   kReceiveInvalidate,  // Completion::key is the context that was invalidated
   kReceiveImmediate,   // Completion::key is the immediate value; length the bytes written, if known
+  kReceiveDatagram,    // Completion::key is the number of the queue pair that it came from
 };
 
 // How a work request ended. Values are those of DAT_DTO_COMPLETION_STATUS.
@@ -96,6 +98,19 @@ enum : uint8_t {
 // What comes back in Completion::flags.
 inline constexpr uint8_t kEchoed = kQuiet | kExtended;
 
+// What a queue pair is for.
+enum class Service : uint8_t {
+  kReliable,  // one connection to one peer
+  kDatagram,  // messages that may be lost, to and from many peers; see QueuePair::Resolve
+};
+
+// In front of the payload of each datagram that is received, in the memory of the receive: what
+// InfiniBand calls the global route header. IPv6: the IPv6 header. IPv4: 20 bytes that mean
+// nothing, and the IPv4 header with its checksum. It tells the sender's address; the completion
+// tells the number of its queue pair.
+inline constexpr uint32_t kDatagramHeader = 40;  // bytes
+
+class AddressHandle;
 class MemoryRegion;
 class MemoryWindow;
 class QueuePair;
@@ -116,6 +131,13 @@ struct SendRequest {
     bool zero_based;
     void* context;  // Completion::context of this request
   };
+  // To the queue pair `number` at `to`, which takes what carries its `qkey`. The handle must live
+  // until the post returns; it may be of any queue pair of the same protection domain.
+  struct Datagram {
+    const AddressHandle* to;
+    uint32_t number;
+    uint32_t qkey;
+  };
 
   Op op = Op::kSend;
   uint8_t flags = 0;
@@ -127,8 +149,9 @@ struct SendRequest {
   DAT_RMR_TRIPLET remote{};                // RDMA and atomics: address, length, key at the peer
   // Undefined for other operations, which are most: nothing is spent on it.
   union {
-    Atomic atomic;  // kFetchAdd, kCompareSwap
-    Bind bind;      // kBind
+    Atomic atomic;      // kFetchAdd, kCompareSwap
+    Bind bind;          // kBind
+    Datagram datagram;  // kSendDatagram
   };
 };
 
@@ -138,14 +161,17 @@ struct ReceiveRequest {
   uint8_t flags = 0;  // kQuiet, kExtended
 };
 
-// One finished work request.
+// One finished work request. The address of a datagram's sender is not here but in the header that
+// it was received with: nothing else would need the room, and every completion is copied.
 struct Completion {
   // QueuePairAttributes::context of the queue pair; of a kBind, successful or not:
   // SendRequest::Bind::context.
   void* context = nullptr;
   uint64_t cookie = 0;
-  uint64_t length = 0;  // bytes sent, received or read; undefined unless kSuccess
-  uint32_t key = 0;     // see Op
+  // Bytes sent, received or read; of a datagram received, kDatagramHeader among them. Undefined
+  // unless kSuccess.
+  uint64_t length = 0;
+  uint32_t key = 0;  // see Op
   Op op = Op::kSend;
   WorkStatus status = WorkStatus::kSuccess;
   bool solicited = false;  // a receive whose sender asked for kSolicited, or may have
@@ -155,6 +181,7 @@ struct Completion {
 
   bool quiet() const { return (flags & kQuiet) != 0; }
 };
+static_assert(sizeof(Completion) == 32);
 
 // ---------------------------------------------------------------------------------------------
 // Upcalls
@@ -188,6 +215,37 @@ class ConnectionSink {
   virtual void OnEnded(EndReason reason, const std::string& why) = 0;
   // The queue pair holds more buffers of its SRQ than the soft watermark (SetReceiveWatermarks).
   virtual void OnReceiveWatermark() {}
+};
+
+// A way to a peer's address, made by the back end for a queue pair for datagrams when it has met
+// that peer. Belongs to the engine, which destroys it before the protection domain, and may do so
+// while a datagram to it is on its way: that one completes all the same, and may be lost.
+class AddressHandle {
+ public:
+  virtual ~AddressHandle() = default;
+};
+
+// What two queue pairs for datagrams tell each other when they meet: where the other one is.
+struct DatagramPeer {
+  std::unique_ptr<AddressHandle> handle;
+  uint32_t number = 0;  // of its queue pair; 0: the peer did not tell
+  uint32_t qkey = 0;
+  sockaddr_storage address{};  // of the peer, for people; the port is its own business
+};
+
+// One per queue pair for datagrams. For each successful Resolve: exactly one of the two, also after
+// its timeout, unless the queue pair is destroyed first.
+class DatagramSink {
+ public:
+  virtual ~DatagramSink() = default;
+  // The peer accepted. `token` is Resolve's; `private_data` is the acceptor's and valid during the
+  // call; the sink owns `peer`.
+  virtual void OnResolved(uint64_t token, DatagramPeer peer,
+                          std::span<const uint8_t> private_data) = 0;
+  // It did not. `private_data` is that of a consumer's reject; `why` is one sentence for log and
+  // reason chain.
+  virtual void OnUnresolved(uint64_t token, RejectReason reason,
+                            std::span<const uint8_t> private_data, const std::string& why) = 0;
 };
 
 class ConnectionRequest;
@@ -268,6 +326,8 @@ class CompletionQueue {
 };
 
 struct QueuePairAttributes {
+  // Never changed by Configure. kDatagram where AdapterAttributes::datagrams.
+  Service service = Service::kReliable;
   void* context = nullptr;             // returned in completions
   ProtectionDomain* pd = nullptr;      // may be null until Configure, but not when connecting
   CompletionQueue* send_cq = nullptr;  // null: completions of that direction are dropped
@@ -283,7 +343,8 @@ struct QueuePairAttributes {
   // Receives are quiet unless they are solicited or fail. A back end that cannot tell a solicited
   // receive leaves it: then CompletionQueue::Arm(true) is all there is.
   bool solicited_receives = false;
-  ConnectionSink* sink = nullptr;
+  ConnectionSink* sink = nullptr;         // kReliable
+  DatagramSink* datagram_sink = nullptr;  // kDatagram
 };
 
 struct ConnectParameters {
@@ -303,26 +364,46 @@ struct ConnectionAddresses {
 
 enum class DisconnectMode : uint8_t { kGraceful, kAbrupt };
 
-// A reliable connected queue pair. States: idle -> (Connect | Accept) -> connecting -> connected ->
-// ended
-// -> (Reset) -> idle. Receives may be posted in every state; in `ended` they and sends are accepted
-// and flushed at once. Sends in idle or connecting fail with kInvalidState.
+// A queue pair, of one of two services.
+//
+// kReliable: connected to one other. States: idle -> (Connect | Accept) -> connecting -> connected
+// -> ended -> (Reset) -> idle. Receives may be posted in every state; in `ended` they and sends are
+// accepted and flushed at once. Sends in idle or connecting fail with kInvalidState.
+//
+// kDatagram: no state. From its creation on it receives, if it has a protection domain, whatever
+// carries its Q_Key, which the back end chooses. It takes receives, and kSendDatagram alone, of at
+// most AdapterAttributes::max_datagram bytes; a send completes when the device has it. A datagram
+// is lost without a word to anybody when it finds no receive at its destination, or one that is
+// shorter than header and payload (which stays; a receive of an SRQ is over with a failure),
+// another Q_Key, or nobody. No failure ends the pair. What one pair sends to another one on the
+// same host arrives in order. Connect, Disconnect and Reset are not called.
 class QueuePair {
  public:
   virtual ~QueuePair() = default;  // aborts a connection; unreaped completions stay in their queues
   // DATA. kQueueFull when max_send requests have not completed yet (a slot is free as soon as the
   // work completed, reaped or not); kProtection, kPrivileges, kOutOfBounds for local segments where
-  // the back end checks at post; kLength for RDMA lengths (semantics 10.1). A failed post leaves
-  // nothing behind.
+  // the back end checks at post; kLength for RDMA lengths (semantics 10.1) and too long datagrams;
+  // kInvalidArgument for what the service of the pair does not have. A failed post leaves nothing
+  // behind.
   virtual Code PostSend(const SendRequest& request) = 0;
   virtual Code PostReceive(const ReceiveRequest& request) = 0;
-  // CONTROL. Replaces all attributes; only while idle or ended. Posted receives survive, also those
+  // CONTROL. Replaces all attributes; only while idle or ended; of a pair for datagrams, before the
+  // first Resolve and AcceptDatagrams. Posted receives survive, also those
   // with more segments than max_recv_iov says now. kInvalidState, also when max_recv is fewer than
   // are posted.
   virtual Status Configure(const QueuePairAttributes& attributes) = 0;
   // CONTROL, asynchronous: what only the wire can tell comes as an upcall. A failure leaves the
   // pair idle.
   virtual Status Connect(const ConnectParameters& parameters) = 0;
+  // CONTROL, asynchronous, kDatagram: asks the listener at an address and qualifier for a queue
+  // pair to send to, and lets it know of this one. OnResolved or OnUnresolved with `token` follows,
+  // which the engine chooses. Any number may be under way at once, also to one peer; each is
+  // answered by itself. kInvalidState without a protection domain. A failure leaves nothing behind.
+  virtual Status Resolve(const ConnectParameters& parameters, uint64_t token) {
+    static_cast<void>(parameters);
+    static_cast<void>(token);
+    return NoDatagrams();
+  }
   // CONTROL, asynchronous, idempotent. Graceful: posted sends complete first, new ones are refused
   // (kInvalidState); abrupt: everything outstanding is flushed. In idle or ended: nothing happens.
   virtual void Disconnect(DisconnectMode mode) = 0;
@@ -336,14 +417,19 @@ class QueuePair {
   // Of the connection, or the last one: false when its peer does not confirm, so that completions
   // mean less than AdapterAttributes::confirmed_completions says. Any thread.
   virtual bool ConfirmsCompletions() const { return true; }
-  // CONTROL, with an SRQ, if attributes().receive_watermarks. Any state; replaces earlier ones;
-  // kNoWatermark switches one off. More than `soft` buffers held: one OnReceiveWatermark, at once
-  // if it is so already. More than `hard`: the connection breaks.
+  // CONTROL, kReliable with an SRQ, if attributes().receive_watermarks. Any state; replaces earlier
+  // ones; kNoWatermark switches one off. More than `soft` buffers held: one OnReceiveWatermark, at
+  // once if it is so already. More than `hard`: the connection breaks.
   virtual Status SetReceiveWatermarks(uint32_t soft, uint32_t hard) {
     static_cast<void>(soft);
     static_cast<void>(hard);
     return Status(Code::kNotSupported,
                   "this back end does not count the receive buffers of an endpoint");
+  }
+
+  // What an operation for datagrams says where there are none.
+  static Status NoDatagrams() {
+    return Status(Code::kNotSupported, "this back end has no unreliable datagrams");
   }
 };
 inline constexpr uint32_t kNoWatermark = UINT32_MAX;
@@ -368,12 +454,23 @@ class ConnectionRequest {
   virtual std::span<uint8_t> private_data() = 0;
   virtual const ConnectionAddresses& addresses() const = 0;
   virtual uint64_t conn_qual() const = 0;
+  // Which service the requester asks for: that of the queue pair that can accept it.
+  virtual Service service() const { return Service::kReliable; }
   // Whether it came here by Handoff() and not from its requester.
   virtual bool handed_on() const { return false; }
   // CONTROL, asynchronous: OnEstablished or OnFailed(kAborted) of `qp` follows. On a failure the
   // request and the queue pair are unchanged; after success the request is spent and may only be
   // destroyed.
   virtual Status Accept(QueuePair& qp, std::span<const uint8_t> private_data) = 0;
+  // CONTROL. The same of a request for datagrams: tells the requester of `qp`, which may accept any
+  // number, and returns the requester. No upcall follows, and what comes of the answer is not told.
+  // On a failure the request is unchanged; after success it is spent and may only be destroyed.
+  virtual Result<DatagramPeer> AcceptDatagrams(QueuePair& qp,
+                                               std::span<const uint8_t> private_data) {
+    static_cast<void>(qp);
+    static_cast<void>(private_data);
+    return QueuePair::NoDatagrams();
+  }
   virtual Status Reject(std::span<const uint8_t> private_data) = 0;
   // CONTROL. Gives the request to the listener of `conn_qual` of another adapter on this host,
   // where it arrives like any other: the back end rejects it if it is left in place there. May
@@ -386,7 +483,8 @@ class ConnectionRequest {
   }
 };
 
-// Listens from creation to destruction. Requests that the sink took stay valid after it.
+// Listens from creation to destruction, for requests of every service that the adapter has.
+// Requests that the sink took stay valid after it.
 class Listener {
  public:
   virtual ~Listener() = default;
@@ -428,6 +526,8 @@ struct AdapterAttributes {
   bool atomics = false;
   bool invalidate = false;  // send with invalidate, read to a window
   bool srq = false;
+  bool datagrams = false;           // Service::kDatagram
+  uint32_t max_datagram = 0;        // bytes of payload
   bool receive_watermarks = false;  // QueuePair::SetReceiveWatermarks
   bool confirms_writes = false;     // kConfirm
   // Segments into which the device reads with one request. An EP that asks for more gets them, as
