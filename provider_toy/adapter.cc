@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "provider_toy/completion_queue.h"
+#include "provider_toy/datagram_pair.h"
 #include "provider_toy/listener.h"
 #include "provider_toy/queue_pair.h"
 #include "provider_toy/registered_memory.h"
@@ -33,7 +34,12 @@ transport::AdapterAttributes MakeAttributes(uint32_t device) {
   a.mtu = 4096;
   a.receive_watermarks = true;
   a.windows = a.zero_based = a.immediate = a.atomics = a.invalidate = a.srq = true;
-  if (device == kPlainDevice) a.immediate = a.atomics = false;
+  a.datagrams = true;
+  a.max_datagram = kMaxDatagram;
+  if (device == kPlainDevice) {
+    a.immediate = a.atomics = a.datagrams = false;
+    a.max_datagram = 0;
+  }
   a.confirms_writes = a.confirmed_completions = true;  // a write completes when it is done
   return a;
 }
@@ -109,9 +115,15 @@ Result<std::unique_ptr<transport::QueuePair>> Adapter::CreateQueuePair(
   for (const uint32_t segments : {a.max_send_iov, a.max_recv_iov}) {
     if (segments > kMaxIov) return TooLarge("a segment list", segments, kMaxIov);
   }
+  const bool datagrams = a.service == transport::Service::kDatagram;
+  if (datagrams && !attributes_.datagrams) return transport::QueuePair::NoDatagrams();
   Result<Quota::Slot> slot = queue_pairs_.Take();
   if (!slot.ok()) return slot.TakeStatus();
   const Fabric::Lock lock(fabric_);
+  if (datagrams) {
+    return std::unique_ptr<transport::QueuePair>(
+        std::make_unique<DatagramPair>(fabric_, dispatcher_, device_, slot.Take(), a));
+  }
   return std::unique_ptr<transport::QueuePair>(
       std::make_unique<QueuePair>(fabric_, dispatcher_, device_, slot.Take(), a));
 }

@@ -1,22 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // QueuePair: connecting, disconnecting, and the reports to the connection sink.
-#include <algorithm>
 #include <utility>
 
 #include "provider_toy/listener.h"
 #include "provider_toy/queue_pair.h"
 
 namespace softdat::toy {
-namespace {
-
-transport::Clock::time_point DeadlineOf(std::chrono::microseconds timeout) {
-  const auto now = transport::Clock::now();
-  const auto left =
-      std::chrono::duration_cast<std::chrono::microseconds>(transport::kForever - now);
-  return timeout < left ? now + timeout : transport::kForever;
-}
-
-}  // namespace
 
 QueuePair* QueuePair::Peer() const {
   if (state_ != State::kConnected && state_ != State::kDraining) return nullptr;
@@ -54,7 +43,7 @@ Status QueuePair::Connect(const transport::ConnectParameters& parameters) {
          "nobody listens at qualifier " + std::to_string(parameters.conn_qual));
     return Status::Ok();
   }
-  listener->Deliver(connection);
+  listener->Deliver(std::make_unique<ConnectionRequest>(fabric_, connection));
   if (parameters.timeout != std::chrono::microseconds::max()) {
     connection->has_timer = true;
     connection->timer =

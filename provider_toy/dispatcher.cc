@@ -41,6 +41,13 @@ class Dispatcher::Turn {
   std::unique_lock<std::mutex>& lock_;
 };
 
+transport::Clock::time_point DeadlineOf(std::chrono::microseconds timeout) {
+  const auto now = transport::Clock::now();
+  const auto left =
+      std::chrono::duration_cast<std::chrono::microseconds>(transport::kForever - now);
+  return timeout < left ? now + timeout : transport::kForever;
+}
+
 Dispatcher::Dispatcher() {
   // Signals are for the consumer's own threads.
   sigset_t all;

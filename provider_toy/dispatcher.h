@@ -5,6 +5,7 @@
 #ifndef SOFTDAT_PROVIDER_TOY_DISPATCHER_H_
 #define SOFTDAT_PROVIDER_TOY_DISPATCHER_H_
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -19,6 +20,9 @@
 #include "dat/transport/transport.h"
 
 namespace softdat::toy {
+
+// When a timeout that begins now is over; never, when it lies beyond the clock.
+transport::Clock::time_point DeadlineOf(std::chrono::microseconds timeout);
 
 class Dispatcher {
  public:

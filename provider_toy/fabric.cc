@@ -130,4 +130,9 @@ Listener* Fabric::FindListener(uint32_t device, uint64_t conn_qual) const {
   return found == listeners_.end() ? nullptr : found->second;
 }
 
+DatagramPair* Fabric::FindDatagramPair(uint32_t number) const {
+  const auto found = datagram_pairs_.find(number);
+  return found == datagram_pairs_.end() ? nullptr : found->second;
+}
+
 }  // namespace softdat::toy

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <unordered_map>
 #include <utility>
 
 #include "dat/transport/transport.h"
@@ -19,6 +20,7 @@
 
 namespace softdat::toy {
 
+class DatagramPair;
 class Listener;
 
 inline constexpr uint32_t kDeviceCount = 64;
@@ -62,6 +64,10 @@ class Fabric {
   void RemoveListener(uint32_t device, uint64_t conn_qual);
   Listener* FindListener(uint32_t device, uint64_t conn_qual) const;
   uint64_t NextQueuePairNumber() { return ++last_queue_pair_; }
+  void AddDatagramPair(uint32_t number, DatagramPair* pair) { datagram_pairs_[number] = pair; }
+  void RemoveDatagramPair(uint32_t number) { datagram_pairs_.erase(number); }
+  // Null: there is none of this number.
+  DatagramPair* FindDatagramPair(uint32_t number) const;
 
  private:
   void List(const std::shared_ptr<CompletionQueueState>& queue);
@@ -70,6 +76,7 @@ class Fabric {
   std::mutex mutex_;  // protects all members, and the state of all objects of the back end
   KeyTable keys_;
   std::map<std::pair<uint32_t, uint64_t>, Listener*> listeners_;
+  std::unordered_map<uint32_t, DatagramPair*> datagram_pairs_;
   std::shared_ptr<CompletionQueueState> first_due_;  // queues with an upcall due, linked by `next`
   uint64_t last_queue_pair_ = 0;
 

@@ -40,13 +40,11 @@ Listener::~Listener() {
   gate_->Close();
 }
 
-void Listener::Deliver(const std::shared_ptr<Connection>& connection) {
+void Listener::Deliver(std::unique_ptr<transport::ConnectionRequest> request) {
   // Should the listener go first, the request dies in the dispatcher's queue and thereby rejects.
   // It is moved there: the last owner takes the fabric's lock, which is held here.
-  auto request = std::make_shared<std::unique_ptr<transport::ConnectionRequest>>(
-      std::make_unique<ConnectionRequest>(fabric_, connection));
-  dispatcher_.Post(gate_,
-                   [sink = sink_, request = std::move(request)] { sink->OnRequest(*request); });
+  auto shared = std::make_shared<std::unique_ptr<transport::ConnectionRequest>>(std::move(request));
+  dispatcher_.Post(gate_, [sink = sink_, shared = std::move(shared)] { sink->OnRequest(*shared); });
 }
 
 ConnectionRequest::ConnectionRequest(Fabric& fabric, std::shared_ptr<Connection> connection)
@@ -103,7 +101,7 @@ Status ConnectionRequest::Handoff(uint64_t conn_qual) {
   spent_ = true;
   connection_->conn_qual = conn_qual;
   connection_->handed_on = true;
-  listener->Deliver(connection_);
+  listener->Deliver(std::make_unique<ConnectionRequest>(fabric_, connection_));
   return Status::Ok();
 }
 

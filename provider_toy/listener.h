@@ -23,7 +23,7 @@ class Listener : public transport::Listener {
   uint64_t conn_qual() const override { return conn_qual_; }
 
   // With the fabric's lock held: hands a request to the sink, later and without the lock.
-  void Deliver(const std::shared_ptr<Connection>& connection);
+  void Deliver(std::unique_ptr<transport::ConnectionRequest> request);
 
  private:
   Listener(Fabric& fabric, Dispatcher& dispatcher, uint32_t device, uint64_t conn_qual,
