@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The IAs that the suites run on: one line for each."""
 
-def _ia(name, provider, ia, processes = True, libuv = True):
+def _ia(name, provider, ia, processes = True, libuv = True, datagrams = False):
     return struct(
         # What begins the names of its tests.
         name = name,
@@ -11,11 +11,13 @@ def _ia(name, provider, ia, processes = True, libuv = True):
         processes = processes,
         # Whether its provider waits with libuv.
         libuv = libuv,
+        # Whether it has unreliable datagrams.
+        datagrams = datagrams,
         library = "//provider_%s:libdapl%s.so.2" % (provider, provider),
         env = {"SOFTDAT_PROVIDER_PATH": "provider_" + provider},
     )
 
-TOY = _ia("toy", "toy", "toy-0", processes = False, libuv = False)
+TOY = _ia("toy", "toy", "toy-0", processes = False, libuv = False, datagrams = True)
 
 SOFTNET = _ia("softnet", "softnet", "softnet-lo")
 

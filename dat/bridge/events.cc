@@ -115,6 +115,11 @@ bool IsConnectionEvent(::DAT_EVENT_NUMBER number) {
          number <= ::DAT_CONNECTION_EVENT_UNREACHABLE;
 }
 
+bool IsRequest(::DAT_EVENT_NUMBER number) {
+  return number == ::DAT_CONNECTION_REQUEST_EVENT ||
+         static_cast<int>(number) == ::DAT_IB_UD_CONNECTION_REQUEST_EVENT;
+}
+
 bool IsAsynchronousError(::DAT_EVENT_NUMBER number) {
   return number >= ::DAT_ASYNC_ERROR_EVD_OVERFLOW &&
          number <= ::DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR;
@@ -130,7 +135,9 @@ void To12(const ::DAT_EVENT& from, dat12::DAT_EVENT* to) {
     DtoTo12(data.dto_completion_event_data, &to->event_data.dto_completion_event_data);
   } else if (from.event_number == ::DAT_RMR_BIND_COMPLETION_EVENT) {
     BindTo12(data.rmr_completion_event_data, &to->event_data.rmr_completion_event_data);
-  } else if (from.event_number == ::DAT_CONNECTION_REQUEST_EVENT) {
+  } else if (IsRequest(from.event_number)) {
+    // One for datagrams, which 1.2 does not have, can be rejected, and is not accepted.
+    to->event_number = dat12::DAT_CONNECTION_REQUEST_EVENT;
     RequestTo12(data.cr_arrival_event_data, &to->event_data.cr_arrival_event_data);
   } else if (IsConnectionEvent(from.event_number)) {
     ConnectionTo12(data.connect_event_data, &to->event_data.connect_event_data);

@@ -96,5 +96,14 @@ TEST(EventsTest, AnyOtherKeepsItsNumberAndSaysNothing) {
   EXPECT_EQ(to.event_data.dto_completion_event_data.user_cookie.as_64, 0u);
 }
 
+TEST_F(ExtensionEventTest, ARequestForDatagramsIsARequest) {
+  from_.event_number = static_cast<::DAT_EVENT_NUMBER>(::DAT_IB_UD_CONNECTION_REQUEST_EVENT);
+  from_.event_data.cr_arrival_event_data.cr_handle = ep_;
+  from_.event_data.cr_arrival_event_data.conn_qual = 99;
+  EXPECT_EQ(Translate().event_number, dat12::DAT_CONNECTION_REQUEST_EVENT);
+  EXPECT_EQ(to_.event_data.cr_arrival_event_data.cr_handle, To12(ep_));
+  EXPECT_EQ(to_.event_data.cr_arrival_event_data.conn_qual, 99u);
+}
+
 }  // namespace
 }  // namespace softdat::bridge

@@ -21,8 +21,6 @@ constexpr DAT_SEG_LENGTH kAtomicBytes = 8;
 // Asynchronous errors that dat_ib_open_query's IA can hold; nobody reads them.
 constexpr DAT_COUNT kQueryAsyncEvents = 8;
 
-DAT_RETURN NotHere(const char* what) { return Error(DAT_NOT_IMPLEMENTED, DAT_NO_SUBTYPE, what); }
-
 // An operation of RFC 7306 that the IA does not have, or may not use.
 DAT_RETURN NoExtension(const std::string& what) {
   const Settings& settings = GetSettings();
@@ -161,15 +159,11 @@ DAT_RETURN DAT_API HandleExtendedop(DAT_HANDLE handle, DAT_EXTENDED_OP op, va_li
       op == DAT_IB_START_COUNTERS_OP || op == DAT_IB_STOP_COUNTERS_OP) {
     return CountersOp(handle, op, args);
   }
+  if (op == DAT_IB_UD_SEND_OP || op == DAT_IB_UD_CM_FREE_OP || op == DAT_IB_UD_AH_FREE_OP)
+    return DatagramOp(handle, op, args);
   if (const AnyPinned object(handle); !object) return BadHandle(DAT_INVALID_HANDLE1);
-  switch (op) {
-    case DAT_IB_UD_SEND_OP:
-    case DAT_IB_UD_CM_FREE_OP:
-    case DAT_IB_UD_AH_FREE_OP:
-      return NotHere("a connected transport has no unreliable datagrams");
-    default:
-      return NotHere("no such extended operation on this IA (collectives need a vendor library)");
-  }
+  return Error(DAT_NOT_IMPLEMENTED, DAT_NO_SUBTYPE,
+               "no such extended operation on this IA (collectives need a vendor library)");
 }
 
 }  // namespace softdat::engine::slots

@@ -52,7 +52,7 @@ void SpecificAttributes::Fill(const std::string& ia_name, const transport::Adapt
   Add(SOFTDAT_ATTR_IMMED_AS_MESSAGE, TrueOrFalse(!a.immediate && a.immediate_as_message));
   Add(SOFTDAT_ATTR_CONFIRMED_WRITES, TrueOrFalse(a.confirms_writes));
   Add(SOFTDAT_ATTR_COMPLETION, a.confirmed_completions ? "confirmed" : "taken");
-  Add(DAT_IB_ATTR_UD, TrueOrFalse(false));
+  Add(DAT_IB_ATTR_UD, TrueOrFalse(a.datagrams));
   Add(DAT_IB_ATTR_COUNTERS, TrueOrFalse(true));
   Add("DAT_IB_RDMA_READ", TrueOrFalse(a.max_read_in > 0));
   Add("DAT_IB_TRANSPORT_MTU", std::to_string(a.mtu));

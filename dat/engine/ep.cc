@@ -7,8 +7,10 @@
 #include <string>
 #include <utility>
 
+#include "dat/engine/enum_value.h"
 #include "dat/engine/ep_attributes.h"
 #include "dat/engine/ep_connection.h"
+#include "dat/engine/ep_datagrams.h"
 #include "dat/engine/ia.h"
 #include "dat/engine/srq.h"
 #include "dat2/softdat.h"
@@ -34,10 +36,15 @@ DAT_RETURN CheckDirection(const Evd* evd, DAT_COUNT dtos, DAT_COUNT iov, int arg
   return DAT_SUCCESS;
 }
 
+std::unique_ptr<EpService> MakeService(EpCore& ep) {
+  if (ep.datagrams()) return std::make_unique<EpDatagrams>(ep);
+  return std::make_unique<EpConnection>(ep);
+}
+
 }  // namespace
 
-Ep::Ep(Ia* owner, Srq* srq, DAT_EP_STATE initial)
-    : EpCore(owner, srq, initial), service_(std::make_unique<EpConnection>(*this)) {}
+Ep::Ep(Ia* owner, Srq* srq, transport::Service service_type, DAT_EP_STATE initial)
+    : EpCore(owner, srq, service_type, initial), service_(MakeService(*this)) {}
 
 DAT_RETURN Ep::Create(Ia* ia, const Parts& parts, const DAT_EP_ATTR* attr, DAT_EP_STATE initial,
                       Ep** out) {
@@ -66,7 +73,10 @@ DAT_RETURN Ep::Create(Ia* ia, const Parts& parts, const DAT_EP_ATTR* attr, DAT_E
   if (!c.request.Attach(parts.request_evd, c.attr.request_completion_flags))
     return BadHandle(DAT_INVALID_HANDLE_EVD_REQUEST);
 
-  Draft<Ep> ep(new Ep(ia, parts.srq, initial));
+  const bool datagrams = RawValue(c.attr.service_type) == DAT_IB_SERVICE_TYPE_UD;
+  Draft<Ep> ep(new Ep(ia, parts.srq,
+                      datagrams ? transport::Service::kDatagram : transport::Service::kReliable,
+                      initial));
   if (srq && !ep->srq_use_) return BadHandle(DAT_INVALID_HANDLE_SRQ);
   if (!ep->ReserveHandle()) {
     return Error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP, NoHandleReason());
@@ -105,7 +115,7 @@ QueuePairAttributes Ep::QueueAttributes(const Configuration& c) {
   a.max_read_in = GrantedReads(c.attr.max_rdma_read_in, limits.max_read_in);
   a.max_read_out = GrantedReads(c.attr.max_rdma_read_out, limits.max_read_out);
   a.solicited_receives = (c.attr.recv_completion_flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG) != 0;
-  a.sink = service_->sink();
+  service_->Describe(&a);
   return a;
 }
 
@@ -146,7 +156,7 @@ void Ep::Query(DAT_EP_PARAM* param) {
   param->ia_handle = ia().consumer_handle();
   param->ep_state = state();
   param->comm.domain = param->local_ia_address_ptr->sa_family;
-  param->comm.type = SOCK_STREAM;
+  param->comm.type = datagrams() ? SOCK_DGRAM : SOCK_STREAM;
   param->comm.protocol = 0;
   param->pz_handle = configuration_.pz ? configuration_.pz->handle() : DAT_HANDLE_NULL;
   param->recv_evd_handle = HandleOf(configuration_.recv.get());
@@ -176,10 +186,11 @@ void Ep::ReceiveQuery(DAT_COUNT* buffers, DAT_COUNT* span) {
 }
 
 DAT_RETURN Ep::SetWatermarks(DAT_COUNT soft, DAT_COUNT hard) {
-  if (srq_ == nullptr || !ia().attributes().receive_watermarks) {
+  if (srq_ == nullptr || datagrams() || !ia().attributes().receive_watermarks) {
     return Error(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE,
-                 srq_ == nullptr ? "watermarks are for EPs with an SRQ"
-                                 : "this back end does not count the receive buffers of an EP");
+                 srq_ == nullptr || datagrams()
+                     ? "watermarks are for connections with an SRQ"
+                     : "this back end does not count the receive buffers of an EP");
   }
   static_assert(static_cast<uint32_t>(DAT_WATERMARK_INFINITE) == transport::kNoWatermark);
   {
@@ -233,6 +244,7 @@ void Ep::Teardown() {
   // it.
   delete qp_.get();
   static_cast<void>(qp_.release());
+  service_->Teardown();
   Configuration gone;
   {
     std::lock_guard<std::mutex> lock(mu_);

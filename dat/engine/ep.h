@@ -55,7 +55,7 @@ class Ep final : public EpCore {
   // See CounterReader.
   static constexpr size_t kCounters = EpCounters::kCount;
   void ReadCounters(size_t which, bool reset, uint64_t* out) {
-    counters_.Read(cell(), which, reset, out);
+    counters_.Read(cell(), datagrams(), which, reset, out);
   }
 
   // --- data path: no lock, no allocation ---------------------------------------------------------
@@ -71,7 +71,7 @@ class Ep final : public EpCore {
       return RefusePost(now);
     const Code code = qp_->PostSend(request);
     if (code != Code::kOk) [[unlikely]]
-      return FailedPost(code);
+      return FailedSend(code);
     counters_.CountSend(op, bytes);
     return DAT_SUCCESS;
   }
@@ -85,9 +85,10 @@ class Ep final : public EpCore {
     return DAT_SUCCESS;
   }
 
-  // For binds: the zone and the EVD that windows must agree with; null when there is none. Any
-  // state.
-  Pz* pz() const { return current_pz_.load(std::memory_order_acquire); }
+  // Of an EP for datagrams, in any state.
+  DAT_RETURN PostDatagram(const transport::SendRequest& request);
+
+  // For binds, with pz(): whether the EVD takes what windows must agree with. Any state.
   bool TakesBinds() const { return takes_binds_.load(std::memory_order_acquire); }
 
   // --- for service points and connection requests -----------------------------------------------
@@ -98,7 +99,7 @@ class Ep final : public EpCore {
   void TakeBack();
 
  private:
-  Ep(Ia* ia, Srq* srq, DAT_EP_STATE initial);
+  Ep(Ia* ia, Srq* srq, transport::Service service_type, DAT_EP_STATE initial);
   ~Ep() override { qp_.reset(); }  // before what it reports to
   void Teardown() override;
 
@@ -123,6 +124,7 @@ class Ep final : public EpCore {
 
   DAT_RETURN RefusePost(DAT_EP_STATE now);
   DAT_RETURN RefuseReceive();
+  DAT_RETURN FailedSend(Code code);
   DAT_RETURN FailedPost(Code code);
 
   const std::unique_ptr<EpService> service_;

@@ -126,11 +126,12 @@ DAT_EP_ATTR DefaultEpAttributes(const transport::AdapterAttributes& limits) {
 DAT_RETURN GrantEpAttributes(const transport::AdapterAttributes& limits, bool uses_srq,
                              int argument, DAT_EP_ATTR* attr) {
   const int service = RawValue(attr->service_type);
-  if (service == DAT_IB_SERVICE_TYPE_UD) {
+  if (service == DAT_IB_SERVICE_TYPE_UD && !limits.datagrams) {
     return Error(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE,
                  "there are no unreliable datagrams on this IA");
   }
-  if (service != DAT_SERVICE_TYPE_RC) return BadArgument(argument, "service_type is not RC");
+  if (service != DAT_SERVICE_TYPE_RC && service != DAT_IB_SERVICE_TYPE_UD)
+    return BadArgument(argument, "service_type is neither RC nor UD");
   if (RawValue(attr->qos) != DAT_QOS_BEST_EFFORT) {
     return Error(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE,
                  "the only quality of service is best effort");

@@ -14,11 +14,6 @@ using transport::DisconnectMode;
 
 namespace {
 
-std::chrono::microseconds ConnectTimeout(DAT_TIMEOUT timeout_us) {
-  return timeout_us == DAT_TIMEOUT_INFINITE ? std::chrono::microseconds::max()
-                                            : std::chrono::microseconds(timeout_us);
-}
-
 // Writes only what changed: consumers hold pointers to `to` and may be reading.
 void Refresh(const sockaddr_storage& from, sockaddr_storage* to) {
   if (std::memcmp(&from, to, sizeof(from)) != 0) *to = from;
@@ -49,12 +44,7 @@ DAT_RETURN EpConnection::Connect(const Target& target, DAT_TIMEOUT timeout_us,
     attempt =
         BeginAttempt(DAT_EP_STATE_ACTIVE_CONNECTION_PENDING, target.address, target.conn_qual);
   }
-  transport::ConnectParameters p;
-  p.remote = target.address;
-  p.conn_qual = target.conn_qual;
-  p.timeout = ConnectTimeout(timeout_us);
-  p.private_data = private_data;
-  const Status status = ep_.queue_pair().Connect(p);
+  const Status status = ep_.queue_pair().Connect(Parameters(target, timeout_us, private_data));
   if (status.ok()) {
     ep_.counters().Count(DCNT_EP_CONNECT);
     ep_.ia().counters().Count(DCNT_IA_CM_REQ_TX);
@@ -77,6 +67,10 @@ DAT_RETURN EpConnection::FindTarget(Target* out) {
 
 DAT_RETURN EpConnection::Accept(transport::ConnectionRequest& request, DAT_EP_STATE from,
                                 std::span<const uint8_t> private_data) {
+  if (request.service() != transport::Service::kReliable) {
+    return Error(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP,
+                 "the request is for datagrams, and the EP for a connection");
+  }
   uint32_t attempt = 0;
   {
     std::lock_guard<std::mutex> lock(ep_.mutex());

@@ -16,10 +16,11 @@
 
 namespace softdat::engine {
 
-class EpConnection final : public EpService {
+class EpConnection final : public EpService, private transport::ConnectionSink {
  public:
   explicit EpConnection(EpCore& ep) : EpService(ep) {}
 
+  void Describe(transport::QueuePairAttributes* attributes) override { attributes->sink = this; }
   DAT_RETURN Connect(const Target& target, DAT_TIMEOUT timeout_us,
                      std::span<const uint8_t> private_data) override;
   // Only while the EP is CONNECTED from the active side.
@@ -36,6 +37,7 @@ class EpConnection final : public EpService {
   void OnFailed(transport::RejectReason reason, std::span<const uint8_t> private_data,
                 const std::string& why) override;
   void OnEnded(transport::EndReason reason, const std::string& why) override;
+  void OnReceiveWatermark() override;
 
   // The states that an upcall may end. The mutex is held.
   bool Connecting() const;

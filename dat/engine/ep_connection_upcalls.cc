@@ -171,4 +171,10 @@ void EpConnection::OnEnded(EndReason reason, const std::string& why) {
   PostEvent(evd.get(), was, number, 0);
 }
 
+void EpConnection::OnReceiveWatermark() {
+  const UpcallPin pin(&ep_);
+  if (!pin) return;
+  ep_.ia().PostAsync(DAT_ASYNC_ERROR_EP_BROKEN, ep_.handle(), DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT);
+}
+
 }  // namespace softdat::engine

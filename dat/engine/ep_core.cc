@@ -7,8 +7,12 @@
 
 namespace softdat::engine {
 
-EpCore::EpCore(Ia* owner, Srq* srq, DAT_EP_STATE initial)
-    : Object(owner, kHandleType), srq_(srq), srq_use_(srq), state_(initial) {}
+EpCore::EpCore(Ia* owner, Srq* srq, transport::Service service_type, DAT_EP_STATE initial)
+    : Object(owner, kHandleType),
+      srq_(srq),
+      srq_use_(srq),
+      state_(initial),
+      service_type_(service_type) {}
 
 DAT_RETURN EpCore::CheckReady() const {
   if (modifying_) {

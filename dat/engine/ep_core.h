@@ -53,6 +53,10 @@ class EpCore : public Object {
 
   DAT_EP_STATE state() const { return state_.load(std::memory_order_acquire); }
   bool uses_srq() const { return srq_ != nullptr; }
+  // Whether it is for datagrams, and not for a connection.
+  bool datagrams() const { return service_type_ == transport::Service::kDatagram; }
+  // What it has now; null when there is none. Any state.
+  Pz* pz() const { return current_pz_.load(std::memory_order_acquire); }
 
   // --- for the service of the EP -----------------------------------------------------------------
   transport::QueuePair& queue_pair() { return *qp_; }
@@ -67,7 +71,7 @@ class EpCore : public Object {
   DAT_RETURN CheckReady() const;
 
  protected:
-  EpCore(Ia* ia, Srq* srq, DAT_EP_STATE initial);
+  EpCore(Ia* ia, Srq* srq, transport::Service service_type, DAT_EP_STATE initial);
   ~EpCore() override = default;
 
   std::unique_ptr<transport::QueuePair> qp_;  // set once in Create, destroyed in Teardown
@@ -82,6 +86,8 @@ class EpCore : public Object {
   std::atomic<Pz*> current_pz_{nullptr};
   std::atomic<bool> takes_binds_{false};
   EpCounters counters_;
+
+  const transport::Service service_type_;
 
   std::mutex mu_;  // protects everything below
   Configuration configuration_;

@@ -43,21 +43,39 @@ class EpCounters {
         return posts_.Add(DCNT_EP_POST_FETCH_ADD);
       case transport::Op::kCompareSwap:
         return posts_.Add(DCNT_EP_POST_CMP_SWAP);
+      case transport::Op::kSendDatagram:
+        return CountPost(DCNT_EP_POST_SEND_UD, bytes);
       default:
         return;  // binds have no counter
     }
   }
   void CountReceive(uint64_t bytes) { CountPost(DCNT_EP_POST_RECV, bytes); }
 
-  // `cell` is that of the EP.
-  void Read(const Cell& cell, size_t which, bool reset, uint64_t* out) {
+  // `cell` is that of the EP. The messages that an EP for datagrams receives are datagrams.
+  void Read(const Cell& cell, bool datagrams, size_t which, bool reset, uint64_t* out) {
     reader_.Read(which, reset, out, [&](size_t i) {
-      const std::atomic<uint64_t>* received = FindReceived(cell.received, i);
+      const std::atomic<uint64_t>* received =
+          FindReceived(cell.received, datagrams ? OfDatagrams(i) : i);
       return received != nullptr ? received->load(std::memory_order_relaxed) : posts_.value(i);
     });
   }
 
  private:
+  // The counter of messages for that of datagrams, and the other way round.
+  static size_t OfDatagrams(size_t which) {
+    switch (which) {
+      case DCNT_EP_RECV:
+        return DCNT_EP_RECV_UD;
+      case DCNT_EP_RECV_DATA:
+        return DCNT_EP_RECV_UD_DATA;
+      case DCNT_EP_RECV_UD:
+        return DCNT_EP_RECV;
+      case DCNT_EP_RECV_UD_DATA:
+        return DCNT_EP_RECV_DATA;
+      default:
+        return which;
+    }
+  }
   static const std::atomic<uint64_t>* FindReceived(const Received& received, size_t which) {
     switch (which) {
       case DCNT_EP_RECV:

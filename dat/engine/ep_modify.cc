@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "dat/engine/dat_error.h"
+#include "dat/engine/enum_value.h"
 #include "dat/engine/ep.h"
 #include "dat/engine/ep_attributes.h"
 #include "dat/engine/ia.h"
@@ -133,6 +134,8 @@ DAT_RETURN Ep::ModifiedConfiguration(const Modification& m, Configuration* next)
   CopyEpAttributes(m.mask, m.param.ep_attr, &next->attr);
   const DAT_RETURN ret = GrantEpAttributes(ia().attributes(), uses_srq(), 3, &next->attr);
   if (ret != DAT_SUCCESS) return ret;
+  if (RawValue(next->attr.service_type) != RawValue(configuration_.attr.service_type))
+    return BadArgument(3, "the service type of an EP cannot be modified");
   next->pz = Use<Pz>(m.pz ? m.pz.get() : configuration_.pz.get());
   if (m.pz && !next->pz) return BadHandle(DAT_INVALID_HANDLE_PZ);
   Evd* const connect = m.connect.Or(configuration_.connect.get());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How an endpoint meets its peers. This depends on its service type: EpConnection for reliable
-// connections.
+// connections, EpDatagrams for datagrams.
 #ifndef SOFTDAT_DAT_ENGINE_EP_SERVICE_H_
 #define SOFTDAT_DAT_ENGINE_EP_SERVICE_H_
 
@@ -17,14 +17,14 @@ inline constexpr DAT_COUNT kMaxPrivateData = 256;  // bytes, each way (semantics
 
 // Of one EP, for its whole life. Calls come from any thread that pins the EP, upcalls from the back
 // end; the EP's mutex protects what both change.
-class EpService : protected transport::ConnectionSink {
+class EpService {
  public:
   EpService(const EpService&) = delete;
   EpService& operator=(const EpService&) = delete;
-  ~EpService() override = default;
+  virtual ~EpService() = default;
 
-  // What the EP's queue pair reports to.
-  transport::ConnectionSink* sink() { return this; }
+  // Of the EP's queue pair: which service it has, and what it reports to.
+  virtual void Describe(transport::QueuePairAttributes* attributes) = 0;
 
   // A place to connect to.
   struct Target {
@@ -45,10 +45,16 @@ class EpService : protected transport::ConnectionSink {
   // Both ends as dat_ep_query tells them. The mutex is held. Pointers that it hands out are as
   // long-lived as the EP.
   virtual void QueryAddresses(const transport::ConnectionAddresses& now, DAT_EP_PARAM* param) = 0;
+  // dat_ib_ud_cm_free.
+  virtual DAT_RETURN FreeExchange(const DAT_CONTEXT& context);
+  // The EP is being torn down, and its queue pair is gone.
+  virtual void Teardown() {}
 
  protected:
   explicit EpService(EpCore& ep) : ep_(ep) {}
-  void OnReceiveWatermark() override;
+  // A call of the consumer as the back end takes it.
+  static transport::ConnectParameters Parameters(const Target& target, DAT_TIMEOUT timeout_us,
+                                                 std::span<const uint8_t> private_data);
 
   EpCore& ep_;
 };

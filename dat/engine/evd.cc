@@ -84,7 +84,9 @@ void Evd::DropUnseenRequests() {
   while (ring_ && !ring_->empty()) {
     ring_->Pop(&event);
     if (!receive_owners_.empty()) receive_owners_.OnReaped(event);
-    if (event.event_number != DAT_CONNECTION_REQUEST_EVENT) continue;
+    const int number = static_cast<int>(event.event_number);
+    if (number != DAT_CONNECTION_REQUEST_EVENT && number != DAT_IB_UD_CONNECTION_REQUEST_EVENT)
+      continue;
     const Pinned<Cr> cr(event.event_data.cr_arrival_event_data.cr_handle);
     if (cr) cr->Drop();
   }

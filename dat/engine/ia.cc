@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "dat/base/log.h"
+#include "dat/engine/address_handle.h"
 #include "dat/engine/backend.h"
 #include "dat/engine/consumer_call.h"
 #include "dat/engine/dat_error.h"
@@ -22,9 +23,9 @@ namespace {
 // Abrupt close: first whatever makes new objects, then what refers to others, last what is referred
 // to.
 constexpr DAT_HANDLE_TYPE kCloseOrder[] = {
-    DAT_HANDLE_TYPE_PSP, DAT_HANDLE_TYPE_RSP, DAT_HANDLE_TYPE_CSP, DAT_HANDLE_TYPE_CR,
-    DAT_HANDLE_TYPE_EP,  DAT_HANDLE_TYPE_RMR, DAT_HANDLE_TYPE_LMR, DAT_HANDLE_TYPE_SRQ,
-    DAT_HANDLE_TYPE_PZ,  DAT_HANDLE_TYPE_EVD, DAT_HANDLE_TYPE_CNO,
+    DAT_HANDLE_TYPE_PSP, DAT_HANDLE_TYPE_RSP,        DAT_HANDLE_TYPE_CSP, DAT_HANDLE_TYPE_CR,
+    DAT_HANDLE_TYPE_EP,  AddressHandle::kHandleType, DAT_HANDLE_TYPE_RMR, DAT_HANDLE_TYPE_LMR,
+    DAT_HANDLE_TYPE_SRQ, DAT_HANDLE_TYPE_PZ,         DAT_HANDLE_TYPE_EVD, DAT_HANDLE_TYPE_CNO,
 };
 
 // An async EVD that the IA creates is at least this long: what overflows it is lost without a

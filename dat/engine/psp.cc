@@ -20,7 +20,8 @@ void Psp::Arrive(std::unique_ptr<transport::ConnectionRequest>& request) {
   const UpcallPin pin(this);
   if (!pin) return;
   if (flags_ == DAT_PSP_PROVIDER_FLAG) {
-    AnnounceWithNewEp(request);
+    // The provider makes EPs for connections only.
+    if (request->service() == transport::Service::kReliable) AnnounceWithNewEp(request);
   } else {
     Announce(request, nullptr, false);
   }

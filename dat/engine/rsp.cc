@@ -17,6 +17,11 @@ Rsp::Rsp(Ia* owner, Ep* ep)
 DAT_RETURN Rsp::Create(Ia* ia, DAT_CONN_QUAL conn_qual, Ep* ep, Evd* evd, Ref<Rsp>* out) {
   Rsp* rsp = new Rsp(ia, ep);
   Ref<Rsp> keep(rsp);
+  if (ep != nullptr && ep->datagrams()) {
+    rsp->Discard();
+    return Error(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP,
+                 "an EP for datagrams is not reserved: it takes any number of requests");
+  }
   if (ep != nullptr && !ep->Transition(DAT_EP_STATE_UNCONNECTED, DAT_EP_STATE_RESERVED)) {
     rsp->Discard();
     return WrongEpState(ep->state());
@@ -33,7 +38,7 @@ DAT_RETURN Rsp::Create(Ia* ia, DAT_CONN_QUAL conn_qual, Ep* ep, Evd* evd, Ref<Rs
 
 void Rsp::Arrive(std::unique_ptr<transport::ConnectionRequest>& request) {
   const UpcallPin pin(this);
-  if (!pin) return;
+  if (!pin || request->service() != transport::Service::kReliable) return;
   if (used_.exchange(true, std::memory_order_acq_rel)) return;
   bool announced = false;
   if (!ep_) {

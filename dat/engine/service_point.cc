@@ -2,6 +2,7 @@
 // What all service points do: listen, announce requests, stop.
 #include "dat/engine/service_point.h"
 
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "dat/engine/dat_error.h"
 #include "dat/engine/guarded_slot.h"
 #include "dat/engine/ia.h"
+#include "dat2/dat_ib_extensions.h"
 
 namespace softdat::engine {
 
@@ -49,9 +51,23 @@ DAT_RETURN ServicePoint::PublishAndListen(Evd* evd, DAT_CONN_QUAL conn_qual, boo
   return DAT_SUCCESS;
 }
 
+namespace {
+
+void MarkAsDatagrams(DAT_EVENT* event) {
+  event->event_number = static_cast<DAT_EVENT_NUMBER>(DAT_IB_UD_CONNECTION_REQUEST_EVENT);
+  DAT_IB_EXTENSION_EVENT_DATA extension;
+  std::memset(&extension, 0, sizeof(extension));
+  extension.type = DAT_IB_UD_CONNECT_REQUEST;
+  extension.status = DAT_OP_SUCCESS;
+  std::memcpy(event->event_extension_data, &extension, sizeof(extension));
+}
+
+}  // namespace
+
 void ServicePoint::OnRequest(std::unique_ptr<ConnectionRequest>& request) {
   AdapterCounters& counters = ia().counters();  // this object stays until the upcall is over
-  if (!request->handed_on()) counters.Count(DCNT_IA_CM_REQ_RX);
+  const bool datagrams = request->service() == transport::Service::kDatagram;
+  if (!request->handed_on()) counters.Count(datagrams ? DCNT_IA_CM_AH_REQ_RX : DCNT_IA_CM_REQ_RX);
   Arrive(request);
   if (request == nullptr) return;
   counters.Count(DCNT_IA_CM_ERR);
@@ -78,12 +94,14 @@ void ServicePoint::StopListening() {
 bool ServicePoint::Announce(std::unique_ptr<ConnectionRequest>& request, Ep* ep,
                             bool provider_created) {
   const DAT_CONN_QUAL asked_for = request->conn_qual();
+  const bool datagrams = request->service() == transport::Service::kDatagram;
   Cr* const none = nullptr;
   Cr* cr = OrNoMemory([&] { return Cr::Create(&ia(), request, ep, provider_created); }, none);
   if (cr == nullptr) return false;
   ia().counters().Count(DCNT_IA_SP_CR);
   DAT_EVENT event;
   event.event_number = DAT_CONNECTION_REQUEST_EVENT;
+  if (datagrams) MarkAsDatagrams(&event);
   auto& data = event.event_data.cr_arrival_event_data;
   data.sp_handle.psp_handle = handle();
   data.local_ia_address_ptr = ia().address();

@@ -142,6 +142,8 @@ DAT_RETURN DAT_API HandleExtendedop(DAT_HANDLE, DAT_EXTENDED_OP, va_list);
 
 // api_counters.cc: the extended operations on counters.
 DAT_RETURN CountersOp(DAT_HANDLE, DAT_EXTENDED_OP, va_list);
+// Of the extended operations, those of datagrams.
+DAT_RETURN DatagramOp(DAT_HANDLE, DAT_EXTENDED_OP, va_list);
 
 }  // namespace softdat::engine::slots
 

@@ -111,8 +111,10 @@ transport::AdapterAttributes Limited(const Profile& p, transport::AdapterAttribu
   own.confirms_writes = own.confirms_writes && p.confirms_writes;
   own.confirmed_completions = own.confirmed_completions && p.confirms_writes;
   own.invalidate = own.invalidate && p.invalidate;
-  // Adapters do not count the receive buffers of an endpoint.
+  // Adapters do not count the receive buffers of an endpoint, and verbs-* has no datagrams.
   own.receive_watermarks = false;
+  own.datagrams = false;
+  own.max_datagram = 0;
   return own;
 }
 

@@ -76,54 +76,51 @@ DAT_RETURN PostSrq(DAT_SRQ_HANDLE srq, DAT_LMR_TRIPLET triplet) {
 }  // namespace
 
 // What both ways to create an EP refuse.
-#define EP_CREATE_ACTIONS(function, good)                                          \
-  ACTION(function, SUCCESS, NO_SUBTYPE) { return Create(good(w)); }                \
-  ACTION(function, INVALID_HANDLE, INVALID_HANDLE_IA) {                            \
-    EpArguments bad = good(w);                                                     \
-    return w.EachBadIa([&bad](DAT_HANDLE h) {                                      \
-      bad.ia = h;                                                                  \
-      return Create(bad);                                                          \
-    });                                                                            \
-  }                                                                                \
-  ACTION(function, INVALID_HANDLE, INVALID_HANDLE_PZ) {                            \
-    return EachBadPart(w, good(w), &EpArguments::pz);                              \
-  }                                                                                \
-  ACTION(function, INVALID_HANDLE, INVALID_HANDLE_EVD_RECV) {                      \
-    return EachBadPart(w, good(w), &EpArguments::recv);                            \
-  }                                                                                \
-  ACTION(function, INVALID_HANDLE, INVALID_HANDLE_EVD_REQUEST) {                   \
-    return EachBadPart(w, good(w), &EpArguments::request);                         \
-  }                                                                                \
-  ACTION(function, INVALID_HANDLE, INVALID_HANDLE_EVD_CONN) {                      \
-    return EachBadPart(w, good(w), &EpArguments::connect);                         \
-  }                                                                                \
-  ACTION(function, MODEL_NOT_SUPPORTED, NO_SUBTYPE) {                              \
-    EpArguments bad = good(w);                                                     \
-    bad.attr.qos = DAT_QOS_HIGH_THROUGHPUT;                                        \
-    EXPECT_RETURN(Create(bad), Error(DAT_MODEL_NOT_SUPPORTED));                    \
-    bad = good(w);                                                                 \
-    bad.attr.service_type = static_cast<DAT_SERVICE_TYPE>(DAT_IB_SERVICE_TYPE_UD); \
-    return Create(bad);                                                            \
-  }                                                                                \
-  static DAT_RETURN function##_BadAttributes(World& w) {                           \
-    EpArguments bad = good(w);                                                     \
-    bad.attr.max_request_dtos = -1;                                                \
-    const DAT_RETURN ret = Create(bad);                                            \
-    bad = good(w);                                                                 \
-    bad.attr.max_request_dtos = 0x7fffffff;                                        \
-    EXPECT_RETURN(Create(bad), ret);                                               \
-    bad = good(w);                                                                 \
-    bad.attr.recv_completion_flags = DAT_COMPLETION_SUPPRESS_FLAG;                 \
-    EXPECT_RETURN(Create(bad), ret);                                               \
-    bad = good(w);                                                                 \
-    bad.attr.max_rdma_read_out = 0x7fffffff;                                       \
-    EXPECT_RETURN(Create(bad), ret);                                               \
-    return ret;                                                                    \
-  }                                                                                \
-  static DAT_RETURN function##_WithoutResult(World& w) {                           \
-    EpArguments bad = good(w);                                                     \
-    bad.out = false;                                                               \
-    return Create(bad);                                                            \
+#define EP_CREATE_ACTIONS(function, good)                           \
+  ACTION(function, SUCCESS, NO_SUBTYPE) { return Create(good(w)); } \
+  ACTION(function, INVALID_HANDLE, INVALID_HANDLE_IA) {             \
+    EpArguments bad = good(w);                                      \
+    return w.EachBadIa([&bad](DAT_HANDLE h) {                       \
+      bad.ia = h;                                                   \
+      return Create(bad);                                           \
+    });                                                             \
+  }                                                                 \
+  ACTION(function, INVALID_HANDLE, INVALID_HANDLE_PZ) {             \
+    return EachBadPart(w, good(w), &EpArguments::pz);               \
+  }                                                                 \
+  ACTION(function, INVALID_HANDLE, INVALID_HANDLE_EVD_RECV) {       \
+    return EachBadPart(w, good(w), &EpArguments::recv);             \
+  }                                                                 \
+  ACTION(function, INVALID_HANDLE, INVALID_HANDLE_EVD_REQUEST) {    \
+    return EachBadPart(w, good(w), &EpArguments::request);          \
+  }                                                                 \
+  ACTION(function, INVALID_HANDLE, INVALID_HANDLE_EVD_CONN) {       \
+    return EachBadPart(w, good(w), &EpArguments::connect);          \
+  }                                                                 \
+  ACTION(function, MODEL_NOT_SUPPORTED, NO_SUBTYPE) {               \
+    EpArguments bad = good(w);                                      \
+    bad.attr.qos = DAT_QOS_HIGH_THROUGHPUT;                         \
+    return Create(bad);                                             \
+  }                                                                 \
+  static DAT_RETURN function##_BadAttributes(World& w) {            \
+    EpArguments bad = good(w);                                      \
+    bad.attr.max_request_dtos = -1;                                 \
+    const DAT_RETURN ret = Create(bad);                             \
+    bad = good(w);                                                  \
+    bad.attr.max_request_dtos = 0x7fffffff;                         \
+    EXPECT_RETURN(Create(bad), ret);                                \
+    bad = good(w);                                                  \
+    bad.attr.recv_completion_flags = DAT_COMPLETION_SUPPRESS_FLAG;  \
+    EXPECT_RETURN(Create(bad), ret);                                \
+    bad = good(w);                                                  \
+    bad.attr.max_rdma_read_out = 0x7fffffff;                        \
+    EXPECT_RETURN(Create(bad), ret);                                \
+    return ret;                                                     \
+  }                                                                 \
+  static DAT_RETURN function##_WithoutResult(World& w) {            \
+    EpArguments bad = good(w);                                      \
+    bad.out = false;                                                \
+    return Create(bad);                                             \
   }
 EP_CREATE_ACTIONS(dat_ep_create, Good)
 EP_CREATE_ACTIONS(dat_ep_create_with_srq, GoodSrq)

@@ -234,8 +234,9 @@ ACTION(dat_extension_op, SUCCESS, NO_SUBTYPE) {
                                       DAT_COMPLETION_DEFAULT_FLAG);
 }
 ACTION(dat_extension_op, NOT_IMPLEMENTED, NO_SUBTYPE) {
-  EXPECT_RETURN(dat_extension_op(w.ep(), static_cast<DAT_EXTENDED_OP>(DAT_IB_UD_SEND_OP)),
-                Error(DAT_NOT_IMPLEMENTED));
+  EXPECT_RETURN(
+      dat_extension_op(w.ep(), static_cast<DAT_EXTENDED_OP>(DAT_IB_COLLECTIVE_BARRIER_OP)),
+      Error(DAT_NOT_IMPLEMENTED));
   return dat_extension_op(w.ep(), static_cast<DAT_EXTENDED_OP>(0x123));
 }
 ACTION(dat_extension_op, INVALID_HANDLE, INVALID_HANDLE1) {

@@ -133,6 +133,12 @@ Status FakeQueuePair::Connect(const transport::ConnectParameters& parameters) {
   return Answer("connect");
 }
 
+Status FakeQueuePair::Resolve(const transport::ConnectParameters& parameters, uint64_t token) {
+  connect = parameters;
+  tokens.push_back(token);
+  return Answer("resolve");
+}
+
 void FakeQueuePair::Disconnect(transport::DisconnectMode mode) {
   const Status ignored = Answer(mode == transport::DisconnectMode::kGraceful ? "disconnect graceful"
                                                                              : "disconnect abrupt");

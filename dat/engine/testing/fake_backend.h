@@ -98,14 +98,15 @@ class FakeQueuePair final : public transport::QueuePair {
       : attributes(a), adapter_(adapter) {}
   ~FakeQueuePair() override;
 
-  // What was asked, in order: "connect", "disconnect graceful", "disconnect abrupt", "reset",
-  // "configure", "accept" (a request was accepted with it), "watermarks 3 5".
+  // What was asked, in order: "connect", "resolve", "disconnect graceful", "disconnect abrupt",
+  // "reset", "configure", "accept" (a request was accepted with it), "watermarks 3 5".
   std::vector<std::string> calls;
   std::vector<transport::SendRequest> sends;  // `local` is dangling; see sent_segments
   std::vector<std::vector<DAT_LMR_TRIPLET>> sent_segments;
   std::vector<transport::ReceiveRequest> receives;
   transport::ConnectParameters connect;  // private_data is dangling; see connect_data
   std::vector<uint8_t> connect_data;
+  std::vector<uint64_t> tokens;  // of Resolve
   transport::QueuePairAttributes attributes;
   transport::ConnectionAddresses addresses;
   uint32_t outstanding_sends = 0;
@@ -125,6 +126,7 @@ class FakeQueuePair final : public transport::QueuePair {
   Code PostReceive(const transport::ReceiveRequest& request) override;
   Status Configure(const transport::QueuePairAttributes& a) override;
   Status Connect(const transport::ConnectParameters& parameters) override;
+  Status Resolve(const transport::ConnectParameters& parameters, uint64_t token) override;
   void Disconnect(transport::DisconnectMode mode) override;
   Status Reset() override;
   transport::ConnectionAddresses Addresses() const override { return addresses; }

@@ -226,8 +226,10 @@ SOFTDAT_END_DECLS
  * the data. */
 
 /* dat_ib_post_send_ud(ep, segments, lbuf, ah, cookie, flags): sends one datagram of `segments`
- * local segments at lbuf to the address handle ah. Returns as dat_ep_post_send(). Does not block.
- */
+ * local segments at lbuf to the address handle ah, in any state of the EP. Returns as
+ * dat_ep_post_send(); DAT_INVALID_HANDLE for an EP of another service, DAT_INVALID_PARAMETER | ARG4
+ * for an address handle that is gone, DAT_LENGTH_ERROR for more than one datagram carries. Does not
+ * block. */
 #define dat_ib_post_send_ud(ep, segments, lbuf, ah, cookie, flags)                \
   dat_extension_op((DAT_EP_HANDLE)(ep), DAT_IB_UD_SEND_OP, (DAT_COUNT)(segments), \
                    (DAT_LMR_TRIPLET*)(lbuf), (DAT_IB_ADDR_HANDLE*)(ah), (cookie), \
@@ -235,7 +237,9 @@ SOFTDAT_END_DECLS
 /* Receives are posted as for any EP. */
 #define dat_ib_post_recv_ud dat_ep_post_recv
 /* dat_ib_ud_cm_free(ep, cm), dat_ib_ud_ah_free(ep, ah): give back what a connection event brought:
- * the context of the exchange, the address handle. Return DAT_SUCCESS or DAT_INVALID_PARAMETER. */
+ * the context of the exchange, with which its private data go, and the address handle. What is not
+ * given back goes with the EP. Return DAT_SUCCESS; DAT_INVALID_HANDLE for an EP of another service
+ * or without that context, DAT_INVALID_PARAMETER | ARG2 for an address handle that is gone. */
 #define dat_ib_ud_cm_free(ep, cm) dat_extension_op((DAT_EP_HANDLE)(ep), DAT_IB_UD_CM_FREE_OP, (cm))
 #define dat_ib_ud_ah_free(ep, ah) \
   dat_extension_op((DAT_EP_HANDLE)(ep), DAT_IB_UD_AH_FREE_OP, (DAT_IB_ADDR_HANDLE*)(ah))
