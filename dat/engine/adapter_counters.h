@@ -12,7 +12,7 @@
 
 namespace softdat::engine {
 
-// Any thread. Nothing of it is on the data path.
+// Any thread. Nothing here is on the data path.
 class AdapterCounters {
  public:
   static constexpr size_t kCount = DCNT_IA_ALL_COUNTERS;
@@ -20,12 +20,12 @@ class AdapterCounters {
   void Count(DAT_IA_COUNTERS which) {
     if ((running_.load(std::memory_order_relaxed) & GroupOf(which)) != 0) counters_.Add(which);
   }
-  // Objects of this kind: one was created, one was freed by its consumer. Kinds without counters
-  // are ignored.
+  // Count that an object of this kind was created, or that its consumer freed it. Kinds without
+  // counters are ignored.
   void CountCreated(DAT_HANDLE_TYPE type);
   void CountFreed(DAT_HANDLE_TYPE type);
 
-  // Both idempotent. A stopped group keeps what it has counted.
+  // Both are idempotent. A stopped group keeps what it has counted.
   void Start(DAT_IA_COUNTER_TYPE group) {
     running_.fetch_or(Bit(group), std::memory_order_relaxed);
   }
@@ -46,7 +46,8 @@ class AdapterCounters {
     return Bit(which < DCNT_IA_DIAG_ERR_RQ_RAE ? DCNT_IA_LNK : DCNT_IA_DIAG);
   }
 
-  // One bit for each group. A count that is made while a group is stopped may still come through.
+  // One bit for each group. A count that is made while its group is being stopped may still come
+  // through.
   std::atomic<uint32_t> running_{kAlways | Bit(DCNT_IA_CM) | Bit(DCNT_IA_LNK) | Bit(DCNT_IA_DIAG)};
   Counters<kCount> counters_;
   CounterReader<kCount> reader_;

@@ -14,7 +14,7 @@
 namespace softdat::engine::slots {
 namespace {
 
-// `descriptor` is the CNO's from here on.
+// The CNO owns `descriptor` from here on.
 DAT_RETURN Create(Ia* ia, Cno::Kind kind, const DAT_OS_WAIT_PROXY_AGENT& agent,
                   CnoDescriptor descriptor, DAT_CNO_HANDLE* handle) {
   Cno* cno = new (std::nothrow) Cno(ia, kind, agent, std::move(descriptor));
@@ -48,7 +48,8 @@ DAT_RETURN DAT_API CnoFdCreate(DAT_IA_HANDLE ia_handle, DAT_FD* fd, DAT_CNO_HAND
     return Error(DAT_INSUFFICIENT_RESOURCES, DAT_NO_SUBTYPE,
                  std::string("eventfd: ") + std::strerror(errno));
   }
-  // Without it the eventfd does alone, by way of the back end's threads.
+  // Without the progress descriptor the eventfd is enough, because threads of the back end then
+  // signal it.
   if (const int progress = ia->ClaimProgressDescriptor();
       progress >= 0 && !descriptor.Include(progress)) {
     ia->ReleaseProgressDescriptor();
@@ -76,8 +77,8 @@ DAT_RETURN DAT_API CnoQuery(DAT_CNO_HANDLE cno_handle, DAT_CNO_PARAM_MASK mask,
                             DAT_CNO_PARAM* param) {
   const Pinned<Cno> cno(cno_handle);
   if (!cno) return BadHandle(DAT_INVALID_HANDLE_CNO);
-  // The published mask values are an enumeration, not bits: 1, 2, 3 and 4 for all; with | they
-  // reach 7.
+  // The published mask values are an enumeration, not bits: 1, 2, 3, and 4 for everything. Combined
+  // with | they reach 7.
   if ((mask & ~0x7) != 0) return BadArgument(2);
   if (param == nullptr) return BadArgument(3);
   return cno->Query(param);

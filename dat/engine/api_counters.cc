@@ -28,11 +28,11 @@ class Counted {
   }
   explicit operator bool() const { return !names_.empty(); }
 
-  // One counter, or DCNT_*_ALL_COUNTERS, the number behind the last one.
+  // Whether the object has this counter. The number behind the last one is DCNT_*_ALL_COUNTERS.
   bool Has(int counter) const {
     return counter >= 0 && static_cast<size_t>(counter) <= names_.size();
   }
-  // The names of what Read gives.
+  // The names of the counters that Read returns.
   std::span<const std::string_view> Names(int counter) const {
     const auto which = static_cast<size_t>(counter);
     return which == names_.size() ? names_ : names_.subspan(which, 1);
@@ -97,7 +97,7 @@ DAT_RETURN Print(DAT_HANDLE handle, Counted& object, va_list args) {
 DAT_RETURN StartOrStop(DAT_IA_HANDLE handle, bool start, va_list args) {
   const Pinned<Ia> ia(handle);
   if (!ia) return BadHandle(DAT_INVALID_HANDLE_IA);
-  // Passed through `...`: an int, whatever was cast to.
+  // An argument of `...` is an int, whatever it was cast to.
   const int type = va_arg(args, int);
   if (type < DCNT_IA_CM || type > DCNT_IA_DIAG)
     return BadArgument(2, "an IA has no such group of counters");

@@ -10,7 +10,7 @@
 namespace softdat::engine::slots {
 namespace {
 
-// The objects an EP is created from, pinned for the length of the call.
+// The objects that an EP is created from, pinned for the length of the call.
 class EpArguments {
  public:
   EpArguments(DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv, DAT_EVD_HANDLE request, DAT_EVD_HANDLE connect)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Slots of the data path: check, describe, hand over. No lock, no allocation
-// (but of what a connection that fails leaves behind).
+// Slots of the data path: check, describe, hand over. They take no lock and allocate nothing
+// (except for the traces of a connection that fails).
 #include "dat/engine/argument.h"
 #include "dat/engine/ep.h"
 #include "dat/engine/guarded_slot.h"
@@ -16,7 +16,7 @@ namespace {
 
 using Kind = Ep::PostKind;
 
-// What sends, reads and writes have in common; the arguments are checked.
+// Fills in what sends, reads and writes have in common. The arguments have been checked.
 inline void Describe(Op op, DAT_COUNT num_segments, const DAT_LMR_TRIPLET* local_iov,
                      DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags, SendRequest* request) {
   request->op = op;
@@ -25,7 +25,7 @@ inline void Describe(Op op, DAT_COUNT num_segments, const DAT_LMR_TRIPLET* local
   request->local = {local_iov, static_cast<size_t>(num_segments)};
 }
 
-// RDMA read and write differ in the operation only. Inline, so that each is compiled for its own.
+// RDMA read and write differ only in the operation. Inline, so that each is compiled by itself.
 [[gnu::always_inline]] inline DAT_RETURN PostRdma(DAT_EP_HANDLE ep_handle, Kind kind, Op op,
                                                   DAT_COUNT num_segments,
                                                   const DAT_LMR_TRIPLET* local_iov,
@@ -93,7 +93,7 @@ DAT_RETURN DAT_API EpPostRecv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
   if (!ep) [[unlikely]]
     return BadHandle(DAT_INVALID_HANDLE_EP);
   ReceiveRequest request;
-  if (!ep->uses_srq()) {  // those are refused whatever they carry
+  if (!ep->uses_srq()) {  // with an SRQ they are refused, whatever they carry
     const DAT_RETURN ret = CheckPost(ep->limits(Kind::kReceive), num_segments, local_iov, flags, 5);
     if (ret != DAT_SUCCESS) [[unlikely]]
       return ret;

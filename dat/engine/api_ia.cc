@@ -88,7 +88,8 @@ DAT_RETURN DAT_API IaHaRelated(DAT_IA_HANDLE ia_handle, const DAT_NAME_PTR name,
   if (!ia) return BadHandle(DAT_INVALID_HANDLE_IA);
   if (name == nullptr) return BadArgument(2);
   if (related == nullptr) return BadArgument(3);
-  // High availability relates two IAs whose connections can move between them: never the case here.
+  // High availability relates two IAs between which connections can move, which is never the case
+  // here.
   *related = DAT_FALSE;
   return DAT_SUCCESS;
 }

@@ -13,8 +13,8 @@ namespace {
 
 constexpr int kAllPrivileges = int{DAT_MEM_PRIV_ALL_FLAG} | int{DAT_IB_MEM_PRIV_REMOTE_ATOMIC};
 
-// The memory that `description` means; for an LMR on an LMR that is the other one's, whatever the
-// length says.
+// Finds the memory that `description` means. For an LMR on an LMR that is the memory of the other
+// one, whatever the length says.
 DAT_RETURN Resolve(DAT_MEM_TYPE type, const DAT_REGION_DESCRIPTION& description, DAT_VLEN length,
                    Ia* ia, Lmr::Parameters* p) {
   p->type = type;
@@ -71,7 +71,7 @@ DAT_RETURN DAT_API LmrCreate(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE type,
     return BadArgument(7, "no such address type");
   if (va_type == DAT_VA_TYPE_ZB && !ia->attributes().zero_based)
     return Error(DAT_MODEL_NOT_SUPPORTED);
-  // Position 7 is that of DAT 1.2, which providers kept (semantics 7.2).
+  // Position 7 is that of DAT 1.2, which providers have kept (semantics 7.2).
   if (lmr_handle == nullptr) return BadArgument(7);
   Lmr::Parameters p{};
   DAT_RETURN ret = Resolve(type, description, length, ia.get(), &p);

@@ -11,7 +11,7 @@
 namespace softdat::engine::slots {
 namespace {
 
-// The EVD for requests: any IA's of the provider.
+// The EVD for requests. It may belong to any IA of the provider.
 class RequestEvd {
  public:
   explicit RequestEvd(DAT_EVD_HANDLE handle) : evd_(handle) {}

@@ -16,7 +16,7 @@
 
 namespace softdat::engine {
 
-// An object that may be left out: NULL is fine, a junk or stale handle is not.
+// An object that may be left out. NULL is valid, a junk or stale handle is not.
 template <typename T>
 class Optional {
  public:
@@ -29,17 +29,18 @@ class Optional {
   const Pinned<T> pinned_;
 };
 
-// An EVD that is left out or takes events of this kind.
+// Whether the EVD is left out or takes events of this kind.
 inline bool Takes(const Optional<Evd>& evd, DAT_EVD_FLAGS stream) {
   return evd.ok() && (evd.get() == nullptr || evd.get()->Accepts(stream));
 }
-// The same for DTO streams: the IA's own adapter must move the completions, so the EVD has to be of
-// this IA. (EVDs for connections and requests may belong to any IA of the provider, semantics 4.)
+// The same for DTO streams. The IA's own adapter must move the completions, so the EVD has to
+// belong to this IA. (EVDs for connections and requests may belong to any IA of the provider,
+// semantics 4.)
 inline bool TakesDtos(const Optional<Evd>& evd, const Ia& ia) {
   return Takes(evd, DAT_EVD_DTO_FLAG) && (evd.get() == nullptr || &evd.get()->ia() == &ia);
 }
 
-// Size and pointer of private data; `size_argument` is followed by the pointer's.
+// Checks size and pointer of private data. The pointer is the argument after `size_argument`.
 inline DAT_RETURN CheckPrivateData(const Ia& ia, DAT_COUNT size, const void* data,
                                    int size_argument, std::span<const uint8_t>* out) {
   const auto limit = std::min<uint32_t>(kMaxPrivateData, ia.attributes().max_private_data);
@@ -53,7 +54,7 @@ inline DAT_RETURN CheckPrivateData(const Ia& ia, DAT_COUNT size, const void* dat
   return DAT_SUCCESS;
 }
 
-// Segments and flags of a post (semantics 10.1, 10.2). The count is argument 2, the array 3.
+// Checks segments and flags of a post (semantics 10.1, 10.2). The count is argument 2, the array 3.
 inline DAT_RETURN CheckPost(const Ep::PostLimits& limits, DAT_COUNT num_segments,
                             const void* segments, DAT_COMPLETION_FLAGS flags, int flags_argument) {
   if (static_cast<uint32_t>(num_segments) > limits.iov.load(std::memory_order_relaxed))
@@ -68,7 +69,7 @@ inline DAT_RETURN CheckPost(const Ep::PostLimits& limits, DAT_COUNT num_segments
   return DAT_SUCCESS;
 }
 
-// The flags of a checked post as the back end takes them: the same bits.
+// The flags of a checked post in the back end's form, which has the same bits.
 inline uint8_t RequestFlags(DAT_COMPLETION_FLAGS flags) {
   static_assert(int{transport::kSuppress} == int{DAT_COMPLETION_SUPPRESS_FLAG});
   static_assert(int{transport::kSolicited} == int{DAT_COMPLETION_SOLICITED_WAIT_FLAG});

@@ -26,12 +26,12 @@ class SpecificAttributes {
   std::vector<DAT_NAMED_ATTR> attributes_;
 };
 
-// The part of DAT_IA_ATTR that only depends on the back end; the caller adds the address.
+// Fills in the part of DAT_IA_ATTR that depends only on the back end. The caller adds the address.
 void FillIaAttributes(const transport::AdapterAttributes& a, DAT_IA_ATTR* attr);
-// The part of DAT_PROVIDER_ATTR that does not depend on the registration.
+// Fills in the part of DAT_PROVIDER_ATTR that does not depend on the registration.
 void FillProviderAttributes(const transport::AdapterAttributes& a, DAT_PROVIDER_ATTR* attr);
 
-// Copies a name into one of DAT's fixed arrays, cut if need be, always terminated.
+// Copies a name into one of DAT's fixed arrays. It is cut if it is too long, and always terminated.
 void CopyName(const std::string& name, char (&out)[DAT_NAME_MAX_LENGTH]);
 
 }  // namespace softdat::engine

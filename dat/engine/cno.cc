@@ -16,7 +16,7 @@ using transport::ProgressResult;
 
 namespace {
 
-// The one place from which consumer code runs. No lock is held.
+// The one place from which the consumer's code runs. No lock is held here.
 void CallAgent(const DAT_OS_WAIT_PROXY_AGENT& agent, DAT_EVD_HANDLE evd) {
   if (agent.proxy_agent_func == nullptr) return;
   const ConsumerCall call;
@@ -62,7 +62,8 @@ void Cno::SetTrigger(Evd* evd) {
       told_ = true;
     }
   }
-  // One waiter per trigger; one whose wake-up is already on its way does not need another.
+  // Wakes one waiter per trigger. A waiter whose wake-up is already on its way does not need
+  // another.
   for (Sleeper* s = sleepers_; s != nullptr; s = s->next) {
     if (s->waiter.signalled()) continue;
     s->waiter.Signal();
@@ -90,8 +91,8 @@ void Cno::Trigger(Evd* evd) {
 }
 
 void Cno::ServeAgent() {
-  // A free waits until the agent has returned. (While the CNO is being freed, this may be that
-  // free.)
+  // A free waits until the agent has returned. (If the CNO is being freed, this may be the end of
+  // that free.)
   const UpcallPin pin(this);
   for (;;) {
     DAT_OS_WAIT_PROXY_AGENT agent;
@@ -211,8 +212,8 @@ void Cno::Abort() {
   ServeAgent();
 }
 
-// Links a sleeper for as long as its thread is inside Wait, cancellation included, and passes a
-// trigger on that arrived for a thread which leaves without taking it.
+// Links a sleeper while its thread is inside Wait, even if the thread is cancelled. Passes on a
+// trigger that arrived for a thread which leaves without taking it.
 class Cno::SleepScope {
  public:
   explicit SleepScope(Cno* cno) : cno_(cno) {
@@ -277,7 +278,7 @@ DAT_RETURN Cno::Wait(DAT_TIMEOUT timeout_us, DAT_EVD_HANDLE* evd) {
   }
 }
 
-// While this thread collects a CNO. Scopes nest: an upcall may collect another one.
+// Exists while this thread collects a CNO. Scopes nest, because an upcall may collect another CNO.
 class Cno::CollectScope {
  public:
   explicit CollectScope(const Cno* cno) : outer_(std::exchange(collecting_, cno)) {}
@@ -291,8 +292,9 @@ class Cno::CollectScope {
 
 DAT_RETURN Cno::Collect(DAT_EVD_HANDLE* evd) {
   const DAT_RETURN result = CollectNow(evd);
-  // A trigger that another thread raised after its EVD was looked at is collected too. That EVD is
-  // armed now: nobody else would, while the consumer sleeps in a loop of its own.
+  // This also collects a trigger that another thread raised after its EVD was looked at. That EVD
+  // must be armed now, because nobody else would do it while the consumer sleeps in a loop of its
+  // own.
   RearmEvds(Announce::kArrivals);
   return result;
 }
@@ -306,7 +308,7 @@ DAT_RETURN Cno::CollectNow(DAT_EVD_HANDLE* evd) {
       if (TakeTrigger(evd)) return DAT_SUCCESS;
     }
     ia().adapter().LookAround();
-    // What it found has disarmed its EVD: other threads may find what comes next.
+    // What LookAround() found has disarmed its EVD, but other threads may find what comes next.
     RearmEvds(Announce::kQueuedToWaiters);
   }
   std::lock_guard<std::mutex> lock(mu_);

@@ -7,9 +7,9 @@
 
 namespace softdat::engine {
 
-// An eventfd that says "triggered". What the consumer has is the eventfd itself or, so that the
-// data themselves wake the program and not a thread that has to be woken first, an epoll set of it
-// and the adapter's progress descriptor. None at all in a CNO of the other kind.
+// An eventfd that says "triggered". The consumer gets the eventfd itself, or an epoll set of it and
+// the adapter's progress descriptor. With the epoll set the data themselves wake the program,
+// instead of a thread that has to be woken first. A CNO of the other kind has no descriptor.
 class CnoDescriptor {
  public:
   CnoDescriptor() = default;
@@ -18,17 +18,18 @@ class CnoDescriptor {
       : event_(std::exchange(other.event_, -1)), set_(std::exchange(other.set_, -1)) {}
   CnoDescriptor& operator=(CnoDescriptor&&) = delete;
 
-  // Makes the eventfd. False, with errno, when there is no descriptor left.
+  // Makes the eventfd. Returns false, with errno, when there is no descriptor left.
   bool Open();
-  // Makes the consumer's descriptor readable while `progress` is. False, and nothing is different,
-  // when there is no descriptor left.
+  // Makes the consumer's descriptor readable while `progress` is. Returns false, and changes
+  // nothing, when there is no descriptor left.
   bool Include(int progress);
 
   bool open() const { return event_ >= 0; }
   bool includes_progress() const { return set_ >= 0; }
   int consumers() const { return set_ >= 0 ? set_ : event_; }
 
-  // Make it readable, and not by the trigger. Neither blocks nor fails; calls of them alternate.
+  // Make the eventfd readable, and unreadable again. Neither blocks nor fails. The two calls
+  // alternate.
   void Set() const;
   void Clear() const;
 

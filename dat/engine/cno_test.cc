@@ -57,14 +57,15 @@ TEST_F(FdCnoTest, EachArrivalAfterACollectionIsTold) {
   EXPECT_EQ(Collect(), Ret(DAT_QUEUE_EMPTY));
 }
 
-// While dat_cno_trigger looks at one EVD after the other, something arrives at one that it has
-// looked at. Its trigger goes with this collection, and the next arrival must be told all the same.
+// dat_cno_trigger looks at one EVD after the other, and meanwhile something arrives at one that it
+// has already looked at. Its trigger is part of this collection, and the next arrival must still be
+// told.
 // covers: semantics 6
 TEST_F(FdCnoTest, AnArrivalInTheMiddleOfACollectionDoesNotSilenceItsEvd) {
   Arrive(receives_);
   Arrive(requests_);
   ASSERT_TRUE(Readable());
-  // Receives are looked at first, they came first.
+  // Receives are looked at first, because they came first.
   requests_->on_armed = [this] {
     if (!std::exchange(late_, true)) Arrive(receives_);
   };
@@ -81,7 +82,7 @@ TEST_F(FdCnoTest, AnArrivalInTheMiddleOfACollectionDoesNotSilenceItsEvd) {
   EXPECT_EQ(Take(recv_evd_).size(), 1u);
 }
 
-// A back end that lets data wake the program: an eventfd is its socket.
+// A back end that lets data wake the program. An eventfd is its socket.
 class ProgressCnoTest : public EngineTest {
  protected:
   void SetUp() override {
@@ -127,7 +128,7 @@ TEST_F(ProgressCnoTest, DataWakeTheProgramAndTheCallMovesThem) {
     EXPECT_EQ(looks_, i);
     EXPECT_EQ(Take(recv_evd_).size(), 1u);
   }
-  // What is there already needs no look.
+  // What is already there needs no LookAround().
   receives_->Add(transport::Completion{.context = ep_});
   EXPECT_TRUE(Readable(fd));
   DAT_EVD_HANDLE hint = DAT_HANDLE_NULL;
@@ -136,7 +137,7 @@ TEST_F(ProgressCnoTest, DataWakeTheProgramAndTheCallMovesThem) {
   EXPECT_EQ(Take(recv_evd_).size(), 1u);
 }
 
-// Data wake every program that sleeps on them, whoever they are for: one CNO at a time has them.
+// Data wake every program that sleeps on them, whoever they are for. So one CNO at a time has them.
 TEST_F(ProgressCnoTest, OneCnoAtATime) {
   DAT_FD first = -1, second = -1;
   DAT_CNO_HANDLE cno = DAT_HANDLE_NULL, other = DAT_HANDLE_NULL;

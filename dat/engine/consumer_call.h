@@ -10,8 +10,8 @@
 
 namespace softdat::engine {
 
-// No cancellation in this scope: a cancelled thread must not leave work of ours half done. (The
-// waits are cancellation points, in the back end's Progress; nothing else is.)
+// Switches cancellation off in this scope, because a cancelled thread must not leave work of ours
+// half done. (Only the waits are cancellation points, in the back end's Progress.)
 class NoCancellation {
  public:
   NoCancellation() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
@@ -23,10 +23,10 @@ class NoCancellation {
   int before_ = PTHREAD_CANCEL_ENABLE;
 };
 
-// Around each call of consumer code. While one is open, the frames below it on this thread's stack
-// may be inside any object of any IA and cannot leave before the agent returns, so that a free made
-// by the agent must not wait for anybody: two agents could wait for each other, one even for
-// itself.
+// Surrounds each call of the consumer's code. While one is open, the frames below it on this
+// thread's stack may be inside any object of any IA, and cannot leave before the agent returns. So
+// a free that the agent makes must not wait for anybody: two agents could wait for each other, and
+// one could even wait for itself.
 class ConsumerCall {
  public:
   ConsumerCall() { ++depth_; }

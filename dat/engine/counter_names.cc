@@ -130,7 +130,7 @@ constexpr Entry kEvd[] = {
 
 #undef SOFTDAT_COUNTER
 
-// The names alone, each at its number.
+// The names alone, each at the index that is its number.
 template <size_t N>
 constexpr std::array<std::string_view, N> ByNumber(const Entry (&entries)[N]) {
   std::array<std::string_view, N> names{};

@@ -10,7 +10,8 @@
 
 namespace softdat::engine {
 
-// Of the counters that objects of this kind have, by their number; empty for a kind without any.
+// The names of the counters that objects of this kind have, by number. Empty for a kind without
+// counters.
 std::span<const std::string_view> CounterNames(DAT_HANDLE_TYPE type);
 
 }  // namespace softdat::engine

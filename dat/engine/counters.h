@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counters of the InfiniBand extension: numbers that only grow, and where a reset put their zero.
+// Counters of the InfiniBand extension: numbers that only grow, and the values at which a reset put
+// their zero.
 //
-// The values are relaxed atomics: each is a number for itself, nothing is ordered by it. A reset
-// does not write them, it remembers what they were; so it loses no count that is made meanwhile,
-// and those who count need not know of it.
+// The values are relaxed atomics, because each stands alone and orders nothing else. A reset does
+// not write them, but remembers what they were. So it loses no count that is made meanwhile, and
+// those who count need not know of it.
 #ifndef SOFTDAT_DAT_ENGINE_COUNTERS_H_
 #define SOFTDAT_DAT_ENGINE_COUNTERS_H_
 
@@ -15,13 +16,13 @@
 
 namespace softdat::engine {
 
-// N counters. Of one counter all additions are made with Add, or all with AddAlone.
+// N counters. All additions to one counter are made with Add, or all with AddAlone.
 template <size_t N>
 class Counters {
  public:
   // Any thread.
   void Add(size_t which, uint64_t n = 1) { values_[which].fetch_add(n, std::memory_order_relaxed); }
-  // One thread at a time, as the caller sees to: without a locked instruction.
+  // One thread at a time, which the caller ensures. It needs no locked instruction.
   void AddAlone(size_t which, uint64_t n = 1) {
     std::atomic<uint64_t>& value = values_[which];
     value.store(value.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
@@ -32,8 +33,9 @@ class Counters {
   std::array<std::atomic<uint64_t>, N> values_{};
 };
 
-// N counters for calls that come from one thread as a rule, and from any by right: the first thread
-// that counts owns one set and needs no locked instruction, all others share a second set.
+// N counters for calls that usually come from one thread, although any thread may make them. The
+// first thread that counts owns one set and needs no locked instruction. All others share a second
+// set.
 template <size_t N>
 class BiasedCounters {
  public:
@@ -44,7 +46,7 @@ class BiasedCounters {
       shared_.Add(which, n);
     }
   }
-  // One of counter `which`, and `n` of the one behind it.
+  // Adds one to counter `which`, and `n` to the next one.
   void AddBoth(size_t which, uint64_t n) {
     if (OwnedByThisThread()) [[likely]] {
       own_.AddAlone(which, 1);
@@ -58,15 +60,15 @@ class BiasedCounters {
 
  private:
   bool OwnedByThisThread() {
-    // Unique among the threads that live. One that inherits it from a thread that has ended goes on
-    // with that one's set: the C library has ordered the end of the one before the start of the
-    // other.
+    // This is unique among the living threads. A thread that inherits it from one that has ended
+    // goes on with that thread's set. The C library has ordered the end of the one before the start
+    // of the other.
     void* const self = __builtin_thread_pointer();
     return owner_.load(std::memory_order_relaxed) == self || BecomeOwner(self);
   }
   [[gnu::noinline]] bool BecomeOwner(void* self) {
-    // Looked at first: a locked instruction for each count of a thread that is not the owner would
-    // cost the owner its cache line.
+    // A load comes first. A locked instruction for each count of another thread would cost the
+    // owner its cache line.
     if (owner_.load(std::memory_order_relaxed) != nullptr) return false;
     void* nobody = nullptr;
     return owner_.compare_exchange_strong(nobody, self, std::memory_order_relaxed);
@@ -77,12 +79,12 @@ class BiasedCounters {
   Counters<N> shared_;
 };
 
-// What consumers see of N counters.
+// N counters as consumers see them.
 template <size_t N>
 class CounterReader {
  public:
-  // Counter `which`, or all N if it is N, to `out`; with `reset` it counts from 0 afterwards.
-  // `value(i)` is what counter i has come to since it exists.
+  // Reads counter `which`, or all N if it is N, to `out`. With `reset` it counts from 0 afterwards.
+  // `value(i)` is the value that counter i has reached since it exists.
   template <typename Value>
   void Read(size_t which, bool reset, uint64_t* out, const Value& value) {
     const std::lock_guard lock(mu_);

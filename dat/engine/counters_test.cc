@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The counters of the InfiniBand extension: what moves them, and how they are read, printed,
+// The counters of the InfiniBand extension: what changes them, and how they are read, printed,
 // stopped and reset (dat2/api/ib_counters.h).
 #include "dat/engine/counters.h"
 
@@ -21,7 +21,7 @@ using transport::Op;
 using transport::RejectReason;
 using transport::WorkStatus;
 
-// dat_extension_op() after the handle was looked up.
+// dat_extension_op(), after the handle was looked up.
 DAT_RETURN Extension(DAT_HANDLE handle, int op, ...) {
   va_list args;
   va_start(args, op);
@@ -111,7 +111,7 @@ TEST_F(CountersTest, PostsAndTheirBytes) {
   ASSERT_EQ(Extension(ep, DAT_IB_CMP_AND_SWAP_OP, DAT_UINT64{1}, DAT_UINT64{2}, local_, cookie_,
                       &remote_, kFlags),
             DAT_SUCCESS);
-  // What is refused is no post.
+  // A refused post does not count as a post.
   adapter().last_qp().post_code = Code::kQueueFull;
   EXPECT_NE(slots::EpPostSend(ep, 2, local_, cookie_, kFlags), DAT_SUCCESS);
   EXPECT_NE(slots::EpPostRecv(ep, 1, local_, cookie_, kFlags), DAT_SUCCESS);
@@ -284,7 +284,7 @@ TEST_F(CountersTest, RequestsThatAreRefused) {
             DAT_SUCCESS);
   EXPECT_EQ(Ia(DCNT_IA_SP_CR_REJECTED), 1u);
   EXPECT_EQ(Ia(DCNT_IA_CM_USER_REJ_TX), 1u);
-  // One that nobody has seen goes with its EVD.
+  // A request that nobody has seen goes away with its EVD.
   adapter().Request(kQual);
   ASSERT_EQ(slots::PspFree(psp), DAT_SUCCESS);
   ASSERT_EQ(slots::EvdFree(small), DAT_SUCCESS);
@@ -371,7 +371,8 @@ TEST_F(CountersTest, PrintsNamesAndNumbers) {
   EXPECT_THAT(out, HasSubstr(" DCNT_IA_DIAG_ERR_SQ_TREE 0\n"));
 }
 
-// Posts of several threads at once, of the one that began among them: none is lost, nor by resets.
+// Several threads post at once, among them the one that began. No count is lost, not even by
+// resets.
 TEST(BiasedCountersTest, AnyThreadCounts) {
   constexpr uint64_t kRounds = 20000;
   BiasedCounters<2> counters;

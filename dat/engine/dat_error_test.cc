@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table from internal codes to DAT return values, cell by cell: a back end's failure reaches
+// The table from internal codes to DAT return values, cell by cell. A back end's failure must reach
 // the consumer as the semantics name it.
 #include "dat/engine/dat_error.h"
 
@@ -58,7 +58,7 @@ TEST(DatErrorTest, EveryCodeHasItsReturnValue) {
     EXPECT_EQ(ToDat(cell.code, cell.subject), Error(cell.type, cell.subtype))
         << CodeName(cell.code) << ", subject " << static_cast<int>(cell.subject);
   }
-  // kInternal is the last one.
+  // kInternal is the last code.
   EXPECT_EQ(seen.size(), static_cast<size_t>(Code::kInternal) + 1);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Enumerations as consumers pass them: any 32 bits. Reading an enumeration that holds a value
-// outside its range is not defined in C++, so unchecked ones are read as the integer they are in
-// the C interface.
+// Enumerations as consumers pass them, which may hold any 32 bits. C++ does not define what happens
+// when an enumeration outside its range is read. So unchecked ones are read as the integers that
+// they are in the C interface.
 #ifndef SOFTDAT_DAT_ENGINE_ENUM_VALUE_H_
 #define SOFTDAT_DAT_ENGINE_ENUM_VALUE_H_
 

@@ -8,20 +8,20 @@
 
 namespace softdat::engine {
 
-// What an EP gets that is created without attributes.
+// The attributes of an EP that is created without attributes.
 DAT_EP_ATTR DefaultEpAttributes(const transport::AdapterAttributes& limits);
 
-// Turns wishes into what the EP will have and reports, or returns INVALID_PARAMETER for argument
-// `argument` (MODEL_NOT_SUPPORTED for a service or quality that does not exist here). `uses_srq`:
-// receives come from an SRQ, so max_recv_iov is ignored.
+// Turns the requested attributes into those that the EP will have and report. Or it returns
+// INVALID_PARAMETER for argument `argument` (MODEL_NOT_SUPPORTED for a service or quality that does
+// not exist here). `uses_srq`: receives come from an SRQ, so max_recv_iov is ignored.
 DAT_RETURN GrantEpAttributes(const transport::AdapterAttributes& limits, bool uses_srq,
                              int argument, DAT_EP_ATTR* attr);
 
 // Copies the attributes that `mask` names.
 void CopyEpAttributes(DAT_EP_PARAM_MASK mask, const DAT_EP_ATTR& from, DAT_EP_ATTR* to);
 
-// The number of RDMA reads the back end prepares for: a consumer who asked for none gets the
-// default, since programs pass zeroed attributes and read all the same (semantics 8.1).
+// The number of RDMA reads that the back end prepares for. A consumer who asked for none gets the
+// default, because programs pass zeroed attributes and read all the same (semantics 8.1).
 uint32_t GrantedReads(DAT_COUNT asked, uint32_t limit);
 
 }  // namespace softdat::engine

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every (state x call) of semantics 8.3: what is returned and which state follows.
+// Every (state x call) of semantics 8.3: what is returned, and which state follows.
 #include <functional>
 #include <map>
 #include <tuple>
@@ -135,7 +135,7 @@ TEST_P(EpCallTable, Cell) {
     EXPECT_EQ(ret, DAT_SUCCESS);
     EXPECT_EQ(StateOf(ep), kStateOf.at(expected));
   }
-  // No call posts a connection event by itself; upcalls do.
+  // No call posts a connection event by itself. Only upcalls do.
   EXPECT_TRUE(Take(connect_evd_).empty());
 }
 

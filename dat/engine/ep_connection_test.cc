@@ -140,7 +140,8 @@ TEST_F(EpConnectionTest, GracefulDisconnectOfAConnectionThatConnectHasNotReturne
   EXPECT_THAT(qp.calls, ElementsAre("connect", "disconnect graceful"));
 }
 
-// A whole life may pass before Connect returns; it then leaves the next connection alone.
+// A whole life of a connection may pass before Connect returns. Connect must then leave the next
+// connection alone.
 TEST_F(EpConnectionTest, SecondConnectionInsideTheFirstConnect) {
   const DAT_EP_HANDLE ep = MakeEp();
   FakeQueuePair& qp = adapter().last_qp();
@@ -196,7 +197,7 @@ TEST_F(EpConnectionTest, ResetOfAnUnconnectedEpKeepsReceives) {
   EXPECT_THAT(adapter().last_qp().calls, IsEmpty());
 }
 
-// Completions that were made before the end come out before its event, on one EVD.
+// Completions that were made before the end must come out before the event of the end, on one EVD.
 // covers: semantics 5.5
 TEST_F(EpConnectionTest, CompletionsPrecedeTheEnd) {
   const DAT_EVD_HANDLE all = MakeEvd(DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG);
@@ -300,8 +301,8 @@ TEST_F(EpConnectionTest, ArgumentsOfConnect) {
   EXPECT_EQ(slots::EpDupConnect(ep, ep, 1, 1, nullptr, DAT_QOS_BEST_EFFORT), Arg(5));
 }
 
-// Upcalls on one thread, disconnect, reset and reconnect on others: every attempt that was accepted
-// has exactly one final event.
+// Upcalls on one thread, and disconnect, reset and reconnect on others. Every attempt that was
+// accepted must have exactly one final event.
 // covers: semantics 8.3
 TEST_F(EpConnectionTest, StormKeepsOneFinalEventPerAttempt) {
   connect_evd_ = MakeEvd(DAT_EVD_CONNECTION_FLAG, 4096);

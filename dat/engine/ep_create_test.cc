@@ -16,7 +16,7 @@ DAT_EP_ATTR SomeAttributes() {
   return attr;
 }
 
-// What a C program can put there.
+// Writes any value that a C program can put there.
 template <typename Enum>
 void SetRaw(Enum* e, int value) {
   std::memcpy(e, &value, sizeof(value));
@@ -159,7 +159,7 @@ TEST_F(EpCreateTest, Handles) {
   EXPECT_EQ(slots::EpQuery(ep_, UINT64_C(0x80000000), nullptr), Arg(2));
 }
 
-// OFA's dapltest uses a connect EVD of another instance of the IA; DTO EVDs it does not.
+// OFA's dapltest uses a connect EVD of another instance of the IA, but not DTO EVDs.
 // covers: semantics 4, 19
 TEST_F(EpCreateTest, EvdsOfAnotherInstance) {
   char name[] = "fake-0";
@@ -231,7 +231,8 @@ TEST_F(EpCreateTest, QueryShowsWhereTheConnectionLeads) {
   EXPECT_EQ(param.remote_port_qual, 4000u);
 }
 
-// Where the IA confirms and the peer does not. A program may make another EP of what it queried.
+// The IA confirms completions, and the peer does not. A program may make another EP from what it
+// queried.
 TEST_F(EpCreateTest, QueryTellsOfAPeerThatDoesNotConfirm) {
   adapter().limits.confirmed_completions = true;
   const DAT_EP_HANDLE ep = MakeEpIn(DAT_EP_STATE_CONNECTED);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Posts: what reaches the back end, which arguments are refused, what its refusals become
-// (semantics 10.1, 10.2).
+// Posts: what reaches the back end, which arguments are refused, and what becomes of the back end's
+// refusals (semantics 10.1, 10.2).
 #include <cstring>
 
 #include "dat/engine/testing/engine_test.h"
@@ -115,7 +115,7 @@ TEST_F(EpPostTest, Counts) {
   EXPECT_TRUE(qp().receives.empty());
 }
 
-// One row per flag and kind of post: what a default EP says.
+// Each flag with each kind of post on a default EP.
 // covers: semantics 10.2
 TEST_F(EpPostTest, FlagsByKind) {
   const auto all = [this](int flag) {
@@ -165,7 +165,7 @@ TEST_F(EpPostTest, RefusalsOfTheBackEnd) {
   EXPECT_EQ(post(Code::kPrivileges), Ret(DAT_PRIVILEGES_VIOLATION));
   EXPECT_EQ(DAT_GET_TYPE(post(Code::kOutOfBounds)), DAT_GET_TYPE(DAT_INVALID_PARAMETER));
   EXPECT_EQ(post(Code::kLength), Ret(DAT_LENGTH_ERROR));
-  // The queue pair has left the connection, its upcall is on the way.
+  // The queue pair has left the connection, and its upcall is on the way.
   EXPECT_EQ(post(Code::kInvalidState), WrongState(DAT_EP_STATE_DISCONNECT_PENDING));
   EXPECT_EQ(StateOf(ep_), DAT_EP_STATE_CONNECTED);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every (state x upcall) of semantics 8.3: which state follows and which event is posted. States
-// that have no connection do not react, whatever a back end says.
+// Every (state x upcall) of semantics 8.3: which state follows, and which event is posted. States
+// without a connection must not react, whatever a back end says.
 #include <tuple>
 
 #include "dat/engine/testing/engine_test.h"
@@ -21,8 +21,8 @@ constexpr int kBroken = DAT_CONNECTION_EVENT_BROKEN;
 constexpr int kTimedOut = DAT_CONNECTION_EVENT_TIMED_OUT;
 constexpr int kUnreachable = DAT_CONNECTION_EVENT_UNREACHABLE;
 
-// The event of each cell. Established leads to CONNECTED, all others to DISCONNECTED; without an
-// event the state stays.
+// The event of each cell. Established leads to CONNECTED, all others lead to DISCONNECTED. Without
+// an event the state stays.
 struct Row {
   const char* name;
   void (*make)(transport::ConnectionSink&);

@@ -11,7 +11,7 @@ namespace {
 
 class EvdAsyncTest : public EngineTest {
  protected:
-  // A new DTO EVD overflows: an event for the async EVD.
+  // Makes a new DTO EVD overflow, which is an event for the async EVD.
   DAT_EVD_HANDLE Overflow() {
     recv_evd_ = MakeEvd(DAT_EVD_DTO_FLAG);
     MakeEp();
@@ -38,7 +38,7 @@ TEST_F(EvdAsyncTest, AFullOneKeepsWhatItHasAndGoesOn) {
   for (int i = 0; i < 3; ++i) Overflow();
   ExpectReports(reported);
   for (int round = 0; round < 2; ++round) ExpectReports({Overflow(), Overflow()});
-  // Nor is it dead for those who wait.
+  // It is not dead for waiting threads, either.
   const DAT_EVD_HANDLE last = Overflow();
   DAT_EVENT event{};
   DAT_COUNT nmore = -1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the calls of every data path cost by themselves: finding the object of a handle, an event
-// put into an EVD's ring and taken out again, and a look at an EVD that has none.
+// What the calls of every data path cost by themselves: finding the object of a handle, putting an
+// event into an EVD's ring and taking it out again, and looking at an EVD without events.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
@@ -51,7 +51,7 @@ void FindHandle(benchmark::State& state) {
 }
 BENCHMARK(FindHandle)->ArgName("handles")->Arg(1)->Arg(1000);
 
-// Of another type; and no handle at all, which its address tells.
+// A handle of another type, and an address that is no handle at all.
 void RefuseHandle(benchmark::State& state, bool of_cell) {
   const Evds evds(1);
   const void* handle = of_cell ? evds.evds[0] : &evds;

@@ -16,7 +16,7 @@ using transport::Clock;
 using transport::Completion;
 using transport::ProgressResult;
 
-// Requests that this or the other end refused, by what the completion says of it.
+// Counts requests that this end or the other one refused, by the status of the completion.
 void Evd::CountFailure(const Completion& completion) {
   AdapterCounters& counters = ia().counters();
   switch (completion.status) {
@@ -40,8 +40,8 @@ bool Evd::ArmCompletions() {
 }
 
 void Evd::CountReceived(const Completion& completion) {
-  // The cell is only looked at, not followed: its EP may be gone. Of a cell that has another EP by
-  // now the event names that one as well.
+  // The cell is only looked at, not followed, because its EP may be gone. If the cell has another
+  // EP by now, the event names that EP as well.
   Cell* const cell = CellOf(completion.context);
   constexpr uint64_t kLiveEp = kLiveBit | (uint64_t{DAT_HANDLE_TYPE_EP} << kTypeShift);
   if (cell == nullptr || (cell->state.load(std::memory_order_relaxed) & ~kPinMask) != kLiveEp)
@@ -52,7 +52,7 @@ void Evd::CountReceived(const Completion& completion) {
     if (shares_received_) [[unlikely]] {
       number.fetch_add(n, std::memory_order_relaxed);
     } else {
-      // The receives of an EP complete on one EVD, whose lock this thread has.
+      // The receives of an EP complete on one EVD, and this thread holds its lock.
       number.store(number.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
     }
   };
@@ -123,7 +123,7 @@ DAT_RETURN Evd::WaitRefusal(DAT_COUNT threshold) {
 
 namespace {
 
-// Reads the clock only where it matters.
+// Reads the clock only if needed.
 Clock::time_point Deadline(const transport::Adapter& adapter, DAT_TIMEOUT timeout_us) {
   return timeout_us == DAT_TIMEOUT_INFINITE ? transport::kForever
                                             : adapter.Now() + std::chrono::microseconds(timeout_us);
@@ -131,8 +131,8 @@ Clock::time_point Deadline(const transport::Adapter& adapter, DAT_TIMEOUT timeou
 
 }  // namespace
 
-// The body of dat_evd_wait. One object per call, so that a thread cancelled in Progress leaves the
-// EVD without a waiter: its destructor runs while the stack unwinds.
+// The body of dat_evd_wait. There is one object per call, so that a thread which is cancelled in
+// Progress leaves the EVD without a waiter: the destructor runs while the stack unwinds.
 class Evd::WaitScope {
  public:
   explicit WaitScope(Evd* evd) : evd_(evd), lock_(evd->mu_) {}
@@ -142,13 +142,13 @@ class Evd::WaitScope {
     evd_->waiting_.store(false, std::memory_order_release);
     const bool has_cno = static_cast<bool>(evd_->cno_);
     lock_.unlock();
-    // The wait may have used up a notification that the CNO was promised.
+    // The wait may have used up a notification that was promised to the CNO.
     if (has_cno) evd_->RearmForCno(Announce::kArrivals);
   }
   WaitScope(const WaitScope&) = delete;
   WaitScope& operator=(const WaitScope&) = delete;
 
-  // False when another thread waits already.
+  // Returns false when another thread already waits.
   bool Enter() {
     if (waiting_) return true;
     if (evd_->waiting_.load(std::memory_order_relaxed)) return false;
@@ -158,10 +158,10 @@ class Evd::WaitScope {
     return true;
   }
 
-  // Active waiting, while nothing is armed: an answer that is on its way is taken as by a polling
-  // thread, without arming, upcall and wake-up. False when it is time to block.
+  // Waits actively, while nothing is armed. An answer that is on its way is then taken as by a
+  // polling thread, without arming, upcall and wake-up. Returns false when it is time to block.
   bool Spin(Clock::time_point deadline) {
-    // Data that are all for others do not keep this thread from its deadline.
+    // Data that are all for others must not keep this thread from its deadline.
     constexpr int kMostRounds = 64;
     if (evd_->waiter_.spun) return false;
     lock_.unlock();
@@ -224,7 +224,8 @@ DAT_RETURN Evd::Wait(DAT_TIMEOUT timeout_us, DAT_COUNT threshold, DAT_EVENT* eve
       continue;
     }
     if (deadline == Clock::time_point{}) deadline = Deadline(ia().adapter(), timeout_us);
-    // Unarmed, any completion ends the wait: not so with a threshold or for some of them only.
+    // While nothing is armed, any completion ends the spin. That is wrong with a threshold, or if
+    // only some completions notify.
     const bool any = enough == 1 && !some_are_quiet();
     if (cq_ != nullptr && any && scope.Spin(deadline)) continue;
     if (cq_ != nullptr) {
@@ -233,7 +234,7 @@ DAT_RETURN Evd::Wait(DAT_TIMEOUT timeout_us, DAT_COUNT threshold, DAT_EVENT* eve
     }
     if (!std::exchange(blocked, true)) counters_.AddAlone(DCNT_EVD_WAIT_BLOCKED);
     ProgressResult result = scope.Progress(true, deadline);
-    // Of a stream that notifies of some completions only, the others stay queued until one of those
+    // If a stream notifies only of some completions, the others stay queued until one of those
     // comes.
     while (some_are_quiet() && !waiter_.signalled() &&
            (result == ProgressResult::kWorked || result == ProgressResult::kIdle)) {
@@ -252,16 +253,17 @@ DAT_RETURN Evd::DequeueAny(DAT_EVENT* event, bool looked) {
   DAT_RETURN result = DAT_QUEUE_EMPTY;
   if (!looked) result = DequeueOnce(event);
   if (result != DAT_QUEUE_EMPTY) return result;
-  // The polling thread moves the data itself. Where nothing moved there is nothing to look for.
+  // The polling thread moves the data itself. If nothing moved, there is nothing to look for.
   if (ia().adapter().Progress(nullptr, {}) != ProgressResult::kIdle) result = DequeueOnce(event);
   if (result != DAT_QUEUE_EMPTY) return result;
   counters_.Add(DCNT_EVD_DEQUEUE_NOT_FOUND);
-  // Programs compare the whole word on DTO EVDs (semantics 1, dtest -p): no class bits there.
+  // Programs compare the whole word on DTO EVDs (semantics 1, dtest -p), so it has no class bits
+  // there.
   if ((flags_ & (DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG)) != 0) return DAT_QUEUE_EMPTY;
   return Error(DAT_QUEUE_EMPTY);
 }
 
-// DAT_QUEUE_EMPTY without class bits when there is nothing.
+// Returns DAT_QUEUE_EMPTY without class bits when there is nothing.
 DAT_RETURN Evd::DequeueOnce(DAT_EVENT* event) {
   {
     const std::lock_guard<Mutex> lock(mu_);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The way of a completion from the back end to the event of the consumer, inline in
-// dat_evd_dequeue.
+// The path of a completion from the back end to the consumer's event, inline in dat_evd_dequeue.
 #ifndef SOFTDAT_DAT_ENGINE_EVD_DEQUEUE_H_
 #define SOFTDAT_DAT_ENGINE_EVD_DEQUEUE_H_
 
@@ -19,7 +18,7 @@ namespace softdat::engine {
   if (completion.op >= transport::Op::kReceive) CountReceived(completion);
 }
 
-// What most calls find, in one piece: a completion, and nothing else to think of.
+// The case that most calls find, in one piece: a completion, and nothing else to consider.
 [[gnu::always_inline]] inline DAT_RETURN Evd::Dequeue(DAT_EVENT* event) {
   bool looked = false;
   {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// dat_evd_wait waits actively first, where any completion ends the wait.
+// dat_evd_wait first waits actively if any completion ends the wait.
 #include <gtest/gtest.h>
 
 #include "dat/engine/testing/engine_test.h"
@@ -23,7 +23,7 @@ class EvdSpinTest : public EngineTest {
       return ProgressResult::kWorked;
     };
   }
-  // The EVD that is waited on, and its completion queue.
+  // Sets the EVD that is waited on, and its completion queue.
   void Use(DAT_EVD_HANDLE evd, DAT_COMPLETION_FLAGS flags = DAT_COMPLETION_DEFAULT_FLAG) {
     evd_ = recv_evd_ = evd;
     DAT_EP_ATTR attr{};

@@ -10,7 +10,7 @@
 
 namespace softdat::engine {
 
-// Keeps the EVD in use for as long as it exists, and the stream known to it.
+// Keeps the EVD in use while it exists, and tells the EVD about the stream.
 class EvdStream {
  public:
   EvdStream() = default;
@@ -24,8 +24,8 @@ class EvdStream {
     if (use_) use_->DetachStream(flags_);
   }
 
-  // Only on an empty one. `flags`: the EP's completion flags of this direction. False: the EVD is
-  // being freed. `evd` may be null.
+  // Only to be called on an empty object. `flags`: the EP's completion flags of this direction.
+  // `evd` may be null. Returns false when the EVD is being freed.
   bool Attach(Evd* evd, DAT_COMPLETION_FLAGS flags) {
     if (evd == nullptr) return true;
     use_ = Use<Evd>(evd);

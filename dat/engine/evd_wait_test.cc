@@ -47,7 +47,7 @@ class EvdWaitTest : public EngineTest {
   DAT_COUNT nmore_ = -1;
 };
 
-// Wake-ups below the threshold do not start the time anew.
+// Wake-ups below the threshold do not restart the time.
 // covers: semantics 5.3
 TEST_F(EvdWaitTest, AThresholdWaitKeepsItsDeadline) {
   const Clock::time_point end = *adapter().now + std::chrono::microseconds(1000);
@@ -86,7 +86,7 @@ TEST_F(EvdWaitTest, ForSolicitedOnesTheOthersDoNotEndIt) {
   EXPECT_EQ(blocks, 1);
 }
 
-// The queue was armed for another kind of stream; what comes now must not be missed.
+// The queue was armed for another kind of stream. What comes now must not be missed.
 // covers: semantics 5.3
 TEST_F(EvdWaitTest, AStreamThatComesMeanwhileIsWaitedFor) {
   ASSERT_EQ(slots::EpFree(ep_), DAT_SUCCESS);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bounded FIFO of events. Not thread-safe: its EVD's mutex protects it.
+// Bounded FIFO of events. It is not thread-safe, because its EVD's mutex protects it.
 #ifndef SOFTDAT_DAT_ENGINE_EVENT_RING_H_
 #define SOFTDAT_DAT_ENGINE_EVENT_RING_H_
 
@@ -13,7 +13,7 @@ namespace softdat::engine {
 
 class EventRing {
  public:
-  // calloc: pages of a deep queue cost nothing until events reach them.
+  // calloc, so that the pages of a deep queue cost nothing until events reach them.
   explicit EventRing(size_t capacity)
       : slots_(static_cast<DAT_EVENT*>(std::calloc(capacity, sizeof(DAT_EVENT)))),
         capacity_(capacity) {}
@@ -24,7 +24,7 @@ class EventRing {
   bool empty() const { return size_ == 0; }
   bool full() const { return size_ == capacity_; }
 
-  // The slot of the next event, to be filled in; null when full.
+  // The slot of the next event, for the caller to fill in. Null when the ring is full.
   DAT_EVENT* Push() {
     if (full()) return nullptr;
     const size_t index = Wrap(head_ + size_);

@@ -10,7 +10,7 @@ namespace {
 
 using transport::Op;
 
-// dat_extension_op() after the handle was looked up.
+// dat_extension_op(), after the handle was looked up.
 DAT_RETURN Extension(DAT_HANDLE handle, int op, ...) {
   va_list args;
   va_start(args, op);
@@ -132,7 +132,7 @@ TEST_F(ExtensionTest, QueryWithoutOpen) {
   EXPECT_EQ(Extension(ia, DAT_IB_CLOSE_QUERY_OP), Ret(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA));
   EXPECT_EQ(DAT_GET_TYPE(query(unknown, &ia, &attr)), DAT_GET_TYPE(DAT_PROVIDER_NOT_FOUND));
   EXPECT_EQ(query(name, nullptr, &attr), Arg(2));
-  // A query that fails closes what it opened.
+  // A query that fails closes what it has opened.
   FakeAdapter* before = TheFakeBackend().last_adapter;
   EXPECT_EQ(DAT_GET_TYPE(query(name, &ia, nullptr)), DAT_GET_TYPE(DAT_INVALID_PARAMETER));
   EXPECT_EQ(TheFakeBackend().last_adapter, before);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A function of slots.h as a registry calls it: out of memory is a return value.
+// A function of slots.h as a registry calls it. Running out of memory becomes a return value.
 #ifndef SOFTDAT_DAT_ENGINE_GUARDED_SLOT_H_
 #define SOFTDAT_DAT_ENGINE_GUARDED_SLOT_H_
 
@@ -16,8 +16,7 @@ struct GuardedSlot;
 template <typename... Args, DAT_RETURN (*kSlot)(Args...)>
 struct GuardedSlot<kSlot> {
   static DAT_RETURN DAT_API Call(Args... args) {
-    // Enumerations are handed on as they came: whether the value is one is for the slot to find
-    // out.
+    // Enumerations are passed on unchanged, because the slot finds out whether the value is valid.
     return OrNoMemory(
         [&]() __attribute__((no_sanitize("enum"))) { return kSlot(args...); }, kNoMemory);
   }

@@ -13,8 +13,8 @@ constinit HandleArenaPlace g_handle_arena;
 
 namespace {
 
-// A range of `size` bytes that begins at a multiple of it; nullptr where there is none. Address
-// space, not memory: pages cost nothing until a cell in them is used.
+// A range of `size` bytes that begins at a multiple of `size`, or nullptr when there is none. It is
+// address space, not memory: a page costs nothing until a cell in it is used.
 char* Reserve(size_t size) {
   const size_t twice = 2 * size;
   void* const p = mmap(nullptr, twice, PROT_READ | PROT_WRITE,
@@ -27,7 +27,7 @@ char* Reserve(size_t size) {
   return first + before;
 }
 
-// Where the address space is limited (ulimit -v), it is the program's: at most a 64th goes here.
+// A limited address space (ulimit -v) belongs to the program, so at most a 64th of it is used here.
 size_t WantedBytes() {
   rlimit limit{};
   size_t wanted = kMostArenaBytes;
@@ -43,7 +43,7 @@ struct Arena {
     g_handle_arena.base.store(reinterpret_cast<uintptr_t>(base), std::memory_order_release);
   }
 
-  // *wanted becomes what there is, 0 for nothing.
+  // *wanted becomes the size that was reserved, or 0 for nothing.
   static char* ReserveSome(size_t* wanted) {
     for (; *wanted >= kLeastArenaBytes; *wanted /= 2) {
       if (char* const p = Reserve(*wanted)) return p;
@@ -52,7 +52,7 @@ struct Arena {
     return nullptr;
   }
 
-  // With mu held.
+  // The caller holds mu.
   Cell* PopOldest() {
     Cell* cell = oldest;
     oldest = cell->next_free;
@@ -76,7 +76,7 @@ struct Arena {
   size_t free_count = 0;
 };
 
-// Never destroyed: handles may be looked up while the process exits.
+// Never destroyed, because handles may be looked up while the process exits.
 Arena& TheArena() {
   static Arena* arena = new Arena;
   return *arena;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Handles: what a consumer holds of an object, and how a call finds the object again.
+// Handles: what a consumer has of an object, and how a call finds the object again.
 //
 // A handle is the address of a Cell in one arena per library. The first word of a cell is the
-// DAT_PROVIDER pointer, as every registry library expects; the rest says whether the object lives
-// and who uses it just now. Cells are never unmapped and are re-used only after many others, so a
-// stale handle is recognised instead of followed (INVALID_HANDLE, semantics 3.2).
+// DAT_PROVIDER pointer, as every registry library expects. The rest says whether the object lives,
+// and who uses it now. Cells are never unmapped, and are reused only after many others. So a stale
+// handle is recognised instead of followed (INVALID_HANDLE, semantics 3.2).
 #ifndef SOFTDAT_DAT_ENGINE_HANDLE_H_
 #define SOFTDAT_DAT_ENGINE_HANDLE_H_
 
@@ -19,8 +19,8 @@ namespace softdat::engine {
 class Object;
 
 // What has arrived for the EP of a cell: successful completions of its receives, and their bytes.
-// It is kept here and not in the EP because completions name the cell, and are taken when the EP
-// may be gone.
+// The numbers are here and not in the EP, because completions name the cell, and may be taken when
+// the EP is gone.
 struct Received {
   std::atomic<uint64_t> messages;
   std::atomic<uint64_t> message_bytes;
@@ -30,8 +30,9 @@ struct Received {
 
 struct alignas(64) Cell {
   const DAT_PROVIDER* provider;  // must stay first: registries dispatch through it
-  // Bits 0..31 pins (calls and upcalls that use the object now), 32..39 handle type, 40 live, 63
-  // doomed: freed, and torn down by whoever drops the last pin. Pins are added by CAS only.
+  // Bits 0..31 are pins (calls and upcalls that use the object now), 32..39 the handle type, 40
+  // live, 63 doomed (freed, and torn down by whoever drops the last pin). Pins are added only by
+  // CAS.
   std::atomic<uint64_t> state;
   Object* object;
   Cell* next_free;    // protected by the arena's mutex
@@ -44,7 +45,7 @@ inline constexpr int kTypeShift = 32;
 inline constexpr uint64_t kLiveBit = uint64_t{1} << 40;
 inline constexpr uint64_t kDoomedBit = uint64_t{1} << 63;
 
-// The arena of this library: a reserved range of which untouched pages read as zero.
+// The arena of this library: a reserved range whose untouched pages read as zero.
 struct ArenaRange {
   const void* base;
   size_t size;
@@ -53,14 +54,14 @@ ArenaRange HandleArena();
 
 // For look-ups. Written once, the mask first, before the first cell is handed out.
 struct alignas(16) HandleArenaPlace {
-  // Where it begins: at a multiple of its size, which is a power of two. Until it is known, this is
-  // what no handle is without its inner bits, and so none is valid.
+  // The start of the arena, which is a multiple of its size, a power of two. Until it is known,
+  // this is a value that no handle has without its inner bits, so that no handle is valid.
   std::atomic<uintptr_t> base{sizeof(Cell)};
   std::atomic<uintptr_t> outside{~uintptr_t{sizeof(Cell)}};  // the bits that its cells share
 };
 extern constinit HandleArenaPlace g_handle_arena;
 
-// The arena's size is the first that can be had: a power of two, at most this, and less in a
+// The arena has the first size that can be reserved: a power of two, at most this, and less in a
 // process whose address space is limited.
 inline constexpr size_t kMostArenaBytes = size_t{1} << 29;
 inline constexpr size_t kLeastArenaBytes = size_t{1} << 20;
@@ -70,8 +71,8 @@ const char* NoHandleReason();
 
 // A dead cell, or null when the arena is exhausted.
 Cell* AllocateCell();
-// Gives a dead cell back; it waits in a queue behind kQuarantine others before re-use, and is not
-// re-used while it has pins left.
+// Gives a dead cell back. It waits in a queue behind kQuarantine others before it is reused, and is
+// not reused while it has pins left.
 void ReleaseCell(Cell* cell);
 
 inline constexpr size_t kQuarantine = 16384;
@@ -86,12 +87,12 @@ inline Cell* CellOf(const void* handle) {
   return static_cast<Cell*>(const_cast<void*>(handle));
 }
 
-// Pins the object of `handle` if it lives and is of `type`: its cell, else null. UnpinCell() ends
-// the use.
+// Pins the object of `handle` if it lives and is of `type`. Returns its cell, else null.
+// UnpinCell() ends the use.
 inline Cell* PinHandle(const void* handle, DAT_HANDLE_TYPE type) {
   Cell* const cell = CellOf(handle);
   if (cell == nullptr) return nullptr;
-  // Compared without the pins, as the 32 bits that fit into an instruction.
+  // The comparison leaves out the pins, and uses the 32 bits that fit into an instruction.
   const auto wanted = static_cast<uint32_t>(kLiveBit >> kTypeShift) | static_cast<uint32_t>(type);
   uint64_t state = cell->state.load(std::memory_order_acquire);
   do {
@@ -100,24 +101,24 @@ inline Cell* PinHandle(const void* handle, DAT_HANDLE_TYPE type) {
                                               std::memory_order_acquire));
   return cell;
 }
-// The same for any type; returns the object.
+// The same for any type. Returns the object.
 Object* PinAnyHandle(const void* handle, DAT_HANDLE_TYPE* type);
-// True when the caller dropped the last pin of a doomed object and has to tear it down.
+// Returns true when the caller dropped the last pin of a doomed object, and has to tear it down.
 [[nodiscard]] inline bool UnpinCell(Cell* cell) {
   const uint64_t before = cell->state.fetch_sub(1, std::memory_order_acq_rel);
   return (before & kDoomedBit) != 0 && (before & kPinMask) == 1;
 }
-// One more pin of the object in `cell`, for a caller that knows that its memory exists; false when
-// it is dead.
+// Adds a pin of the object in `cell`, for a caller that knows that its memory exists. Returns false
+// when the object is dead.
 bool PinLiveCell(Cell* cell);
-// Leaves the end of the object to whoever drops its last pin. False, and nothing happened, when
-// nobody has a pin but the `own_pins` of the caller.
+// Leaves the end of the object to whoever drops its last pin. Returns false, and does nothing, when
+// nobody has a pin except the `own_pins` of the caller.
 bool DoomCell(Cell* cell, uint32_t own_pins);
 
-// The cell is given to a new EP, of which nobody else knows yet.
+// To be called when the cell is given to a new EP of which nobody else knows yet.
 void ClearReceived(Cell* cell);
 
-// Around fork(): no other thread is inside the arena.
+// For use around fork(), so that no other thread is inside the arena.
 void LockHandleArena();
 void UnlockHandleArena();
 

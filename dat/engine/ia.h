@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An open interface adapter: owner of the back-end adapter and of every object made on it.
+// An open interface adapter, which owns the back-end adapter and every object made on it.
 #ifndef SOFTDAT_DAT_ENGINE_IA_H_
 #define SOFTDAT_DAT_ENGINE_IA_H_
 
@@ -22,16 +22,17 @@ class Ia final : public Object, private transport::AdapterSink {
  public:
   static constexpr DAT_HANDLE_TYPE kHandleType = DAT_HANDLE_TYPE_IA;
 
-  // dat_ia_open: `async_evd` in and out as the call documents it. On success *out is published.
+  // dat_ia_open. `async_evd` goes in and out as the call documents it. On success *out is
+  // published.
   static DAT_RETURN Open(const Registration& registration, DAT_COUNT async_qlen,
                          DAT_EVD_HANDLE* async_evd, Ia** out);
 
-  // dat_ia_close. The caller pins the IA once. Inside a consumer's agent the IA and its handles are
-  // dead when it returns, while a thread of its own waits for the calls under way and takes the IA
-  // apart.
+  // dat_ia_close. The caller has pinned the IA once. Inside a consumer's agent the IA and its
+  // handles are dead when this returns. A thread of the IA's own then waits for the calls under way
+  // and takes the IA apart.
   DAT_RETURN Close(DAT_CLOSE_FLAGS flags);
 
-  // dat_ia_query. Each fills everything, whatever was asked for (semantics 12).
+  // dat_ia_query. Each fills in everything, whatever was asked for (semantics 12).
   void Describe(DAT_IA_ATTR* attr);
   void Describe(DAT_PROVIDER_ATTR* attr);
 
@@ -39,9 +40,9 @@ class Ia final : public Object, private transport::AdapterSink {
   const std::string& name() const { return registration_.ia_name; }
   transport::Adapter& adapter() { return *adapter_; }
   const transport::AdapterAttributes& attributes() const { return adapter_->attributes(); }
-  // The IA's address as consumers see it; lives as long as the IA.
+  // The IA's address as consumers see it. It lives as long as the IA.
   DAT_IA_ADDRESS_PTR address();
-  // The registry's name for this IA (a small integer), for ia_handle fields of queries.
+  // The registry's name for this IA (a small integer), for the ia_handle fields of queries.
   DAT_IA_HANDLE consumer_handle();
 
   AdapterCounters& counters() { return counters_; }
@@ -49,38 +50,40 @@ class Ia final : public Object, private transport::AdapterSink {
   static constexpr size_t kCounters = AdapterCounters::kCount;
   void ReadCounters(size_t which, bool reset, uint64_t* out) { counters_.Read(which, reset, out); }
 
-  // The EVD for asynchronous errors, null when it is out of scope (DAT_EVD_ASYNC_EXISTS).
+  // The EVD for asynchronous errors. Null when it is out of scope (DAT_EVD_ASYNC_EXISTS).
   Evd* async_evd() { return async_evd_.get(); }
-  // What dat_ia_query reports for it.
+  // The handle that dat_ia_query reports for it.
   DAT_EVD_HANDLE async_evd_handle() const;
 
   // Posts an asynchronous error to the async EVD, if there is one. Any thread, no engine lock held.
   void PostAsync(DAT_EVENT_NUMBER number, DAT_HANDLE object, DAT_COUNT reason);
 
-  // The service point of this IA that listens on `conn_qual`, as a handle to pin; NULL when there
+  // The service point of this IA that listens on `conn_qual`, as a handle to pin. NULL when there
   // is none.
   DAT_HANDLE FindServicePoint(DAT_CONN_QUAL conn_qual);
 
   // All objects of one type that exist now; some may be in the middle of being freed.
   std::vector<Ref<Object>> ObjectsOf(DAT_HANDLE_TYPE type);
 
-  // The adapter's progress descriptor for one more CNO to wake its program by; -1 when there is
-  // none. One CNO at a time has it: data wake every program that does, whoever they are for, and
-  // the kernel lets only some hundred sets hold one descriptor. May throw bad_alloc.
+  // Claims the adapter's progress descriptor for one more CNO, which wakes its program by it. -1
+  // when there is none. Only one CNO has it at a time, because data wake every program that has it,
+  // whoever they are for, and the kernel lets only some hundred sets hold one descriptor. May throw
+  // bad_alloc.
   int ClaimProgressDescriptor();
   void ReleaseProgressDescriptor() { progress_claimed_.store(false, std::memory_order_release); }
 
-  // Object lists, used by Object only.
+  // Object lists, used only by Object.
   void Link(Object* object);
   void Unlink(Object* object);
 
-  // Before fork(): no list of objects is in the middle of a change.
+  // To be called before fork(), so that no list of objects is in the middle of a change.
   static void LockAllForFork();
-  // After it, in the parent.
+  // To be called after fork(), in the parent.
   static void UnlockAllAfterFork();
-  // After it, in the child: every handle of every IA dies; nothing is sent and nothing joined.
+  // To be called after fork(), in the child. Every handle of every IA dies. Nothing is sent and
+  // nothing joined.
   static void AbandonAllAfterFork();
-  // The process ends: adapters of IAs that are still open say their last words.
+  // The process ends. The adapters of open IAs send what they still owe.
   static void TellAllOfExit();
 
  private:
@@ -91,7 +94,7 @@ class Ia final : public Object, private transport::AdapterSink {
 
   DAT_RETURN AttachAsyncEvd(DAT_COUNT qlen, DAT_EVD_HANDLE* async_evd);
   bool HasConsumerObjects();
-  // The second half of Close, on a thread of its own. Nothing has happened when it fails.
+  // The second half of Close, on a thread of its own. If it fails, nothing has happened.
   DAT_RETURN CloseLater();
   // Wakes every waiting thread with ABORT or a NULL EVD.
   void AbortWaits();
@@ -101,7 +104,7 @@ class Ia final : public Object, private transport::AdapterSink {
   // type is still linked (another thread may be freeing it).
   Object* RetireFirst(DAT_HANDLE_TYPE type, bool* left);
 
-  const Registration& registration_;  // outlives every IA: it goes with the library
+  const Registration& registration_;  // outlives every IA, because it goes with the library
   std::unique_ptr<transport::Adapter> adapter_;
   sockaddr_storage address_{};
   SpecificAttributes specific_;
@@ -111,8 +114,8 @@ class Ia final : public Object, private transport::AdapterSink {
 
   AdapterCounters counters_;
 
-  std::atomic<bool> progress_claimed_{false};  // by a CNO that lives
-  std::atomic<bool> closing_{false};           // the one Close that succeeds has set it
+  std::atomic<bool> progress_claimed_{false};  // a living CNO has it
+  std::atomic<bool> closing_{false};           // set by the one Close that succeeds
 
   std::mutex objects_mutex_;  // protects the list links of all objects of this IA; a leaf lock
   Object* objects_ = nullptr;

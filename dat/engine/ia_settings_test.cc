@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A provider looks at its settings itself: the registry may be somebody else's.
+// A provider checks its settings itself, because the registry may be a foreign one.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 

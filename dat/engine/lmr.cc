@@ -14,7 +14,7 @@
 namespace softdat::engine {
 namespace {
 
-// With one of these, bytes of the region may be changed.
+// Each of these privileges allows bytes of the region to be changed.
 constexpr int kWritingPrivileges = int{DAT_MEM_PRIV_LOCAL_WRITE_FLAG} |
                                    int{DAT_MEM_PRIV_REMOTE_WRITE_FLAG} |
                                    int{DAT_IB_MEM_PRIV_REMOTE_ATOMIC};
@@ -23,7 +23,7 @@ constexpr int kWritingPrivileges = int{DAT_MEM_PRIV_LOCAL_WRITE_FLAG} |
 
 DAT_RETURN Lmr::Create(Ia* ia, Pz* pz, const Parameters& parameters, Lmr** out) {
   Ref<Lmr> lmr(new Lmr(ia, parameters));
-  lmr->DropRef();  // the handle's reference comes with Publish; until then `lmr` holds the only one
+  lmr->DropRef();  // Publish brings the handle's reference; until then `lmr` has the only one
   lmr->pz_ = Use<Pz>(pz);
   if (!lmr->pz_) return BadHandle(DAT_INVALID_HANDLE_PZ);
 
@@ -34,7 +34,8 @@ DAT_RETURN Lmr::Create(Ia* ia, Pz* pz, const Parameters& parameters, Lmr** out) 
     if (!claim.ok()) return Fail(claim.status(), Subject::kMemory);
     lmr->claim_ = claim.Take();
   }
-  // On every back end and with one answer: one that pins pages would refuse too, but say less.
+  // Checked here for every back end, so that all give one answer. A back end that pins pages would
+  // also refuse, but say less.
   if (Status status = CheckMapped(parameters.address, parameters.length,
                                   (parameters.privileges & kWritingPrivileges) != 0);
       !status.ok()) {

@@ -26,7 +26,7 @@ class Lmr final : public Object {
   };
 
   static DAT_RETURN Create(Ia* ia, Pz* pz, const Parameters& parameters, Lmr** out);
-  // Refused while an RMR is bound to it. The caller pins the LMR once.
+  // Refused while an RMR is bound to it. The caller has pinned the LMR once.
   DAT_RETURN Free();
   void Query(DAT_LMR_PARAM* param);
 

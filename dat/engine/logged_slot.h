@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A function of slots.h that tells the log of its failures. Only tables that are made while such
+// A function of slots.h that reports its failures to the log. Only tables that are made while such
 // lines are logged (SOFTDAT_LOG_LEVEL=debug, or DAT_DBG_TYPE 0x10) hold these functions, so that
-// others pay nothing.
+// other tables pay nothing.
 #ifndef SOFTDAT_DAT_ENGINE_LOGGED_SLOT_H_
 #define SOFTDAT_DAT_ENGINE_LOGGED_SLOT_H_
 
@@ -16,7 +16,7 @@ namespace softdat::engine {
 // Whether failed calls are logged in this process. Starts the log.
 bool LogsFailedCalls();
 
-// An empty queue and a wait that ended by its time limit are answers.
+// An empty queue is an answer, and so is a wait that reached its time limit.
 inline bool IsFailure(DAT_RETURN result) {
   const auto type = DAT_GET_TYPE(result);
   return result != DAT_SUCCESS && type != DAT_QUEUE_EMPTY && type != DAT_TIMEOUT_EXPIRED;
@@ -41,7 +41,8 @@ struct LoggedSlot<kSlot, kCall> {
       LogFailedSlot(kCall, text.text(), result);
       return true;
     };
-    // Without memory for the words the result counts, or, before the call, that there is none.
+    // If there is no memory for the words, the result of the call counts. Before the call, it is
+    // that there is no memory.
     return OrNoMemory(call, false) || result != DAT_SUCCESS ? result : kNoMemory;
   }
 };

@@ -43,7 +43,7 @@ bool Object::KillHandle() {
 }
 
 namespace {
-// Far enough below zero that DropUse() of remaining dependants never makes it positive again.
+// So far below zero that DropUse() of the remaining dependants never makes it positive again.
 constexpr int32_t kRetired = INT32_MIN / 2;
 }  // namespace
 
@@ -80,7 +80,7 @@ void Object::Finish() {
   const NoCancellation no_cancellation;
   Teardown();
   if (type_ != DAT_HANDLE_TYPE_IA) ia_->Unlink(this);
-  // This thread may still have pins on the cell; it is not used again while it does.
+  // This thread may still have pins on the cell. The cell is not reused while it does.
   ReleaseCell(cell_);
   DropRef();
 }

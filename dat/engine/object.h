@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Base of every DAT object: its handle, its life, and how objects keep each other alive.
+// The base of every DAT object: its handle, its life, and how objects keep each other alive.
 //
-// Three counts, each with one meaning:
+// There are three counts, each with one meaning:
 //   pins   (in the cell) DAT calls and upcalls that use the object at this moment; it is torn down
 //          when they have left
 //   uses_  objects that depend on this one, in the sense of the in-use rules (semantics 3.1);
 //          negative once the object is being freed
-//   refs_  who keeps the memory: the handle, and Ref<> members of other objects
+//   refs_  holders of the memory: the handle, and Ref<> members of other objects
 //
-// Who tears a freed object down. Normally the call that frees it, after it waited for the others to
-// leave: its caller may then count on the object being gone. Inside a consumer's agent nobody may
-// wait (see ConsumerCall): there the teardown falls to whoever drops the last pin. Pins of upcalls
-// that this very thread is in do not count: an upcall is made so that its object may go from under
-// it.
+// Who tears a freed object down? Normally it is the call that frees it, after it has waited for the
+// others to leave. Its caller may then rely on the object being gone. Inside a consumer's agent
+// nobody may wait (see ConsumerCall), so there it is whoever drops the last pin. Pins of upcalls
+// that this very thread is in do not count, because an object may be destroyed inside an upcall of
+// its own.
 #ifndef SOFTDAT_DAT_ENGINE_OBJECT_H_
 #define SOFTDAT_DAT_ENGINE_OBJECT_H_
 
@@ -34,31 +34,31 @@ class Object {
   DAT_HANDLE handle() const { return cell_; }
   const Cell& cell() const { return *cell_; }
   DAT_HANDLE_TYPE type() const { return type_; }
-  // The IA the object belongs to; the IA itself for an IA. Valid as long as the object is pinned or
+  // The IA that the object belongs to; for an IA the IA itself. Valid while the object is pinned or
   // linked.
   Ia& ia() const { return *ia_; }
 
   // Gives the object its handle before anybody can see it, for objects that must tell it to the
-  // back end. False when there is no handle left.
+  // back end. Returns false when no handle is left.
   bool ReserveHandle();
-  // Makes the object visible to the consumer, links it into its IA and counts it there as created.
-  // False when there is no handle left.
+  // Makes the object visible to the consumer, links it into its IA, and counts it there as created.
+  // Returns false when no handle is left.
   bool Publish();
-  // Ends an object that was never published: gives the handle and the first reference back.
+  // Ends an object that was never published: returns the handle and the first reference.
   void Discard();
 
-  // Registers one more dependant; false when the object is being freed. Ends with DropUse().
+  // Registers one more dependant. Returns false when the object is being freed. DropUse() ends it.
   bool AddUse();
   void DropUse() { uses_.fetch_sub(1, std::memory_order_acq_rel); }
 
-  // The first half of a free: succeeds for exactly one caller, and only while nothing depends on
-  // the object. After it the handle is dead. Counted as a free.
+  // The first half of a free. It succeeds for exactly one caller, and only while nothing depends on
+  // the object. Afterwards the handle is dead. It counts as a free.
   bool Retire();
-  // The same, whatever depends on the object, and not counted (close of the IA; a creation that
-  // fails late).
+  // The same, whatever depends on the object, and without a count (close of the IA, or a creation
+  // that fails late).
   bool RetireAnyway();
-  // The second half, after a successful Retire: sees to it that the object is torn down and the
-  // handle's reference dropped, see above. `own_pins` = pins of the calling DAT call.
+  // The second half, after a successful Retire. It ensures that the object is torn down and the
+  // handle's reference dropped (see above). `own_pins` are the pins of the calling DAT call.
   void Destroy(uint32_t own_pins);
 
   // Ends a pin of a DAT call. `object` is not touched unless the pin keeps it.
@@ -79,12 +79,14 @@ class Object {
   Object(Ia* ia, DAT_HANDLE_TYPE type) : ia_(ia), type_(type) {}
   virtual ~Object() = default;
 
-  // Gives everything back that is not memory of this object: back-end objects, uses of other
-  // objects. Called once, with no lock held and no call inside the object.
+  // Gives back everything except the object's own memory: back-end objects, uses of other objects.
+  // Called once, with no lock held and no call inside the object.
   virtual void Teardown() = 0;
-  // Whether Publish counts the object; otherwise its class does when its creation has succeeded.
+  // Whether Publish counts the object. Otherwise its class counts it when its creation has
+  // succeeded.
   virtual bool CreatedWhenPublished() const { return true; }
-  // The object is retired: ends waits inside it, or nobody would ever leave.
+  // The object is retired. This ends the waits inside it, because otherwise nobody would ever
+  // leave.
   virtual void EndWaits() {}
 
  private:
@@ -104,8 +106,8 @@ class Object {
   Object* prev_in_ia_ = nullptr;
 };
 
-// An object that is being made: gone with all that it has when its creation fails, by a return or
-// by an exception, and nobody's but the consumer's when it succeeds.
+// An object that is being made. If its creation fails, by a return or by an exception, it goes away
+// with all that it has. If it succeeds, the object belongs to the consumer alone.
 template <typename T>
 class Draft {
  public:
@@ -133,7 +135,7 @@ class Draft {
   bool published_ = false;
 };
 
-// Keeps an object's memory; says nothing about its life.
+// Keeps an object's memory. It says nothing about the object's life.
 template <typename T>
 class Ref {
  public:
@@ -160,8 +162,7 @@ class Ref {
   T* object_ = nullptr;
 };
 
-// A reference that also counts as a use: while it exists the object cannot be freed by its
-// consumer.
+// A reference that also counts as a use. While it exists, the consumer cannot free the object.
 template <typename T>
 class Use {
  public:
@@ -189,7 +190,7 @@ class Use {
   Ref<T> ref_;
 };
 
-// The object behind a consumer's handle for the length of one call; empty for a junk, stale or
+// The object behind a consumer's handle, for the length of one call. Empty for a junk, stale or
 // wrong handle.
 template <typename T>
 class Pinned {
@@ -197,7 +198,8 @@ class Pinned {
   explicit Pinned(const void* handle)
       : cell_(PinHandle(handle, T::kHandleType)),
         object_(cell_ != nullptr ? static_cast<T*>(cell_->object) : nullptr) {}
-  // Inline where an exception passes as well: what has an address lives in memory.
+  // Inline even where an exception passes, because an object with an address would be kept in
+  // memory.
   [[gnu::always_inline]] ~Pinned() {
     if (cell_ != nullptr) Object::Unpin(cell_, object_);  // the call may have freed the object
   }
@@ -214,10 +216,11 @@ class Pinned {
   T* const object_;
 };
 
-// The object of an upcall, or of an event pushed from one, for its length: what an agent on another
-// thread frees meanwhile is torn down when the upcall is over, what it frees on this thread at
-// once. Empty when the object is already being freed: the upcall has nobody to tell then. Keeps the
-// memory.
+// The object of an upcall, or of an event that is pushed from an upcall, pinned for the length of
+// that upcall. If an agent on another thread frees the object meanwhile, it is torn down when the
+// upcall is over. If an agent on this thread frees it, it is torn down at once, but the memory
+// stays until this pin ends. Empty when the object is already being freed, because the upcall then
+// has nobody to tell.
 class UpcallPin {
  public:
   explicit UpcallPin(Object* object);
@@ -227,7 +230,7 @@ class UpcallPin {
 
   explicit operator bool() const { return pinned_; }
 
-  // How many pins on `cell` the upcalls of this thread hold.
+  // The number of pins on `cell` that the upcalls of this thread hold.
   static uint32_t CountOnThisThread(const Cell* cell);
 
  private:

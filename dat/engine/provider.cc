@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The entry points by which a registry library finds this provider (semantics 2.1, 17), and what
-// SoftDAT's own registry asks beyond them (dat2/softdat.h).
+// SoftDAT's own registry asks in addition (dat2/softdat.h).
 #include <pthread.h>
 
 #include <algorithm>
@@ -24,11 +24,11 @@
 namespace softdat::engine {
 namespace {
 
-// Protects the list; entries themselves never change or go. Nothing else is locked under it, but
-// for a fork, which takes it first.
+// Protects the list. The entries themselves never change or go away. Nothing else is locked under
+// it, except by a fork, which locks it first.
 std::mutex g_registrations_mutex;
 
-// Never freed: handles, also stale ones, point to the tables.
+// Never freed, because handles point to the tables, even stale ones.
 std::vector<Registration*>& Registrations() {
   static auto* list = new std::vector<Registration*>;
   return *list;
@@ -87,7 +87,8 @@ void StartOnce() {
   });
 }
 
-// Runs when the process exits, and when the library is unloaded, which it is not with IAs open.
+// Runs when the process exits. It also runs when the library is unloaded, which does not happen
+// while IAs are open.
 __attribute__((destructor)) void OnUnload() { Ia::TellAllOfExit(); }
 
 size_t CopyText(const std::string& text, char* buf, size_t len) {
@@ -116,12 +117,12 @@ transport::Backend& TheBackend() {
 
 }  // namespace softdat::engine
 
-// The headers declare no prototype for these: a registry finds them by name.
+// The headers declare no prototype for these, because a registry finds them by name.
 #define SOFTDAT_ENTRY_POINT __attribute__((visibility("default")))
 
 extern "C" {
 
-// Debian's libdat2 looks for this name to learn that slot 80 exists; only its presence counts.
+// Debian's libdat2 looks for this name to learn that slot 80 exists. Only its presence counts.
 SOFTDAT_ENTRY_POINT void dapl_extensions(void);
 void dapl_extensions(void) {}
 
@@ -168,7 +169,7 @@ void DAT_API softdat_provider_list_ias(softdat_ia_visitor visit, void* arg) {
     }
     return true;
   };
-  static_cast<void>(softdat::OrNoMemory(list, false));  // shorter without memory
+  static_cast<void>(softdat::OrNoMemory(list, false));  // the list is shorter when memory runs out
 }
 
 const struct softdat_handle_arena* DAT_API softdat_provider_handle_arena(void) {

@@ -15,7 +15,8 @@ class Pz final : public Object {
   static constexpr DAT_HANDLE_TYPE kHandleType = DAT_HANDLE_TYPE_PZ;
 
   static DAT_RETURN Create(Ia* ia, Pz** out);
-  // Refused while an LMR, RMR, EP or SRQ was created with it. The caller pins the PZ once.
+  // Refused while an LMR, RMR, EP or SRQ that was created with it exists. The caller has pinned the
+  // PZ once.
   DAT_RETURN Free();
 
   transport::ProtectionDomain& domain() { return *domain_; }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How many receives of an SRQ are outstanding: posted, and their completion not reaped (semantics
-// 11). The SRQ counts posts; what is reaped shows at the EVDs, so each EVD that such completions
-// can come to knows whose they are. Only EVDs that an EP with an SRQ feeds pay for it.
+// How many receives of an SRQ are outstanding, that is posted, and their completion not reaped
+// (semantics 11). The SRQ counts posts. Reaping happens at the EVDs, so each EVD that such
+// completions can reach knows to which SRQ they belong. Only EVDs that an EP with an SRQ feeds pay
+// for this.
 #ifndef SOFTDAT_DAT_ENGINE_RECEIVE_COUNT_H_
 #define SOFTDAT_DAT_ENGINE_RECEIVE_COUNT_H_
 
@@ -15,7 +16,7 @@
 
 namespace softdat::engine {
 
-// Of one SRQ; lives as long as an EVD can hold completions of it. Any thread.
+// The count of one SRQ. It lives as long as an EVD can hold completions of the SRQ. Any thread.
 class ReceiveCount {
  public:
   void OnPost() { count_.fetch_add(1, std::memory_order_relaxed); }
@@ -26,18 +27,18 @@ class ReceiveCount {
   std::atomic<int64_t> count_{0};
 };
 
-// Of one EVD, guarded by its lock: which EPs take their receives from which SRQ. An entry outlives
-// its EP, because completions do.
+// For one EVD, whose lock guards it: which EPs take their receives from which SRQ. An entry
+// outlives its EP, because completions do.
 class ReceiveOwners {
  public:
   bool empty() const { return owners_.empty(); }
   void Add(DAT_EP_HANDLE ep, std::shared_ptr<ReceiveCount> count);
-  // Nothing more of `ep` comes to this EVD; what is in it stays the EP's.
+  // No more completions of `ep` come to this EVD. Those in it still belong to the EP.
   void Retire(DAT_EP_HANDLE ep);
   std::vector<const void*> Retired() const;
-  // The EVD was found empty after these were retired.
+  // The EVD was found empty after these EPs were retired.
   void Forget(const std::vector<const void*>& retired);
-  // Data path, unless empty(). An event leaves the EVD.
+  // On the data path, unless empty(). An event leaves the EVD.
   void OnReaped(const DAT_EVENT& event);
 
  private:

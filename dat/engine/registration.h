@@ -11,14 +11,14 @@
 namespace softdat::engine {
 
 struct Registration {
-  DAT_PROVIDER table{};      // what the registry and every handle of this IA point to
+  DAT_PROVIDER table{};      // the registry and every handle of this IA point to it
   DAT_PROVIDER_INFO info{};  // the registry key: IA attributes must repeat it (semantics 2.1)
   std::string ia_name;
   std::string parameters;  // of dat.conf: the device to open when it differs from the IA name
 };
 
-// Fills in every slot of `table` (provider_table.cc), for a registry entry that says "thread-safe"
-// or not. Failed calls are logged by functions of their own, if they are when this is called.
+// Fills in every slot of `table` (provider_table.cc), for a registry entry that is "thread-safe" or
+// not. If failed calls are logged when this is called, the slots are functions that log them.
 void FillProviderTable(DAT_PROVIDER* table, bool thread_safe);
 
 // The registration of this IA name and thread-safety flag, or null (provider.cc).

@@ -17,7 +17,7 @@ constexpr int kPrivileges = int{DAT_MEM_PRIV_ALL_FLAG} | int{DAT_IB_MEM_PRIV_REM
 constexpr int kWritingPrivileges =
     int{DAT_MEM_PRIV_REMOTE_WRITE_FLAG} | int{DAT_IB_MEM_PRIV_REMOTE_ATOMIC};
 
-// Whether the triplet lies inside the LMR, for any 64-bit values.
+// Whether the triplet lies inside the LMR. The check is right for any 64-bit values.
 bool Inside(const DAT_LMR_TRIPLET& triplet, const Lmr::Parameters& lmr) {
   const DAT_VADDR first =
       lmr.va_type == DAT_VA_TYPE_ZB ? 0 : reinterpret_cast<uintptr_t>(lmr.address);
@@ -48,7 +48,8 @@ DAT_RETURN Rmr::CheckBinding(const Lmr* lmr, const Binding& b, const Ep& ep,
   if ((RawValue(b.privileges) & ~kPrivileges) != 0) return BadArgument(4);
   const int va_type = RawValue(b.va_type);
   if (va_type != DAT_VA_TYPE_VA && va_type != DAT_VA_TYPE_ZB) return BadArgument(5);
-  // UNSIGNALLED only if the EP's request attribute has it; SOLICITED_WAIT means nothing here.
+  // UNSIGNALLED is allowed only if the EP's request attribute has it. SOLICITED_WAIT means nothing
+  // here.
   if ((flags & ~ep.limits(Ep::PostKind::kWrite).flags.load(std::memory_order_relaxed)) != 0) {
     return BadArgument(8);
   }
@@ -115,11 +116,11 @@ DAT_RETURN Rmr::Bind(Lmr* lmr, const Binding& binding, Ep& ep, DAT_RMR_COOKIE co
 bool Rmr::BindIsDead() {
   if (context_ == 0 || window_ == nullptr) return true;
   if (window_->IsBound(context_)) return false;
-  // Not bound, or not bound yet: the EP may still have to do it.
+  // It is not bound, or not bound yet, because the EP may still have to do it.
   const Pinned<Ep> ep(posted_on_);
   DAT_BOOLEAN idle = DAT_TRUE;
   if (ep) ep->GetStatus(nullptr, nullptr, &idle);
-  // Once more: it may have been done between the two looks.
+  // Checked a second time, because the bind may have been done between the two checks.
   return idle == DAT_TRUE && !window_->IsBound(context_);
 }
 
@@ -161,7 +162,7 @@ void Rmr::Teardown() {
     std::swap(window, window_);
     std::swap(lmr, lmr_);
   }
-  window.reset();  // before the LMR may go
+  window.reset();  // before the LMR may go away
   lmr.Reset();
   pz_.Reset();
 }

@@ -26,15 +26,15 @@ class Rmr final : public Object {
     DAT_MEM_PRIV_FLAGS privileges = DAT_MEM_PRIV_NONE_FLAG;
     DAT_VA_TYPE va_type = DAT_VA_TYPE_VA;
   };
-  // dat_rmr_bind; a triplet of length 0 unbinds, and `lmr` may be null then. *context is written on
-  // success. Like a post: takes the RMR's own lock for its records only.
+  // dat_rmr_bind. A triplet of length 0 unbinds, and `lmr` may then be null. *context is written on
+  // success. Like a post, it only takes the RMR's own lock, for its records.
   DAT_RETURN Bind(Lmr* lmr, const Binding& binding, Ep& ep, DAT_RMR_COOKIE cookie,
                   DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT* context);
   void Query(DAT_RMR_PARAM* param);
-  // Legal in every state. The caller pins the RMR once.
+  // Allowed in every state. The caller has pinned the RMR once.
   DAT_RETURN Free();
 
-  // Gives up what windows hold of `lmr` although their bind to it did not succeed or was undone.
+  // Releases what windows hold of `lmr` although their bind to it did not succeed or was undone.
   static void ForgetDeadBinds(const Lmr& lmr);
 
  private:
@@ -44,15 +44,15 @@ class Rmr final : public Object {
 
   DAT_RETURN CheckBinding(const Lmr* lmr, const Binding& binding, const Ep& ep,
                           DAT_COMPLETION_FLAGS flags) const;
-  // The bind that the records tell of can no longer take effect. mu_ is held.
+  // Whether the bind in the records can no longer take effect. The caller holds mu_.
   bool BindIsDead();
 
   const DAT_RMR_SCOPE scope_;
   Use<Pz> pz_;
 
-  // Protects everything below. Held across MemoryWindow::IsBound and NextKey only, which never
-  // block; of two binds at once the records keep the one that was posted last as far as anybody can
-  // tell.
+  // Protects everything below. It is only held across MemoryWindow::IsBound and NextKey, which
+  // never block. Of two binds at once, the records keep the one that was posted last, as far as
+  // anybody can tell.
   std::mutex mu_;
   std::unique_ptr<transport::MemoryWindow> window_;
   Use<Lmr> lmr_;  // of the latest bind

@@ -23,40 +23,40 @@ class ServicePoint : public Object, protected transport::ListenerSink {
   bool listening() const { return listening_.load(std::memory_order_acquire); }
 
   // dat_cr_handoff: offers a request that came to another service point, as if it had come here.
-  // Takes it by moving from `request`; one left in place found no room. Any thread.
+  // Taking it moves from `request`. One that is left in place found no room. Any thread.
   void Offer(std::unique_ptr<transport::ConnectionRequest>& request) { Arrive(request); }
 
  protected:
   ServicePoint(Ia* ia, DAT_HANDLE_TYPE type) : Object(ia, type) {}
 
-  // A request for this service point; may be left in place (see ListenerSink::OnRequest).
+  // A request for this service point. It may be left in place (see ListenerSink::OnRequest).
   virtual void Arrive(std::unique_ptr<transport::ConnectionRequest>& request) = 0;
 
-  // The second half of each Create (which answers with a reference: a consumer that reaps the first
-  // request may free the service point before Create has returned): makes the service point
-  // visible, then listens, so that a request which arrives at once names a handle that works. On
-  // failure the object is gone. `any`: the back end chooses the qualifier. `address` as in
-  // transport::ListenParameters.
+  // The second half of each Create. It makes the service point visible and then listens, so that a
+  // request which arrives at once names a handle that works. On failure the object is gone. (Each
+  // Create returns a reference, because a consumer that reaps the first request may free the
+  // service point before Create has returned.) `any`: the back end chooses the qualifier. `address`
+  // is as in transport::ListenParameters.
   DAT_RETURN PublishAndListen(Evd* evd, DAT_CONN_QUAL conn_qual, bool any,
                               const sockaddr_storage* address);
-  // Makes a CR of the request and posts CONNECTION_REQUEST; leaves `request` in place when the EVD
-  // is full. `ep` is the EP that belongs to the request, or null; the CR takes charge of it on
-  // success only.
+  // Makes a CR of the request and posts CONNECTION_REQUEST. Leaves `request` in place when the EVD
+  // is full. `ep` is the EP that belongs to the request, or null. The CR takes it over only on
+  // success.
   bool Announce(std::unique_ptr<transport::ConnectionRequest>& request, Ep* ep,
                 bool provider_created);
   // The same with an EP that the provider creates for the request.
   bool AnnounceWithNewEp(std::unique_ptr<transport::ConnectionRequest>& request);
-  // Stops listening; requests that arrived before stay valid. Idempotent; also from inside
+  // Stops listening. Requests that arrived before stay valid. Idempotent; may be called inside
   // OnRequest.
   void StopListening();
-  // The common part of each Free. The caller pins the service point once.
+  // The common part of each Free. The caller has pinned the service point once.
   DAT_RETURN FreeAs(DAT_RETURN_SUBTYPE expected_handle);
   void Teardown() override;
 
  private:
-  // Listening decides whether the creation succeeds.
+  // No, because listening decides whether the creation succeeds.
   bool CreatedWhenPublished() const override { return false; }
-  // transport::ListenerSink: one that came from the wire.
+  // transport::ListenerSink: a request that came from the wire.
   void OnRequest(std::unique_ptr<transport::ConnectionRequest>& request) final;
   void OnRequestsHeld(const std::string& why) final;
 
@@ -90,10 +90,10 @@ class Rsp final : public ServicePoint {
  public:
   static constexpr DAT_HANDLE_TYPE kHandleType = DAT_HANDLE_TYPE_RSP;
 
-  // `ep` may be null: the provider creates one for the request.
+  // If `ep` is null, the provider creates one for the request.
   static DAT_RETURN Create(Ia* ia, DAT_CONN_QUAL conn_qual, Ep* ep, Evd* evd, Ref<Rsp>* out);
   void Query(DAT_RSP_PARAM* param);
-  // Before a request the EP becomes UNCONNECTED again; after it the EP is not touched.
+  // Before a request the EP becomes UNCONNECTED again. After it the EP is not touched.
   DAT_RETURN Free() { return FreeAs(DAT_INVALID_HANDLE_RSP); }
 
  private:
@@ -103,8 +103,9 @@ class Rsp final : public ServicePoint {
   void Teardown() override;
 
   const Ref<Ep> ep_;
-  const DAT_EP_HANDLE ep_handle_;  // what Query reports, also when the EP has been freed meanwhile
-  // The one request of this RSP has arrived, or it is being freed: the EP is no longer the RSP's.
+  const DAT_EP_HANDLE ep_handle_;  // what Query reports, even after the EP was freed
+  // The one request of this RSP has arrived, or the RSP is being freed. The EP no longer belongs to
+  // it.
   std::atomic<bool> used_{false};
 };
 
@@ -123,7 +124,7 @@ class Csp final : public ServicePoint {
   ~Csp() override = default;
   void Arrive(std::unique_ptr<transport::ConnectionRequest>& request) override;
 
-  // Query hands out pointers to these; they change only before Create returns.
+  // Query hands out pointers to these. They change only before Create returns.
   DAT_COMM comm_;
   sockaddr_storage address_;
 };

@@ -20,7 +20,7 @@ class ServicePointTest : public EngineTest {
     EXPECT_EQ(slots::CrQuery(cr, DAT_CR_FIELD_ALL, &param), DAT_SUCCESS);
     return param;
   }
-  // Gives a provider-created EP what it lacks.
+  // Completes a provider-created EP with the parts that it lacks.
   DAT_RETURN Complete(DAT_EP_HANDLE ep) {
     DAT_EP_PARAM param{};
     param.pz_handle = pz_;
@@ -415,7 +415,7 @@ TEST_F(ServicePointTest, EvdStaysInUseUntilTheServicePointGoes) {
   EXPECT_EQ(slots::EvdFree(cr_evd_), DAT_SUCCESS);
 }
 
-// Requests, RSPs and provider-created EPs in every stage; the fixture's abrupt close takes them
+// Requests, RSPs and provider-created EPs in every stage. The fixture's abrupt close must take them
 // down.
 // covers: semantics 3.1
 TEST_F(ServicePointTest, AbruptCloseWithEverythingPending) {

@@ -33,7 +33,7 @@ class OwnDescriptor {
   }
   int get() const { return fd_; }
   int Release() { return std::exchange(fd_, -1); }
-  // Closes it, and keeps errno.
+  // Closes the descriptor, and keeps errno.
   void Reset(int fd = -1) {
     const int error = errno;
     if (fd_ >= 0) close(fd_);
@@ -55,7 +55,7 @@ Status SystemFailure(const std::string& what) {
   return Status(Code::kNoResources, what + ": " + std::strerror(errno));
 }
 
-// The table of this user. In a table for all users anybody could hold, fill in or remove what
+// The table of this user. In a table for all users, anybody could hold, fill in or remove what
 // others need.
 std::string FolderOfUser(const std::string& folder) {
   return folder + "-" + std::to_string(geteuid());
@@ -74,17 +74,17 @@ std::string FileName(std::span<const char, DAT_LMR_COOKIE_SIZE> cookie) {
 
 constexpr mode_t kFolderMode = 0700;
 constexpr mode_t kEntryMode = 0600;
-// Looks at an entry that is held exclusively, and the time between two of them, since flock() knows
-// no deadline. Who holds it so only removes it.
+// How often to look at an entry that another process holds exclusively, and the time between two
+// looks. They are needed because flock() has no deadline. Such a process only removes the entry.
 constexpr int kPatience = 2000;
 constexpr std::chrono::milliseconds kBetweenLooks(1);
 
-// The descriptor of the user's folder, which is made where it is missing. The owner is asked of the
-// open folder: the name stands where every user may have made it.
+// The descriptor of the user's folder, which is made if it is missing. The owner is checked on the
+// open folder, because any user may have made the name.
 Result<OwnDescriptor> OpenFolder(const std::string& path) {
   const bool made = mkdir(path.c_str(), kFolderMode) == 0;
   if (!made && errno != EEXIST) return SystemFailure(path);
-  // Apart from the umask, which may have taken the owner's own rights away.
+  // Independent of the umask, which may have removed the owner's own rights.
   if (made && chmod(path.c_str(), kFolderMode) != 0) return SystemFailure(path);
   OwnDescriptor folder(
       AboveStandard(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)));
@@ -109,7 +109,7 @@ bool StillNamed(int folder, const std::string& name, int fd) {
          file.st_dev == named.st_dev && file.st_ino == named.st_ino;
 }
 
-// A new file in the folder under a name that nobody looks for.
+// Makes a new file in the folder under a name that nobody looks for.
 OwnDescriptor MakeUnnamed(int folder, std::string* name) {
   for (unsigned n = 0;; ++n) {
     *name = "new." + std::to_string(getpid()) + "." + std::to_string(n);
@@ -119,13 +119,13 @@ OwnDescriptor MakeUnnamed(int folder, std::string* name) {
   }
 }
 
-// Makes the entry: it gets its name when it is filled in and held, so nobody ever has to wait for
-// that. No descriptor and no failure when somebody else was first.
+// Makes the entry. It gets its name only when it is filled in and held, so that nobody ever has to
+// wait for that. Returns no descriptor, and no failure, when somebody else was first.
 Result<OwnDescriptor> CreateEntry(int folder, const std::string& name, const MemoryIdentity& mine) {
   std::string temporary;
   OwnDescriptor fd = MakeUnnamed(folder, &temporary);
   if (fd.get() < 0) return SystemFailure("cannot add to the table of shared registrations");
-  const bool filled = fchmod(fd.get(), kEntryMode) == 0 &&  // apart from the umask
+  const bool filled = fchmod(fd.get(), kEntryMode) == 0 &&  // independent of the umask
                       flock(fd.get(), LOCK_SH | LOCK_NB) == 0 &&
                       pwrite(fd.get(), &mine, sizeof(mine), 0) == sizeof(mine);
   const bool named =
@@ -138,17 +138,18 @@ Result<OwnDescriptor> CreateEntry(int folder, const std::string& name, const Mem
   return SystemFailure("cannot fill in the table of shared registrations");
 }
 
-// What became of an attempt to join an entry that there is.
+// The result of an attempt to join an existing entry.
 enum class Joining {
   kJoined,
-  kGone,  // the entry has ended, by this call or by another
-  kBusy,  // somebody is just removing it
+  kGone,  // the entry has ended, by this call or another
+  kBusy,  // another process is removing it now
 };
 
-// Joins an opened entry: when its identity is this process's, the file ends up under a shared lock.
+// Joins an opened entry. If its identity is that of this process, the file ends up under a shared
+// lock.
 Result<Joining> JoinEntry(int folder, const std::string& name, int fd, const MemoryIdentity& mine) {
   if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
-    // Nobody holds it: its holders died.
+    // Nobody holds it, because its holders have died.
     if (StillNamed(folder, name, fd)) unlinkat(folder, name.c_str(), 0);
     return Joining::kGone;
   }
@@ -175,7 +176,7 @@ Result<MemoryIdentity> IdentifySharedMemory(const void* address, uint64_t length
   MappingReader mappings;
   if (!mappings.ok()) return SystemFailure("/proc/self/maps");
   MemoryIdentity identity;
-  uint64_t covered = begin;  // everything below it is in the object found so far
+  uint64_t covered = begin;  // everything below is in the object found so far
   while (covered < begin + length) {
     Mapping m;
     if (!mappings.Find(covered, &m) || m.begin > covered) {
@@ -232,8 +233,8 @@ Result<std::unique_ptr<SharedMemoryClaim>> SharedMemoryClaim::Make(
 }
 
 SharedMemoryClaim::~SharedMemoryClaim() {
-  // The last holder takes the entry with it. Who opens the file between this lock and the unlink
-  // finds that the name is gone and starts over.
+  // The last holder removes the entry. A process that opens the file between this lock and the
+  // unlink finds that the name is gone, and starts over.
   if (flock(fd_, LOCK_EX | LOCK_NB) == 0) unlink(path_.c_str());
   close(fd_);
 }

@@ -55,7 +55,7 @@ class SharedMemoryTest : public ::testing::Test {
     return static_cast<size_t>(std::distance(begin(files), end(files)));
   }
 
-  // An entry as somebody else's program might leave it.
+  // An entry as another program might leave it.
   int MakeEntry() {
     std::filesystem::create_directory(table_);
     std::string path = table_ + "/";
@@ -110,7 +110,7 @@ TEST_F(SharedMemoryTest, AllBytesOfTheCookieCount) {
   EXPECT_EQ(Entries(), 2u) << "the third one is gone again";
 }
 
-// The child creates the registration and is killed by itself, without any clean-up.
+// The child creates the registration, and is killed without any clean-up.
 TEST_F(SharedMemoryTest, SurvivesItsCreatorAndForgetsTheDead) {
   int ready[2];
   ASSERT_EQ(pipe(ready), 0);
@@ -137,7 +137,7 @@ TEST_F(SharedMemoryTest, SurvivesItsCreatorAndForgetsTheDead) {
   close(ready[1]);
 }
 
-// A umask for the time of a test.
+// Sets the umask for the length of a test.
 class Umask {
  public:
   explicit Umask(mode_t mask) : before_(umask(mask)) {}
@@ -162,15 +162,15 @@ TEST_F(SharedMemoryTest, OnlyItsUserMayEnterWhateverTheUmask) {
     }
     EXPECT_EQ(Entries(), 1u);
     EXPECT_TRUE(Claim(shared_, kLength).ok()) << "mask " << mask;
-    ASSERT_EQ(chmod(table_.c_str(), 0777), 0);  // the next claim takes that back
+    ASSERT_EQ(chmod(table_.c_str(), 0777), 0);  // the next claim undoes that
   }
 }
 
-// What the modes promise, by another user: only root can become one.
+// What the modes promise against another user. Only root can become another user.
 TEST_F(SharedMemoryTest, AnotherUserHasATableOfTheirOwn) {
   if (geteuid() != 0) GTEST_SKIP() << "not root: there is no other user to be";
   constexpr uid_t kNobody = 65534;
-  // Where each user may go, unlike the folder of the test.
+  // Each user may go there, unlike to the folder of the test.
   char parent[] = "/tmp/shared_lmr_XXXXXX";
   ASSERT_NE(mkdtemp(parent), nullptr);
   ASSERT_EQ(chmod(parent, 01777), 0);
@@ -192,7 +192,7 @@ TEST_F(SharedMemoryTest, AnotherUserHasATableOfTheirOwn) {
     EXPECT_TRUE(WIFEXITED(status)) << status;
     EXPECT_EQ(WEXITSTATUS(status), 0);
   }
-  // A folder under the right name that somebody else has made is not entered.
+  // A folder under the right name that another user has made is not entered.
   ASSERT_EQ(chown(table_.c_str(), kNobody, kNobody), 0);
   const auto claim = Claim(shared_, kLength);
   EXPECT_EQ(claim.status().code(), Code::kNoResources);
@@ -234,7 +234,7 @@ TEST_F(SharedMemoryTest, AnEntryOfAnotherFormIsRefused) {
   EXPECT_TRUE(Claim(shared_, kLength).ok()) << "nobody holds it any more";
 }
 
-// Entries begin and end under each other's hands: each claim succeeds, and nothing is left.
+// Entries begin and end while others use them. Each claim must succeed, and nothing may be left.
 TEST_F(SharedMemoryTest, ManyComeAndGoAtOnce) {
   constexpr int kThreads = 4, kRounds = 300;
   std::atomic<int> failed{0};

@@ -39,7 +39,7 @@ void Srq::Query(DAT_SRQ_PARAM* param) {
   param->max_recv_iov = static_cast<DAT_COUNT>(max_iov_);
   param->low_watermark = low_watermark_;
   param->available_dto_count = available;
-  // Two looks at what changes meanwhile: never less than what is available.
+  // The two numbers change between the two reads. Never report less than what is available.
   param->outstanding_dto_count = std::max(available, static_cast<DAT_COUNT>(outstanding_->value()));
 }
 
@@ -73,8 +73,8 @@ DAT_RETURN Srq::SetLowWatermark(DAT_COUNT low_watermark) {
 void Srq::OnLimit() {
   const UpcallPin pin(this);
   if (!pin) return;
-  // The event number of watermark notices is named nowhere; the one verbs providers use (semantics
-  // 11).
+  // No document names the event number of watermark notices. This is the one that verbs providers
+  // use (semantics 11).
   ia().PostAsync(DAT_ASYNC_ERROR_EP_BROKEN, handle(), DAT_SRQ_LOW_WATERMARK_EVENT);
 }
 

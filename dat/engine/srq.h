@@ -24,7 +24,7 @@ class Srq final : public Object, private transport::SharedReceiveSink {
   void Query(DAT_SRQ_PARAM* param);
   DAT_RETURN Resize(DAT_COUNT max_recv_dtos);
   DAT_RETURN SetLowWatermark(DAT_COUNT low_watermark);
-  // Refused while an EP uses it. The caller pins the SRQ once.
+  // Refused while an EP uses it. The caller has pinned the SRQ once.
   DAT_RETURN Free();
 
   // Data path: no lock, no allocation.

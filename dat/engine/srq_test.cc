@@ -158,7 +158,7 @@ TEST_F(SrqTest, EpWithSrqArguments) {
   EXPECT_EQ(slots::EpModify(ep, DAT_EP_FIELD_PZ_HANDLE, &param), DAT_SUCCESS);
 }
 
-// dtestsrq waits for it without limit after each disconnect.
+// dtestsrq waits for this event without limit after each disconnect.
 // covers: semantics 5.8, 19
 TEST_F(SrqTest, EndOfAConnectionIsAnAsynchronousEventToo) {
   const DAT_EP_HANDLE ep = MakeSrqEp();
@@ -173,7 +173,8 @@ TEST_F(SrqTest, EndOfAConnectionIsAnAsynchronousEventToo) {
   EXPECT_EQ(events[0].event_data.asynch_error_event_data.dat_handle, ep);
 }
 
-// Flushed and immediate receives count, sends do not; nor do receives of an EP without an SRQ.
+// Flushed receives and those with immediate data count. Sends do not, and neither do receives of an
+// EP without an SRQ.
 // covers: semantics 11
 TEST_F(SrqTest, OutstandingUntilReaped) {
   const DAT_EP_HANDLE ep = MakeSrqEp(), other = MakeEp();

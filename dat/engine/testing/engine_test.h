@@ -16,7 +16,7 @@
 
 namespace softdat::engine::testing {
 
-// A return value with class bits, as the engine gives it.
+// A return value with class bits, as the engine returns it.
 constexpr DAT_RETURN Ret(DAT_RETURN_TYPE type, DAT_RETURN_SUBTYPE subtype = DAT_NO_SUBTYPE) {
   return static_cast<DAT_RETURN>(DAT_CLASS_ERROR) | static_cast<DAT_RETURN>(type) |
          static_cast<DAT_RETURN>(subtype);
@@ -51,16 +51,16 @@ class EngineTest : public ::testing::Test {
 
   DAT_EVD_HANDLE MakeEvd(int flags, DAT_COUNT qlen = 32);
   DAT_EP_HANDLE MakeEp(const DAT_EP_ATTR* attr = nullptr);
-  // An EP in `state`, brought there by calls and upcalls; its queue pair is adapter().last_qp(),
-  // its events are taken off the EVDs.
+  // An EP in `state`, brought there by calls and upcalls. Its queue pair is adapter().last_qp().
+  // Its events have been taken from the EVDs.
   DAT_EP_HANDLE MakeEpIn(DAT_EP_STATE state);
   DAT_RETURN Connect(DAT_EP_HANDLE ep, const std::string& private_data = "");
   DAT_EP_STATE StateOf(DAT_EP_HANDLE ep);
 
-  // Everything queued, oldest first.
+  // Takes everything that is queued, oldest first.
   std::vector<DAT_EVENT> Take(DAT_EVD_HANDLE evd);
   std::vector<DAT_EVENT_NUMBER> Numbers(DAT_EVD_HANDLE evd);
-  // A request arrives for `qual`; its CR.
+  // Makes a request arrive for `qual`, and returns its CR.
   DAT_CR_HANDLE TakeRequest(DAT_CONN_QUAL qual, std::vector<uint8_t> private_data = {});
 
   DAT_IA_HANDLE ia_ = DAT_HANDLE_NULL;
@@ -70,7 +70,7 @@ class EngineTest : public ::testing::Test {
   DAT_EVD_HANDLE request_evd_ = DAT_HANDLE_NULL;
   DAT_EVD_HANDLE connect_evd_ = DAT_HANDLE_NULL;
   DAT_EVD_HANDLE cr_evd_ = DAT_HANDLE_NULL;
-  // Of the last MakeEpIn, when the state needs one.
+  // Those of the last MakeEpIn, if the state needs them.
   DAT_RSP_HANDLE rsp_ = DAT_HANDLE_NULL;
   DAT_PSP_HANDLE psp_ = DAT_HANDLE_NULL;
   DAT_CR_HANDLE cr_ = DAT_HANDLE_NULL;

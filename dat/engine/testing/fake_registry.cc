@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the engine needs of a registry and of provider.cc, for test programs that link the engine
-// directly: one registered IA name, "fake-0", whose IA handles are passed on as they are.
+// directly. It has one registered IA name, "fake-0", and passes on IA handles unchanged.
 #include "dat/engine/backend.h"
 #include "dat/engine/registration.h"
 #include "dat/engine/testing/fake_backend.h"
