@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The forwarding wrappers: unwrap the arguments, call the back end below, wrap what it made.
+// The forwarding wrappers unwrap the arguments, call the back end below, and wrap what it made.
 #include "dat/transport/forwarding.h"
 
 namespace softdat::transport {
 namespace {
 
-// The object below reports to the sink between, if there is one and somebody listens above.
+// The sink that the object below reports to: the one between, if it exists and somebody listens
+// above.
 template <typename Interface, typename Sink>
 Interface* Reported(const std::unique_ptr<Sink>& between, Interface* above) {
   return between != nullptr && above != nullptr ? between.get() : above;
 }
 
-// Wraps a made object, or passes the failure on.
+// Wraps an object that was made, or passes the failure on.
 template <typename Interface, typename WrapFunction>
 Result<std::unique_ptr<Interface>> Wrapped(Result<std::unique_ptr<Interface>> made,
                                            WrapFunction wrap) {
@@ -19,7 +20,7 @@ Result<std::unique_ptr<Interface>> Wrapped(Result<std::unique_ptr<Interface>> ma
   return std::unique_ptr<Interface>(wrap(made.Take()));
 }
 
-// The same of an object that reports to `sink`.
+// The same for an object that reports to `sink`.
 template <typename Interface, typename Sink, typename WrapFunction>
 Result<std::unique_ptr<Interface>> Wrapped(Result<std::unique_ptr<Interface>> made,
                                            std::unique_ptr<Sink> sink, WrapFunction wrap) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The upcalls by delegation: a sink that the back end below reports to, and that passes everything
-// on to the sink above. A wrapper that looks at upcalls, or changes them, derives from the one of
-// its kind.
+// Forwarding of upcalls. The back end below reports to such a sink, which passes everything on to
+// the sink above. A wrapper that looks at upcalls, or changes them, derives from the one of its
+// kind.
 #ifndef SOFTDAT_DAT_TRANSPORT_FORWARDING_SINKS_H_
 #define SOFTDAT_DAT_TRANSPORT_FORWARDING_SINKS_H_
 
@@ -18,7 +18,7 @@ template <typename Interface>
 class ForwardingSink : public Interface {
  public:
   explicit ForwardingSink(Interface* above) : above_(above) {}
-  // Only while no upcall can come: a queue pair is configured when it is idle or ended.
+  // Only while no upcall can come. A queue pair is configured when it is idle or ended.
   void SetAbove(Interface* above) { above_ = above; }
 
  protected:
@@ -63,8 +63,8 @@ class ForwardingAdapterSink : public ForwardingSink<AdapterSink> {
 
 class ForwardingAdapter;
 
-// Requests go up wrapped, by the adapter that listens. One that the sink above leaves in place is
-// rejected below, because its wrapper dies here.
+// Requests go up wrapped, by the adapter that listens. If the sink above leaves a request in place,
+// it is rejected below, because its wrapper is destroyed here.
 class ForwardingListenerSink : public ForwardingSink<ListenerSink> {
  public:
   ForwardingListenerSink(ForwardingAdapter& adapter, ListenerSink* above)

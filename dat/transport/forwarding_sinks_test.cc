@@ -15,7 +15,7 @@ using engine::testing::FakeAdapter;
 using engine::testing::FakeBackend;
 using testing::ElementsAre;
 
-// Puts a sink of its own between everything.
+// Puts a sink of its own between all objects.
 class InterposedAdapter : public ForwardingAdapter {
  public:
   using ForwardingAdapter::ForwardingAdapter;
@@ -47,7 +47,7 @@ class InterposedBackend : public ForwardingBackend {
   }
 };
 
-// Every sink of the engine in one; notes what it is told.
+// Every sink of the engine in one, which notes what it is told.
 class Engine : public ConnectionSink,
                public CompletionSink,
                public SharedReceiveSink,
@@ -139,7 +139,7 @@ TEST_F(ForwardingSinksTest, ConfiguringAPairNamesWhomItTells) {
   ASSERT_TRUE(pair->Configure(attributes).ok());
   below_->last_qp().sink().OnReceiveWatermark();
   EXPECT_THAT(engine_.told, ElementsAre("watermark"));
-  // A pair whose change is refused tells whom it told before.
+  // A pair whose change is refused goes on telling the sink that it told before.
   Engine other;
   attributes.sink = &other;
   below_->last_qp().next_status = Status(Code::kInvalidState, "connected");
@@ -152,7 +152,7 @@ TEST_F(ForwardingSinksTest, ConfiguringAPairNamesWhomItTells) {
   EXPECT_THAT(other.told, ElementsAre("watermark"));
 }
 
-// Where nothing listens above, nothing is told.
+// If nothing listens above, nothing is told.
 TEST_F(ForwardingSinksTest, AQueueWithoutASinkStaysWithoutOne) {
   const auto queue = adapter_->CreateCompletionQueue(1, nullptr).Take();
   auto& fake = static_cast<engine::testing::FakeCompletionQueue&>(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a derived wrapper is told, over a scripted back end. That everything passes through is seen
-// by the contract suite, over the toy (provider_toy/forwarding_test.cc).
+// What a derived wrapper is told, over a scripted back end. The contract suite over the toy shows
+// that everything passes through (provider_toy/forwarding_test.cc).
 #include "dat/transport/forwarding.h"
 
 #include <gmock/gmock.h>
@@ -161,7 +161,7 @@ TEST_F(ForwardingTest, APairHearsThatItIsAccepted) {
   EXPECT_THAT(fate->answer, ElementsAre(1, 2));
 }
 
-// Peers learn what was carried out for them also when a wrapper is on.
+// Peers learn what was carried out for them even when a wrapper is in between.
 TEST_F(ForwardingTest, TheEndOfTheProcessIsPassedOn) {
   adapter_->OnProcessExit();
   EXPECT_EQ(below_->process_exits, 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Waiter: sticky signal plus a semaphore to sleep on.
+// Waiter: a sticky signal, and a semaphore to sleep on.
 #include "dat/transport/waiter.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 namespace softdat::transport {
 namespace {
 
-// Marks the thread as sleeping for as long as it lives, also when the thread is cancelled in its
+// Marks the thread as sleeping while this object lives, even when the thread is cancelled in its
 // sleep.
 class ParkedMark {
  public:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Contract: every refused access, local and remote, and that refused memory stays as it was.
+// Contract: every access that must be refused, local and remote, and that its memory stays as it
+// was.
 #include <algorithm>
 #include <cstring>
 
@@ -8,13 +9,13 @@
 namespace softdat::transport {
 namespace {
 
-// What is looked at when the target refuses: what becomes of memory and connection, whatever the
-// two ends are told; or what they are told.
+// What is checked when the target refuses: what becomes of memory and connection, whatever the two
+// ends are told; or what they are told.
 enum class Look { kMemory, kTold };
 
 class AccessContractTest : public ContractPairTest, public testing::WithParamInterface<Look> {
  protected:
-  // Posts an RDMA of `length` bytes that the target must refuse, and checks what follows.
+  // Posts an RDMA of `length` bytes that the target must refuse, and checks the consequences.
   void ExpectRefused(Op op, const DAT_RMR_TRIPLET& remote, TestMemory& target) {
     SCOPED_TRACE(op == Op::kRdmaWrite ? "write" : "read");
     const auto local = MakeMemory(*pd_, remote.segment_length, 0x5A);
@@ -49,7 +50,7 @@ class AccessContractTest : public ContractPairTest, public testing::WithParamInt
   void ExpectTold(Op op, WorkStatus status) {
     EXPECT_TRUE(a_->ended(EndReason::kBroken));
     EXPECT_TRUE(b_->ended(EndReason::kBroken));
-    // Where the device has only taken it, the write itself succeeds; the connection tells.
+    // If the device has only taken the write, the write itself succeeds, and the connection tells.
     const bool answered = op == Op::kRdmaRead || adapter_->attributes().confirmed_completions;
     EXPECT_EQ(status, answered ? WorkStatus::kRemoteAccess : WorkStatus::kSuccess);
   }
@@ -103,7 +104,7 @@ TEST_P(AccessContractTest, AMissingReadRightIsRefused) {
   ExpectRefused(Op::kRdmaRead, writable->remote(), *writable);
 }
 
-// Memory that is registered for its own process alone, by the key that it has for that.
+// Memory that is registered only for its own process, accessed by the key that it has for that.
 class LocalKeyContractTest : public AccessContractTest {
  protected:
   void ExpectRefusedByLocalKey(Op op) {
@@ -248,7 +249,7 @@ TEST_F(LocalAccessContractTest, AReceiveTooShortBreaksBothSides) {
   EXPECT_TRUE(to->guards_intact());
 }
 
-// Whatever the two ends are told of it.
+// Checked whatever the two ends are told.
 // covers: semantics 10.4
 TEST_F(LocalAccessContractTest, NothingGoesBeyondAReceiveTooShort) {
   const auto from = MakeMemory(*pd_, 64, 0x12), to = MakeMemory(*pd_, 63, 0x34),

@@ -150,7 +150,7 @@ TEST_F(ContractTest, NoAnswerTimesOut) {
   const Clock::duration waited = Clock::now() - before;
   EXPECT_GE(waited, std::chrono::milliseconds(50));
   EXPECT_LT(waited, std::chrono::seconds(8)) << "later than on any machine, however busy";
-  // A late accept succeeds as a call, and its handshake does not finish.
+  // The call of a late accept succeeds, but its handshake does not finish.
   ASSERT_TRUE(listener->has_request());
   ASSERT_TRUE(listener->TakeRequest()->Accept(*b->qp, {}).ok());
   ASSERT_TRUE(Until([&] { return b->over(); }));
@@ -191,7 +191,7 @@ TEST_F(ContractTest, AQualifierIsTakenOnce) {
   p.conn_qual = first->listener->conn_qual();
   p.sink = &second;
   EXPECT_EQ(adapter_->Listen(p).status().code(), Code::kInUse);
-  // The refused one has not disturbed the first.
+  // The refused listener has not disturbed the first one.
   const auto a = MakePair(pd_.get());
   ASSERT_TRUE(Connect(*a, p.conn_qual).ok());
   EXPECT_TRUE(Until([&] { return first->has_request(); }));

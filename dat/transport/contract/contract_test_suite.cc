@@ -178,7 +178,7 @@ bool ContractTest::Until(const std::function<bool()>& done) {
 }
 
 void ContractTest::Settle() {
-  // Whatever was on its way when this is called has had hundreds of turns of the adapter to show.
+  // Whatever was on its way when this is called has hundreds of turns of the adapter to arrive.
   for (int idle = 0; idle < 500;) {
     if (adapter_->Progress(nullptr, Clock::now()) == ProgressResult::kIdle) {
       ++idle;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The contract test suite: dat/transport/transport.h, sentence by sentence, against any back end. A
-// back end's test program defines ContractSetupUnderTest() and links the parts that its
+// The contract test suite checks dat/transport/transport.h, sentence by sentence, against any back
+// end. A back end's test program defines ContractSetupUnderTest() and links the parts that its
 // capabilities call for:
 //
 //   softdat::transport::ContractSetup softdat::transport::ContractSetupUnderTest() {
 //     return {"toy-0", &softdat::toy::MakeBackend};
 //   }
 //
-// Both ends of every connection live in this process and mostly in one thread: whoever polls drives
-// both.
+// Both ends of every connection live in this process and mostly in one thread, so whoever polls
+// drives both.
 #ifndef SOFTDAT_DAT_TRANSPORT_CONTRACT_CONTRACT_TEST_SUITE_H_
 #define SOFTDAT_DAT_TRANSPORT_CONTRACT_CONTRACT_TEST_SUITE_H_
 
@@ -54,10 +54,10 @@ class UpcallLog {
   bool overlapped_ = false;
 };
 
-// A completion queue and what it told.
+// A completion queue, and what it told.
 class TestQueue : public CompletionSink {
  public:
-  ~TestQueue() override { cq.reset(); }  // before what its upcalls touch
+  ~TestQueue() override { cq.reset(); }  // before the objects that its upcalls touch
   void OnCompletion() override;
   void OnOverflow() override;
 
@@ -67,10 +67,11 @@ class TestQueue : public CompletionSink {
   Waiter* waiter = nullptr;  // signalled by OnCompletion; set before arming
 };
 
-// A queue pair and what it told: "established", "failed:<n>", "ended:<n>" with the reason's number.
+// A queue pair, and what it told: "established", "failed:<n>", "ended:<n>" with the reason's
+// number.
 class TestPair : public ConnectionSink {
  public:
-  ~TestPair() override { qp.reset(); }  // before what its upcalls touch
+  ~TestPair() override { qp.reset(); }  // before the objects that its upcalls touch
   void OnEstablished(std::span<const uint8_t> private_data) override;
   void OnFailed(RejectReason reason, std::span<const uint8_t> private_data,
                 const std::string& why) override;
@@ -99,7 +100,7 @@ class TestPair : public ConnectionSink {
 
 class TestListener : public ListenerSink {
  public:
-  ~TestListener() override { listener.reset(); }  // before what its upcalls touch
+  ~TestListener() override { listener.reset(); }  // before the objects that its upcalls touch
   void OnRequest(std::unique_ptr<ConnectionRequest>& request) override;
   bool has_request() const;
   std::unique_ptr<ConnectionRequest> TakeRequest();
@@ -132,7 +133,7 @@ class TestMemory {
   std::span<uint8_t> span() { return {data(), size_}; }
   uint64_t address() const { return reinterpret_cast<uintptr_t>(bytes_.data() + kGuard); }
   size_t size() const { return size_; }
-  // Nothing outside, and nothing inside either.
+  // Whether nothing was written, neither outside nor inside.
   bool untouched() const;
   bool guards_intact() const;
   // A pattern that differs in every position modulo 251.
@@ -160,9 +161,9 @@ class ContractTest : public testing::Test {
   void SetUp() override;
   void TearDown() override;
 
-  // Runs the adapter until `done`; false after ten seconds.
+  // Runs the adapter until `done`. Returns false after ten seconds.
   bool Until(const std::function<bool()>& done);
-  // Runs the adapter until nothing more has moved for a while; for "and nothing else came".
+  // Runs the adapter until nothing more has moved for a while, for "and nothing else came".
   void Settle();
 
   std::unique_ptr<ProtectionDomain> MakePd();
@@ -176,7 +177,7 @@ class ContractTest : public testing::Test {
   std::unique_ptr<TestListener> MakeListener();
   Status Connect(TestPair& pair, uint64_t conn_qual, std::span<const uint8_t> data = {},
                  std::chrono::microseconds timeout = std::chrono::seconds(10));
-  // Connects `active` to `passive` through a listener of its own; both are established after it.
+  // Connects `active` to `passive` through a listener of its own. Both are established afterwards.
   void Join(TestPair& active, TestPair& passive);
 
   static Code PostSend(TestPair& pair, std::initializer_list<DAT_LMR_TRIPLET> local,
@@ -188,7 +189,7 @@ class ContractTest : public testing::Test {
 
   // The next completion of a queue, within the deadline.
   Completion Next(TestQueue& queue);
-  // All that comes until the queue stays empty.
+  // Everything that comes until the queue stays empty.
   std::vector<Completion> Drain(TestQueue& queue);
 
   TestAdapterSink adapter_sink_;

@@ -89,7 +89,7 @@ TEST_F(ContractPairTest, AWriteLandsWithoutTheTarget) {
   EXPECT_EQ(done.op, Op::kRdmaWrite);
   EXPECT_EQ(done.status, WorkStatus::kSuccess);
   EXPECT_EQ(done.length, 50u);
-  // A completed write may still be on its way; a read behind it is not served before it.
+  // A completed write may still be on its way, but a read behind it is not served before it.
   const auto check = MakeMemory(*pd_, 50);
   ASSERT_EQ(PostRdma(*a_, Op::kRdmaRead, {check->local()}, to->remote(50, 50), 78), Code::kOk);
   EXPECT_EQ(Next(*a_->send_queue).length, 50u);
@@ -199,7 +199,7 @@ TEST_F(ContractPairTest, RdmaLengthsMustFit) {
             Code::kLength);
   EXPECT_EQ(PostRdma(*a_, Op::kRdmaRead, {memory->local(0, 8)}, target->remote(0, 9)),
             Code::kLength);
-  // A shorter write and a roomier read are fine.
+  // A shorter write is fine, and so is a read into more memory.
   EXPECT_EQ(PostRdma(*a_, Op::kRdmaWrite, {memory->local(0, 8)}, target->remote(0, 64)), Code::kOk);
   EXPECT_EQ(Next(*a_->send_queue).length, 8u);
   EXPECT_EQ(PostRdma(*a_, Op::kRdmaRead, {memory->local(0, 64)}, target->remote(0, 8)), Code::kOk);

@@ -56,8 +56,8 @@ TEST_F(ContractPairTest, AbruptFlushesEverythingBeforeTheEndIsReported) {
     ASSERT_EQ(PostReceive(*a_, {memory->local()}, 20 + i), Code::kOk);
     ASSERT_EQ(PostSend(*a_, {memory->local()}, 10 + i), Code::kOk);  // stalls: no receive at b
   }
-  // A transport may end a connection whose message finds no receive: then some are posted behind
-  // the end, and flushed at once.
+  // A transport may end a connection whose message finds no receive. Then some are posted after the
+  // end, and flushed at once.
   const bool ended_before = a_->over();
   a_->qp->Disconnect(DisconnectMode::kAbrupt);
   ASSERT_TRUE(Until([&] { return a_->over(); }));
@@ -109,7 +109,7 @@ TEST_F(ContractPairTest, GracefulRefusesNewSendsWhileItDrains) {
   const auto memory = MakeMemory(*pd_, 64), to = MakeMemory(*pd_, 64);
   ASSERT_EQ(PostSend(*a_, {memory->local()}, 1), Code::kOk);
   a_->qp->Disconnect(DisconnectMode::kGraceful);
-  // The first waits for its receive, and the end for the first, whenever it completes.
+  // The first waits for its receive. The end waits for the first, whenever it completes.
   EXPECT_EQ(PostSend(*a_, {memory->local()}, 2), Code::kInvalidState);
   ASSERT_EQ(PostReceive(*b_, {to->local()}), Code::kOk);
   ASSERT_TRUE(Until([&] { return a_->over(); }));
@@ -119,8 +119,8 @@ TEST_F(ContractPairTest, GracefulRefusesNewSendsWhileItDrains) {
   EXPECT_EQ(sent[0].status, WorkStatus::kSuccess);
 }
 
-// The peer ends the connection, which this side learns little by little: what a thread posts
-// meanwhile is taken, and completes once, in order.
+// The peer ends the connection, which this side learns step by step. What a thread posts meanwhile
+// must be taken, and complete once, in order.
 // covers: semantics 8.3, 10.1
 TEST_F(ContractPairTest, PostsWhileTheConnectionEndsAreTaken) {
   const auto memory = MakeMemory(*pd_, 64);
@@ -167,7 +167,7 @@ TEST_F(ContractPairTest, PostsAfterTheEndAreFlushedAtOnce) {
   const auto memory = MakeMemory(*pd_, 64);
   a_->qp->Disconnect(DisconnectMode::kAbrupt);
   ASSERT_TRUE(Until([&] { return a_->over(); }));
-  // More than the queue holds: nothing stays in it.
+  // More than the queue holds, because nothing stays in it.
   for (uint64_t i = 0; i < 100; ++i) {
     ASSERT_EQ(PostReceive(*a_, {memory->local()}, i), Code::kOk);
     ASSERT_EQ(PostSend(*a_, {memory->local()}, i), Code::kOk);

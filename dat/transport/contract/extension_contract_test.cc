@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Contract: write with immediate, confirmed writes, and atomics. For back ends with all of these.
+// Contract: write with immediate data, confirmed writes, and atomics. For back ends with all of
+// these.
 #include <atomic>
 #include <cstring>
 #include <thread>
@@ -98,7 +99,7 @@ TEST_F(ExtensionTester, AtomicsAreAtomicAgainstTheLocalProcessor) {
   remote.segment_length = 8;
   remote.rmr_context = region.value()->remote_key();
   const DAT_LMR_TRIPLET local = result->local();
-  // It adds all the while; what counts are the remote adds during which it did.
+  // The processor adds all the time. Only the remote adds that happen meanwhile count.
   std::atomic<uint64_t> added{0};
   std::jthread processor([&](const std::stop_token& stop) {
     for (uint64_t n = 1; !stop.stop_requested(); ++n) {

@@ -72,7 +72,7 @@ TEST_F(ContractPairTest, SolicitedArmingWaitsForSolicitedOrFailed) {
   EXPECT_TRUE(Until([&] { return queue.completions == 2; })) << "the flush is a failed completion";
 }
 
-// Else who waits for the queue, which other pairs fill too, would never wake again.
+// Otherwise a thread that waits for the queue, which other pairs fill too, would never wake again.
 TEST_F(ContractPairTest, WhatADestroyedPairLeavesInAnArmedQueueIsTold) {
   TestQueue& queue = *b_->recv_queue;
   ASSERT_EQ(PostReceive(*b_, {}), Code::kOk);
@@ -83,7 +83,7 @@ TEST_F(ContractPairTest, WhatADestroyedPairLeavesInAnArmedQueueIsTold) {
   EXPECT_EQ(queue.completions, empty ? 0 : 1);
 }
 
-// Records who was told, and keeps every thread but the poller in its first upcall.
+// Records which thread was told, and keeps every thread except the poller in its first upcall.
 class HoldingSink : public CompletionSink {
  public:
   void OnCompletion() override {
@@ -102,7 +102,7 @@ class HoldingSink : public CompletionSink {
   std::atomic<bool> released{false};
 };
 
-// The engine polls and arms with a lock held that the queue's sink takes.
+// The engine polls and arms while it holds a lock that the queue's sink takes.
 TEST_F(ContractPairTest, PollingAndArmingMakeNoUpcall) {
   HoldingSink sink;
   auto sent = adapter_->CreateCompletionQueue(64, &sink);
@@ -297,8 +297,8 @@ TEST_F(ContractTest, UpcallsComeWithoutAnyCall) {
   EXPECT_TRUE(a->failed(RejectReason::kPeer));
 }
 
-// What an RDMA target does: it looks at memory that somebody else writes, with nothing but the
-// order of the bytes to go by. ThreadSanitizer knows no such thing and must not look.
+// What an RDMA target does: it looks at memory that somebody else writes, and relies only on the
+// order of the bytes. ThreadSanitizer cannot know that, and must not look.
 __attribute__((noinline, no_sanitize("thread"))) uint8_t LastByte(const uint8_t* byte) {
   return *const_cast<const volatile uint8_t*>(byte);
 }

@@ -32,7 +32,7 @@ class SharedReceiveTester : public ContractTest {
     const DAT_LMR_TRIPLET local = memory_->local(slot % 8 * 16, 16);
     return srq_->PostReceive({slot, {&local, 1}});
   }
-  // A sender connected to a pair that draws from the queue; returns both.
+  // Makes a sender that is connected to a pair which draws from the queue. Returns both.
   std::pair<TestPair*, TestPair*> Join2() {
     pairs_.push_back(MakePair(pd_.get()));
     pairs_.push_back(MakePair(pd_.get(), srq_.get()));

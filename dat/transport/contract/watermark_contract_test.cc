@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Contract: how many buffers of its SRQ a queue pair may hold. For back ends with
-// receive_watermarks. A buffer is held from when a message takes it until its completion, so every
-// message exceeds a watermark of none; how many a back end may hold at a time is its own business.
+// receive_watermarks. A buffer is held from when a message takes it until its completion. So every
+// message exceeds a watermark of zero. How many a back end may hold at a time is up to the back
+// end.
 #include "dat/transport/contract/contract_test_suite.h"
 
 namespace softdat::transport {
@@ -86,7 +87,7 @@ TEST_F(WatermarkTester, AboveTheHardOneTheConnectionBreaks) {
   EXPECT_TRUE(receiver_->ended(EndReason::kBroken));
   EXPECT_EQ(receiver_->watermarks, 0);
   EXPECT_EQ(receiver_->qp->OutstandingReceives(), 0u);
-  // What it had taken comes back flushed; the rest stays for others.
+  // What the pair had taken comes back flushed. The rest stays for others.
   const std::vector<Completion> flushed = Drain(*receiver_->recv_queue);
   ASSERT_EQ(flushed.size(), 1u);
   EXPECT_EQ(flushed[0].status, WorkStatus::kFlushed);

@@ -16,7 +16,7 @@ class WindowTester : public ContractPairTest {
     return window.Take();
   }
 
-  // Binds over `pair` and waits for the completion; returns the key.
+  // Binds over `pair` and waits for the completion. Returns the key.
   uint32_t Bind(TestPair& pair, MemoryWindow& window, TestMemory& memory, size_t offset,
                 size_t length, uint32_t rights = kAllRights, bool zero_based = false) {
     SendRequest request;
@@ -48,7 +48,7 @@ class WindowTester : public ContractPairTest {
     return remote;
   }
 
-  // Reads `remote` over a_; true when it was granted, else the connection is broken.
+  // Reads `remote` over a_. Returns true when that was granted; otherwise the connection is broken.
   bool Readable(const DAT_RMR_TRIPLET& remote) {
     const auto to = MakeMemory(*pd_, remote.segment_length);
     EXPECT_EQ(PostRdma(*a_, Op::kRdmaRead, {to->local()}, remote), Code::kOk);
@@ -298,7 +298,7 @@ TEST_F(WindowTester, AReadMaySinkIntoAWindowAndUnbindIt) {
   ASSERT_EQ(a_->qp->PostSend(request), Code::kOk);
   EXPECT_EQ(Next(*a_->send_queue).status, WorkStatus::kSuccess);
   EXPECT_EQ(sink->data()[31], 0x72);
-  // Unbound now: the same read is refused locally, at the post or later.
+  // It is unbound now, so the same read is refused locally, at the post or later.
   const Code code = a_->qp->PostSend(request);
   if (code != Code::kOk) {
     EXPECT_EQ(code, Code::kProtection);
