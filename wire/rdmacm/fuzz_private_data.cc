@@ -22,17 +22,18 @@ bool IsWithin(ByteSpan part, ByteSpan whole) {
 }
 
 FieldWriter Again(CmField field, const FieldView& view) {
-  if (view.refusal) return FieldWriter::Refusal(view.trailer);
+  if (view.refusal) return FieldWriter::Refusal(view.trailer, field);
   return FieldWriter(field, view.trailer, view.qualifier, view.data);
 }
 
 void Fuzz(uint8_t choice, ByteSpan in) {
-  const auto field = static_cast<CmField>((choice & 3) % 3);
+  const int kind = (choice & 3) % 3 + ((choice & 8) != 0 ? 3 : 0);
+  const auto field = static_cast<CmField>(kind);
   const bool iwarp = (choice & 4) != 0;
   const FieldView view = ReadField(field, in, iwarp);
   Require(IsWithin(view.data, in));
   Require(!view.refusal || view.data.empty());
-  Require(!view.qualifier || field == CmField::kRequest);
+  Require(!view.qualifier || field == CmField::kRequest || field == CmField::kSidrRequest);
   Require(!view.trailer || !iwarp);
   const FieldWriter again = Again(field, view);
   const FieldView same = ReadField(field, {again.data(), again.size()}, iwarp);

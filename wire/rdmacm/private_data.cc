@@ -13,17 +13,29 @@ namespace {
 constexpr size_t kTrailerSize = 4;
 constexpr uint8_t kTrailerVersion = 1;
 
-// IBTA vol. 1 §12.6, less the 36 bytes of a request that rdma_cm takes (annex A11).
 constexpr size_t FieldSize(CmField field) {
   switch (field) {
     case CmField::kRequest:
-      return 56;
+      return kRequestFieldSize;
     case CmField::kReply:
-      return 196;
+      return kReplyFieldSize;
     case CmField::kReject:
-      return 148;
+      return kRejectFieldSize;
+    case CmField::kSidrRequest:
+      return kSidrRequestFieldSize;
+    case CmField::kSidrReply:
+    case CmField::kSidrReject:
+      return kSidrReplyFieldSize;
   }
   return 0;
+}
+
+constexpr bool IsRequest(CmField field) {
+  return field == CmField::kRequest || field == CmField::kSidrRequest;
+}
+
+constexpr bool IsReject(CmField field) {
+  return field == CmField::kReject || field == CmField::kSidrReject;
 }
 
 }  // namespace
@@ -55,10 +67,10 @@ FieldWriter::FieldWriter(CmField field, bool padded, std::optional<uint64_t> qua
   size_ = static_cast<uint8_t>(used);
 }
 
-FieldWriter FieldWriter::Refusal(bool padded) {
+FieldWriter FieldWriter::Refusal(bool padded, CmField field) {
   std::array<uint8_t, kPrivateHeaderSize> bytes;
   StorePrivateHeader(bytes.data(), kRefusalMagic, /*value=*/0);
-  return FieldWriter(CmField::kReject, padded, std::nullopt, bytes);
+  return FieldWriter(field, padded, std::nullopt, bytes);
 }
 
 FieldView ReadField(CmField field, ByteSpan bytes, bool iwarp) {
@@ -74,10 +86,10 @@ FieldView ReadField(CmField field, ByteSpan bytes, bool iwarp) {
     }
   }
   uint64_t number = 0;
-  if (field == CmField::kRequest && FindPrivateHeader(view.data, kQualifierMagic, &number)) {
+  if (IsRequest(field) && FindPrivateHeader(view.data, kQualifierMagic, &number)) {
     view.qualifier = number;
     view.data = view.data.subspan(kPrivateHeaderSize);
-  } else if (field == CmField::kReject && FindPrivateHeader(view.data, kRefusalMagic, &number)) {
+  } else if (IsReject(field) && FindPrivateHeader(view.data, kRefusalMagic, &number)) {
     view.refusal = true;
     view.data = {};
   }

@@ -4,10 +4,14 @@
 // Header. A request to a qualifier above 65535 starts with the header that softnet also puts into
 // its MPA frames (wire/private_header.h). So does a refusal by the back end itself.
 //
-// Trailer. InfiniBand and RoCE deliver whole fields (56, 196 and 148 octets), zero-padded, so the
-// length is lost. Therefore the last four octets of each field are 53 44, a version, and the number
-// of octets meant. A peer that does not know the trailer sees some octets behind those that it
-// looks at. iWARP keeps lengths and has no trailer.
+// Trailer. InfiniBand and RoCE deliver whole fields, zero-padded, so the length is lost. Therefore
+// the last four octets of each field are 53 44, a version, and the number of octets meant. A peer
+// that does not know the trailer sees some octets behind those that it looks at. iWARP keeps
+// lengths and has no trailer.
+//
+// Fields. A field is what the consumer gets of a message's private data. A request has the header
+// of rdma_cm in front of it (ip_header.h). A SIDR_REQ also has the identity behind it
+// (datagram_identity.h).
 
 #ifndef SOFTDAT_WIRE_RDMACM_PRIVATE_DATA_H_
 #define SOFTDAT_WIRE_RDMACM_PRIVATE_DATA_H_
@@ -21,10 +25,18 @@
 
 namespace softdat::rdmacm {
 
-enum class CmField : uint8_t { kRequest, kReply, kReject };
+// A SIDR_REP is a reply or a reject, as its status says.
+enum class CmField : uint8_t { kRequest, kReply, kReject, kSidrRequest, kSidrReply, kSidrReject };
 
-// The most that a consumer can be promised, in each direction. Of an InfiniBand request that is 56
-// bytes less the trailer. With a qualifier above 65535 a request holds kPrivateHeaderSize less.
+// Octets of a field. IBTA vol. 1 §12.6 and §12.11, less what stands around it.
+inline constexpr size_t kRequestFieldSize = 56;
+inline constexpr size_t kReplyFieldSize = 196;
+inline constexpr size_t kRejectFieldSize = 148;
+inline constexpr size_t kSidrRequestFieldSize = 168;
+inline constexpr size_t kSidrReplyFieldSize = 136;
+
+// The most that a consumer can be promised, in each direction. Of an InfiniBand request that is its
+// field less the trailer. With a qualifier above 65535 a request holds kPrivateHeaderSize less.
 size_t MaxPrivateData(bool iwarp);
 
 // The content of a field, made from the consumer's data.
@@ -33,8 +45,8 @@ class FieldWriter {
   // `padded`: with the trailer (not on iWARP; in answers only to peers that used it themselves).
   // `data` must fit: at most MaxPrivateData.
   FieldWriter(CmField field, bool padded, std::optional<uint64_t> qualifier, ByteSpan data);
-  // The back end's own reject.
-  static FieldWriter Refusal(bool padded);
+  // The back end's own reject. `field`: kReject or kSidrReject.
+  static FieldWriter Refusal(bool padded, CmField field = CmField::kReject);
 
   const uint8_t* data() const { return bytes_.data(); }
   uint8_t size() const { return size_; }
@@ -44,11 +56,12 @@ class FieldWriter {
   uint8_t size_ = 0;
 };
 
-// The meaning of a field that arrived.
+// The meaning of a field that arrived. The bytes may go on behind the field, as those of a SIDR_REQ
+// do.
 struct FieldView {
   bool trailer = false;  // the peer is ours
   bool refusal = false;
-  std::optional<uint64_t> qualifier;  // requests only
+  std::optional<uint64_t> qualifier;  // requests of either kind
   ByteSpan data;
 };
 FieldView ReadField(CmField field, ByteSpan bytes, bool iwarp);

@@ -7,6 +7,9 @@
 #include <vector>
 
 #include "wire/private_header.h"
+#include "wire/rdmacm/cm_messages.h"
+#include "wire/rdmacm/datagram_identity.h"
+#include "wire/rdmacm/ip_header.h"
 
 namespace softdat::rdmacm {
 namespace {
@@ -20,7 +23,8 @@ std::vector<uint8_t> Bytes(size_t n) {
 std::vector<uint8_t> Copy(ByteSpan data) { return {data.begin(), data.end()}; }
 
 TEST(PrivateDataTest, LengthsSurviveFieldsThatAreDeliveredWhole) {
-  for (const CmField field : {CmField::kRequest, CmField::kReply, CmField::kReject}) {
+  for (const CmField field : {CmField::kRequest, CmField::kReply, CmField::kReject,
+                              CmField::kSidrRequest, CmField::kSidrReply, CmField::kSidrReject}) {
     for (size_t n = 0; n <= MaxPrivateData(false); ++n) {
       const std::vector<uint8_t> data = Bytes(n);
       const FieldWriter writer(field, true, std::nullopt, data);
@@ -61,6 +65,36 @@ TEST(PrivateDataTest, ARefusalIsNoConsumersReject) {
     EXPECT_TRUE(view.refusal);
     EXPECT_TRUE(view.data.empty());
   }
+}
+
+TEST(PrivateDataTest, ARefusalOfADatagramRequestIsOneOnlyInAReject) {
+  const FieldWriter writer = FieldWriter::Refusal(true, CmField::kSidrReject);
+  const ByteSpan bytes = {writer.data(), writer.size()};
+  EXPECT_EQ(bytes.size(), kSidrReplyFieldSize);
+  EXPECT_TRUE(ReadField(CmField::kSidrReject, bytes, false).refusal);
+  // In the answer that accepts, the same octets are the consumer's.
+  EXPECT_FALSE(ReadField(CmField::kSidrReply, bytes, false).refusal);
+  EXPECT_EQ(ReadField(CmField::kSidrReply, bytes, false).data.size(), kPrivateHeaderSize);
+}
+
+TEST(PrivateDataTest, ADatagramRequestIsFilledByHeaderFieldAndIdentity) {
+  EXPECT_EQ(kIpHeaderSize + kRequestFieldSize, kReqPrivateSize);
+  EXPECT_EQ(kReplyFieldSize, kRepPrivateSize);
+  EXPECT_EQ(kRejectFieldSize, kRejPrivateSize);
+  EXPECT_EQ(kIpHeaderSize + kSidrRequestFieldSize + kDatagramIdentitySize, kSidrReqPrivateSize);
+  EXPECT_EQ(kSidrReplyFieldSize, kSidrRepPrivateSize);
+
+  const std::vector<uint8_t> data = Bytes(100);
+  const FieldWriter writer(CmField::kSidrRequest, true, 0x0AFF'AB1E'0000'0001, data);
+  std::vector<uint8_t> rest = Copy({writer.data(), writer.size()});
+  rest.resize(rest.size() + kDatagramIdentitySize);
+  StoreDatagramIdentity({0x11, 0x01234567}, std::span(rest).last<kDatagramIdentitySize>());
+  const FieldView view = ReadField(CmField::kSidrRequest, rest, false);
+  EXPECT_TRUE(view.trailer);
+  EXPECT_EQ(view.qualifier, 0x0AFF'AB1E'0000'0001u);
+  EXPECT_EQ(Copy(view.data), data);
+  DatagramIdentity identity;
+  EXPECT_TRUE(FindDatagramIdentity(rest, &identity));
 }
 
 TEST(PrivateDataTest, ForeignFieldsComeWhole) {
