@@ -46,14 +46,18 @@ class Receiver {
 
   // ---- steps ----
 
-  // Works through what is staged until more bytes or a receive are needed; one step. False when
-  // there is nothing to do. The stream settles between steps.
+  // Works through what is staged until more bytes or a receive are needed; one step, of an FPDU at
+  // most. False when there is nothing to do. The stream settles between steps.
   bool Step() {
     switch (phase_) {
       case RxPhase::kHeader:
-        return StepHeader();
+        if (!StepHeader()) return false;
+        // Something is to be settled before the payload is looked at.
+        if (state_.unsettled) return true;
+        [[fallthrough]];
       case RxPhase::kPayload:
-        return StepPayload();
+        if (!StepPayload()) return false;
+        [[fallthrough]];
       case RxPhase::kTrailer:
         return StepTrailer();
     }
