@@ -7,14 +7,11 @@
 
 #include <map>
 
+#include "wire/ip_capture.h"
+
 namespace softdat::wire_test {
 namespace {
 
-constexpr uint32_t kPcapMagic = 0xa1b2c3d4;
-constexpr uint32_t kLinkEthernet = 1;
-constexpr size_t kFileHeader = 24;
-constexpr size_t kRecordHeader = 16;
-constexpr size_t kEthernetHeader = 14;
 constexpr uint8_t kIpTcp = 6;
 constexpr uint8_t kTcpSyn = 0x02;
 constexpr uint8_t kTcpAck = 0x10;
@@ -32,9 +29,8 @@ struct Segment {
   ByteSpan payload;
 };
 
-bool ParseFrame(ByteSpan frame, Segment* out) {
-  if (frame.size() < kEthernetHeader + 20 || LoadBe16(&frame[12]) != 0x0800) return false;
-  const ByteSpan ip = frame.subspan(kEthernetHeader);
+bool ParsePacket(ByteSpan ip, Segment* out) {
+  if (ip.size() < 20 || ip[0] >> 4 != 4) return false;
   const size_t ip_header = (ip[0] & 0x0fu) * 4u;
   const size_t total = LoadBe16(&ip[2]);
   if (ip[9] != kIpTcp || total > ip.size() || total < ip_header + 20) return false;
@@ -64,31 +60,17 @@ void Take(const Segment& s, Direction* d) {
 }  // namespace
 
 TcpConversation ReadConversation(const std::string& path) {
-  const std::string text = ReadTestFile(path);
-  const Bytes file(text.begin(), text.end());
-  if (file.size() < kFileHeader || LoadLe32(file.data()) != kPcapMagic ||
-      LoadLe32(&file[20]) != kLinkEthernet) {
-    ADD_FAILURE() << path << " is no little-endian Ethernet pcap";
-    return {};
-  }
   std::map<uint16_t, Direction> by_port;
   uint16_t client = 0;
-  size_t at = kFileHeader;
-  while (at < file.size()) {
-    if (file.size() - at < kRecordHeader) break;
-    const size_t length = LoadLe32(&file[at + 8]);
-    at += kRecordHeader;
-    if (length > file.size() - at) break;
+  for (const Bytes& packet : ReadIpPackets(path)) {
     Segment segment;
-    if (!ParseFrame(ByteSpan(file).subspan(at, length), &segment)) {
-      ADD_FAILURE() << path << ": a frame that is not TCP over IPv4";
-    } else {
-      if ((segment.flags & (kTcpSyn | kTcpAck)) == kTcpSyn) client = segment.from;
-      Take(segment, &by_port[segment.from]);
+    if (!ParsePacket(packet, &segment)) {
+      ADD_FAILURE() << path << ": a packet that is not TCP over IPv4";
+      continue;
     }
-    at += length;
+    if ((segment.flags & (kTcpSyn | kTcpAck)) == kTcpSyn) client = segment.from;
+    Take(segment, &by_port[segment.from]);
   }
-  EXPECT_EQ(at, file.size()) << path << " ends inside a record";
   EXPECT_EQ(by_port.size(), 2u) << path << " holds more than one connection";
   TcpConversation out;
   for (auto& [port, direction] : by_port) {

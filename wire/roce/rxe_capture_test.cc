@@ -6,12 +6,12 @@
 
 #include <string>
 
+#include "wire/ip_capture.h"
 #include "wire/rdmacm/ip_header.h"
 #include "wire/rdmacm/mad.h"
 #include "wire/rdmacm/service_id.h"
 #include "wire/roce/ip_headers.h"
 #include "wire/roce/packet.h"
-#include "wire/roce/udp_capture.h"
 #include "wire/test_support.h"
 
 namespace softdat::roce {
@@ -104,7 +104,7 @@ TEST_P(RxeCaptureTest, IsWrittenAgainOctetByOctet) {
   const std::string path = std::string("wire/roce/testdata/") + GetParam().name + ".pcap";
   Totals totals;
   int number = 0;
-  for (const Bytes& ip : ReadIpPackets(path)) {
+  for (const Bytes& ip : wire_test::ReadIpPackets(path)) {
     SCOPED_TRACE("packet " + std::to_string(++number));
     CheckPacket(ip, &totals);
   }

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reads the IP packets of a small capture, for tests.
 
-#include "wire/roce/udp_capture.h"
+#include "wire/ip_capture.h"
 
 #include <gtest/gtest.h>
 
-namespace softdat::roce {
+namespace softdat::wire_test {
 namespace {
-
-using wire_test::Bytes;
 
 constexpr uint32_t kPcapMagic = 0xa1b2c3d4;
 constexpr uint32_t kLinkEthernet = 1;
@@ -25,7 +23,7 @@ bool IsIp(ByteSpan frame) {
 }  // namespace
 
 std::vector<Bytes> ReadIpPackets(const std::string& path) {
-  const std::string text = wire_test::ReadTestFile(path);
+  const std::string text = ReadTestFile(path);
   const Bytes file(text.begin(), text.end());
   std::vector<Bytes> packets;
   if (file.size() < kFileHeader || LoadLe32(file.data()) != kPcapMagic ||
@@ -51,4 +49,4 @@ std::vector<Bytes> ReadIpPackets(const std::string& path) {
   return packets;
 }
 
-}  // namespace softdat::roce
+}  // namespace softdat::wire_test
