@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the calls of every data path cost by themselves: finding the object of a handle, putting an
-// event into an EVD's ring and taking it out again, and looking at an EVD without events.
+// event into an EVD's ring and taking it out again, taking the completion of a receive, and looking
+// at an EVD without events.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
@@ -8,26 +9,30 @@
 
 #include "dat/engine/handle.h"
 #include "dat/engine/slots.h"
+#include "dat/engine/testing/fake_backend.h"
+#include "dat/transport/transport.h"
 #include "dat2/udat.h"
 
 namespace softdat::engine {
 namespace {
 
-// An open IA with `count` EVDs for software events.
+// An open IA with `count` EVDs of one kind.
 class Evds {
  public:
-  explicit Evds(int64_t count) {
+  explicit Evds(int64_t count, DAT_EVD_FLAGS flags = DAT_EVD_SOFTWARE_FLAG) {
     char name[] = "fake-0";
     DAT_EVD_HANDLE async_evd = DAT_HANDLE_NULL;
     if (slots::IaOpen(name, 16, &async_evd, &ia_) != DAT_SUCCESS) return;
     evds.resize(static_cast<size_t>(count));
     for (DAT_EVD_HANDLE& evd : evds) {
-      slots::EvdCreate(ia_, kEntries, DAT_HANDLE_NULL, DAT_EVD_SOFTWARE_FLAG, &evd);
+      slots::EvdCreate(ia_, kEntries, DAT_HANDLE_NULL, flags, &evd);
     }
   }
   ~Evds() { slots::IaClose(ia_, DAT_CLOSE_ABRUPT_FLAG); }
   Evds(const Evds&) = delete;
   Evds& operator=(const Evds&) = delete;
+
+  DAT_IA_HANDLE ia() const { return ia_; }
 
   static constexpr DAT_COUNT kEntries = 64;
   std::vector<DAT_EVD_HANDLE> evds;
@@ -83,6 +88,34 @@ void PostDequeue(benchmark::State& state) {
   state.SetItemsProcessed(static_cast<int64_t>(state.iterations()) * count);
 }
 BENCHMARK(PostDequeue)->ArgName("events")->Arg(1)->Arg(64);
+
+// The receives of as many EPs as the argument says, in turn, through one EVD.
+void DequeueReceive(benchmark::State& state) {
+  const Evds evds(1, DAT_EVD_DTO_FLAG);
+  const DAT_EVD_HANDLE evd = evds.evds[0];
+  std::vector<DAT_EP_HANDLE> eps(static_cast<size_t>(state.range(0)));
+  for (DAT_EP_HANDLE& ep : eps) {
+    slots::EpCreate(evds.ia(), DAT_HANDLE_NULL, evd, evd, DAT_HANDLE_NULL, nullptr, &ep);
+  }
+  auto* const queue = static_cast<testing::FakeCompletionQueue*>(
+      testing::TheFakeBackend().last_adapter->last_qp().attributes.recv_cq);
+  transport::Completion completion;
+  completion.op = transport::Op::kReceive;
+  completion.length = 64;
+  size_t next = 0;
+  DAT_EVENT out;
+  for (auto _ : state) {
+    completion.context = eps[next];
+    next = next + 1 < eps.size() ? next + 1 : 0;
+    queue->Add(completion);
+    if (slots::EvdDequeue(evd, &out) != DAT_SUCCESS) {
+      state.SkipWithError("a completion was lost");
+      break;
+    }
+    benchmark::DoNotOptimize(out);
+  }
+}
+BENCHMARK(DequeueReceive)->ArgName("eps")->Arg(1)->Arg(1000);
 
 void DequeueNothing(benchmark::State& state) {
   const Evds evds(1);
