@@ -68,8 +68,6 @@ DAT_RETURN Ep::Create(Ia* ia, const Parts& parts, const DAT_EP_ATTR* attr, DAT_E
   if (parts.pz != nullptr && !c.pz) return BadHandle(DAT_INVALID_HANDLE_PZ);
   c.connect = Use<Evd>(parts.connect_evd);
   if (parts.connect_evd != nullptr && !c.connect) return BadHandle(DAT_INVALID_HANDLE_EVD_CONN);
-  if (!c.recv.Attach(parts.recv_evd, c.attr.recv_completion_flags))
-    return BadHandle(DAT_INVALID_HANDLE_EVD_RECV);
   if (!c.request.Attach(parts.request_evd, c.attr.request_completion_flags))
     return BadHandle(DAT_INVALID_HANDLE_EVD_REQUEST);
 
@@ -81,7 +79,9 @@ DAT_RETURN Ep::Create(Ia* ia, const Parts& parts, const DAT_EP_ATTR* attr, DAT_E
   if (!ep->ReserveHandle()) {
     return Error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP, NoHandleReason());
   }
-  ClearReceived(CellOf(ep->handle()));
+  if (!c.recv.AttachReceives(parts.recv_evd, c.attr.recv_completion_flags, ep->handle(),
+                             ep->received_))
+    return BadHandle(DAT_INVALID_HANDLE_EVD_RECV);
   auto qp = ia->adapter().CreateQueuePair(ep->QueueAttributes(c));
   if (!qp.ok()) return Fail(qp.status(), Subject::kEp);
   ep->qp_ = qp.Take();
@@ -92,7 +92,6 @@ DAT_RETURN Ep::Create(Ia* ia, const Parts& parts, const DAT_EP_ATTR* attr, DAT_E
     ret = ep->SetWatermarks(soft, DAT_WATERMARK_INFINITE);
     if (ret != DAT_SUCCESS) return ret;
   }
-  ep->CountReceives(ep->configuration_.recv.get());
   ep.Publish();  // cannot fail: the handle is reserved
   *out = ep.Finish();
   return DAT_SUCCESS;
@@ -201,10 +200,6 @@ DAT_RETURN Ep::SetWatermarks(DAT_COUNT soft, DAT_COUNT hard) {
   return Fail(qp_->SetReceiveWatermarks(static_cast<uint32_t>(soft), static_cast<uint32_t>(hard)));
 }
 
-void Ep::CountReceives(Evd* evd) {
-  if (srq_ != nullptr && evd != nullptr) evd->CountReceives(handle(), srq_->outstanding());
-}
-
 bool Ep::Transition(DAT_EP_STATE from, DAT_EP_STATE to) {
   std::lock_guard<std::mutex> lock(mu_);
   if (state() != from || retired_) return false;
@@ -250,7 +245,7 @@ void Ep::Teardown() {
     std::lock_guard<std::mutex> lock(mu_);
     std::swap(gone, configuration_);
   }
-  if (srq_ != nullptr && gone.recv.get() != nullptr) gone.recv.get()->RetireReceives(handle());
+  received_->Abandon();
   srq_use_.Reset();
 }
 

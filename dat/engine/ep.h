@@ -55,7 +55,7 @@ class Ep final : public EpCore {
   // See CounterReader.
   static constexpr size_t kCounters = EpCounters::kCount;
   void ReadCounters(size_t which, bool reset, uint64_t* out) {
-    counters_.Read(cell(), datagrams(), which, reset, out);
+    counters_.Read(*received_, datagrams(), which, reset, out);
   }
 
   // --- data path: no lock, no allocation ---------------------------------------------------------
@@ -114,13 +114,9 @@ class Ep final : public EpCore {
   DAT_RETURN ModifiedConfiguration(const Modification& m, Configuration* next);
   // `taken`: the back end has it; then configuration_ is the new one.
   void FinishModification(Modification* m, bool taken);
-  // For the count of the SRQ; each may be null.
-  void MoveReceives(Evd* from, Evd* to);
   // Copies what the data path needs out of configuration_. mu_ is held, or nobody else knows the
   // EP.
   void PublishLimits();
-  // Receive completions come to `evd` from now on, for the count of the SRQ; null: nowhere.
-  void CountReceives(Evd* evd);
 
   DAT_RETURN RefusePost(DAT_EP_STATE now);
   DAT_RETURN RefuseReceive();

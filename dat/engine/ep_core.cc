@@ -12,6 +12,7 @@ EpCore::EpCore(Ia* owner, Srq* srq, transport::Service service_type, DAT_EP_STAT
       srq_(srq),
       srq_use_(srq),
       state_(initial),
+      received_(std::make_shared<ReceiveTally>(srq != nullptr ? srq->outstanding() : nullptr)),
       service_type_(service_type) {}
 
 DAT_RETURN EpCore::CheckReady() const {

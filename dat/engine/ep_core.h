@@ -26,6 +26,7 @@
 #include "dat/engine/evd_stream.h"
 #include "dat/engine/object.h"
 #include "dat/engine/pz.h"
+#include "dat/engine/receive_tally.h"
 #include "dat/transport/transport.h"
 
 namespace softdat::engine {
@@ -72,7 +73,7 @@ class EpCore : public Object {
 
  protected:
   EpCore(Ia* ia, Srq* srq, transport::Service service_type, DAT_EP_STATE initial);
-  ~EpCore() override = default;
+  ~EpCore() override { received_->Abandon(); }  // for an EP whose creation failed
 
   std::unique_ptr<transport::QueuePair> qp_;  // set once in Create, destroyed in Teardown
   Srq* const srq_;                            // kept in use by srq_use_
@@ -86,6 +87,7 @@ class EpCore : public Object {
   std::atomic<Pz*> current_pz_{nullptr};
   std::atomic<bool> takes_binds_{false};
   EpCounters counters_;
+  const std::shared_ptr<ReceiveTally> received_;  // shared with EVDs
 
   const transport::Service service_type_;
 

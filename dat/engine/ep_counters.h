@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The counters of an EP. Posts are counted by the threads that post, receives by the EVD that takes
-// their completions, in the cell of the EP's handle (see Received in handle.h).
+// their completions, in the tally of the EP.
 #ifndef SOFTDAT_DAT_ENGINE_EP_COUNTERS_H_
 #define SOFTDAT_DAT_ENGINE_EP_COUNTERS_H_
 
 #include <span>
 
 #include "dat/engine/counters.h"
-#include "dat/engine/handle.h"
+#include "dat/engine/receive_tally.h"
 #include "dat/transport/transport.h"
 #include "dat2/dat_ib_extensions.h"
 
@@ -51,12 +51,13 @@ class EpCounters {
   }
   void CountReceive(uint64_t bytes) { CountPost(DCNT_EP_POST_RECV, bytes); }
 
-  // `cell` is that of the EP. The messages that an EP for datagrams receives are datagrams.
-  void Read(const Cell& cell, bool datagrams, size_t which, bool reset, uint64_t* out) {
+  // `received` is the tally of the EP. The messages that an EP for datagrams receives are
+  // datagrams.
+  void Read(const ReceiveTally& received, bool datagrams, size_t which, bool reset, uint64_t* out) {
     reader_.Read(which, reset, out, [&](size_t i) {
-      const std::atomic<uint64_t>* received =
-          FindReceived(cell.received, datagrams ? OfDatagrams(i) : i);
-      return received != nullptr ? received->load(std::memory_order_relaxed) : posts_.value(i);
+      const std::atomic<uint64_t>* const arrived =
+          FindReceived(received, datagrams ? OfDatagrams(i) : i);
+      return arrived != nullptr ? arrived->load(std::memory_order_relaxed) : posts_.value(i);
     });
   }
 
@@ -76,7 +77,7 @@ class EpCounters {
         return which;
     }
   }
-  static const std::atomic<uint64_t>* FindReceived(const Received& received, size_t which) {
+  static const std::atomic<uint64_t>* FindReceived(const ReceiveTally& received, size_t which) {
     switch (which) {
       case DCNT_EP_RECV:
         return &received.messages;

@@ -86,10 +86,8 @@ DAT_RETURN Ep::Modify(DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM& param) {
   if (ret == DAT_SUCCESS) ret = BeginModification(&m);
   if (ret != DAT_SUCCESS) return ret;
   const Status status = qp_->Configure(QueueAttributes(m.other));
-  Evd* const recv_now = m.other.recv.get();
   FinishModification(&m, status.ok());
   if (!status.ok()) return Fail(status, Subject::kEp);
-  MoveReceives(m.other.recv.get(), recv_now);
   if (uses_srq() && m.Names(DAT_EP_FIELD_EP_ATTR_SRQ_SOFT_HW) &&
       ia().attributes().receive_watermarks) {
     const DAT_COUNT soft = param.ep_attr.srq_soft_hw;
@@ -120,12 +118,9 @@ DAT_RETURN Ep::BeginModification(Modification* m) {
   const DAT_RETURN ret = ModifiedConfiguration(*m, &m->other);
   if (ret != DAT_SUCCESS) return ret;
   modifying_ = true;
+  // Both EVDs may hold completions of the receives from now on.
   Evd* const before = configuration_.recv.get();
-  Evd* const after = m->other.recv.get();
-  if (before != after) {
-    if (before != nullptr) before->ShareReceived();
-    if (after != nullptr) after->ShareReceived();
-  }
+  if (before != nullptr && before != m->other.recv.get()) before->ShareReceives(*received_);
   return DAT_SUCCESS;
 }
 
@@ -142,7 +137,7 @@ DAT_RETURN Ep::ModifiedConfiguration(const Modification& m, Configuration* next)
   next->connect = Use<Evd>(connect);
   if (connect != nullptr && !next->connect) return BadHandle(DAT_INVALID_HANDLE_EVD_CONN);
   Evd* const recv = m.recv.Or(configuration_.recv.get());
-  if (!next->recv.Attach(recv, next->attr.recv_completion_flags))
+  if (!next->recv.AttachReceives(recv, next->attr.recv_completion_flags, handle(), received_))
     return BadHandle(DAT_INVALID_HANDLE_EVD_RECV);
   Evd* const request = m.request.Or(configuration_.request.get());
   if (!next->request.Attach(request, next->attr.request_completion_flags))
@@ -160,12 +155,6 @@ void Ep::FinishModification(Modification* m, bool taken) {
   m->hard_watermark = hard_watermark_;
   std::swap(configuration_, m->other);
   PublishLimits();
-}
-
-void Ep::MoveReceives(Evd* from, Evd* to) {
-  if (srq_ == nullptr || from == to) return;
-  if (from != nullptr) from->RetireReceives(handle());
-  CountReceives(to);
 }
 
 }  // namespace softdat::engine

@@ -83,7 +83,7 @@ void Evd::DropUnseenRequests() {
   DAT_EVENT event;
   while (ring_ && !ring_->empty()) {
     ring_->Pop(&event);
-    if (!receive_owners_.empty()) receive_owners_.OnReaped(event);
+    if (tallies_.any_srq()) tallies_.OnReaped(event);
     const int number = static_cast<int>(event.event_number);
     if (number != DAT_CONNECTION_REQUEST_EVENT && number != DAT_IB_UD_CONNECTION_REQUEST_EVENT)
       continue;
@@ -93,33 +93,33 @@ void Evd::DropUnseenRequests() {
 }
 
 void Evd::DropUnseenCompletions() {
-  if (receive_owners_.empty() || cq_ == nullptr) return;
+  if (!tallies_.any_srq() || cq_ == nullptr) return;
   transport::Completion completion;
   while (cq_->Poll({&completion, 1}) == 1) {
     DAT_EVENT event;
     FillDtoEvent(completion, handle(), &event);
-    receive_owners_.OnReaped(event);
+    tallies_.OnReaped(event);
   }
 }
 
-void Evd::CountReceives(DAT_EP_HANDLE ep, std::shared_ptr<ReceiveCount> count) {
+void Evd::AttachReceives(DAT_EP_HANDLE ep, const std::shared_ptr<ReceiveTally>& tally) {
   const std::lock_guard lock(mu_);
-  const std::vector<const void*> retired = receive_owners_.Retired();
-  if (!retired.empty()) {
+  tallies_.ForgetEnded(false);
+  if (tallies_.some_ended()) {
     if (cq_ != nullptr) DrainCompletions();
-    if (ring_->empty()) receive_owners_.Forget(retired);
+    tallies_.ForgetEnded(ring_->empty());
   }
-  receive_owners_.Add(ep, std::move(count));
+  tallies_.Attach(ep, tally);
 }
 
-void Evd::RetireReceives(DAT_EP_HANDLE ep) {
+void Evd::DetachReceives(DAT_EP_HANDLE ep) {
   const std::lock_guard lock(mu_);
-  receive_owners_.Retire(ep);
+  tallies_.Detach(ep);
 }
 
-void Evd::ShareReceived() {
+void Evd::ShareReceives(ReceiveTally& tally) {
   const std::lock_guard lock(mu_);
-  shares_received_ = true;
+  tally.Share();
 }
 
 void Evd::Abort() {

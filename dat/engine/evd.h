@@ -18,7 +18,7 @@
 #include "dat/engine/counters.h"
 #include "dat/engine/event_ring.h"
 #include "dat/engine/object.h"
-#include "dat/engine/receive_count.h"
+#include "dat/engine/receive_tally.h"
 #include "dat/transport/transport.h"
 #include "dat2/dat_ib_extensions.h"
 
@@ -69,13 +69,13 @@ class Evd final : public Object, private transport::CompletionSink {
   // which streams have some that do not.
   void AttachStream(DAT_COMPLETION_FLAGS flags);
   void DetachStream(DAT_COMPLETION_FLAGS flags);
-  // The receives of `ep` belong to an SRQ, which counts those that are not reaped. This holds until
-  // RetireReceives, and beyond that for what is queued by then.
-  void CountReceives(DAT_EP_HANDLE ep, std::shared_ptr<ReceiveCount> count);
-  void RetireReceives(DAT_EP_HANDLE ep);
-  // To be called when an EP changes between this EVD and another one. Both may then hold
-  // completions of its receives, so two EVDs count what it has received.
-  void ShareReceived();
+  // Completions of the receives of `ep` come from now on, and `tally` counts them. This holds until
+  // DetachReceives, and beyond that for what is queued by then.
+  void AttachReceives(DAT_EP_HANDLE ep, const std::shared_ptr<ReceiveTally>& tally);
+  void DetachReceives(DAT_EP_HANDLE ep);
+  // To be called when an EP changes from this EVD to another one, before that one gets completions.
+  // Both may then hold completions of its receives, so two EVDs count what it has received.
+  void ShareReceives(ReceiveTally& tally);
 
   // --- for CNOs -------------------------------------------------------------------------------
   // Asks for the next notification on behalf of the CNO.
@@ -155,8 +155,7 @@ class Evd final : public Object, private transport::CompletionSink {
   bool rearm_when_room_ = false;  // the CNO was not armed, for completions that found the ring full
   bool arrived_ = false;          // a stream that attached moved notifications, not announced yet
   Use<Cno> cno_;
-  ReceiveOwners receive_owners_;
-  bool shares_received_ = false;
+  ReceiveTallies tallies_;
   int streams_ = 0;  // number of attached streams; of them:
   int unsignalled_streams_ = 0;
   int solicited_streams_ = 0;

@@ -40,24 +40,9 @@ bool Evd::ArmCompletions() {
 }
 
 void Evd::CountReceived(const Completion& completion) {
-  // The cell is only looked at, not followed, because its EP may be gone. If the cell has another
-  // EP by now, the event names that EP as well.
-  Cell* const cell = CellOf(completion.context);
-  constexpr uint64_t kLiveEp = kLiveBit | (uint64_t{DAT_HANDLE_TYPE_EP} << kTypeShift);
-  if (cell == nullptr || (cell->state.load(std::memory_order_relaxed) & ~kPinMask) != kLiveEp)
-    return;
-  const bool immediate = completion.op == transport::Op::kReceiveImmediate;
-  Received& received = cell->received;
-  const auto add = [this](std::atomic<uint64_t>& number, uint64_t n) {
-    if (shares_received_) [[unlikely]] {
-      number.fetch_add(n, std::memory_order_relaxed);
-    } else {
-      // The receives of an EP complete on one EVD, and this thread holds its lock.
-      number.store(number.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
-    }
-  };
-  add(immediate ? received.immediates : received.messages, 1);
-  add(immediate ? received.immediate_bytes : received.message_bytes, completion.length);
+  ReceiveTally* const tally = tallies_.Find(completion.context);
+  if (tally == nullptr) return;
+  tally->Count(completion.op == transport::Op::kReceiveImmediate, completion.length);
 }
 
 size_t Evd::DrainCompletions() {
@@ -82,8 +67,8 @@ bool Evd::PopOne(DAT_EVENT* event) {
   if (!ring_->empty()) {
     ring_->Pop(event);
     overflowed_ = false;
-    if (!receive_owners_.empty()) [[unlikely]]
-      receive_owners_.OnReaped(*event);
+    if (tallies_.any_srq()) [[unlikely]]
+      tallies_.OnReaped(*event);
     return true;
   }
   if (cq_ == nullptr) return false;
@@ -91,8 +76,8 @@ bool Evd::PopOne(DAT_EVENT* event) {
   if (cq_->Poll({&completion, 1}) == 0) return false;
   Take(completion, event);
   overflowed_ = false;
-  if (!receive_owners_.empty()) [[unlikely]]
-    receive_owners_.OnReaped(*event);
+  if (tallies_.any_srq()) [[unlikely]]
+    tallies_.OnReaped(*event);
   return true;
 }
 
@@ -102,8 +87,8 @@ bool Evd::TakeAtOnce(DAT_EVENT* event, DAT_COUNT* nmore) {
   if (n == 0) return false;
   Take(pair[0], event);
   overflowed_ = false;
-  if (!receive_owners_.empty()) [[unlikely]]
-    receive_owners_.OnReaped(*event);
+  if (tallies_.any_srq()) [[unlikely]]
+    tallies_.OnReaped(*event);
   if (n == 2) {
     Take(pair[1], ring_->Push());
     DrainCompletions();

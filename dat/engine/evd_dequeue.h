@@ -23,8 +23,8 @@ namespace softdat::engine {
   bool looked = false;
   {
     const std::lock_guard<Mutex> lock(mu_);
-    if (ring_->empty() && cq_ != nullptr && !aborted_ && !rearm_when_room_ &&
-        receive_owners_.empty() && !waiting_.load(std::memory_order_relaxed)) [[likely]] {
+    if (ring_->empty() && cq_ != nullptr && !aborted_ && !rearm_when_room_ && !tallies_.any_srq() &&
+        !waiting_.load(std::memory_order_relaxed)) [[likely]] {
       transport::Completion completion;
       if (cq_->Poll({&completion, 1}) == 1) [[likely]] {
         Take(completion, event);

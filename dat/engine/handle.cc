@@ -111,14 +111,6 @@ void ReleaseCell(Cell* cell) {
   arena.PushNewest(cell);
 }
 
-void ClearReceived(Cell* cell) {
-  Received& received = cell->received;
-  for (std::atomic<uint64_t>* number : {&received.messages, &received.message_bytes,
-                                        &received.immediates, &received.immediate_bytes}) {
-    number->store(0, std::memory_order_relaxed);
-  }
-}
-
 void LockHandleArena() { TheArena().mu.lock(); }
 void UnlockHandleArena() { TheArena().mu.unlock(); }
 

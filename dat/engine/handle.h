@@ -18,16 +18,7 @@ namespace softdat::engine {
 
 class Object;
 
-// What has arrived for the EP of a cell: successful completions of its receives, and their bytes.
-// The numbers are here and not in the EP, because completions name the cell, and may be taken when
-// the EP is gone.
-struct Received {
-  std::atomic<uint64_t> messages;
-  std::atomic<uint64_t> message_bytes;
-  std::atomic<uint64_t> immediates;
-  std::atomic<uint64_t> immediate_bytes;
-};
-
+// In a cache line of its own, because threads that use different objects pin them at once.
 struct alignas(64) Cell {
   const DAT_PROVIDER* provider;  // must stay first: registries dispatch through it
   // Bits 0..31 are pins (calls and upcalls that use the object now), 32..39 the handle type, 40
@@ -35,8 +26,7 @@ struct alignas(64) Cell {
   // CAS.
   std::atomic<uint64_t> state;
   Object* object;
-  Cell* next_free;    // protected by the arena's mutex
-  Received received;  // of an EP; written by the EVD that its receives complete on
+  Cell* next_free;  // protected by the arena's mutex
 };
 static_assert(sizeof(Cell) == 64);
 
@@ -114,9 +104,6 @@ bool PinLiveCell(Cell* cell);
 // Leaves the end of the object to whoever drops its last pin. Returns false, and does nothing, when
 // nobody has a pin except the `own_pins` of the caller.
 bool DoomCell(Cell* cell, uint32_t own_pins);
-
-// To be called when the cell is given to a new EP of which nobody else knows yet.
-void ClearReceived(Cell* cell);
 
 // For use around fork(), so that no other thread is inside the arena.
 void LockHandleArena();

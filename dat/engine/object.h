@@ -32,7 +32,6 @@ class Object {
   Object& operator=(const Object&) = delete;
 
   DAT_HANDLE handle() const { return cell_; }
-  const Cell& cell() const { return *cell_; }
   DAT_HANDLE_TYPE type() const { return type_; }
   // The IA that the object belongs to; for an IA the IA itself. Valid while the object is pinned or
   // linked.

@@ -9,7 +9,7 @@
 
 #include "dat/engine/object.h"
 #include "dat/engine/pz.h"
-#include "dat/engine/receive_count.h"
+#include "dat/engine/receive_tally.h"
 #include "dat/transport/transport.h"
 
 namespace softdat::engine {
