@@ -78,25 +78,25 @@ bool EngineSide::GuardsIntact() const {
   return true;
 }
 
-Code EngineSide::Send(uint64_t cookie, std::vector<Segment> local, uint8_t flags) {
+Code EngineSide::Send(uint64_t cookie, const std::vector<Segment>& local, uint8_t flags) {
   return PostSend(Request(Op::kSend, cookie, local, flags));
 }
 
-Code EngineSide::Receive(uint64_t cookie, std::vector<Segment> local) {
+Code EngineSide::Receive(uint64_t cookie, const std::vector<Segment>& local) {
   if (shared == nullptr) return PostReceive({cookie, local});
   const Code code = shared->Post({cookie, local});
   OnSharedReceive();
   return code;
 }
 
-Code EngineSide::Write(uint64_t cookie, std::vector<Segment> local, DAT_RMR_TRIPLET remote,
+Code EngineSide::Write(uint64_t cookie, const std::vector<Segment>& local, DAT_RMR_TRIPLET remote,
                        uint8_t flags) {
   SendRequest r = Request(Op::kRdmaWrite, cookie, local, flags);
   r.remote = remote;
   return PostSend(r);
 }
 
-Code EngineSide::Read(uint64_t cookie, std::vector<Segment> local, DAT_RMR_TRIPLET remote,
+Code EngineSide::Read(uint64_t cookie, const std::vector<Segment>& local, DAT_RMR_TRIPLET remote,
                       uint8_t flags) {
   SendRequest r = Request(Op::kRdmaRead, cookie, local, flags);
   r.remote = remote;

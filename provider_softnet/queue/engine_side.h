@@ -64,12 +64,13 @@ class EngineSide {
   // The engine's.
   virtual Code PostSend(const transport::SendRequest& request) = 0;
 
-  Code Send(uint64_t cookie, std::vector<Segment> local, uint8_t flags = 0);
+  Code Send(uint64_t cookie, const std::vector<Segment>& local, uint8_t flags = 0);
   // Into the own queue or the SRQ.
-  Code Receive(uint64_t cookie, std::vector<Segment> local);
-  Code Write(uint64_t cookie, std::vector<Segment> local, DAT_RMR_TRIPLET remote,
+  Code Receive(uint64_t cookie, const std::vector<Segment>& local);
+  Code Write(uint64_t cookie, const std::vector<Segment>& local, DAT_RMR_TRIPLET remote,
              uint8_t flags = 0);
-  Code Read(uint64_t cookie, std::vector<Segment> local, DAT_RMR_TRIPLET remote, uint8_t flags = 0);
+  Code Read(uint64_t cookie, const std::vector<Segment>& local, DAT_RMR_TRIPLET remote,
+            uint8_t flags = 0);
 
   // Everything completed since the last call.
   std::vector<transport::Completion> Reap(CompletionRing& ring);
