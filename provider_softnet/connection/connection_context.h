@@ -59,6 +59,9 @@ struct ConnectionContext {
   HalfOpen<Incoming> half_open;  // with the token
 };
 
+// As Wire::Describe(): what iWARP can do, whatever carries its bytes.
+void DescribeConnections(const ConnectionOptions& options, transport::AdapterAttributes* a);
+
 }  // namespace softdat::softnet
 
 #endif  // SOFTDAT_PROVIDER_SOFTNET_CONNECTION_CONNECTION_CONTEXT_H_

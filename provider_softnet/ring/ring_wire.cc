@@ -12,15 +12,11 @@
 #include "provider_softnet/connection/connection_request.h"
 #include "provider_softnet/connection/endpoint.h"
 #include "provider_softnet/connection/incoming.h"
-#include "provider_softnet/iwarp/stream.h"
 #include "provider_softnet/ring/ring_link.h"
 #include "provider_softnet/ring/ring_ports.h"
 
 namespace softdat::softnet {
 namespace {
-
-constexpr uint32_t kMaxReads = 128;
-constexpr uint32_t kMaxPrivateData = 256;
 
 struct RingContext final : ConnectionContext {
   using ConnectionContext::ConnectionContext;
@@ -141,17 +137,7 @@ class RingListener final : public transport::Listener {
 class RingWire final : public Wire {
  public:
   void Describe(transport::AdapterAttributes* a) const override {
-    a->max_read_in = kMaxReads;
-    a->max_read_out = kMaxReads;
-    a->max_message = kMaxMessage;
-    a->max_private_data = kMaxPrivateData;
-    a->immediate = a->atomics = options_.extensions;
-    a->immediate_as_message = true;
-    a->invalidate = true;
-    a->shows_read_sink = true;
-    a->receive_watermarks = true;
-    a->confirms_writes = true;
-    a->confirmed_completions = options_.confirm;
+    DescribeConnections(options_, a);
   }
   void Begin(std::shared_ptr<AdapterShared> shared) override {
     context_ = std::make_shared<RingContext>(std::move(shared), options_);

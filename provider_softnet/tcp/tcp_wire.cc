@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "provider_softnet/connection/endpoint.h"
-#include "provider_softnet/iwarp/stream.h"
 #include "provider_softnet/tcp/listener.h"
 #include "provider_softnet/tcp/port_registry.h"
 #include "provider_softnet/tcp/tcp_context.h"
@@ -13,25 +12,12 @@
 namespace softdat::softnet {
 namespace {
 
-constexpr uint32_t kMaxReads = 128;
-constexpr uint32_t kMaxPrivateData = 256;
-
 class TcpWire final : public Wire {
  public:
   explicit TcpWire(const TcpOptions& options) : options_(options) {}
 
   void Describe(transport::AdapterAttributes* a) const override {
-    a->max_read_in = kMaxReads;
-    a->max_read_out = kMaxReads;
-    a->max_message = kMaxMessage;
-    a->max_private_data = kMaxPrivateData;
-    a->immediate = a->atomics = options_.extensions;
-    a->immediate_as_message = true;
-    a->invalidate = true;
-    a->shows_read_sink = true;  // a Read Request names it
-    a->receive_watermarks = true;
-    a->confirms_writes = true;
-    a->confirmed_completions = options_.confirm;
+    DescribeConnections(options_, a);
   }
   void Begin(std::shared_ptr<AdapterShared> shared) override {
     context_ = std::make_shared<TcpContext>(std::move(shared), options_);
