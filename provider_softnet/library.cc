@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What makes libdaplsoftnet.so.2 softnet: the engine's one question to its library.
+// Makes libdaplsoftnet.so.2 the softnet provider: answers the one question that the engine asks its
+// library.
 #include "dat/decorate/decorate.h"
 #include "dat/engine/backend.h"
 #include "provider_softnet/adapter/backend.h"
