@@ -30,7 +30,7 @@ void DescribeConnections(const ConnectionOptions& options, transport::AdapterAtt
   a->immediate = a->atomics = options.extensions;
   a->immediate_as_message = true;
   a->invalidate = true;
-  a->shows_read_sink = true;  // a Read Request names it
+  a->shows_read_sink = true;  // the Read Request names the sink
   a->receive_watermarks = true;
   a->confirms_writes = true;
   a->confirmed_completions = options.confirm;

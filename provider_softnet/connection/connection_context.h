@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the connections of one adapter share, and what they need of the wire that carries them.
+// What the connections of one adapter share, and what they need from the wire that carries them.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_CONNECTION_CONNECTION_CONTEXT_H_
 #define SOFTDAT_PROVIDER_SOFTNET_CONNECTION_CONNECTION_CONTEXT_H_
 
@@ -22,35 +22,36 @@ namespace softdat::softnet {
 struct ArrivedRequest;
 class Incoming;
 
-// Held by each of them.
+// Each connection of the adapter holds it.
 struct ConnectionContext {
   ConnectionContext(std::shared_ptr<AdapterShared> adapter, const ConnectionOptions& o);
   virtual ~ConnectionContext();
   ConnectionContext(const ConnectionContext&) = delete;
   ConnectionContext& operator=(const ConnectionContext&) = delete;
 
-  // Token. A link for ByteLink::Connect(). `same_host`: the peer is on this host.
+  // Token. Makes a link for ByteLink::Connect(). `same_host`: the peer is on this host.
   virtual Result<std::unique_ptr<ByteLink>> OpenLink(const sockaddr_storage& remote,
                                                      bool same_host) = 0;
-  // Token. Closes at once; with `reset` so that the peer sees a broken link.
+  // Token. Closes at once. With `reset` the peer sees a broken link.
   virtual void CloseNow(std::unique_ptr<ByteLink> link, bool reset) = 0;
-  // Token. Sends `rest` and an end behind it, discards what comes until the peer's own end or
-  // close_timeout, closes. `abrupt`: the peer need not read what it still holds, and does not hold
-  // the close up for long. Returns what HurryClosing() takes; 0 when it is closed already.
+  // Token. Sends `rest` and then an end. Discards what arrives until the peer's own end or
+  // close_timeout, then closes. `abrupt`: the peer need not read what it still holds, and delays
+  // the close only briefly. Returns the number for HurryClosing(), or 0 when the link is closed
+  // already.
   virtual uint64_t CloseGently(std::unique_ptr<ByteLink> link, bool abrupt,
                                std::vector<uint8_t> rest) = 0;
   uint64_t CloseGently(std::unique_ptr<ByteLink> link) {
     return CloseGently(std::move(link), false, {});
   }
-  // Token. Makes a close abrupt. Nothing happens when it is over.
+  // Token. Makes a close abrupt. Does nothing when the close is over.
   virtual void HurryClosing(uint64_t closing) = 0;
-  // Gives a request to whoever listens on `conn_qual`, in this process or another one. As
-  // transport::ConnectionRequest::Handoff(); the link of a request that was taken is gone.
+  // Gives a request to the listener on `conn_qual`, in this process or another one. Same rules as
+  // transport::ConnectionRequest::Handoff(). A request that was taken has no link any more.
   virtual Status HandOn(ArrivedRequest* request, uint64_t conn_qual) = 0;
 
   const std::shared_ptr<AdapterShared> shared;
   const ConnectionOptions options;
-  // Of `shared`.
+  // Members of `shared`.
   const transport::AdapterAttributes& attributes;
   MemoryTable& memory;
   Driver& driver;
@@ -59,7 +60,7 @@ struct ConnectionContext {
   HalfOpen<Incoming> half_open;  // with the token
 };
 
-// As Wire::Describe(): what iWARP can do, whatever carries its bytes.
+// Same as Wire::Describe(): what iWARP can do over any byte link.
 void DescribeConnections(const ConnectionOptions& options, transport::AdapterAttributes* a);
 
 }  // namespace softdat::softnet

@@ -15,7 +15,7 @@ ConnectionOptions ConnectionOptions::FromSettings() {
   o.mpa_revision = static_cast<uint8_t>(s.mpa_revision);
   o.extensions = s.rfc7306;
   o.short_reads = s.short_reads;
-  // 0 would wait without limit.
+  // 0 would mean to wait without limit.
   o.rnr_timeout_us = s.receiver_must_be_ready ? 1 : static_cast<uint64_t>(s.rnr_timeout_ms) * 1000;
   o.confirm = s.completion == CompletionMode::kConfirmed;
   o.connect_grace = std::chrono::milliseconds(s.connect_grace_ms);

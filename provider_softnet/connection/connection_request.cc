@@ -36,9 +36,9 @@ IwarpConnectionRequest::IwarpConnectionRequest(std::shared_ptr<ConnectionContext
   private_data_.assign(data.begin(), data.end());
 }
 
-// Whether the requester gave up before the Reply. Only then does its end tell that it never had a
-// connection: behind the Reply, an end without a message is one it may have made and left. Data in
-// front of the end are left to the stream to judge.
+// Why the requester is gone, or empty. An end that comes before the Reply means that the requester
+// never had a connection. An end that comes later may belong to a connection that it made and left.
+// Data in front of the end are left to the stream to judge.
 std::string IwarpConnectionRequest::RequesterGone() const {
   while (true) {
     const ssize_t n = request_.link->Peek();
@@ -48,7 +48,7 @@ std::string IwarpConnectionRequest::RequesterGone() const {
   }
 }
 
-// The Reply fits any socket buffer: nothing else was sent on this connection.
+// The Reply fits into any socket buffer, because nothing else was sent on this connection.
 bool IwarpConnectionRequest::SendReply() {
   MpaResponder& mpa = *request_.responder;
   while (!mpa.output().empty()) {
@@ -79,7 +79,7 @@ Status IwarpConnectionRequest::Accept(transport::QueuePair& qp,
   }
   AgreedConnection connection;
   connection.requester_gone = RequesterGone();
-  // A peer that goes from now on shows when the endpoint reads its socket.
+  // If the peer leaves from now on, the endpoint notices when it reads the link.
   if (connection.requester_gone.empty()) SendReply();
   connection.link = std::move(request_.link);
   connection.agreement = request_.responder->agreement();
@@ -102,7 +102,7 @@ Status IwarpConnectionRequest::Reject(std::span<const uint8_t> private_data) {
   return Status::Ok();
 }
 
-// Whoever calls it has the request for itself, and nobody watches its link: no token is needed.
+// The caller has the request to itself, and nobody watches its link, so no token is needed.
 Status IwarpConnectionRequest::Handoff(uint64_t conn_qual) {
   if (request_.link == nullptr)
     return Status(Code::kInvalidState, "the request is answered already");

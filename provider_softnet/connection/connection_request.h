@@ -12,11 +12,12 @@
 
 namespace softdat::softnet {
 
-// Gives a request to the sink of `point`, on the thread that holds the token of its adapter;
-// refuses it when nobody takes it.
+// Gives a request to the sink of `point`. Runs on the thread that holds the token of its adapter.
+// Refuses the request when nobody takes it.
 void DeliverRequest(const std::shared_ptr<ServicePoint>& point, ArrivedRequest request);
 
-// The same from any thread, later. False, and *arrived is unchanged, when that adapter has closed.
+// Does the same from any thread, later. Returns false and leaves *arrived unchanged when that
+// adapter has closed.
 bool PostRequest(const std::shared_ptr<ServicePoint>& point, ArrivedRequest* arrived);
 
 class IwarpConnectionRequest final : public transport::ConnectionRequest {
@@ -32,7 +33,7 @@ class IwarpConnectionRequest final : public transport::ConnectionRequest {
   Status Reject(std::span<const uint8_t> private_data) override;
   Status Handoff(uint64_t conn_qual) override;
 
-  // The back end's own refusal; nothing when it was answered already.
+  // The back end's own refusal. Does nothing when the request was answered already.
   void Refuse(RefuseReason reason);
 
  private:

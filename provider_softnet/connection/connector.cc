@@ -28,7 +28,7 @@ bool OnThisHost(const sockaddr_storage& address) {
   return IsLoopback(unmapped) || IsOwnAddress(unmapped);
 }
 
-// The peer's address, with the port of the qualifier.
+// The peer's address, with the port that belongs to the qualifier.
 sockaddr_storage Destination(const ConnectionContext& context,
                              const transport::ConnectParameters& p) {
   sockaddr_storage remote = p.remote;
@@ -112,7 +112,7 @@ void Connector::Proceed() {
           Dial();
           continue;
         }
-        break;  // it is being connected
+        break;  // the link is being connected
       case Need::kBytes:
         MoveFrames();
         if (initiation_.need() != Need::kBytes) continue;
@@ -130,7 +130,7 @@ void Connector::Proceed() {
   }
 }
 
-// Begins to connect.
+// Starts connecting.
 void Connector::Dial() {
   if (dialled_ != 0) CloseLink();
   dialled_ = initiation_.attempt();
@@ -148,7 +148,8 @@ void Connector::LookWhetherConnected() {
   if (error != 0) return initiation_.OnLost(error, LoopTime());
   const sockaddr_storage local = link_->LocalAddress(), remote = link_->RemoteAddress();
   if (remote.ss_family == AF_UNSPEC) return initiation_.OnLost(ENOTCONN, LoopTime());
-  // Until the stream watches its own path. The peer's TCP takes the request, whoever answers it.
+  // This limit holds until the stream watches its own path. The peer's TCP acknowledges the request
+  // even when no program answers it.
   link_->SetUnansweredLimit(context_->options.dead_path);
   const bool to_itself =
       local_ && SocketPort(local) == SocketPort(remote) && SameHost(local, remote);
@@ -192,7 +193,7 @@ void Connector::Report() {
   const std::span<const uint8_t> words = initiation_.last_words();
   if (link_ != nullptr && !words.empty()) {  // a Terminate for a Reply that cannot be used
     const iovec iov{const_cast<uint8_t*>(words.data()), words.size()};
-    (void)link_->Send(&iov, 1);  // which the peer may not read
+    (void)link_->Send(&iov, 1);  // the peer may not read it
   }
   if (link_ != nullptr && initiation_.outcome() == Outcome::kRejected)
     context_->CloseGently(std::move(link_));

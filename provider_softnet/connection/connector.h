@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The active side of a connection until the start-up frames are exchanged: the link and the timer
-// of an Initiation. Lives with the driver token. It reports to its endpoint exactly once, never
-// from inside Start().
+// of an Initiation. Everything here needs the driver token. The connector reports to its endpoint
+// exactly once, never from inside Start().
 #ifndef SOFTDAT_PROVIDER_SOFTNET_CONNECTION_CONNECTOR_H_
 #define SOFTDAT_PROVIDER_SOFTNET_CONNECTION_CONNECTOR_H_
 
@@ -22,16 +22,16 @@ class Connector {
   Connector(const Connector&) = delete;
   Connector& operator=(const Connector&) = delete;
 
-  // Fails for what is known at once: address family, descriptors.
+  // Fails for reasons that are known at once: address family, descriptors.
   Status Start();
-  // No report any more; closes the link. For a connector that is to be deleted later.
+  // Closes the link and prevents the report. For a connector that is to be deleted later.
   void Cancel();
 
  private:
   Status OpenLink();
   void OnTime();
   void OnReady();
-  // Does what the initiation needs, until that is to wait.
+  // Does what the initiation needs until it has to wait.
   void Proceed();
   void Dial();
   void LookWhetherConnected();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Endpoint's control operations: creation, configuration, connecting, disconnecting, reset, the
-// end.
+// Endpoint's control operations: creation, configuration, connecting, disconnecting, reset,
+// shutdown.
 #include "provider_softnet/connection/endpoint.h"
 
 #include <fmt/format.h>
@@ -36,7 +36,7 @@ Status Endpoint::Configure(const transport::QueuePairAttributes& a) {
   }
   DropConnection(true);
   const std::lock_guard<Mutex> lock(mutex_);
-  // It looks again: receives may have been posted meanwhile.
+  // Set() checks the attributes again, because receives may have been posted meanwhile.
   Status s = queues_.Set(a);
   if (s.ok()) sink_ = a.sink;
   return s;
@@ -78,13 +78,13 @@ void Endpoint::Disconnect(transport::DisconnectMode mode) {
   PendingUpcalls upcalls;
   std::unique_lock<Mutex> lock(mutex_);
   if (state_ == State::kConnected) {
-    gathering_.OnWritten();  // they leave first
+    gathering_.OnWritten();  // gathered sends leave first
     stream_->Disconnect(mode);
     if (!stream_->ended()) pending_.draining = true;
     return Finish(&lock, &upcalls);
   }
   if (state_ == State::kEnded && mode == transport::DisconnectMode::kAbrupt) {
-    // Overtakes a graceful one of which the peer may still hold data.
+    // An abrupt disconnect overtakes a graceful one whose data the peer may still hold.
     if (stream_ != nullptr) stream_->Disconnect(mode);
     lock.unlock();
     const TokenHold token(&driver_->token());
@@ -100,7 +100,8 @@ void Endpoint::Disconnect(transport::DisconnectMode mode) {
   }
   if (state_ != State::kConnecting) return;
   lock.unlock();
-  // The peer of an accepted connection believes in it: let it see an orderly end.
+  // The peer of an accepted connection believes that it is connected, so it must see an orderly
+  // end.
   DropConnection(false);
   lock.lock();
   state_ = State::kEnded;
@@ -127,8 +128,8 @@ Status Endpoint::Reset() {
 }
 
 void Endpoint::Shutdown() {
-  // What is flushed may be all that a waiter of the queue is going to be told of: last of all,
-  // without the token.
+  // The upcalls for flushed work may be the last thing that a waiter on the queue hears. They are
+  // made at the very end, without the token.
   PendingUpcalls upcalls;
   const TokenHold token(&driver_->token());
   bool connected;
@@ -136,7 +137,7 @@ void Endpoint::Shutdown() {
     const std::lock_guard<Mutex> lock(mutex_);
     dead_ = true;
     connected = state_ == State::kConnected || state_ == State::kConnecting;
-    // What is sent half must be sent whole, so that the peer sees an orderly end.
+    // A message that is half sent must be sent whole, so that the peer sees an orderly end.
     if (stream_ != nullptr && state_ == State::kConnected) {
       gathering_.OnWritten();
       stream_->Disconnect(transport::DisconnectMode::kAbrupt);
@@ -153,7 +154,7 @@ void Endpoint::Shutdown() {
   queues_.Release();
 }
 
-// Unhooks what belongs to the connection. The link is closed with a reset, or with a FIN.
+// Detaches everything that belongs to the connection. Closes the link with a reset or with a FIN.
 void Endpoint::DropConnection(bool reset, bool abrupt) {
   if (connector_ != nullptr) {
     connector_->Cancel();
@@ -195,8 +196,8 @@ void Endpoint::CloseConnection(bool reset, bool abrupt) {
   }
 }
 
-// What an ended stream has still to say, the rest of a message that is sent half: the peer sees an
-// orderly end behind it.
+// What an ended stream still has to send: the rest of a message that is half sent. With it, the
+// peer sees an orderly end.
 std::vector<uint8_t> Endpoint::TakeRest() {
   std::vector<uint8_t> rest;
   iovec iov[4];

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A queue pair's working half: queues, the stream of its connection, the link. Counted, since a
-// polling thread may still look at it while the engine destroys its handle (IwarpQueuePair).
+// The working half of a queue pair: its queues, the stream of its connection, the link. It is
+// reference-counted, because a polling thread may still look at it while the engine destroys its
+// handle (IwarpQueuePair).
 //
-// Locks. `mutex_` is the queue pair's lock: queues, stream, link for reading and writing.
-// Watches, timers, the connector and every connection upcall belong to the holder of the driver
-// token; the order is token, then mutex_. No upcall is made with mutex_ held, and connection
-// upcalls never from a post.
+// Locks. `mutex_` is the queue pair's lock. It protects queues and stream, and reading and writing
+// on the link. Watches, timers, the connector and every connection upcall belong to the holder of
+// the driver token. The token is taken before mutex_. No upcall is made with mutex_ held. A post
+// never makes a connection upcall.
 //
-// What a thread without the token finds out (an error, the end, a full link) is left in
-// `pending_` and attended to by the token holder (Attend).
+// A thread without the token may find something out (an error, the end, a full link). It leaves
+// that in `pending_`, and the token holder attends to it (Attend).
 #ifndef SOFTDAT_PROVIDER_SOFTNET_CONNECTION_ENDPOINT_H_
 #define SOFTDAT_PROVIDER_SOFTNET_CONNECTION_ENDPOINT_H_
 
@@ -44,7 +45,7 @@ struct AgreedConnection {
   std::unique_ptr<ByteLink> link;
   MpaAgreement agreement;
   transport::ConnectionAddresses addresses;
-  // Passive side: why the requester is not there any more; empty as far as is known.
+  // Passive side: why the requester is gone. Empty as far as is known.
   std::string requester_gone;
 };
 
@@ -65,15 +66,15 @@ class Endpoint final : public Channel, private WatchedPath {
   uint32_t OutstandingReceives() const;
   bool ConfirmsCompletions() const;
   Status SetReceiveWatermarks(uint32_t soft, uint32_t hard);
-  // The handle dies: no upcall after it returns.
+  // The handle is destroyed. No upcall is made after this returns.
   void Shutdown();
 
   // ---- passive side (token) ----
-  // Whether it may accept now, and with which depths.
+  // Whether the queue pair may accept now.
   Status CheckAcceptable() const;
   const transport::QueuePairAttributes& attributes() const { return queues_.attributes(); }
   const ConnectionContext* context() const { return context_.get(); }
-  // The Reply is sent.
+  // Takes over a connection whose Reply has been sent.
   void BeginAccepted(AgreedConnection connection);
 
   // ---- active side: the connector's report (token) ----
@@ -91,30 +92,31 @@ class Endpoint final : public Channel, private WatchedPath {
 
  private:
   enum class State : uint8_t { kIdle, kConnecting, kConnected, kEnded };
-  // Whether Attend() goes on with what else is pending.
+  // Whether Attend() goes on with the other pending work.
   enum class Attended : uint8_t { kGoOn, kDone };
 
   ~Endpoint() override;
 
   // mutex_ held:
-  // Takes the connection over; false, and it is untouched, without memory for its stream.
+  // Takes the connection over. Returns false and leaves it untouched when there is no memory for
+  // its stream.
   [[nodiscard]] bool StartStream(AgreedConnection* connection, bool initiator);
   void WriteOrGather(const transport::SendRequest& request);
   bool Transmit();                            // writes until nothing is left or the link is full
   bool Receive();                             // reads until nothing is left, within a budget
   void TakeActions(PendingUpcalls* upcalls);  // transmits, notes control work in pending_
-  // What the watch is to wait for; the caller sees to it that it does.
+  // The events that the watch should wait for. The caller updates the watch.
   int WantedEvents();
   void LoseConnection(int error);
   std::vector<uint8_t> TakeRest();
-  // mutex_ held by `lock`; lets go of it, makes upcalls, sees to it that control work is attended
-  // to.
+  // `lock` holds mutex_. Releases it, makes the upcalls, and arranges that pending control work is
+  // attended to.
   void Finish(std::unique_lock<Mutex>* lock, PendingUpcalls* upcalls);
 
   // Token:
   void OnLinkReady(int events);
   void OnAcceptedLinkReady();
-  // Acts on what has become of an accepted connection.
+  // Acts on the result of an accepted connection.
   void SettleAcceptance();
   bool LookAtPath(LoopClock::time_point now) override;
   std::string DeadPathText() const;
@@ -123,7 +125,7 @@ class Endpoint final : public Channel, private WatchedPath {
   void Established(std::span<const uint8_t> private_data);
   void FailAccept(const std::string& why);
   void CloseConnection(bool reset, bool abrupt = false);
-  // With stream and connector (Reset, Configure, Shutdown).
+  // Same as CloseConnection(), and drops stream and connector (Reset, Configure, Shutdown).
   void DropConnection(bool reset, bool abrupt = false);
   // What Attend() calls for each kind of pending work.
   Attended AttendToAbort(const EndpointPending& pending);
@@ -147,18 +149,18 @@ class Endpoint final : public Channel, private WatchedPath {
 
   mutable Mutex mutex_;
   // Guarded by mutex_:
-  QueueSet queues_;  // depths and sink also read with the token; changed with both
+  QueueSet queues_;  // depths and sink: also read with the token, changed with both
   State state_ = State::kIdle;
-  std::unique_ptr<ByteLink> link_;  // null: there is none, or no more
+  std::unique_ptr<ByteLink> link_;  // null: no link, or no longer
   std::unique_ptr<Stream> stream_;
   transport::ConnectionAddresses addresses_;
   bool data_open_ = false;     // the engine knows that the connection is established
   bool dead_ = false;          // the handle is gone
   bool send_blocked_ = false;  // the link took less than it was offered
   bool hangup_seen_ = false;   // the peer's end was noticed while the stream is stalled
-  bool owing_ = false;         // the driver was told that the stream owes something
-  bool watch_reads_ = true;    // the stream wanted bytes when WantedEvents() was asked last
-  uint32_t connection_ = 0;    // counts connections: what an upcall did may be told by it
+  bool owing_ = false;         // the driver knows that the stream owes something
+  bool watch_reads_ = true;    // the stream wanted bytes at the last WantedEvents()
+  uint32_t connection_ = 0;    // counts connections; shows whether an upcall has changed it
   EndpointPending pending_;
   Gathering gathering_;
   ChannelCounters counters_;
@@ -168,18 +170,18 @@ class Endpoint final : public Channel, private WatchedPath {
   std::optional<LinkWatch> watch_;
   std::optional<LoopTimer> stream_timer_;
   uint32_t timer_id_ = 0;  // what stream_timer_ runs for
-  // For the peer's first bytes, for a graceful disconnect, or for our last bytes.
+  // Limits the wait for the peer's first bytes, for a graceful disconnect, or for our last bytes.
   std::optional<LoopTimer> limit_timer_;
   std::unique_ptr<Connector> connector_;
   PathJudge path_judge_;
   bool established_ = false;              // OnEstablished was called, OnEnded was not
-  std::optional<Acceptance> acceptance_;  // of an accepted connection, until it is established
+  std::optional<Acceptance> acceptance_;  // of an accepted connection, until established
   bool draining_ = false;                 // a graceful disconnect waits for the peer
   DrainJudge drain_judge_;
   uint64_t closing_ = 0;  // ConnectionContext::CloseGently of the last connection
 };
 
-// The engine's handle.
+// The engine's handle of an Endpoint.
 class IwarpQueuePair final : public transport::QueuePair {
  public:
   IwarpQueuePair(std::shared_ptr<ConnectionContext> context,

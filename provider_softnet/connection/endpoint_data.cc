@@ -14,12 +14,11 @@ namespace {
 constexpr size_t kSendIov = 256;
 constexpr size_t kReceiveIov = 16;
 constexpr size_t kSendBatch = 1 << 20;
-// Bytes read in one go: bounds how long the lock is held and other sockets wait.
+// Bytes read in one go. This bounds how long the lock is held and how long other sockets wait.
 constexpr size_t kReceiveBudget = 512 * 1024;
-// Bytes written in one go, for the same reason: a reader that keeps up would never let the socket
-// fill.
+// Bytes written in one go, for the same reason. The socket of a reader that keeps up never fills.
 constexpr size_t kSendBudget = 4 << 20;
-// A process that exits waits so often for a thread which is at its last payment: some 10 ms.
+// How often a process that exits checks whether a thread has released the lock: for some 10 ms.
 constexpr int kMostLooks = 100;
 
 size_t BytesOf(const transport::SendRequest& request) {
@@ -45,8 +44,8 @@ Code Endpoint::PostSend(const transport::SendRequest& request) {
   }
   Code code = stream_->PostSend(request);
   if (code == Code::kQueueFull && data_open_ && link_ != nullptr && Receive()) {
-    // A program that suppresses its completions polls for nothing: what confirms them may lie in
-    // the socket.
+    // A program that suppresses its completions has nothing to poll for. The confirmation of its
+    // work may wait in the socket.
     code = stream_->PostSend(request);
     if (code != Code::kOk) Finish(&lock, &upcalls);
   }
@@ -126,11 +125,10 @@ bool Endpoint::Transmit() {
     }
     if (n < 0 && error == EINTR) continue;
     if (n < 0 && error != EAGAIN && error != EWOULDBLOCK && error != ENOBUFS) {
-      // What the peer sent before it went is still to be read: it may hold the reason (a
-      // Terminate).
+      // What the peer sent before it left must still be read. It may hold the reason (a Terminate).
       while (data_open_ && !stream_->ended() && Receive()) {
       }
-      if (stream_->ended()) pending_.abort = true;  // nothing more can be said
+      if (stream_->ended()) pending_.abort = true;  // nothing more can be sent
       LoseConnection(error);
       return true;
     }
@@ -171,7 +169,7 @@ bool Endpoint::PayOwed(Patience patience) {
   owing_ = false;
   if (dead_ || stream_ == nullptr || !stream_->owes()) return false;
   stream_->PayOwed();
-  if (send_blocked_) return false;  // it leaves when there is room
+  if (send_blocked_) return false;  // the payment leaves when there is room
   const bool moved = Transmit();
   Finish(&lock, &upcalls);
   return moved;
@@ -198,7 +196,7 @@ bool Endpoint::Receive() {
       counters_.bytes_received.Add(size);
       moved = true;
       budget -= std::min(budget, size);
-      if (size < room) break;  // TCP had no more
+      if (size < room) break;  // the link had no more
       continue;
     }
     if (n == 0) {
@@ -231,8 +229,8 @@ bool Endpoint::TryReceive() {
 // After each step
 
 void Endpoint::TakeActions(PendingUpcalls* upcalls) {
-  // Sending may complete work, and that may let more be sent (a fence, the end of a graceful
-  // disconnect).
+  // Sending may complete work, and a completion may allow more to be sent (after a fence, or at the
+  // end of a graceful disconnect).
   constexpr int kRounds = 8;
   for (int round = 0; round <= kRounds; ++round) {
     const StreamActions actions = stream_->TakeActions();
@@ -245,7 +243,7 @@ void Endpoint::TakeActions(PendingUpcalls* upcalls) {
       owing_ = true;
       driver_->Owe(this);
     }
-    // A gathered send is left alone; the rest (responses, last words) leaves now.
+    // A gathered send stays. Everything else (responses, last words) leaves now.
     const bool may = !send_blocked_ && !gathering_.any() && link_ != nullptr;
     if (!actions.transmit || !may || round == kRounds) return;
     Transmit();
@@ -255,7 +253,7 @@ void Endpoint::TakeActions(PendingUpcalls* upcalls) {
 void Endpoint::Finish(std::unique_lock<Mutex>* lock, PendingUpcalls* upcalls) {
   if (stream_ != nullptr) {
     if (stream_->has_actions()) TakeActions(upcalls);
-    // A stalled stream begins or ends to look for answers: the watch is to follow.
+    // A stalled stream has begun or ceased to look for answers. The watch must follow.
     if (stream_->reads() != watch_reads_ && data_open_ && !stream_->ended()) {
       pending_.watch = true;
     }

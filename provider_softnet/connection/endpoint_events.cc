@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Endpoint's connection life with the driver token: establishing, watching, timers, the end.
+// The life of an Endpoint's connection, with the driver token: establishing, watching, timers, the
+// end.
 #include <errno.h>
 #include <fmt/format.h>
 #include <string.h>
@@ -47,7 +48,7 @@ bool Endpoint::StartStream(AgreedConnection* connection, bool initiator) {
   try {
     stream_ = std::make_unique<Stream>(config);
   } catch (const std::bad_alloc&) {
-    return false;  // this may be the helper's thread, where nobody else would catch it
+    return false;  // on the helper's thread nobody else would catch it
   }
   link_ = std::move(connection->link);
   owing_ = false;
@@ -67,7 +68,7 @@ void Endpoint::OnConnected(AgreedConnection connection, std::span<const uint8_t>
     context_->CloseNow(std::move(connection.link), true);
     return OnConnectFailed(RejectReason::kNonPeer, {}, "no memory for the connection");
   }
-  // Kept until the upcall is done: the private data live in it.
+  // The connector is kept until the upcall is done, because it holds the private data.
   driver_->DeleteLater(std::shared_ptr<Connector>(std::move(connector_)));
   WatchLink();
   Established(private_data);
@@ -94,7 +95,7 @@ void Endpoint::BeginAccepted(AgreedConnection connection) {
     const std::lock_guard<Mutex> lock(mutex_);
     if (!StartStream(&connection, false)) acceptance_->Fail("no memory for the connection");
     state_ = State::kConnecting;
-    // The caller is in the middle of its accept: no upcall from here.
+    // The caller is in the middle of its accept, so no upcall may be made from here.
     pending_.accepted = acceptance_->state() != Acceptance::State::kWaiting;
   }
   if (connection.link != nullptr) context_->CloseNow(std::move(connection.link), true);
@@ -108,19 +109,19 @@ void Endpoint::StartLimit(std::chrono::milliseconds limit) {
     limit_timer_.emplace(&driver_->loop(), [this] {
       const RefPtr<Endpoint> keep(this);
       if (acceptance_) {
-        // The timer may be early by the fraction that it was rounded.
+        // The timer may fire early by the fraction that was lost in rounding.
         acceptance_->OnTime(std::max(LoopTime(), acceptance_->deadline()));
         return SettleAcceptance();
       }
       if (draining_) return LookAtDraining();
-      CloseConnection(true);  // an ended connection whose last words nobody reads
+      CloseConnection(true);  // the connection has ended and nobody reads its last words
     });
   }
   limit_timer_->Start(limit);
 }
 
-// A graceful disconnect waits for the peer to carry out what was posted. One that takes nothing for
-// the limit gets an abrupt end.
+// A graceful disconnect waits until the peer has carried out the posted work. A peer that takes
+// nothing for the whole limit gets an abrupt end.
 void Endpoint::WatchDraining() {
   if (context_->options.disconnect.count() == 0 || draining_ || !established_) return;
   draining_ = true;
@@ -185,7 +186,7 @@ void Endpoint::Established(std::span<const uint8_t> private_data) {
   if (sink_ != nullptr) sink_->OnEstablished(private_data);
   {
     const std::lock_guard<Mutex> lock(mutex_);
-    // The upcall may have ended this connection, even begun another.
+    // The upcall may have ended this connection, or even begun another one.
     if (connection != connection_ || link_ == nullptr || dead_) return;
     data_open_ = true;
   }
@@ -222,11 +223,11 @@ int Endpoint::WantedEvents() {
   int events = send_blocked_ ? UV_WRITABLE : 0;
   if (acceptance_) return events | UV_READABLE;
   if (stream_ == nullptr || stream_->ended()) return events;
-  // A stalled stream leaves its data in the socket: only the peer's end is of interest.
+  // A stalled stream leaves its data in the socket. Only the peer's end is of interest.
   if (watch_reads_) return events | UV_READABLE;
-  if (!stream_->stalled()) return events;  // it ends, and sends what is due
-  // Behind that end only the reset of a peer that has gone altogether: errors come with whatever is
-  // watched.
+  if (!stream_->stalled()) return events;  // the stream ends, and sends what is due
+  // After that end only the reset of a peer that has gone altogether can come. Every watch reports
+  // errors.
   return events | (hangup_seen_ ? UV_PRIORITIZED : UV_DISCONNECT);
 }
 
@@ -256,10 +257,10 @@ void Endpoint::OnLinkReady(int events) {
   if (watch_->active()) watch_->Update(wanted);
 }
 
-// A reset, or the peer's end while the stream does not read up to it: a FIN, a reset, or both. A
-// reset behind a FIN is EPIPE to Linux (tcp_reset), one without it ECONNRESET: the peer had not
-// read everything, or our window kept the FIN out. Either way the peer's own TCP ended the
-// connection.
+// Handles a reset, or an end of the peer that the stream has not read up to: a FIN, a reset, or
+// both. Linux reports a reset after a FIN as EPIPE (tcp_reset), and one without a FIN as
+// ECONNRESET. The latter means that the peer had not read everything, or that our window kept the
+// FIN out. In each case the peer's own TCP ended the connection.
 void Endpoint::LoseConnection(int error) {
   if (error == EPIPE || error == ECONNRESET || (error == 0 && link_->PeerHasGone())) {
     stream_->OnPeerGone();
@@ -328,7 +329,7 @@ void Endpoint::UpdateTimer() {
 // -------------------------------------------------------------------------------------------------
 // Attending
 
-// In this order: what makes the rest meaningless comes first.
+// The order matters: a duty that makes the others meaningless comes first.
 void Endpoint::Attend() {
   struct Duty {
     bool (*due)(const EndpointPending&);
@@ -371,7 +372,7 @@ Endpoint::Attended Endpoint::AttendToDeadPath(const EndpointPending&) {
     SettleAcceptance();
     return Attended::kDone;
   }
-  BreakDeadPath();  // which asks for attention again
+  BreakDeadPath();  // asks for attention again
   return Attended::kGoOn;
 }
 
@@ -394,7 +395,7 @@ Endpoint::Attended Endpoint::AttendToTimer(const EndpointPending&) {
   return Attended::kGoOn;
 }
 
-// A stall, its end, a full socket, a shared receive: all are a matter of looking again.
+// Handles a stall, its end, a full socket and a shared receive. Each only needs another look.
 void Endpoint::LookAgain(const EndpointPending& pending) {
   bool resumed = false;
   bool control = false;
@@ -407,8 +408,8 @@ void Endpoint::LookAgain(const EndpointPending& pending) {
     shared = static_cast<bool>(queues_.srq());
     if (stream_->stalled() && shared) {
       queues_.srq()->starving.Push(this);
-      stream_->OnReceivePosted();  // one may have been posted before we were in the list
-      // A message was taken, and perhaps the next one stalls already.
+      stream_->OnReceivePosted();  // one may have been posted before the push
+      // A message was taken, and the next one may already stall.
       TakeActions(&upcalls);
       control = pending_.any();
     }
@@ -421,7 +422,7 @@ void Endpoint::LookAgain(const EndpointPending& pending) {
   if (resumed && (pending.stall || shared)) ReceiveMore();
 }
 
-// False when the upcall ended what else was to be attended to.
+// Returns false when the upcall ended the connection that the rest belongs to.
 bool Endpoint::TellWatermark() {
   if (sink_ == nullptr) return true;
   const auto now = [this] {
@@ -450,7 +451,8 @@ Endpoint::Attended Endpoint::AttendToEnd(const EndpointPending& pending) {
   } else if (pending.close_write || abrupt) {
     CloseConnection(false, abrupt);
   } else {
-    // Last words (a Terminate, the rest of a message) wait for room in the socket: not for ever.
+    // Last words (a Terminate, the rest of a message) wait for room in the socket, but not for
+    // ever.
     int wanted;
     {
       const std::lock_guard<Mutex> lock(mutex_);

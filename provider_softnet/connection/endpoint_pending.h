@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a thread without the driver token has found out about an endpoint: the holder of the token
+// What a thread without the driver token has found out about an endpoint. The holder of the token
 // attends to it (Endpoint::Attend).
 #ifndef SOFTDAT_PROVIDER_SOFTNET_CONNECTION_ENDPOINT_PENDING_H_
 #define SOFTDAT_PROVIDER_SOFTNET_CONNECTION_ENDPOINT_PENDING_H_
@@ -9,15 +9,15 @@
 namespace softdat::softnet {
 
 struct EndpointPending {
-  bool aborted = false;    // Disconnect before the establishment: report OnEnded
-  bool dead_path = false;  // the peer does not answer any more: break the connection
-  bool accepted = false;   // whether the connection is established is known at once: report it
-  bool draining = false;   // a graceful disconnect waits for the peer: not for ever
-  bool watch = false;      // what the watch waits for may have changed
-  // Of the stream.
+  bool aborted = false;    // Disconnect came before the establishment: report OnEnded
+  bool dead_path = false;  // the peer has stopped answering: break the connection
+  bool accepted = false;   // the result of an accept was known at once: report it
+  bool draining = false;   // a graceful disconnect waits for the peer: limit the wait
+  bool watch = false;      // the watch may have to wait for something else
+  // What the stream asks for.
   bool watermark = false;
   bool timer = false;
-  bool stall = false;  // it began or ended
+  bool stall = false;  // a stall began or ended
   bool ended = false;
   bool close_write = false;
   bool abort = false;

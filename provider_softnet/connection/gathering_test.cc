@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which sends gather, and how long a graceful disconnect waits, as decisions without a link.
+// Tests which sends gather, and how long a graceful disconnect waits, as decisions without a link.
 #include "provider_softnet/connection/gathering.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ using Plan = Gathering::Plan;
 
 class GatheringTest : public testing::Test {
  protected:
-  // A post in the burst `epoch`, with `queued` requests that are not over.
+  // A post in the burst `epoch`, with `queued` unfinished requests.
   Plan Post(uint32_t epoch, uint32_t queued, size_t bytes = 64) {
     return gathering_.OnPost(
         {.epoch = epoch, .helper_ticks = true, .queued = queued, .capacity = 64, .bytes = bytes});
@@ -69,7 +69,7 @@ TEST_F(GatheringTest, WithConfirmationHalvesLeave) {
   while (last != Plan::kWriteAll && ++posts < 100) {
     last = halves.OnPost({.epoch = 1, .helper_ticks = true, .queued = 64, .capacity = 64});
   }
-  EXPECT_EQ(posts, 34u);  // one is written, and more than half of 64 gather
+  EXPECT_EQ(posts, 34u);  // one is written, and the others gather until they exceed half of 64
 }
 
 TEST(DrainJudgeTest, APeerThatTakesNothingIsStuck) {
@@ -79,7 +79,7 @@ TEST(DrainJudgeTest, APeerThatTakesNothingIsStuck) {
   EXPECT_FALSE(judge.IsStuck(same));
   for (int i = 0; i < 3; ++i) EXPECT_FALSE(judge.IsStuck(same)) << i;
   EXPECT_TRUE(judge.IsStuck(same));
-  EXPECT_FALSE(judge.IsStuck({100, 19, 3}));  // a byte is enough
+  EXPECT_FALSE(judge.IsStuck({100, 19, 3}));  // one byte of progress is enough
   EXPECT_EQ(DrainJudge::Pause(std::chrono::milliseconds(400)), std::chrono::milliseconds(100));
   EXPECT_EQ(DrainJudge::Pause(std::chrono::milliseconds(1)), std::chrono::milliseconds(1));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Incoming: one Request read from an accepted link.
+// Incoming: reads one Request from an accepted link.
 #include "provider_softnet/connection/incoming.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ Incoming::Incoming(std::shared_ptr<ConnectionContext> context, std::unique_ptr<B
       reception_(context_->options.handshake_timeout, LoopTime()),
       watch_(&context_->driver.loop(), [this](int) { OnReadable(); }),
       timer_(&context_->driver.loop(), [this] {
-        // The timer may be early by the fraction that it was rounded.
+        // The timer may fire early by the fraction that was lost in rounding.
         reception_.OnTime(std::max(LoopTime(), reception_.deadline()));
         Discard(reception_.why());
       }) {}
@@ -37,10 +37,10 @@ void Incoming::Start() {
   timer_.Start(context_->options.handshake_timeout);
   if (Status s = watch_.Start(link_.get(), UV_READABLE); !s.ok())
     return Discard(std::string(s.reason()));
-  OnReadable();  // on loopback the Request is often there already
+  OnReadable();  // on loopback the Request has often arrived already
 }
 
-// Out of the half-open ones, to be destroyed soon.
+// Leaves the half-open connections, to be destroyed soon.
 void Incoming::Leave() {
   watch_.Stop();
   timer_.Stop();
@@ -98,8 +98,8 @@ void Incoming::OnRequest() {
   request.link = std::move(link_);
   Leave();
   if (point->context == context_) return DeliverRequest(point, std::move(request));
-  // The qualifier belongs to another adapter of this process, with a loop of its own. If it closes
-  // just now, the request dies with its link.
+  // The qualifier belongs to another adapter of this process, which has a loop of its own. If that
+  // adapter closes just now, the request dies with its link.
   PostRequest(point, &request);
 }
 

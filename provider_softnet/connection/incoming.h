@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The passive side of a connection until its Request is read.
+// The passive side of a connection until its Request has been read.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_CONNECTION_INCOMING_H_
 #define SOFTDAT_PROVIDER_SOFTNET_CONNECTION_INCOMING_H_
 
@@ -15,21 +15,22 @@
 
 namespace softdat::softnet {
 
-// A request that is read, with the link it came over. Plain data: may move to another adapter.
+// A request that has been read, with the link it came over. It is plain data and may move to
+// another adapter.
 struct ArrivedRequest {
   std::unique_ptr<ByteLink> link;
   std::unique_ptr<MpaResponder> responder;
   transport::ConnectionAddresses addresses;
-  uint64_t conn_qual = 0;  // of the service point: another than the peer's after a handoff
+  uint64_t conn_qual = 0;  // of the service point; differs from the peer's after a handoff
   bool handed_on = false;  // came to another adapter first
 };
 
-// The link and the timer of one Reception. What it drops is a line in the log; a whole Request is
-// given to its service point.
+// The link and the timer of one Reception. It logs a connection that it drops, and gives a whole
+// Request to its service point.
 class Incoming {
  public:
-  // Token. Owned by context->half_open.
-  // `port`: where it came to. `find` may be called once its listener is gone.
+  // Token. context->half_open owns the object. `port`: the port that the connection came to. `find`
+  // may be called after its listener is gone.
   Incoming(std::shared_ptr<ConnectionContext> context, std::unique_ptr<ByteLink> link,
            uint16_t port, FindServicePoint find);
   ~Incoming();
@@ -37,7 +38,7 @@ class Incoming {
   Incoming& operator=(const Incoming&) = delete;
 
   void Start();
-  // Another one needs its place.
+  // Drops the connection, because another one needs its place.
   void Evict();
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The loop's watch of a byte link: its owner says what it waits for, and the link what that means
-// for its descriptor. With the driver token.
+// Watches a byte link in the loop. The owner says what it waits for, and the link says what that
+// means for its descriptor. Needs the driver token.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_CONNECTION_LINK_WATCH_H_
 #define SOFTDAT_PROVIDER_SOFTNET_CONNECTION_LINK_WATCH_H_
 
@@ -17,7 +17,7 @@ class LinkWatch {
       : handler_(std::move(handler)),
         watch_(loop, [this](int seen) { handler_(link_->Happened(seen)); }) {}
 
-  // `link` outlives the watching.
+  // `link` must outlive the watching.
   Status Start(ByteLink* link, int events) {
     link_ = link;
     return watch_.Start(link->descriptor(), link->WatchFor(events));

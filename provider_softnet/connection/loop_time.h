@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The clock of the loop, as the engines without I/O count time.
+// The clock of the loop, in the form in which the engines without I/O count time.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_CONNECTION_LOOP_TIME_H_
 #define SOFTDAT_PROVIDER_SOFTNET_CONNECTION_LOOP_TIME_H_
 

@@ -16,7 +16,7 @@
 namespace softdat::softnet {
 namespace {
 
-// Looks within the limit: what is found late is late by two of them at most.
+// Looks within the limit. A dead path is noticed at most two looks late.
 constexpr int kLooks = 8;
 
 }  // namespace
@@ -28,7 +28,7 @@ bool PathJudge::IsDead(const PathSample& sample, LoopClock::time_point now,
     return false;
   }
   if (silent_since_ == LoopClock::time_point{} || now - sample.since_answer > silent_since_) {
-    silent_since_ = now;  // the peer lived then, or nobody has looked before
+    silent_since_ = now;  // the peer lived then, or this is the first look
     return false;
   }
   return now - silent_since_ >= limit;
@@ -65,7 +65,7 @@ void PathWatch::Add(WatchedPath* path) {
   path->next_ = first_;
   if (first_ != nullptr) first_->previous_ = path;
   first_ = path;
-  NoteSent();  // some may have left already
+  NoteSent();  // some bytes may have left already
 }
 
 void PathWatch::Remove(WatchedPath* path) {

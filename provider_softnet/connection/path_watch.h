@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Notices that a path is dead while data are under way. TCP itself goes on for about a quarter of
-// an hour; TCP_USER_TIMEOUT would also end a connection whose peer lives and only does not read,
-// since it counts probes of a closed window that are answered. (Idle connections have TCP's
-// keep-alive probes, which rest while data are under way.)
+// an hour. TCP_USER_TIMEOUT would also end a connection whose peer lives and only does not read,
+// since it also counts probes of a closed window that are answered. (Idle connections have TCP's
+// keep-alive probes, which pause while data are under way.)
 //
-// Looks are taken while there is something to look at: the first bytes that are sent set a timer,
-// and a look that finds all of them acknowledged sets none. So an idle process sleeps.
+// Looks are taken only while bytes are outstanding. The first bytes that are sent set a timer. A
+// look that finds all of them acknowledged sets none. So an idle process sleeps.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_CONNECTION_PATH_WATCH_H_
 #define SOFTDAT_PROVIDER_SOFTNET_CONNECTION_PATH_WATCH_H_
 
@@ -22,7 +22,7 @@ namespace softdat::softnet {
 // Judges the samples of one connection.
 class PathJudge {
  public:
-  // Whether the peer has been silent for `limit`, though it was asked.
+  // Whether the peer has been silent for `limit` although it was asked.
   bool IsDead(const PathSample& sample, LoopClock::time_point now, std::chrono::milliseconds limit);
   void Forget() { silent_since_ = {}; }
 
@@ -30,7 +30,7 @@ class PathJudge {
   LoopClock::time_point silent_since_{};  // none: nothing outstanding, or answered since
 };
 
-// A connection that is looked at.
+// A connection whose path is watched.
 class WatchedPath {
  public:
   WatchedPath() = default;
@@ -39,7 +39,7 @@ class WatchedPath {
 
  protected:
   virtual ~WatchedPath() = default;
-  // Token. Whether bytes are outstanding. Makes no upcall, adds and removes no path.
+  // Token. Returns whether bytes are outstanding. Makes no upcall, and adds and removes no path.
   virtual bool LookAtPath(LoopClock::time_point now) = 0;
 
  private:
@@ -52,22 +52,22 @@ class WatchedPath {
 // The paths of one adapter.
 class PathWatch {
  public:
-  // `limit` 0: nothing is watched.
+  // `limit` 0: no path is watched.
   PathWatch(EventLoop* loop, std::chrono::milliseconds limit);
   PathWatch(const PathWatch&) = delete;
   PathWatch& operator=(const PathWatch&) = delete;
 
   std::chrono::milliseconds limit() const { return limit_; }
 
-  // Token. Idempotent. Without a descriptor for the timer (a line in the log) nothing is watched
-  // until the next Add().
+  // Token. Idempotent. If no descriptor can be had for the timer, the log says so and no path is
+  // watched until the next Add().
   void Add(WatchedPath* path);
   void Remove(WatchedPath* path);
-  // Any thread, after bytes were written to a path.
+  // Any thread. To be called after bytes were written to a path.
   void NoteSent() {
     if (!timer_set_.load(std::memory_order_relaxed)) SetTimer();
   }
-  // The loop ends.
+  // To be called when the loop ends.
   void Close() { watch_.reset(); }
 
  private:
@@ -77,10 +77,10 @@ class PathWatch {
 
   EventLoop* const loop_;
   const std::chrono::milliseconds limit_;
-  // The timer runs, or there is none. Cleared in front of the look, so that bytes sent from then on
-  // set it anew.
+  // True while the timer runs, or while there is none. Cleared before the paths are looked at, so
+  // that bytes sent from then on set the timer again.
   std::atomic<bool> timer_set_{true};
-  // Token; the descriptor stays from the first Add() on.
+  // Token. The descriptor stays open from the first Add() on.
   UniqueFd timer_;
   std::optional<SocketWatch> watch_;
   WatchedPath* first_ = nullptr;

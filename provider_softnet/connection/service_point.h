@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A listener as requests find it.
+// A listener in the form in which requests find it.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_CONNECTION_SERVICE_POINT_H_
 #define SOFTDAT_PROVIDER_SOFTNET_CONNECTION_SERVICE_POINT_H_
 
@@ -16,13 +16,13 @@ struct ConnectionContext;
 struct ServicePoint {
   std::shared_ptr<ConnectionContext> context;
   uint64_t conn_qual = 0;
-  // With the adapter's token; null when the listener is gone.
+  // Needs the adapter's token. Null when the listener is gone.
   transport::ListenerSink* sink = nullptr;
 };
 
-// Finds the service point for a request that names `conn_qual`; null when there is none. `whole`
-// says that the request carried the whole qualifier; without it, a port that only one service point
-// uses is enough.
+// Finds the service point for a request that names `conn_qual`. Null when there is none. `whole`
+// says that the request carried the whole qualifier. Without it, a port is enough if only one
+// service point uses that port.
 using FindServicePoint =
     std::function<std::shared_ptr<ServicePoint>(uint64_t conn_qual, bool whole)>;
 
