@@ -16,8 +16,8 @@ namespace softdat::softnet {
 
 namespace {
 
-// Looks in a row at a closed window after which the peer does not read: longer than the thread of a
-// busy peer is kept waiting for a processor.
+// After this many looks in a row that find the window closed, the peer counts as one that does not
+// read. The time is longer than the thread of a busy peer waits for a processor.
 constexpr int kClosedLooks = 5;
 
 }  // namespace
@@ -31,7 +31,7 @@ ClosingSocket::ClosingSocket(EventLoop* loop, uint64_t id, UniqueFd fd, std::fun
 
 ClosingSocket::~ClosingSocket() {
   watch_.Stop();
-  // The adapter closes before the time is up.
+  // The adapter closes before the time is up. The peer has the FIN, so it gets its reset now.
   if (fd_.valid() && abrupt_ && FinAcknowledged()) ResetOnClose(fd_.get());
 }
 
@@ -108,7 +108,7 @@ bool ClosingSocket::FinAcknowledged() const {
   return state == TCP_FIN_WAIT2 || state == TCP_TIME_WAIT || state == TCP_CLOSE;
 }
 
-// Bytes wait, and none is under way: the peer's window lets none out.
+// Returns true when bytes wait and none is under way, because the peer's window lets none out.
 bool ClosingSocket::WindowClosed() {
   tcp_info info{};
   socklen_t size = sizeof(info);
@@ -124,7 +124,7 @@ bool ClosingSocket::WindowClosed() {
 bool ClosingSocket::Drain() {
   uint8_t buffer[16 * 1024];
   const iovec iov{buffer, sizeof(buffer)};
-  // Bounded: a peer that sends without end must not hold the loop.
+  // The number of reads is bounded, because a peer that sends without end must not hold the loop.
   for (int i = 0; i < 16; ++i) {
     const ssize_t n = ReceiveNow(fd_.get(), &iov, 1);
     if (n == 0) return true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A peer that does not answer at all: the consumer's time limit and the kernel's are told apart
-// (semantics 9.2).
+// A peer that does not answer at all. The consumer's time limit and the kernel's limit have
+// different results (semantics 9.2).
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -22,7 +22,7 @@ using Wait = BenchNode::Wait;
 
 class SilentPeerTest : public testing::Test {
  protected:
-  // A port whose queue is full: Linux drops what else comes, as if nobody were there.
+  // Makes a port whose queue is full. Linux drops any further connection, as if nobody were there.
   void SetUp() override {
     listener_ = Socket();
     sockaddr_storage a = Loopback();
@@ -41,7 +41,7 @@ class SilentPeerTest : public testing::Test {
     p.timeout = timeout;
     return node_.qp().Connect(p).ok();
   }
-  // The node's socket while it asks for the connection; -1 when there is none.
+  // The node's socket while it asks for the connection. -1 when there is none.
   static int AskingSocket() {
     for (int fd = 3; fd < 256; ++fd) {
       if (TcpStateOf(fd) == TCP_SYN_SENT) return fd;
@@ -66,7 +66,7 @@ TEST_F(SilentPeerTest, TheKernelsLimitMeansUnreachable) {
   ASSERT_TRUE(Connect(std::chrono::microseconds::max()));
   int fd = -1;
   ASSERT_TRUE(node_.Until(Wait::kPoll, [&] { return (fd = AskingSocket()) >= 0; }));
-  // It gives up with its first repetition, not after the minutes that are usual.
+  // The kernel gives up at its first repetition, instead of after the usual minutes.
   const int limit_ms = 1;
   ASSERT_EQ(setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit_ms, sizeof(limit_ms)), 0);
   ASSERT_TRUE(node_.Until(Wait::kSleep, [&] { return node_.over(); }));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Garbage in the offer that another process of the same user makes: it is refused with a reason, or
-// becomes a request that can be answered.
+// Feeds garbage as the offer of another process of the same user. The offer must be refused with a
+// reason, or become a request that can be answered.
 #include <cstdint>
 #include <cstdlib>
 
@@ -14,7 +14,7 @@ void Check(bool ok) {
   if (!ok) std::abort();
 }
 
-// The service point of the corpus.
+// The service point that the corpus is made for.
 constexpr uint64_t kConnQual = 0x0123456789abcdef;
 
 void Run(const uint8_t* data, size_t size) {
@@ -22,7 +22,7 @@ void Run(const uint8_t* data, size_t size) {
   const uint8_t choice = data[0];
   const std::span<const uint8_t> message{data + 1, size - 1};
   static_cast<void>(DecodeHandoffAnswer(message));
-  // Also an offer for just the qualifier that it names.
+  // Some offers must match the service point, so it may take the qualifier that the offer names.
   const std::optional<HandoffOffer> offer = DecodeHandoffOffer(message);
   const uint64_t conn_qual = offer && (choice & 4) != 0 ? offer->conn_qual : kConnQual;
   RebuiltRequest request =
@@ -33,7 +33,7 @@ void Run(const uint8_t* data, size_t size) {
   MpaResponder& responder = *request.responder;
   Check(responder.state() == MpaState::kRequest);
   Check(responder.peer_private_data().size() <= iwarp::kMpaMaxPrivateData);
-  // Handed on once more, it is the same.
+  // A request that is handed on once more must stay the same.
   std::array<uint8_t, kMaxHandoffOffer> again;
   const size_t written = EncodeHandoffOffer({conn_qual, responder.received()}, again);
   Check(written > 0 &&

@@ -42,15 +42,15 @@ UniqueFd ListenOn(const HandoffAddress& name) {
   return fd;
 }
 
-// One message and the descriptors that came with it, which are the caller's from here on.
+// One message and the descriptors that came with it. The caller owns these descriptors.
 struct Received {
   ssize_t size = -1;
-  bool cut = false;  // the message, or its descriptors, did not fit
+  bool cut = false;  // the message or its descriptors did not fit
   std::vector<UniqueFd> descriptors;
 };
 
 Received ReceiveOffer(int fd, std::span<uint8_t> bytes) {
-  constexpr size_t kRoom = 8;  // one is expected; more are closed
+  constexpr size_t kRoom = 8;  // one is expected; any others are closed
   iovec iov{bytes.data(), bytes.size()};
   alignas(cmsghdr) char control[CMSG_SPACE(kRoom * sizeof(int))];
   msghdr m{};
@@ -82,14 +82,15 @@ bool OptionIs(int fd, int option, int expected) {
   return getsockopt(fd, SOL_SOCKET, option, &value, &size) == 0 && value == expected;
 }
 
-// Its flags stay as they are, blocking or not: whoever passed it may yet have it back.
+// Does not change the descriptor's flags, blocking or not. The process that passed it may get the
+// connection back.
 bool IsTcpConnection(int fd) {
   return (OptionIs(fd, SO_DOMAIN, AF_INET) || OptionIs(fd, SO_DOMAIN, AF_INET6)) &&
          OptionIs(fd, SO_TYPE, SOCK_STREAM) && OptionIs(fd, SO_PROTOCOL, IPPROTO_TCP) &&
          RemoteAddressOf(fd).ss_family != AF_UNSPEC;
 }
 
-// A request of what came. On failure the reason, and *out owns the link all the same.
+// Makes a request from the message. On failure returns the reason, and *out still owns the link.
 const char* Take(const ServicePoint& point, std::span<const uint8_t> bytes, Received* received,
                  ArrivedRequest* out) {
   if (received->cut) return "its message is too long, or there is no descriptor left for it";
@@ -144,7 +145,7 @@ HandoffListener::~HandoffListener() {
 void HandoffListener::OnReadable() {
   const std::shared_ptr<ServicePoint> point = point_;
   const int fd = fd_.get();
-  // Bounded: one that comes again and again must not hold the loop.
+  // The number is bounded, because a process that connects again and again must not hold the loop.
   for (size_t i = 0; i < kMaxArrivals; ++i) {
     // An upcall may have destroyed this listener.
     if (point->sink == nullptr) return;
@@ -182,7 +183,7 @@ void HandoffArrival::Start() {
   timer_.Start(point_->context->options.handshake_timeout);
   if (Status s = watch_.Start(fd_.get(), UV_READABLE); !s.ok())
     return Discard(std::string(s.reason()));
-  OnReadable();  // the offer is mostly there already
+  OnReadable();  // the offer has usually arrived already
 }
 
 void HandoffArrival::Leave() {
@@ -225,8 +226,8 @@ void HandoffArrival::OnReadable() {
     return Discard("the service point is gone");
   }
   ArrivedRequest request;
-  // Until the offer is taken, its connection is the other process's: a descriptor that is not
-  // wanted is closed without a word to the peer.
+  // The connection belongs to the other process until the offer is taken. So an unwanted descriptor
+  // is closed without a word to the peer.
   const std::span<const uint8_t> message{bytes.data(), static_cast<size_t>(received.size)};
   if (const char* why = Take(*point_, message, &received, &request)) {
     Answer(HandoffVerdict::kRefused);

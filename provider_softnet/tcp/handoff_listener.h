@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where other processes of the same user hand requests to a service point (handoff_message.h).
+// The place where other processes of the same user hand requests to a service point
+// (handoff_message.h).
 #ifndef SOFTDAT_PROVIDER_SOFTNET_TCP_HANDOFF_LISTENER_H_
 #define SOFTDAT_PROVIDER_SOFTNET_TCP_HANDOFF_LISTENER_H_
 
@@ -13,11 +14,11 @@
 
 namespace softdat::softnet {
 
-// The local socket of one service point.
+// The listening local socket of one service point.
 class HandoffListener {
  public:
-  // Token. `host` as in PortKey. A name that somebody else has taken, or no descriptor, is a line
-  // in the log: then nothing is handed to this service point.
+  // Token. `host` is that of PortKey. If another process has taken the name, or no descriptor is
+  // left, the log says so and no request can be handed to this service point.
   HandoffListener(const std::shared_ptr<ServicePoint>& point, const std::string& host);
   // Token.
   ~HandoffListener();
@@ -30,21 +31,21 @@ class HandoffListener {
   const std::shared_ptr<ServicePoint> point_;
   UniqueFd fd_;
   SocketWatch watch_;
-  LoopTimer pause_;  // no descriptors: looks again later
+  LoopTimer pause_;  // no descriptors left: the listener looks again later
 };
 
-// One process that came to such a socket, until its offer is read. Nothing of what it sends is
-// trusted, although it runs as the same user: whatever is wrong with it ends this one only.
+// A process that has connected to such a socket, until its offer has been read. Nothing that it
+// sends is trusted, although it runs as the same user. An error ends only this arrival.
 class HandoffArrival {
  public:
-  // Token. Owned by adapter->handoffs.
+  // Token. The context's `handoffs` owns it.
   HandoffArrival(std::shared_ptr<ServicePoint> point, UniqueFd fd);
   ~HandoffArrival() { watch_.Stop(); }
   HandoffArrival(const HandoffArrival&) = delete;
   HandoffArrival& operator=(const HandoffArrival&) = delete;
 
   void Start();
-  // Takes it out of adapter->handoffs, to be destroyed soon.
+  // Removes it from the context's `handoffs`, to be destroyed soon.
   void Discard(const std::string& why);
 
  private:

@@ -50,7 +50,7 @@ HandoffAddress HandoffAddressOf(uid_t user, const std::string& host, uint64_t co
   const std::string name = fmt::format("softdat-handoff/{}/{}/{}", user, host, conn_qual);
   HandoffAddress out;
   out.address.sun_family = AF_UNIX;
-  // The first byte of an abstract name is zero, and the name has no end mark.
+  // The first byte of an abstract name is zero, and the name has no terminator.
   if (name.size() + 1 > sizeof(out.address.sun_path)) return out;
   std::memcpy(out.address.sun_path + 1, name.data(), name.size());
   out.size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// dat_cr_handoff to another process of the same user: what the two processes say to each other, and
-// where they meet. Pure functions over bytes.
+// dat_cr_handoff to another process of the same user: the messages between the two processes, and
+// the place where they meet. Pure functions over bytes.
 //
-// Each service point has a socket of its own in the abstract name space of local sockets
+// Each service point has its own socket in the abstract name space of local sockets
 // (SOCK_SEQPACKET), "softdat-handoff/UID/HOST/QUALIFIER". HOST is empty for a service point on
-// every local address. That name space belongs to the network name space, as the connection does.
+// every local address. That name space belongs to the network name space, and so does the
+// connection.
 //
 //   offer   0  8  magic  53 44 41 54 48 4f 01 bf  ("SDATHO", version 1, a byte that is no text)
 //           8  8  the whole qualifier of the service point, big-endian
@@ -13,9 +14,9 @@
 //   answer  0  8  magic  53 44 41 54 48 41 01 bf  ("SDATHA", version 1)
 //           8  8  a HandoffVerdict, big-endian
 //
-// The answer kTaken is the moment when the request changes hands. It cannot be missed: one that
-// gives up waiting first shuts its socket for reading, after which the other end's answer fails to
-// be sent, and then looks whether an answer came before.
+// The request changes hands at the moment of the answer kTaken. That moment cannot be missed. A
+// sender that gives up waiting first shuts its socket for reading, so that a later answer cannot be
+// sent. It then checks whether an answer came before.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_TCP_HANDOFF_MESSAGE_H_
 #define SOFTDAT_PROVIDER_SOFTNET_TCP_HANDOFF_MESSAGE_H_
 
@@ -35,9 +36,9 @@
 namespace softdat::softnet {
 
 enum class HandoffVerdict : uint64_t {
-  kTaken = 0,       // the request is the answerer's now
+  kTaken = 0,       // the request now belongs to the process that answers
   kNoListener = 1,  // the service point is gone
-  kRefused = 2,     // the offer, or the request in it, does not suit
+  kRefused = 2,     // the offer or its request is not acceptable
 };
 
 inline constexpr size_t kHandoffHeaderSize = 16;
@@ -46,27 +47,27 @@ inline constexpr size_t kHandoffAnswerSize = 16;
 
 struct HandoffOffer {
   uint64_t conn_qual = 0;
-  std::span<const uint8_t> frame;  // at most kMpaMaxFrameSize bytes, not looked into
+  std::span<const uint8_t> frame;  // at most kMpaMaxFrameSize bytes, not inspected
 };
 
-// Returns the size written; 0 when the frame is too long.
+// Returns the size written, or 0 when the frame is too long.
 size_t EncodeHandoffOffer(const HandoffOffer& offer, std::span<uint8_t, kMaxHandoffOffer> out);
-// Nothing for bytes that are no offer of this version. The frame points into `in`.
+// Returns nothing when the bytes are no offer of this version. The frame points into `in`.
 std::optional<HandoffOffer> DecodeHandoffOffer(std::span<const uint8_t> in);
 
 std::array<uint8_t, kHandoffAnswerSize> EncodeHandoffAnswer(HandoffVerdict verdict);
-// Nothing for bytes that are no answer of this version.
+// Returns nothing when the bytes are no answer of this version.
 std::optional<HandoffVerdict> DecodeHandoffAnswer(std::span<const uint8_t> in);
 
-// Where a service point takes what other processes hand it.
+// The address where a service point takes requests from other processes.
 struct HandoffAddress {
   sockaddr_un address{};
   socklen_t size = 0;  // 0: the name does not fit
 };
 HandoffAddress HandoffAddressOf(uid_t user, const std::string& host, uint64_t conn_qual);
 
-// Whether the process at the other end of a local socket may hand requests to this one, or take its
-// own: one of the same user, or of root.
+// Whether this process may exchange requests with the process at the other end of a local socket.
+// That process must run as the same user, or as root.
 bool IsTrustedPeer(int fd);
 
 }  // namespace softdat::softnet

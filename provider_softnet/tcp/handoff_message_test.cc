@@ -81,7 +81,7 @@ TEST(HandoffMessageTest, AddressesDiffer) {
   EXPECT_EQ(one.address.sun_path[0], 0);
   const std::string name(one.address.sun_path + 1, one.size - offsetof(sockaddr_un, sun_path) - 1);
   EXPECT_EQ(name, "softdat-handoff/1000//7");
-  // The longest there is: a scoped address and the largest numbers.
+  // The longest possible name: a scoped address and the largest numbers.
   EXPECT_GT(HandoffAddressOf(UINT32_MAX, "fe80:1111:2222:3333:4444:5555:6666:7777%interface-name1",
                              UINT64_MAX)
                 .size,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes of an offer what an Incoming makes of the bytes of a connection.
+// Turns an offer into the request that an Incoming makes from the bytes of a connection.
 #include "provider_softnet/tcp/handoff_rebuild.h"
 
 #include "provider_softnet/tcp/handoff_message.h"
@@ -30,7 +30,7 @@ RebuiltRequest RebuildRequest(std::span<const uint8_t> message, uint64_t conn_qu
   FindPrivateHeader(frame.private_data, kQualifierMagic, &out.aimed_at);
   MpaConfig config;
   config.crc = crc;
-  config.conn_qual = out.aimed_at;  // by which the Request is judged
+  config.conn_qual = out.aimed_at;  // the qualifier by which the Request is judged
   auto responder = std::make_unique<MpaResponder>(config);
   responder->ReceiveAll(offer->frame);
   if (responder->state() != MpaState::kRequest) return Refused("its MPA Request does not suit");

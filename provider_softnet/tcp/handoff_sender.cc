@@ -32,7 +32,7 @@ int MillisecondsUntil(LoopClock::time_point deadline) {
   return static_cast<int>(std::max<int64_t>(left.count(), 0));
 }
 
-// A local socket connected to the name; kNotFound when nobody has it.
+// Makes a local socket that is connected to the name. kNotFound when nobody listens on it.
 Result<UniqueFd> ConnectTo(const HandoffAddress& name, LoopClock::time_point deadline) {
   if (name.size == 0) return Status(Code::kNotFound, "its address has no short name");
   UniqueFd fd;
@@ -46,13 +46,13 @@ Result<UniqueFd> ConnectTo(const HandoffAddress& name, LoopClock::time_point dea
       return Status(Code::kNotFound, "no program of this user on this host listens there");
     }
     if (errno != EAGAIN) return OsFailure("cannot reach the program that listens there", errno);
-    // Others hand to it too, and its backlog is full.
+    // The backlog is full, because other processes hand requests to it, too.
     constexpr int kPauseMs = 5;
     const int left = MillisecondsUntil(deadline);
     if (left == 0) return Late();
     poll(nullptr, 0, std::min(left, kPauseMs));
   }
-  // Anybody can take a name; only this user's programs may have this user's connections.
+  // Anybody can take a name, but only this user's programs may have this user's connections.
   if (!IsTrustedPeer(fd.get())) {
     return Status(Code::kNotFound, "the program that listens there is another user's");
   }
@@ -84,7 +84,7 @@ Status SendOffer(int to, const HandoffOffer& offer, int connection) {
   return OsFailure("cannot pass the connection on", n < 0 ? errno : EMSGSIZE);
 }
 
-// What came, without waiting; false when nothing did.
+// Reads an answer without waiting. Returns false when none has come.
 bool TakeAnswer(int fd, Status* out) {
   uint8_t bytes[kHandoffAnswerSize + 1];
   ssize_t n;
@@ -118,7 +118,7 @@ Status AwaitAnswer(int fd, LoopClock::time_point deadline) {
     pollfd p{fd, POLLIN, 0};
     poll(&p, 1, left);
   }
-  // From here on no answer can be sent; one that was sent before counts.
+  // No answer can be sent after this. One that was sent before counts.
   shutdown(fd, SHUT_RD);
   if (TakeAnswer(fd, &status) && status.ok()) return status;
   return Late();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Handoffs between processes, each end against a counterpart that may do anything: what is wrong
-// ends that handoff only, the connection stays with the process that had it, no descriptor is lost.
+// Handoffs between processes. Each end meets a counterpart that may do anything. An error must end
+// only that handoff, the connection must stay with the process that had it, and no descriptor may
+// be lost.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -34,7 +35,7 @@ int OpenDescriptors() {
   return n;
 }
 
-// A TCP connection within this process: what a peer sent its Request on.
+// A TCP connection within this process, over which a peer has sent its Request.
 struct Connection {
   Connection() {
     const UniqueFd listener(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -47,7 +48,7 @@ struct Connection {
     own = UniqueFd(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
     EXPECT_TRUE(own.valid());
   }
-  // Still ours: the peer has heard nothing, and hears us.
+  // The connection must still be ours: the peer has received nothing, and receives what we send.
   void ExpectUntouched() {
     char byte = 0;
     EXPECT_EQ(recv(peer.get(), &byte, 1, MSG_DONTWAIT), -1);
@@ -113,7 +114,7 @@ class HandoffArrivalTest : public testing::Test {
     }
     return sendmsg(to, &m, MSG_NOSIGNAL);
   }
-  // What the node says, nothing when it closes without a word; *in_time: it did either.
+  // The node's answer; nothing when it closes without one. *in_time: one of the two happened.
   std::optional<HandoffVerdict> Answer(int from, bool* in_time) {
     std::optional<HandoffVerdict> verdict;
     *in_time = node_->Until(Wait::kPoll, [&] {
@@ -124,7 +125,7 @@ class HandoffArrivalTest : public testing::Test {
     });
     return verdict;
   }
-  // An offer that is right is taken, and the peer gets its MPA Reply.
+  // A correct offer must be taken, and the peer must get its MPA Reply.
   void ExpectStillServing() {
     Connection connection;
     const UniqueFd fd = Come();
@@ -138,7 +139,7 @@ class HandoffArrivalTest : public testing::Test {
               static_cast<ssize_t>(sizeof(key)));
     EXPECT_EQ(memcmp(key, iwarp::kMpaReplyKey, sizeof(key)), 0);
   }
-  // A message that is refused, whoever sent it.
+  // This message must be refused, whoever sent it.
   void ExpectRefused(const std::string& what, const Bytes& bytes, const std::vector<int>& fds) {
     SCOPED_TRACE(what);
     const int before = OpenDescriptors();
@@ -227,7 +228,7 @@ TEST_F(HandoffArrivalTest, OneThatSaysNothingIsDroppedAfterTheTimeLimit) {
     EXPECT_EQ(Answer(fd.get(), &in_time), std::nullopt);
     EXPECT_TRUE(in_time);
   }
-  for (int i = 0; i < 200; ++i) Come();  // and goes away at once
+  for (int i = 0; i < 200; ++i) Come();  // each leaves at once
   {
     const UniqueFd last = Come();
     ASSERT_EQ(Send(last.get(), Bytes(3, 1), {}), 3);
@@ -238,7 +239,7 @@ TEST_F(HandoffArrivalTest, OneThatSaysNothingIsDroppedAfterTheTimeLimit) {
   ExpectStillServing();
 }
 
-// The moment when the request changes hands is the answer: without it nothing is taken.
+// The request changes hands at the moment of the answer. Without an answer nothing is taken.
 TEST_F(HandoffArrivalTest, AnOfferWhoseSenderHasGivenUpIsNotTaken) {
   Connection c;
   const int before = OpenDescriptors();
@@ -280,7 +281,7 @@ class HandoffSenderTest : public testing::Test {
     const Bytes frame = Request();
     return OfferToProcess({qual_, frame}, "127.0.0.1", connection_.own.get(), limit);
   }
-  // Hands to one that answers so, or closes where `answer` is empty.
+  // Hands a request to a process that gives this answer, or closes when `answer` is empty.
   Code HandTo(const std::string& host, const Bytes& answer) {
     const UniqueFd listener = ListenAs(host);
     std::thread other([&] {

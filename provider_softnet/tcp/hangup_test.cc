@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The peer's end while a message waits for a receive: the stream does not read its socket, and
-// still notices at once that the peer is gone. All grace times are an hour here, so that only the
-// event itself can end a connection within the patience of a test (semantics 9.6).
+// The peer's end comes while a message waits for a receive. The stream does not read its socket
+// then, but must notice at once that the peer is gone. All grace times are an hour here. So only
+// the event itself can end a connection within the patience of a test (semantics 9.6).
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -21,7 +21,7 @@ using Wait = BenchNode::Wait;
 TcpOptions Patient() {
   TcpOptions options;
   options.fin_grace = options.close_timeout = std::chrono::hours(1);
-  options.confirm = false;  // what was sent without a receive is over for its sender
+  options.confirm = false;  // a send without a receive is complete for its sender
   return options;
 }
 
@@ -65,7 +65,7 @@ TEST_P(HangupTest, SoIsADestroyedQueuePair) {
 
 TEST_P(HangupTest, WorkOfTheStalledSideIsFlushed) {
   SendWithoutReceive();
-  // More than the sockets hold: what is left waits for a peer that will not read it.
+  // Posts more than the sockets hold. The rest waits for a peer that will not read it.
   int posted = 0;
   while (posted < 32) {
     ASSERT_EQ(stalled_.PostSend(0, 1 << 19, 0), Code::kOk);
@@ -77,7 +77,7 @@ TEST_P(HangupTest, WorkOfTheStalledSideIsFlushed) {
   EXPECT_EQ(stalled_.qp().OutstandingSends(), 0u);
 }
 
-// A graceful disconnect means its messages to arrive: it is over when they have.
+// A graceful disconnect promises that its messages arrive. It is over when they have arrived.
 TEST_P(HangupTest, AGracefulDisconnectWaitsForTheReceive) {
   SendWithoutReceive();
   sender_.qp().Disconnect(DisconnectMode::kGraceful);
@@ -122,7 +122,7 @@ TEST_P(HangupTest, WhatHasAReceiveIsDelivered) {
   EXPECT_EQ(stalled_.receives, 3u);
 }
 
-// The window is closed, so that not even a FIN gets through: a reset does, and says the same.
+// The window is closed, so not even a FIN gets through. A reset does, and means the same.
 class HangupBehindAClosedWindow : public testing::TestWithParam<Wait> {
  protected:
   void SetUp() override {
@@ -161,7 +161,7 @@ TEST_P(HangupBehindAClosedWindow, AClosedAdapterIsSeen) {
   ExpectDisconnected(&stalled_);
 }
 
-// A message that has its receive half way through, behind which there is none.
+// A message has its receive and is half placed. The one after it has no receive.
 TEST_P(HangupBehindAClosedWindow, WhatHasAReceiveIsDelivered) {
   ASSERT_EQ(stalled_.PostReceive(0, 1 << 20), Code::kOk);
   ASSERT_TRUE(stalled_.ReapOne(GetParam()));
@@ -172,8 +172,8 @@ TEST_P(HangupBehindAClosedWindow, WhatHasAReceiveIsDelivered) {
   EXPECT_EQ(stalled_.failures, 0u);
 }
 
-// A peer in a process of its own, forked before this one has threads: sends one message, for which
-// there is no receive, says so, and waits to be killed.
+// The peer runs in a process of its own, forked before this one has threads. It sends one message
+// for which there is no receive, says so, and waits to be killed.
 TEST(HangupOfAProcess, AKilledPeerIsSeenBehindUnreadData) {
   int to_peer[2], from_peer[2];
   ASSERT_EQ(pipe(to_peer), 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whatever may come to a listening port, and peers that end badly: only their own connection
-// suffers.
+// Anything may come to a listening port, and peers may end badly. Only their own connections may
+// suffer.
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -44,7 +44,7 @@ class IntruderTest : public testing::Test {
     EXPECT_EQ(connect(fd.get(), reinterpret_cast<sockaddr*>(&a), sizeof(sockaddr_in)), 0);
     return fd;
   }
-  // The other end answered with nothing but its end, or a reset.
+  // Whether the other end has answered only with its end or a reset.
   bool IsDropped(int fd) {
     return node_->Until(Wait::kPoll, [&] {
       char buffer[64];
@@ -52,7 +52,7 @@ class IntruderTest : public testing::Test {
       return n == 0 || (n < 0 && errno != EAGAIN);
     });
   }
-  // A peer that does it right still gets its connection.
+  // A correct peer must still get its connection.
   void ExpectStillServing() {
     BenchNode other(options_, 8192, 16);
     ASSERT_TRUE(other.Connect(qual_, Loopback()));
@@ -141,10 +141,11 @@ TEST_F(IntruderTest, AnAcceptedPeerThatSaysNothingIsGivenUp) {
   EXPECT_FALSE(node_->established());
 }
 
-// Peers without a ready-to-receive message: what they do first does not tell that they are there.
+// These peers send no ready-to-receive message. The first thing that they do does not show that
+// they are there.
 class LateAcceptTest : public IntruderTest {
  protected:
-  // A requester with MPA revision 1, whose request waits for its answer.
+  // A requester with MPA revision 1, whose request waits for an answer.
   UniqueFd RequestRaw() {
     node_->HoldRequests();
     UniqueFd fd = ConnectRaw(qual_);
@@ -156,7 +157,7 @@ class LateAcceptTest : public IntruderTest {
     EXPECT_TRUE(node_->Until(Wait::kSleep, [&] { return node_->holds_request(); }));
     return fd;
   }
-  // The node's kernel has this end's FIN.
+  // Returns when the node's kernel has this end's FIN.
   void HalfClose(const UniqueFd& fd) {
     ASSERT_EQ(shutdown(fd.get(), SHUT_WR), 0);
     ASSERT_TRUE(node_->Until(Wait::kPoll, [&] { return TcpStateOf(fd.get()) == TCP_FIN_WAIT2; }));
@@ -192,7 +193,7 @@ TEST_F(LateAcceptTest, ARequesterThatIsThereIsEstablished) {
   EXPECT_FALSE(node_->over()) << node_->why();
 }
 
-// It had its Reply, and so a connection, and may leave it without a word.
+// The requester had its Reply, and so a connection. It may leave the connection without a word.
 TEST_F(LateAcceptTest, ARequesterThatClosesBehindTheReplyWasEstablished) {
   UniqueFd fd = RequestRaw();
   ASSERT_TRUE(node_->AcceptHeld());
@@ -225,8 +226,8 @@ TEST_F(IntruderTest, ForeignAnswersAreNonPeerRejects) {
   EXPECT_EQ(client.reject_reason(), transport::RejectReason::kNonPeer) << client.why();
 }
 
-// Runs a peer in a process of its own, forked before this one has threads: connects to the
-// qualifier that it reads from the pipe, sends without end. Returns its pid.
+// Runs a peer in a process of its own, forked before this one has threads. The peer connects to the
+// qualifier that it reads from the pipe, and sends without end. Returns its pid.
 pid_t StartPeer(int* qualifier_pipe) {
   int fds[2];
   if (pipe(fds) != 0) return -1;
@@ -260,12 +261,14 @@ TEST_P(KilledPeerTest, EndsTheConnectionAndNothingElse) {
   ASSERT_EQ(write(qualifier_pipe, &qual, sizeof(qual)), static_cast<ssize_t>(sizeof(qual)));
   close(qualifier_pipe);
   ASSERT_TRUE(node.Until(Wait::kSleep, [&] { return node.established(); }));
-  // In the middle of messages, and (with all eight received) while data wait for a receive.
+  // The peer is killed in the middle of messages or, with all eight received, while data wait for a
+  // receive.
   while (node.receives < static_cast<uint64_t>(GetParam())) ASSERT_TRUE(node.ReapOne(Wait::kSleep));
   kill(peer, SIGKILL);
   int status = 0;
   ASSERT_EQ(waitpid(peer, &status, 0), peer);
-  // What the peer's kernel still holds is delivered before its end shows: TCP keeps the order.
+  // The data that the peer's kernel still holds are delivered before its end shows, because TCP
+  // keeps the order.
   EXPECT_TRUE(node.Until(Wait::kSleep, [&] {
     while (node.Reap()) {
       if (!node.over()) node.PostReceive(4096, 1 << 18);

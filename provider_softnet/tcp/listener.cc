@@ -20,7 +20,7 @@ namespace softdat::softnet {
 namespace {
 
 constexpr std::chrono::milliseconds kPause{50};
-// Connections taken in one go, so that a flood cannot keep the loop from its streams.
+// How many connections are taken in one go, so that a flood cannot keep the loop from its streams.
 constexpr int kAcceptBatch = 64;
 
 }  // namespace
@@ -83,7 +83,7 @@ void TcpListener::OnReadable() {
       if (error == EMFILE && RaiseDescriptorLimit()) continue;
       if (error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM)
         return Pause(error);
-      continue;  // that connection is gone, the next may not be
+      continue;  // this connection is gone, but the next one may not be
     }
     held_ = false;
     adapter->driver.counters().sockets_opened.Add();
@@ -102,7 +102,7 @@ void TcpListener::Pause(int error) {
   watch_.Update(0);
   pause_.Start(kPause);
   if (std::exchange(held_, true)) return;
-  // Last of all: the upcall may destroy this listener.
+  // This must come last, because the upcall may destroy this listener.
   point_->sink->OnRequestsHeld(
       fmt::format("cannot take connections on port {}: {}", key_.second, strerror(error)));
 }

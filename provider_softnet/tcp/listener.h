@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A listening socket of one service point.
+// The listening socket of one service point.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_TCP_LISTENER_H_
 #define SOFTDAT_PROVIDER_SOFTNET_TCP_LISTENER_H_
 
@@ -15,7 +15,7 @@ namespace softdat::softnet {
 
 class TcpListener final : public transport::Listener {
  public:
-  // Listening when it succeeds.
+  // The listener listens when this succeeds.
   static Result<std::unique_ptr<transport::Listener>> Create(
       const std::shared_ptr<TcpContext>& adapter, const transport::ListenParameters& p);
   ~TcpListener() override;
@@ -25,7 +25,8 @@ class TcpListener final : public transport::Listener {
  private:
   explicit TcpListener(std::shared_ptr<TcpContext> adapter);
   void OnReadable();
-  // No descriptors: looks again later. The peers wait in the backlog meanwhile.
+  // Stops taking connections when no descriptors are left, and tries again later. The peers wait in
+  // the backlog meanwhile.
   void Pause(int error);
 
   const std::shared_ptr<TcpContext> adapter_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Dead paths: connections whose sockets drop all that arrives, with a filter that the kernel runs
-// in front of TCP. To either end that is a peer whose host does not answer any more.
+// Dead paths: the sockets of these connections drop everything that arrives, with a filter that the
+// kernel runs before TCP. Either end sees a peer whose host has stopped answering.
 #include "provider_softnet/connection/path_watch.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ using std::chrono::milliseconds;
 
 class JudgeTest : public testing::Test {
  protected:
-  // Time goes on by 100 ms, and the last answer was so long ago.
+  // Lets 100 ms pass, and looks. The last answer was this long ago.
   bool Look(bool outstanding, bool asked, milliseconds since_answer) {
     now_ += milliseconds(100);
     return judge_.IsDead({outstanding, asked, since_answer}, now_, milliseconds(400));
@@ -39,7 +39,7 @@ class JudgeTest : public testing::Test {
 };
 
 TEST_F(JudgeTest, SilenceForTheLimitIsDeath) {
-  // The connection was idle before: that the last answer is old says nothing.
+  // The connection was idle before, so an old last answer says nothing.
   for (int i = 0; i < 4; ++i) EXPECT_FALSE(Look(true, true, milliseconds(60'000 + i * 100)));
   EXPECT_TRUE(Look(true, true, milliseconds(60'400)));
 }
@@ -102,8 +102,8 @@ class DeadPathTest : public testing::TestWithParam<Wait> {
       return a_->established() && b_->established();
     }));
   }
-  // A message that is confirmed has everything of the start-up in front of it; then what TCP still
-  // has under way is acknowledged.
+  // When a message is confirmed, everything of the start-up before it has arrived. Then TCP must
+  // acknowledge what is still under way.
   void BecomeIdle() {
     ASSERT_EQ(b_->PostReceive(0, 64), Code::kOk);
     ASSERT_EQ(a_->PostSend(0, 64, 0), Code::kOk);
@@ -133,11 +133,12 @@ TEST_P(DeadPathTest, IsReportedWithDataUnderWay) {
   ExpectBroken(a_.get(), "has not answered for 400 ms");
 }
 
-// A peer of the start-up, whose kernel drops what has bytes from some moment on.
+// A peer in the start-up, whose kernel drops everything with bytes from some moment on.
 class DeadStartTest : public testing::Test {
  protected:
   static void DropData(int fd) {
-    // Of TCP's header and what follows it. The answers of TCP itself are shorter, and pass.
+    // The length of TCP's header and everything after it. The answers of TCP itself are shorter,
+    // and pass.
     constexpr uint32_t kLongestHeader = 44;
     sock_filter drop[] = {BPF_STMT(BPF_LD | BPF_W | BPF_LEN, 0),
                           BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, kLongestHeader, 0, 1),
@@ -157,7 +158,7 @@ TEST_F(DeadStartTest, OfTheRequestIsUnreachable) {
   sockaddr_storage a = Loopback();
   ASSERT_EQ(bind(listener.get(), reinterpret_cast<sockaddr*>(&a), sizeof(sockaddr_in)), 0);
   ASSERT_EQ(listen(listener.get(), 4), 0);
-  DropData(listener.get());  // those that it accepts have it too
+  DropData(listener.get());  // sockets that it accepts inherit the filter
   transport::ConnectParameters p;
   p.remote = Loopback();
   p.conn_qual = SocketPort(LocalAddressOf(listener.get()));
@@ -167,7 +168,7 @@ TEST_F(DeadStartTest, OfTheRequestIsUnreachable) {
   EXPECT_EQ(node_.reject_reason(), transport::RejectReason::kUnreachable) << node_.why();
 }
 
-// The reply never arrives: the accept fails, and does not wait for the first message for ever.
+// The reply never arrives. The accept must fail, and not wait for the first message for ever.
 TEST_F(DeadStartTest, OfTheReplyFailsTheAccept) {
   node_.HoldRequests();
   const UniqueFd fd = Socket();
@@ -193,7 +194,7 @@ TEST_F(DeadStartTest, OfTheReplyFailsTheAccept) {
   EXPECT_FALSE(node_.established());
 }
 
-// By the probes of TCP, which counts in seconds.
+// TCP's probes find it. TCP counts in seconds.
 TEST_P(DeadPathTest, IsReportedWhenIdle) {
   Join(milliseconds(400));
   BecomeIdle();
@@ -201,8 +202,8 @@ TEST_P(DeadPathTest, IsReportedWhenIdle) {
   ExpectBroken(b_.get(), "timed out");
 }
 
-// A peer that reads nothing, since it has no receive, answers: its window is closed, and stays so
-// for many times the limit.
+// A peer without a receive reads nothing, but it answers. Its window is closed, and stays so for
+// many times the limit.
 TEST_P(DeadPathTest, APeerThatDoesNotReadIsNoDeadPath) {
   constexpr milliseconds kLimit(100);
   constexpr int kMessages = 32;

@@ -39,7 +39,8 @@ Status BindFailure(int error, uint64_t conn_qual, uint16_t port) {
   }
 }
 
-// Every local address: one socket for both families where the host has IPv6.
+// The address that stands for every local address. One socket serves both families if the host has
+// IPv6.
 sockaddr_storage AnyAddress(int family) {
   sockaddr_storage a{};
   a.ss_family = static_cast<sa_family_t>(family);
@@ -65,8 +66,8 @@ Result<UniqueFd> ListenOn(const sockaddr_storage& address, bool both, uint64_t c
 }
 
 constinit ForkSafeOnce g_once;
-// Set by g_once, and in a forked child while it has one thread. Never destroyed: listeners may be
-// there at exit.
+// Set by g_once, and in a forked child while it has one thread. Never destroyed, because listeners
+// may exist at exit.
 constinit std::atomic<PortRegistry*> g_registry{nullptr};
 
 }  // namespace
@@ -78,9 +79,9 @@ PortRegistry& PortRegistry::Get() {
 
 void PortRegistry::AbandonAfterFork() {
   const PortRegistry* inherited = g_registry.load(std::memory_order_acquire);
-  // None, or another adapter of this process has done it.
+  // There is none, or another adapter of this process has replaced it.
   if (inherited == nullptr || inherited->process_ == getpid()) return;
-  // A thread of the parent may have been inside: the old one is not even looked at.
+  // A thread of the parent may have been inside the old registry, so not even its state is read.
   auto* own = new PortRegistry;
   own->inherited_ = inherited;
   g_registry.store(own, std::memory_order_release);
@@ -148,7 +149,8 @@ std::shared_ptr<ServicePoint> PortRegistry::Find(const PortKey& key, uint64_t co
   if (const auto member = it->second.find(conn_qual); member != it->second.end()) {
     return member->second.point;
   }
-  // Another qualifier than asked for, or (a foreign peer) only its port: the responder decides.
+  // The request may name another qualifier, or (from a foreign peer) only the port. The responder
+  // decides.
   if (!whole && it->second.size() == 1) return it->second.begin()->second.point;
   return nullptr;
 }

@@ -31,7 +31,7 @@ msghdr Message(const iovec* iov, size_t count) {
 }
 
 // What one end did before it sent happened before what the other end does after it received.
-// ThreadSanitizer knows that of the C library's calls, not of bare system calls.
+// ThreadSanitizer knows this about the C library's calls, but not about bare system calls.
 #ifdef __SANITIZE_THREAD__
 char wire;
 void BeforeSend() { __tsan_release(&wire); }
@@ -43,7 +43,8 @@ void AfterReceive() {}
 
 }  // namespace
 
-// One buffer goes without a msghdr: the kernel copies and checks two structures less.
+// A single buffer goes without a msghdr, which saves the kernel copying and checking two
+// structures.
 ssize_t SendNow(int fd, const iovec* iov, size_t count) {
   constexpr int kFlags = MSG_DONTWAIT | MSG_NOSIGNAL;
   if (count == 1) {
@@ -101,7 +102,7 @@ void PrepareStream(int fd, std::chrono::milliseconds dead_path) {
   const int on = 1;
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
   if (dead_path.count() == 0) return;
-  // Half of the time without a word, then four probes; TCP counts in seconds.
+  // The connection is silent for half of the time, then four probes follow. TCP counts in seconds.
   constexpr int kProbes = 4;
   const auto limit_s = static_cast<int>(std::chrono::ceil<std::chrono::seconds>(dead_path).count());
   const int idle_s = std::max(limit_s / 2, 1);
@@ -126,9 +127,9 @@ PathSample SamplePath(int fd) {
   socklen_t size = sizeof(info);
   if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return sample;
   sample.outstanding = true;
-  // Where the window is closed nothing is under way but a probe now and then, ever more seldom;
-  // tcpi_probes counts those that were not answered. One of them says nothing: Linux answers at
-  // most two a second (tcp_invalid_ratelimit).
+  // When the window is closed, nothing is under way except probes at growing intervals. tcpi_probes
+  // counts the unanswered ones. One unanswered probe says nothing, because Linux answers at most
+  // two a second (tcp_invalid_ratelimit).
   sample.asked = info.tcpi_unacked > 0 || info.tcpi_probes > 1;
   sample.since_answer = std::chrono::milliseconds(info.tcpi_last_ack_recv);
   return sample;

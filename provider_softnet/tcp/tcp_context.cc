@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TcpContext: sockets that outlive their connection.
+// TcpContext: also owns the sockets that outlive their connection.
 #include "provider_softnet/tcp/tcp_context.h"
 
 #include <errno.h>
@@ -37,7 +37,8 @@ void TcpContext::Stop() {
   paths.Close();
 }
 
-// Peers of abrupt ends learn of them before this process is gone; not for long.
+// Makes sure that the peers of abrupt ends learn of them before this process is gone. Waits only
+// briefly.
 void TcpContext::FinishAbruptEnds() {
   constexpr auto kLongest = 10 * ClosingSocket::kLook;
   const CancelOff no_cancellation;
@@ -55,8 +56,8 @@ Result<std::unique_ptr<ByteLink>> TcpContext::OpenLink(const sockaddr_storage& r
   if (!opened.ok()) return opened.TakeStatus();
   UniqueFd fd = opened.Take();
   PrepareStream(fd.get(), options.dead_path);
-  // Leave through the adapter's own address, as the IA's name promises, unless the kernel knows
-  // better: a destination on this host, or an adapter that is the loopback interface.
+  // The connection uses the adapter's own address, as the IA's name promises. The kernel chooses
+  // better for a destination on this host and for an adapter that is the loopback interface.
   const sockaddr_storage& own = attributes.address;
   if (!same_host && !IsLoopback(own) && own.ss_family == remote.ss_family) {
     const int on = 1;
@@ -77,7 +78,8 @@ uint64_t TcpContext::CloseGently(std::unique_ptr<ByteLink> link, bool abrupt,
   if (!driver.started()) return 0;
   UniqueFd fd = static_cast<TcpLink&>(*link).Release();
   const uint64_t id = ++last_closing;
-  // Out of the list at once, but destroyed later: `done` is called from the object's own handlers.
+  // The object leaves the list at once but is destroyed later, because its own handlers call
+  // `done`.
   auto done = [this, id] {
     const auto it =
         std::find_if(closing.begin(), closing.end(), [&](const auto& c) { return c->id() == id; });

@@ -21,11 +21,11 @@ struct TcpContext final : ConnectionContext {
   TcpContext(std::shared_ptr<AdapterShared> adapter, const TcpOptions& o);
   ~TcpContext() override;
 
-  // As Wire::Stop().
+  // Same as Wire::Stop().
   void Stop();
 
-  // `abrupt` of CloseGently: a peer that has the FIN but does not react, or whose window keeps the
-  // FIN out, because it does not read, soon gets a reset too.
+  // `abrupt` of CloseGently: the peer soon gets a reset too, if it has the FIN but does not react,
+  // or does not read, so that its window keeps the FIN out.
   Result<std::unique_ptr<ByteLink>> OpenLink(const sockaddr_storage& remote,
                                              bool same_host) override;
   void CloseNow(std::unique_ptr<ByteLink> link, bool reset) override;
@@ -35,19 +35,19 @@ struct TcpContext final : ConnectionContext {
   void HurryClosing(uint64_t closing) override;
   Status HandOn(ArrivedRequest* request, uint64_t conn_qual) override;
 
-  // Token: of a listening socket.
+  // Token. Closes a listening socket.
   void CloseListening(UniqueFd fd);
 
   void FinishAbruptEnds();
 
   const std::chrono::milliseconds handoff_timeout;
-  // With the token:
+  // Needs the token:
   std::list<std::unique_ptr<ClosingSocket>> closing;
   uint64_t last_closing = 0;
-  std::list<std::unique_ptr<HandoffArrival>> handoffs;  // of other processes, oldest first
+  std::list<std::unique_ptr<HandoffArrival>> handoffs;  // from other processes, oldest first
 };
 
-// The service points of this wire have contexts of this wire.
+// Service points of this wire have contexts of this wire.
 inline TcpContext& ContextOf(const ServicePoint& point) {
   return static_cast<TcpContext&>(*point.context);
 }

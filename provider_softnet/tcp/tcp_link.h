@@ -29,7 +29,7 @@ class TcpLink final : public ByteLink {
   size_t SegmentSize() const override;
   void SetUnansweredLimit(std::chrono::milliseconds limit) override;
 
-  // The socket outlives the link.
+  // Takes the socket, which outlives the link.
   UniqueFd Release() { return std::move(fd_); }
 
  private:

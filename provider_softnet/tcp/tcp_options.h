@@ -10,7 +10,7 @@
 namespace softdat::softnet {
 
 struct TcpOptions : ConnectionOptions {
-  std::chrono::milliseconds handoff_timeout{5000};  // for another process's answer
+  std::chrono::milliseconds handoff_timeout{5000};  // for the answer of another process
 
   static TcpOptions FromSettings() {
     TcpOptions options;
