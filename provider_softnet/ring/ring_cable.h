@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two byte rings in memory and two ends: what a TCP connection is to sockets. For tests, within one
+// Two byte rings in memory with two ends. They replace a TCP connection in tests, within one
 // process.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_RING_RING_CABLE_H_
 #define SOFTDAT_PROVIDER_SOFTNET_RING_RING_CABLE_H_
@@ -21,36 +21,38 @@ namespace softdat::softnet {
 
 class RingCable {
  public:
-  // What an end of it can be ready for.
+  // What an end can be ready for.
   struct Readiness {
-    bool readable = false;  // bytes, or the peer's end behind them
+    bool readable = false;  // bytes, or the peer's end after them
     bool writable = false;
     bool hung_up = false;  // the peer sends nothing more
     bool failed = false;   // reset, or the peer has gone altogether
   };
 
-  // False in valid() when there are no descriptors left.
+  // valid() is false when no descriptors are left.
   RingCable();
   bool valid() const { return ends_[0].doorbell.valid() && ends_[1].doorbell.valid(); }
 
-  // As ByteLink. `end` is 0 or 1.
+  // Same as in ByteLink. `end` is 0 or 1.
   ssize_t Send(int end, const iovec* iov, size_t count);
   ssize_t Receive(int end, const iovec* iov, size_t count);
   ssize_t Peek(int end);
   int TakeError(int end);
   bool PeerHasGone(int end);
 
-  // Readable while the end is ready for something of `wanted` (UV_ bits; 0: nothing).
+  // The doorbell is readable while the end is ready for something in `wanted` (UV_ bits; 0:
+  // nothing).
   int doorbell(int end) const { return ends_[end].doorbell.get(); }
   void WatchFor(int end, int wanted);
-  // What it is ready for, in UV_ bits, of what is watched for; an error counts as everything.
+  // What the end is ready for, in UV_ bits, among what it watches. An error counts as everything.
   int Ready(int end);
 
-  // The end closes. With a reset the peer reads what is there and then an error.
+  // Closes the end with a reset. The peer reads what is there, and then an error.
   void Reset(int end);
-  // What the peer sends from now on is taken and forgotten; it reads `rest` and the end behind it.
+  // Ends sending. The peer reads `rest` and then the end. What the peer sends from now on is taken
+  // and forgotten.
   void Finish(int end, std::span<const uint8_t> rest);
-  // Behind Finish(): the peer learns that nobody is there any more.
+  // To be called after Finish(). The peer learns that nobody is there any more.
   void Leave(int end);
 
   // Set before the other end is handed over.
@@ -63,8 +65,8 @@ class RingCable {
     UniqueFd doorbell;
     bool rung = false;
     int wanted = 0;
-    std::deque<uint8_t> inbox;  // what the other end has sent
-    bool finished = false;      // sends nothing more, reads nothing more
+    std::deque<uint8_t> inbox;  // bytes that the other end has sent
+    bool finished = false;      // sends and reads nothing more
     bool left = false;
     bool reset = false;  // closed with a reset
     bool error_taken = false;
@@ -72,9 +74,9 @@ class RingCable {
 
   Readiness ReadinessOf(int end) const;
   int EventsOf(int end) const;
-  void Update();  // doorbells
+  void Update();  // rings or silences the doorbells
 
-  std::mutex mutex_;  // protects ends_, but for the descriptors
+  std::mutex mutex_;  // protects ends_, except the descriptors
   std::array<End, 2> ends_;
 };
 

@@ -25,7 +25,7 @@ class RingLink final : public ByteLink {
     return cable_->Receive(end_, iov, count);
   }
   ssize_t Peek() override { return cable_->Peek(end_); }
-  // What is sent is at the peer's end.
+  // Sent bytes are at the peer's end at once.
   int UnsentBytes() const override { return 0; }
   PathSample SamplePath() const override { return {}; }
   int TakeError() override { return cable_->TakeError(end_); }
@@ -35,16 +35,16 @@ class RingLink final : public ByteLink {
   int descriptor() const override { return cable_->doorbell(end_); }
   int WatchFor(int events) override {
     cable_->WatchFor(end_, events);
-    // UV_READABLE of the doorbell.
+    // UV_READABLE for the doorbell.
     return events == 0 ? 0 : 1;
   }
   int Happened(int) override { return cable_->Ready(end_); }
   sockaddr_storage LocalAddress() const override { return cable_->addresses[end_]; }
   sockaddr_storage RemoteAddress() const override { return cable_->addresses[1 - end_]; }
-  size_t SegmentSize() const override { return 65483; }  // as TCP over the loopback interface
+  size_t SegmentSize() const override { return 65483; }  // like TCP over the loopback interface
   void SetUnansweredLimit(std::chrono::milliseconds) override {}
 
-  // The other end lives on with what is left of it.
+  // Takes the cable. The other end goes on with what is left of it.
   std::shared_ptr<RingCable> Release() { return std::move(cable_); }
   int end() const { return end_; }
 

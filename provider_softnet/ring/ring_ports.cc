@@ -42,7 +42,7 @@ RingPorts& RingPorts::Get() {
   return ports;
 }
 
-// mutex_ is held.
+// mutex_ must be held.
 uint16_t RingPorts::NextFree() {
   do {
     last_ = last_ == UINT16_MAX ? uint16_t{32768} : static_cast<uint16_t>(last_ + 1);

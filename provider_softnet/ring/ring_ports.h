@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who listens on which port of this wire, in this process.
+// Knows who listens on which port of this wire, in this process.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_RING_RING_PORTS_H_
 #define SOFTDAT_PROVIDER_SOFTNET_RING_RING_PORTS_H_
 
@@ -21,9 +21,9 @@ class RingBacklog {
   RingBacklog();
   bool valid() const { return doorbell_.valid(); }
   int doorbell() const { return doorbell_.get(); }
-  // False when it is full.
+  // Returns false when the backlog is full.
   bool Add(std::shared_ptr<RingCable> cable);
-  // Null, and the doorbell is silent, when there is none.
+  // Returns null and silences the doorbell when there is no connection.
   std::shared_ptr<RingCable> Take();
 
  private:
@@ -38,14 +38,14 @@ class RingPorts {
  public:
   static RingPorts& Get();
 
-  // As PortRegistry::Join of TCP. *port is where it listens.
+  // Same as PortRegistry::Join of TCP. *port becomes the port of the listener.
   Status Join(const std::shared_ptr<ServicePoint>& point, bool any,
               const std::shared_ptr<RingBacklog>& backlog, uint16_t* port);
   void Leave(uint16_t port, uint64_t conn_qual);
   std::shared_ptr<ServicePoint> Find(uint16_t port, uint64_t conn_qual, bool whole);
-  // Any listener of the port takes the connection. 0 or an errno value.
+  // Gives the connection to any listener of the port. Returns 0 or an errno value.
   int Offer(uint16_t port, std::shared_ptr<RingCable> cable);
-  // A port that nobody listens on, for the active end.
+  // Finds a port without a listener, for the active end.
   uint16_t FreePort();
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The wire ring-<dev>: its context, its listener, itself.
+// The wire ring-<dev>: its context, its listener and the wire itself.
 #include "provider_softnet/ring/ring_wire.h"
 
 #include <map>
@@ -30,7 +30,7 @@ struct RingContext final : ConnectionContext {
     if (!reset) Finish(*link, true, {});
     link.reset();
   }
-  // The rings keep what the peer has not read, so that nobody has to stay for it.
+  // The rings keep what the peer has not read, so this end need not stay for it.
   uint64_t CloseGently(std::unique_ptr<ByteLink> link, bool abrupt,
                        std::vector<uint8_t> rest) override {
     auto& ring = static_cast<RingLink&>(*link);
