@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Adapter: makes the objects.
+// Adapter: makes the objects of an IA.
 #include "provider_verbs/adapter.h"
 
 #include "provider_verbs/completion_queue.h"

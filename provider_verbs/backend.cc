@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Backend: names of IAs, and opening one.
+// Backend: lists the names of IAs, and opens one.
 #include "provider_verbs/backend.h"
 
 #include <fmt/format.h>
@@ -28,8 +28,8 @@ class Backend : public transport::Backend {
 
 std::string WhyNot(const Status& status) { return std::string(status.reason()); }
 
-// Every interface that is up, and every RDMA port by its own name. Without an RDMA device the
-// interfaces are listed all the same, with the reason: that is what the reader wants to know.
+// Lists every interface that is up, and every RDMA port by its own name. Without an RDMA device the
+// interfaces are listed with the reason, because that is what the reader wants to know.
 std::vector<transport::Backend::Device> Backend::Devices() {
   std::vector<Device> devices;
   const bool rdma = finder_.HasRdma();
@@ -48,7 +48,7 @@ std::vector<transport::Backend::Device> Backend::Devices() {
         port.netdevs.empty() ||
         std::any_of(port.netdevs.begin(), port.netdevs.end(),
                     [](const std::string& netdev) { return !AddressesOf(netdev).empty(); });
-    // A device by itself is its first port.
+    // A device's own name means its first port.
     std::vector<std::string> names = {fmt::format("verbs-{}-{}", port.device, port.port)};
     if (port.port == 1) names.insert(names.begin(), "verbs-" + port.device);
     for (const std::string& name : names) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The back end for RDMA hardware (and the kernel's soft-RoCE and soft-iWARP): libibverbs and
-// librdmacm.
+// The back end for RDMA hardware (and the kernel's soft-RoCE and soft-iWARP), through libibverbs
+// and librdmacm.
 #ifndef SOFTDAT_PROVIDER_VERBS_BACKEND_H_
 #define SOFTDAT_PROVIDER_VERBS_BACKEND_H_
 

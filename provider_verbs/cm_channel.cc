@@ -18,7 +18,7 @@ namespace softdat::verbs {
 
 namespace {
 
-// librdmacm opens the device of an id when it learns which one it is.
+// librdmacm opens the device of an id when it learns which device that is.
 bool NextEvent(rdma_event_channel* channel, rdma_cm_event** event) {
   const StandardDescriptorsTaken taken;
   return rdma_get_cm_event(channel, event) == 0;
@@ -71,7 +71,8 @@ bool CmChannel::Dispatch() {
         raw->event == RDMA_CM_EVENT_CONNECT_REQUEST ? raw->listen_id : raw->id;
     std::shared_ptr<CmSink> sink;
     {
-      // Before the acknowledgement: until then the id's address cannot be used again.
+      // The sink is found before the acknowledgement, because the id's address cannot be reused
+      // until then.
       const std::lock_guard<std::mutex> lock(mutex_);
       const auto found = sinks_.find(addressee);
       if (found != sinks_.end()) {
@@ -84,7 +85,7 @@ bool CmChannel::Dispatch() {
     if (sink != nullptr) {
       sink->OnCmEvent(event);
     } else if (event.type == RDMA_CM_EVENT_CONNECT_REQUEST) {
-      rdma_destroy_id(event.id);  // its listener has gone: rejects
+      rdma_destroy_id(event.id);  // its listener has gone, so this rejects it
     }
   }
   return any;
@@ -99,7 +100,7 @@ Result<std::unique_ptr<CmId>> CmId::Create(CmChannel& channel) {
 }
 
 uint64_t CmId::NextSerial() {
-  static std::atomic<uint64_t> last{0};  // ids are made by any thread
+  static std::atomic<uint64_t> last{0};  // any thread makes ids
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
@@ -110,7 +111,8 @@ CmId::~CmId() {
 }
 
 void CmId::SetSink(std::shared_ptr<CmSink> sink) {
-  // `sink` becomes the old one, which dies after the mutex is free: parameters outlive locals.
+  // `sink` becomes the old sink. It dies after the mutex is released, because parameters outlive
+  // locals.
   const std::lock_guard<std::mutex> lock(channel_.mutex_);
   CmChannel::Addressee& place = channel_.sinks_[id_];
   place.serial = serial_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CmConnector: what each side asks of rdma_cm. What rdma_cm answers: cm_connector_events.cc.
+// CmConnector: the requests that each side makes to rdma_cm. Its answers are in
+// cm_connector_events.cc.
 #include "provider_verbs/cm_connector.h"
 
 #include <errno.h>
@@ -32,10 +33,9 @@ using transport::RejectReason;
 namespace {
 
 constexpr uint8_t kRetryCount = 7;
-constexpr uint8_t kRetryForEver =
-    7;  // receivers that are not ready are waited for (semantics 10.5)
+constexpr uint8_t kRetryForEver = 7;  // waits for receivers that are not ready (semantics 10.5)
 
-// What both sides say of themselves.
+// The parameters that both sides send about themselves.
 rdma_conn_param ParametersOf(const rdmacm::FieldWriter& field, const ReadDepths& depths,
                              const QueuePairAttributes& a, uint32_t qp_num) {
   rdma_conn_param param{};
@@ -88,8 +88,8 @@ Status CmConnector::ChooseAddresses(sockaddr_storage* local) {
                               connect_.remote.ss_family == AF_INET ? "IPv4" : "IPv6"));
   }
   if (IsLoopback(connect_.remote)) {
-    // rdma_cm has no loopback (and a request to ::1 wedges soft-RoCE of Linux 6.1 for everybody):
-    // this host, seen from the device, is the interface's own address.
+    // rdma_cm has no loopback (and a request to ::1 makes soft-RoCE of Linux 6.1 hang for
+    // everybody). The device knows this host by the interface's own address.
     SOFTDAT_LOG(Info, "{} stands for {}", AddressText(connect_.remote), AddressText(*local));
     const uint16_t port = SocketPort(connect_.remote);
     connect_.remote = *local;
@@ -104,7 +104,8 @@ Status CmConnector::ChooseAddresses(sockaddr_storage* local) {
 
 Status CmConnector::Resolve(std::shared_ptr<CmSink> sink) {
   id_.reset();
-  // rdma_cm would resolve it to a group's or everybody's link address, and ask in vain.
+  // rdma_cm would resolve such an address to the link address of a group or of everybody, and ask
+  // in vain.
   if (IsOfNoHost(connect_.remote)) {
     return Status(Code::kUnreachable, AddressText(connect_.remote) + " is no host's address");
   }
@@ -146,7 +147,7 @@ CmStep CmConnector::Request(uint32_t qp_num, const QueuePairAttributes& a) {
   unanswered_ = true;
   if (rdma_connect(id(), &param) != 0) {
     unanswered_ = false;
-    // siw connects before it returns.
+    // siw connects before the call returns.
     if (errno == ECONNREFUSED) return NobodyListens();
     return {.what = CmStep::What::kFailed,
             .reject = RejectReason::kUnreachable,

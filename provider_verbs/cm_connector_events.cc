@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CmConnector: what rdma_cm answers.
+// CmConnector: the answers of rdma_cm.
 #include <errno.h>
 #include <fmt/format.h>
 
@@ -66,7 +66,7 @@ CmStep CmConnector::OnEvent(const CmEvent& event, bool connecting) {
 
 CmStep CmConnector::OnOver(const CmEvent& event) {
   if (event.type == RDMA_CM_EVENT_DEVICE_REMOVAL) {
-    linked_ = false;  // there is nobody to tell
+    linked_ = false;  // nobody is left to tell
     return {.what = What::kDeviceGone};
   }
   return {.what = What::kOver, .broken = device_.traits.iwarp && event.status != 0};
@@ -111,7 +111,7 @@ CmStep CmConnector::OnRejected(const CmEvent& event) const {
   return Failed(RejectReason::kNonPeer, fmt::format("rejected with status {}", event.status));
 }
 
-// Another try, while the other program on this host may still be starting (semantics 9.2).
+// Tries again while the other program on this host may still be starting (semantics 9.2).
 CmStep CmConnector::NobodyListens() const {
   if (Clock::now() < grace_until_ && IsOwnAddress(connect_.remote))
     return {.what = What::kTryAgain};

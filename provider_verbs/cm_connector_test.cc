@@ -20,7 +20,7 @@ using What = CmStep::What;
 
 constexpr int kInvalidServiceId = 8, kConsumerDefined = 28;
 
-// What rdma_cm said.
+// Collects the events of rdma_cm.
 class Heard final : public CmSink {
  public:
   void OnCmEvent(const CmEvent& event) override { events.push_back(event); }
@@ -59,14 +59,14 @@ class CmConnectorTest : public PairTest {
     EXPECT_TRUE(cm_->Owns(event_));
     return cm_->OnEvent(event_, connecting);
   }
-  // Until the request can be made.
+  // Goes on until the request can be made.
   void Resolve(const transport::ConnectParameters& p) {
     cm_->Start(p);
     ASSERT_TRUE(cm_->Resolve(heard_).ok());
     ASSERT_EQ(Next().what, What::kNothing);
     ASSERT_EQ(Next().what, What::kRequest);
   }
-  // The step that the peer's answer to a request asks for.
+  // The connector's step after the peer's answer to a request.
   CmStep Answered(const NullAnswer& answer) {
     AnswerNullConnect(answer);
     const CmStep step = cm_->Request(1, Attributes());
@@ -87,7 +87,7 @@ TEST_F(CmConnectorTest, WhatCanBeRefusedAtOnce) {
   p = To("127.0.0.1");
   p.private_data = data;
   EXPECT_TRUE(cm_->Check(p).ok());
-  p.conn_qual = 65536;  // which takes room in the same field
+  p.conn_qual = 65536;  // such a qualifier takes room in the same field
   EXPECT_EQ(cm_->Check(p).code(), Code::kInvalidArgument);
 }
 
@@ -131,7 +131,7 @@ TEST_F(CmConnectorTest, AnotherDevicesRouteIsNone) {
   EXPECT_EQ(step.reject, RejectReason::kUnreachable);
 }
 
-// The other program of this host may still be starting.
+// The other program on this host may still be starting.
 // covers: semantics 9.2
 TEST_F(CmConnectorTest, NobodyListensHere) {
   Resolve(To("127.0.0.1"));
@@ -211,7 +211,8 @@ TEST_F(CmConnectorTest, OnlyALinkedPeerIsToldOfTheEnd) {
   EXPECT_EQ(TakeNullCmCalls().disconnects, 1);
 }
 
-// An event that was on its way while its identifier went is not the next one's.
+// An event may be on its way while its id is destroyed. It must not be taken for one of the next
+// id.
 TEST_F(CmConnectorTest, AnEarlierAttemptsEventsAreNotOwned) {
   Resolve(To("127.0.0.1"));
   TellNullConnection({.event = RDMA_CM_EVENT_REJECTED});
@@ -276,7 +277,7 @@ TEST_F(IwarpConnectorTest, AnEndWithAStatusIsABreak) {
   EXPECT_TRUE(step.broken);
 }
 
-// The kernel would keep whoever destroys it until the peer has answered.
+// The kernel would block the thread that destroys the id until the peer has answered.
 TEST_F(IwarpConnectorTest, AnUnansweredRequestIsGivenUpLater) {
   Resolve(To("127.0.0.1"));
   EXPECT_EQ(Answered({.silent = true}).what, What::kNothing);

@@ -17,13 +17,13 @@ constexpr int kRejectConsumerDefined = 28;
 CmRejection::By ByWhom(int status, const rdmacm::FieldView& field, bool iwarp) {
   using By = CmRejection::By;
   if (iwarp) {
-    // An MPA reject reports as a reset; a refused TCP connection is one that nobody listens to.
+    // An MPA reject is reported as a reset. A refused TCP connection means that nobody listens.
     if (status == -ECONNREFUSED) return By::kNobodyListens;
     return status == -ECONNRESET && !field.refusal ? By::kConsumer : By::kOther;
   }
   if (status == kRejectInvalidServiceId) return By::kNobodyListens;
   if (status != kRejectConsumerDefined || field.refusal) return By::kOther;
-  // Without a trailer the whole field comes; a kernel that rejects for its consumer leaves it
+  // Without a trailer the whole field comes. A kernel that rejects for its consumer leaves it
   // empty.
   const bool any =
       std::any_of(field.data.begin(), field.data.end(), [](uint8_t b) { return b != 0; });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who rejected a connection, from what rdma_cm says of it.
+// Finds out who rejected a connection, from what rdma_cm reports.
 #ifndef SOFTDAT_PROVIDER_VERBS_CM_REJECTION_H_
 #define SOFTDAT_PROVIDER_VERBS_CM_REJECTION_H_
 
@@ -10,10 +10,10 @@ namespace softdat::verbs {
 
 struct CmRejection {
   enum class By : uint8_t { kNobodyListens, kConsumer, kOther } by = By::kOther;
-  std::span<const uint8_t> data{};  // the consumer's
+  std::span<const uint8_t> data{};  // the consumer's private data
 };
 
-// `status` and `private_data` of RDMA_CM_EVENT_REJECTED on the active side.
+// `status` and `private_data` are those of RDMA_CM_EVENT_REJECTED on the active side.
 CmRejection ReadRejection(int status, std::span<const uint8_t> private_data, bool iwarp);
 
 }  // namespace softdat::verbs

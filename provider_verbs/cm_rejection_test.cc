@@ -36,8 +36,8 @@ TEST(CmRejectionTest, TheConsumerWithItsData) {
   EXPECT_EQ(iwarp.data.size(), data.size());
 }
 
-// A kernel that rejects for a program that said nothing leaves the field empty; so may a consumer,
-// but ours writes a trailer.
+// A kernel that rejects for a program that gave no data leaves the field empty. A consumer may do
+// so, too, but ours writes a trailer.
 TEST(CmRejectionTest, AnEmptyFieldIsTheConsumersOnlyWithATrailer) {
   const std::vector<uint8_t> zeros(148, 0);
   EXPECT_EQ(ReadRejection(kConsumerDefined, zeros, kInfiniband).by, By::kOther);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CqCore: from a verbs work completion to a transport one.
+// CqCore: converts a verbs work completion to a transport completion.
 #include <utility>
 
 #include "provider_verbs/completion_queue.h"
@@ -28,7 +28,7 @@ bool CqCore::Convert(const ibv_wc& wc, Completion* out, Due* due) {
 
 namespace {
 
-// What the slot's consumer is told; false if that is nothing.
+// Fills in what the consumer gets for the slot. Returns false if it gets nothing.
 bool FillSent(const SendSlot& slot, WorkStatus status, Completion* out) {
   *out = slot.done;
   out->status = status;
@@ -41,7 +41,8 @@ bool CqCore::ConvertSend(const ibv_wc& wc, Completion* out, Due* due) {
   SendSlot& slot = *SlotOf<SendSlot>(wc.wr_id);
   SendProgress& queue = *slot.queue;
   if (queue.dropping.load(std::memory_order_relaxed)) return false;
-  // Later parts of a request that was split, or of a pair that is gone.
+  // Such a completion belongs to a later part of a request that was split, or to a pair that is
+  // gone.
   const uint32_t retired = queue.retired.load(std::memory_order_relaxed);
   if (static_cast<int32_t>(slot.sequence - retired) < 0) return false;
   WorkStatus status = WorkStatus::kSuccess;
@@ -52,14 +53,14 @@ bool CqCore::ConvertSend(const ibv_wc& wc, Completion* out, Due* due) {
     device_.WindowBound(slot.window_key);
   }
   if (slot.sequence != retired && device_.traits.signal_all) [[unlikely]] {
-    // siw: a send is complete when it was sent, and the read before it when it was answered.
+    // siw completes a send when it was sent, and the read before it when it was answered.
     if (!std::exchange(slot.early, true)) ++queue.early;
     slot.done.status = status;
     return false;
   }
   const bool told = FillSent(slot, status, out);
-  // Requests complete in order: what was posted before this one and not signalled is done too. The
-  // slot may be used again from here on.
+  // Requests complete in order, so unsignalled requests posted before this one are done, too. From
+  // here on the slot may be used again.
   queue.retired.store(slot.sequence + 1, std::memory_order_release);
   if (queue.early == 0) [[likely]]
     return told;
@@ -68,8 +69,9 @@ bool CqCore::ConvertSend(const ibv_wc& wc, Completion* out, Due* due) {
   return false;
 }
 
-// What had completed before its turn, as far as its turn has come. Behind a failure nothing has
-// succeeded (semantics 10.5): `success` says whether the request in front has.
+// Completes the requests that finished before their turn, as far as their turn has come. After a
+// failure no request may succeed (semantics 10.5). `success` says whether the request in front
+// succeeded.
 void CqCore::RetireEarly(SendProgress& queue, bool success, Due* due) {
   uint32_t next = queue.retired.load(std::memory_order_relaxed);
   while (queue.early > 0) {
@@ -87,12 +89,12 @@ void CqCore::RetireEarly(SendProgress& queue, bool success, Due* due) {
 
 void CqCore::FillReceived(const ibv_wc& wc, Device& device, Completion* out) {
   out->length = wc.byte_len;
-  // Not known here: one that was there before the queue was armed counts as solicited, lest a
-  // wake-up be lost.
+  // The completion does not say whether the message was solicited. A message that came before the
+  // queue was armed counts as solicited, so that no wake-up is lost.
   out->solicited = true;
   if (wc.opcode == IBV_WC_RECV_RDMA_WITH_IMM || (wc.wc_flags & IBV_WC_WITH_IMM) != 0) {
     out->op = Op::kReceiveImmediate;
-    out->key = wc.imm_data;  // the 32 bits as they are, like OFA (semantics 15.2)
+    out->key = wc.imm_data;  // the 32 bits unchanged, as in OFA (semantics 15.2)
   } else if ((wc.wc_flags & device.traits.invalidated_flags) != 0) {
     out->op = Op::kReceiveInvalidate;
     out->key = wc.invalidated_rkey;
@@ -137,7 +139,7 @@ bool CqCore::ConvertShared(const ibv_wc& wc, Completion* out, Due* due) {
     NoteFailure(*pair, wc, due);
   }
   slot->srq->Free(slot);
-  // Of a pair that was destroyed meanwhile.
+  // The pair may have been destroyed meanwhile.
   if (queue == nullptr || queue->dropping.load(std::memory_order_relaxed)) return false;
   if (queue->holding.load(std::memory_order_relaxed)) {
     queue->held.push_back(*out);

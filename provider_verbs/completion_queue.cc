@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CqCore: polling, arming, events, size. How a completion is converted: completion_convert.cc.
+// CqCore: polling, arming, events, size. The conversion of completions is in completion_convert.cc.
 #include "provider_verbs/completion_queue.h"
 
 #include <errno.h>
@@ -21,7 +21,8 @@ using transport::WorkStatus;
 
 namespace {
 
-// Small queues are made a little larger: resizing costs a system call, and siw cannot do it at all.
+// Small queues are made a little larger, because resizing costs a system call and siw cannot do it
+// at all.
 constexpr uint32_t kLeastDepth = 128;
 
 }  // namespace
@@ -72,8 +73,8 @@ void CqCore::ReleaseByReaper() {
 
 CqCore::~CqCore() = default;
 
-// What most completions are: success of what PostPlain posted, in its turn. False, and nothing has
-// happened, for all others.
+// Handles the most frequent completion: the success of a request of PostPlain, in its turn. Returns
+// false and does nothing for all others.
 inline bool CqCore::ConvertPlain(const ibv_wc& wc, Completion* out) {
   static_assert(static_cast<uint64_t>(SlotTag::kSend) == 0);
   if ((wc.wr_id & kTagMask) != 0 || wc.status != IBV_WC_SUCCESS) return false;
@@ -84,7 +85,7 @@ inline bool CqCore::ConvertPlain(const ibv_wc& wc, Completion* out) {
     return false;
   }
   *out = slot.done;
-  // The slot may be used again from here on.
+  // From here on the slot may be used again.
   queue.retired.store(slot.sequence + 1, std::memory_order_release);
   return true;
 }
@@ -100,7 +101,7 @@ size_t CqCore::Poll(std::span<Completion> out) {
   return got > 0 ? 1 : 0;
 }
 
-// `first`: a completion that the device has given already, or null.
+// `first`: a completion that was already taken from the device, or null.
 size_t CqCore::PollAny(std::span<Completion> out, const ibv_wc* first) {
   Due due;
   size_t n = 0;
@@ -119,7 +120,7 @@ size_t CqCore::PollAny(std::span<Completion> out, const ibv_wc* first) {
         if (Convert(wc[i], &out[n], &due)) ++n;
       }
       if (got < want) break;
-      // Some that had waited for their turn.
+      // The conversion may have freed completions that waited for their turn.
       if (!ring_.empty()) [[unlikely]]
         n += ring_.Pop(out.subspan(n));
     }
@@ -149,7 +150,7 @@ bool CqCore::Arm(bool solicited_only) {
       const Level level =
           solicited_only && device_.traits.solicited_events ? Level::kSolicited : Level::kAny;
       NotifyLocked(level);
-      // What came before the device was armed gives no event.
+      // Completions that came before the device was armed cause no event.
       DrainLocked(&due);
       if (ring_.empty()) {
         armed_ = level;
@@ -162,7 +163,7 @@ bool CqCore::Arm(bool solicited_only) {
   return armed;
 }
 
-// Whether an arrival is what the consumer asked to be told about.
+// Decides whether the consumer asked to be told about this arrival.
 void CqCore::MatchLocked(const Completion& completion, Due* due) {
   if (armed_ == Level::kNone) return;
   const bool failed = completion.status != WorkStatus::kSuccess;
@@ -187,7 +188,7 @@ void CqCore::Push(const Completion& completion, Due* due) { Push({&completion, 1
 
 void CqCore::Push(std::span<const Completion> completions, Due* due) {
   const std::lock_guard<SpinLock> lock(lock_);
-  DrainLocked(due);  // older ones first
+  DrainLocked(due);  // older completions first
   for (const Completion& completion : completions) PushLocked(completion, due);
 }
 
@@ -224,7 +225,7 @@ void CqCore::Carry(const Due& due) {
 }
 
 void CqCore::CarryLater(const Due& due) {
-  Carry({.failed = due.failed});  // no upcall
+  Carry({.failed = due.failed});  // makes no upcall
   if (due.completion || due.overflow) {
     device_.driver.Post([core = shared_from_this(), due] {
       core->Carry({.completion = due.completion, .overflow = due.overflow});
@@ -239,13 +240,14 @@ void CqCore::OnEvent() {
     const std::lock_guard<SpinLock> lock(lock_);
     const Level was = std::exchange(notified_, Level::kNone);
     DrainLocked(&due);
-    // Verbs do not say which receive was solicited; the event does, if only those were asked for.
-    // Where the device was armed for all, a wake-up too many is better than one that is lost.
+    // Verbs do not say which receive was solicited. The event says so, if it was asked for only
+    // solicited ones. If the device was armed for all, a superfluous wake-up is better than a lost
+    // one.
     if (armed_ == Level::kSolicited && was != Level::kNone) {
       armed_ = Level::kNone;
       due.completion = true;
     }
-    // Only quiet or swallowed ones so far.
+    // Only quiet or swallowed completions have come so far.
     if (armed_ != Level::kNone || !watchers_.empty()) {
       NotifyLocked(watchers_.empty() ? armed_ : Level::kAny);
       DrainLocked(&due);
@@ -296,7 +298,7 @@ Status CqCore::Resize(uint32_t capacity) {
     }
   }
   Carry(due);
-  // The device's own queue follows the work that is attached; the ring grows by itself.
+  // The device's own queue follows the attached work. The ring grows by itself.
   return status;
 }
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Completion queues over ibv_cq.
 //
-// Poll converts the device's completions straight into the caller's. Whatever else must look at the
-// queue (an event, a full send queue, the end of a connection) moves what is there into a ring
-// first, which Poll empties before it asks the device again; so the order is kept and nothing is
-// lost.
+// Poll converts the device's completions straight into the caller's. Anything else that must look
+// at the queue (an event, a full send queue, the end of a connection) first moves the device's
+// completions into a ring. Poll empties the ring before it asks the device again. So the order is
+// kept and nothing is lost.
 //
-// The device's queue is always armed at least for failed completions: a program that neither polls
-// nor waits still learns that its connection broke.
+// The device's queue is always armed at least for failed completions. So a program that neither
+// polls nor waits still learns that its connection broke.
 #ifndef SOFTDAT_PROVIDER_VERBS_COMPLETION_QUEUE_H_
 #define SOFTDAT_PROVIDER_VERBS_COMPLETION_QUEUE_H_
 
@@ -31,7 +31,7 @@ struct SendProgress;
 
 class CqCore : public std::enable_shared_from_this<CqCore> {
  public:
-  // `sink` null: what comes is dropped (a direction without a queue of its own).
+  // `sink` null: completions are dropped (a direction without a queue of its own).
   static Result<std::shared_ptr<CqCore>> Create(Device& device, uint32_t capacity,
                                                 transport::CompletionSink* sink);
   ~CqCore();
@@ -39,50 +39,52 @@ class CqCore : public std::enable_shared_from_this<CqCore> {
   CqCore& operator=(const CqCore&) = delete;
 
   ibv_cq* hardware() const { return cq_; }
-  // Leaves the device's tables and waits for upcalls; called once, by the owner's destructor.
+  // Removes the queue from the device's tables and waits for upcalls. The owner's destructor calls
+  // it once.
   void Close();
 
   size_t Poll(std::span<transport::Completion> out);
   bool Arm(bool solicited_only);
   Status Resize(uint32_t capacity);
 
-  // What must be done once no lock is held: upcalls, and queue pairs that failed.
+  // What must be done when no lock is held: upcalls, and reports of queue pairs that failed.
   struct Due {
     bool completion = false;
     bool overflow = false;
     PairSink* failed = nullptr;  // linked by PairSink::next_failed
-    // A failure of `pair` was noted, and must be reported.
+    // A failure of `pair` was noted and must be reported.
     void AddFailed(PairSink* pair);
     bool any() const { return completion || overflow || failed != nullptr; }
   };
-  // Moves what the device has into the ring.
+  // Moves the device's completions into the ring.
   void Drain(Due* due);
-  // Adds completions that the device does not make (flushes of what it never saw).
+  // Adds completions that the device does not make (flushes of requests that it never saw).
   void Push(const transport::Completion& completion, Due* due);
   void Push(std::span<const transport::Completion> completions, Due* due);
   void Carry(const Due& due);
-  // The same for callers whose own locks an upcall may want: the driver's leader makes it.
+  // Does the same for callers whose own locks an upcall may need. The driver's leader makes the
+  // upcall.
   void CarryLater(const Due& due);
-  // The connection has been reported: its receives need not wait any more.
+  // The connection has been reported, so its receives need not wait any more.
   void ReleaseHeld(ReceiveProgress& receives, Due* due);
 
-  // Room for the work of one more queue pair; the device's queue never overflows.
+  // Makes room for the work of one more queue pair, so that the device's queue never overflows.
   Status Attach(uint32_t depth);
   void Detach(uint32_t depth);
 
-  // A queue pair that completes here is being destroyed in the background, and the device's queue
-  // stays until it is.
+  // A queue pair that completes here is being destroyed in the background. The device's queue must
+  // stay until that is over.
   void HoldForReaper();
   void ReleaseByReaper();
 
-  // Queue pairs that want to look at their progress whenever something arrives.
+  // Watchers are queue pairs that check their progress whenever something arrives.
   void AddWatcher(PairSink* pair);
   void RemoveWatcher(PairSink* pair);
 
-  // From the driver's leader.
+  // The driver's leader calls these.
   void OnEvent();
   void ArmBase();
-  // The device says that its queue is lost.
+  // The device reports that its queue is lost.
   void OnDeviceError();
 
  private:
@@ -97,7 +99,7 @@ class CqCore : public std::enable_shared_from_this<CqCore> {
         capacity_(capacity),
         ring_(capacity) {}
 
-  // lock_ held, and released.
+  // lock_ is held, and PollAny releases it.
   size_t PollAny(std::span<transport::Completion> out, const ibv_wc* first);
   void DestroyHardware();
   void DrainLocked(Due* due);
@@ -116,22 +118,22 @@ class CqCore : public std::enable_shared_from_this<CqCore> {
 
   Device& device_;
   transport::CompletionSink* const sink_;
-  // How many completions Poll converts at once; one, where an older one may be among those that
-  // wait for their turn in the ring.
+  // How many completions Poll converts at once. It is one if an older completion may be waiting for
+  // its turn in the ring.
   const size_t batch_;
   UpcallGate gate_;
   ibv_cq* cq_ = nullptr;
 
   // Protects the members below, and the conversion of completions.
   SpinLock lock_;
-  uint32_t capacity_;      // as the consumer asked
+  uint32_t capacity_;      // as the consumer asked for
   uint32_t attached_ = 0;  // work that may complete here
   uint32_t depth_ = 0;     // of the device's queue
   bool resizable_ = true;
   CompletionRing ring_;
-  Level armed_ = Level::kNone;     // the consumer's
-  Level notified_ = Level::kNone;  // the device's
-  bool overflowing_ = false;       // an episode of overflow was reported and has not ended
+  Level armed_ = Level::kNone;     // what the consumer armed
+  Level notified_ = Level::kNone;  // what the device is armed for
+  bool overflowing_ = false;       // an overflow was reported and has not ended
   bool dead_ = false;              // Close() was called
   int held_ = 0;                   // see HoldForReaper()
   std::vector<PairSink*> watchers_;

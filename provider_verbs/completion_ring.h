@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Completions that left the device's queue before the consumer asked for them, in order.
+// Keeps the completions that left the device's queue before the consumer asked for them, in order.
 #ifndef SOFTDAT_PROVIDER_VERBS_COMPLETION_RING_H_
 #define SOFTDAT_PROVIDER_VERBS_COMPLETION_RING_H_
 
@@ -12,8 +12,8 @@
 
 namespace softdat::verbs {
 
-// Grows when it is full: it holds what the device's queue and the work queues held, which are
-// bounded.
+// Grows when it is full. Its content is bounded, because the device's queue and the work queues
+// are.
 class CompletionRing {
  public:
   explicit CompletionRing(size_t reserve) : slots_(RoundUp(reserve)) {}
@@ -26,7 +26,7 @@ class CompletionRing {
     slots_[tail_++ & (slots_.size() - 1)] = completion;
   }
 
-  // Moves the oldest ones out; how many.
+  // Moves the oldest completions out. Returns how many.
   size_t Pop(std::span<transport::Completion> out) {
     const size_t n = std::min(out.size(), size());
     for (size_t i = 0; i < n; ++i) out[i] = slots_[head_++ & (slots_.size() - 1)];

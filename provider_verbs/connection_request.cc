@@ -30,7 +30,7 @@ void RequestCore::OnCmEvent(const CmEvent& event) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     successor = successor_;
-    if (successor == nullptr) gone_ = true;  // whatever comes before an answer is the end
+    if (successor == nullptr) gone_ = true;  // an event before any answer means the end
   }
   if (successor != nullptr) successor->OnCmEvent(event);
 }
@@ -88,8 +88,7 @@ Status ConnectionRequest::Accept(transport::QueuePair& qp, std::span<const uint8
   p.responder_resources = responder_resources_;
   p.initiator_depth = initiator_depth_;
   p.addresses = addresses_;
-  // Events that come from here on are the pair's; it drops them while the identifier is not its
-  // own.
+  // Events that come from here on go to the pair. The pair drops them while the id is not its own.
   p.gone = core_->HandOver(core);
   status = core->Accept(p, private_data);
   if (!status.ok()) {
@@ -105,7 +104,7 @@ Status ConnectionRequest::Reject(std::span<const uint8_t> private_data) {
   Status status = CheckData(private_data);
   if (!status.ok()) return status;
   const rdmacm::FieldWriter field(rdmacm::CmField::kReject, padded_, std::nullopt, private_data);
-  // A requester that has given up is no failure of the reject.
+  // A requester that has given up does not make the reject fail.
   if (rdma_reject(id_->get(), field.data(), field.size()) != 0) {
     SOFTDAT_LOG(Info, "rdma_reject: {}", OsText(errno));
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The contract suite over an RDMA device: CONTRACT_DEVICE names it (verbs-eth0).
+// Runs the contract suite over an RDMA device. CONTRACT_DEVICE names the device (verbs-eth0).
 #include <cstdlib>
 
 #include "dat/transport/contract/contract_test_suite.h"

@@ -70,7 +70,7 @@ void Device::AddQueue(ibv_cq* cq, const std::shared_ptr<CqCore>& core) {
 }
 
 unsigned Device::RemoveQueue(ibv_cq* cq) {
-  QueueEntry entry;  // dies without the mutex
+  QueueEntry entry;  // must die without the mutex
   const std::lock_guard<std::mutex> lock(map_mutex_);
   const auto found = queues_.find(cq);
   if (found == queues_.end()) return 0;
@@ -164,7 +164,7 @@ bool Device::DispatchCompletionEvents() {
       if (ibv_get_cq_event(channel, &cq, &unused) != 0) return any;
       const auto found = queues_.find(cq);
       if (found == queues_.end()) {
-        ibv_ack_cq_events(cq, 1);  // its destruction waits for this
+        ibv_ack_cq_events(cq, 1);  // the destruction of the queue waits for this
         continue;
       }
       ++found->second.unacknowledged;
@@ -190,7 +190,8 @@ void Device::OnGone(const char* what) {
   sink->OnCatastrophic(traits.rdma_device + ": " + what);
 }
 
-// Finds the object before the event is acknowledged: until then it cannot be destroyed.
+// Finds the object before the event is acknowledged, because the object cannot be destroyed until
+// then.
 void Device::HandleAsyncEvent(const ibv_async_event& event) {
   ibv_async_event copy = event;
   std::shared_ptr<PairSink> qp;
@@ -244,13 +245,14 @@ void Device::HandleAsyncEvent(const ibv_async_event& event) {
       if (cq != nullptr) cq->OnDeviceError();
       break;
     case IBV_EVENT_SRQ_ERR:
-      // Nothing can be received any more, and who only waits for messages would not be told.
+      // Nothing can be received any more. A consumer that only waits for messages would not learn
+      // this.
       if (srq == nullptr) break;
       for (const auto& pair : AllPairs())
         if (pair->Shares(srq.get())) pair->OnAsyncError(name, pair->failure.life());
       break;
     case IBV_EVENT_PORT_ERR:
-      // As OFA's library does. The port may come back, so each time is told.
+      // Same behaviour as OFA's library. The port may come back, so each loss is reported.
       if (port == traits.port && sink != nullptr)
         sink->OnCatastrophic(fmt::format("{}: {} of port {}", traits.rdma_device, name, port));
       break;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a device can do: partly asked, partly tried, because devices promise what they do not do.
+// Finds out what a device can do. It asks for some of this and tries the rest, because devices
+// promise what they do not do.
 #include <errno.h>
 #include <fmt/format.h>
 
@@ -20,12 +21,12 @@ constexpr uint32_t kSiwVendor = 0x626d74;
 constexpr uint32_t kRxeVendor = 0xffffff;
 constexpr unsigned kKernelWithInvalidate = 1 << 2;
 constexpr uint32_t kMostIov = 64;
-// Larger inline sends would make each place of a send queue larger.
+// Larger inline sends would enlarge each place of a send queue.
 constexpr std::array<uint32_t, 4> kInlineSizes = {256, 128, 64, 32};
 
 uint32_t Positive(int value) { return static_cast<uint32_t>(std::max(value, 0)); }
 
-// The largest inline send that a queue pair of this device takes.
+// Returns the largest inline send that a queue pair of this device takes.
 uint32_t TryInline(ibv_context* context, ibv_pd* pd) {
   ibv_cq* const cq = ibv_create_cq(context, 8, nullptr, nullptr, 0);
   if (cq == nullptr) return 0;
@@ -56,10 +57,10 @@ bool TryWindow(ibv_pd* pd, ibv_mw_type type) {
   return true;
 }
 
-// Whether a region may be addressed from 0, wherever it lies in its page.
+// Returns whether a region may be addressed from 0, wherever it lies in its page.
 bool TryZeroBased(ibv_pd* pd) {
   alignas(64) static std::array<uint8_t, 64> bytes;
-  const int access = IBV_ACCESS_LOCAL_WRITE;  // the macro mixes its enumeration with another
+  const int access = IBV_ACCESS_LOCAL_WRITE;  // the macro mixes its enumeration with another one
   ibv_mr* const mr = ibv_reg_mr_iova(pd, bytes.data() + 3, 32, 0, access);
   if (mr == nullptr) return false;
   ibv_dereg_mr(mr);
@@ -84,7 +85,7 @@ void FillLimits(const ibv_device_attr& d, const ibv_port_attr& port, Device* dev
   a.device_name = t.rdma_device;
   a.vendor = fmt::format("{:#08x}:{:#06x} firmware {}", d.vendor_id, d.vendor_part_id, d.fw_ver);
   a.max_qps = Positive(d.max_qp);
-  a.max_qp_work = t.max_qp_wr > 4 ? t.max_qp_wr - 4 : t.max_qp_wr;  // markers and rounding
+  a.max_qp_work = t.max_qp_wr > 4 ? t.max_qp_wr - 4 : t.max_qp_wr;  // room for markers and rounding
   a.max_iov = t.max_sge;
   a.max_read_in = std::min(Positive(d.max_qp_rd_atom), 255u);
   a.max_read_out = std::min(Positive(d.max_qp_init_rd_atom), 255u);
@@ -127,7 +128,7 @@ Status Describe(Device* device) {
   }
   t.iwarp = context->device->transport_type == IBV_TRANSPORT_IWARP;
 
-  // The first object that pins memory: the limit on locked memory shows here.
+  // This is the first object that pins memory, so a limit on locked memory shows here.
   ibv_pd* const pd = ibv_alloc_pd(context);
   if (pd == nullptr) return OsStatus(errno, "ibv_alloc_pd");
   t.windows_type2 = TryWindow(pd, IBV_MW_TYPE_2);

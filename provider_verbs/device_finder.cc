@@ -31,7 +31,7 @@ std::string FirstLine(const fs::path& file) {
   return line;
 }
 
-// 1 to 255; 0: not a port number.
+// Returns 1 to 255, or 0 for text that is no port number.
 uint8_t PortNumber(std::string_view text) {
   unsigned value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -40,7 +40,7 @@ uint8_t PortNumber(std::string_view text) {
              : 0;
 }
 
-// A path component that cannot lead out of its folder.
+// Whether the name is a path component that cannot lead out of its folder.
 bool IsPlain(const std::string& name) {
   return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos;
 }
@@ -71,8 +71,8 @@ std::vector<std::string> DeviceFinder::NetdevsOf(const std::string& device,
       netdevs.push_back(name);
     }
   };
-  // RoCE and iWARP: each GID names its interface. There may be a thousand entries, of which the
-  // kernel fills the first that is free.
+  // RoCE and iWARP: each GID names its interface. There may be a thousand entries. The kernel fills
+  // the first free one.
   constexpr int kMostGaps = 64;
   const fs::path ndevs = root / "ports" / port / "gid_attrs/ndevs";
   std::error_code error;
@@ -93,7 +93,7 @@ std::vector<std::string> DeviceFinder::NetdevsOf(const std::string& device,
     if (number + 1 == PortNumber(port)) add(name);
   }
   if (!netdevs.empty()) return netdevs;
-  // Devices without a bus (siw): `parent` names the interface they lie on.
+  // Devices without a bus (siw): `parent` names the interface below them.
   add(FirstLine(root / "parent"));
   return netdevs;
 }

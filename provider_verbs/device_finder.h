@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which RDMA device belongs to a network interface, by what sysfs says.
+// Finds out which RDMA device belongs to a network interface, from sysfs.
 #ifndef SOFTDAT_PROVIDER_VERBS_DEVICE_FINDER_H_
 #define SOFTDAT_PROVIDER_VERBS_DEVICE_FINDER_H_
 
@@ -14,19 +14,19 @@ namespace softdat::verbs {
 struct RdmaPort {
   std::string device;  // "rxe0"
   uint8_t port = 1;
-  std::vector<std::string> netdevs;  // interfaces that it serves; empty when sysfs does not tell
+  std::vector<std::string> netdevs;  // interfaces that it serves; empty if sysfs does not say
 };
 
-// What an IA name means.
+// The meaning of an IA name.
 struct DeviceName {
-  std::string netdev;       // set for a network interface
-  std::string rdma_device;  // set for an RDMA device
-  uint8_t port = 1;         // of that
+  std::string netdev;       // set if the name is a network interface
+  std::string rdma_device;  // set if the name is an RDMA device
+  uint8_t port = 1;         // of the RDMA device
 };
 
 class DeviceFinder {
  public:
-  // `sysfs` is "/sys", or a copy of its shape in tests.
+  // `sysfs` is "/sys", or a folder with the same layout in tests.
   explicit DeviceFinder(std::string sysfs = "/sys") : sysfs_(std::move(sysfs)) {}
 
   // Every port of every RDMA device, sorted by name.
@@ -34,9 +34,9 @@ class DeviceFinder {
   // Whether the kernel has RDMA at all (ib_core is loaded).
   bool HasRdma() const;
 
-  // "verbs-eth0", "verbs-mlx5_0", "verbs-mlx5_0-2", or the same without "verbs-"; only the first
-  // word counts. An interface comes before an RDMA device of the same name. kNotFound with the
-  // reason.
+  // The name is "verbs-eth0", "verbs-mlx5_0", "verbs-mlx5_0-2", or one of these without "verbs-".
+  // Only the first word counts. An interface takes precedence over an RDMA device of the same name.
+  // kNotFound with the reason.
   Result<DeviceName> Parse(const std::string& name) const;
 
  private:

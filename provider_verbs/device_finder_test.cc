@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DeviceFinder over folders of sysfs's shape.
+// DeviceFinder over folders with the layout of sysfs.
 #include "provider_verbs/device_finder.h"
 
 #include <gtest/gtest.h>

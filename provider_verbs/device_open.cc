@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// OpenDevice: from a name to a device whose driver runs. Each step that fails says what was
+// OpenDevice: makes a device with a running driver from a name. Each step that fails says what was
 // missing.
 #include "provider_verbs/device_open.h"
 
@@ -35,7 +35,7 @@ Result<RdmaPort> Locate(const DeviceFinder& finder, const DeviceName& wanted, st
     *netdev = wanted.netdev;
     return PortOfNetdev(wanted.netdev);
   }
-  // A device: any interface of its port with an address will do.
+  // The name is a device. Any interface of its port will do, if it has an address.
   Status last(Code::kNotFound,
               fmt::format("no network interface with an address leads to port {} of {}",
                           wanted.port, wanted.rdma_device));
@@ -55,12 +55,12 @@ Result<RdmaPort> Locate(const DeviceFinder& finder, const DeviceName& wanted, st
   return last;
 }
 
-// The interface and RDMA port behind a name.
+// Finds the interface and RDMA port that a name means.
 Result<RdmaPort> Resolve(const DeviceFinder& finder, const std::string& name, std::string* netdev) {
   auto parsed = finder.Parse(name);
   if (!parsed.ok()) return parsed.TakeStatus();
   auto port = Locate(finder, parsed.value(), netdev);
-  // Where there is no device at all, whatever failed has this reason.
+  // If there is no RDMA device at all, that is the reason for any failure.
   if (!port.ok() && !finder.HasRdma()) return NoRdma();
   return port;
 }
@@ -130,9 +130,9 @@ Result<std::unique_ptr<Device>> OpenDevice(const DeviceFinder& finder, const std
   std::string netdev;
   auto port = Resolve(finder, name, &netdev);
   if (!port.ok()) return port.TakeStatus();
-  // Has an effect only before the first registration. Where the kernel copies pinned pages at fork
-  // (Linux 5.13) it would do harm: a child loses every page with registered memory in it, whatever
-  // else lies there.
+  // This has an effect only before the first registration. It would do harm if the kernel copies
+  // pinned pages at fork (Linux 5.13): a child would lose every page with registered memory, with
+  // everything else on that page.
   static const int fork_error =
       ibv_is_fork_initialized() == IBV_FORK_UNNEEDED ? 0 : ibv_fork_init();
   if (fork_error != 0) SOFTDAT_LOG(Warning, "ibv_fork_init: {}", OsText(fork_error));
@@ -142,7 +142,7 @@ Result<std::unique_ptr<Device>> OpenDevice(const DeviceFinder& finder, const std
   device->traits.netdev = netdev;
   device->traits.rdma_device = port.value().device;
   device->traits.port = port.value().port;
-  const StandardDescriptorsTaken taken;  // by no descriptor of libibverbs either
+  const StandardDescriptorsTaken taken;  // libibverbs must not take their numbers, either
   auto context = OpenContext(port.value().device);
   if (!context.ok()) return context.TakeStatus();
   device->context = context.Take();
@@ -159,7 +159,8 @@ Result<std::unique_ptr<Device>> OpenDevice(const DeviceFinder& finder, const std
 
   Device* const raw = device.get();
   raw->driver.Watch(raw->channel->fd, [raw] { return raw->DispatchCompletionEvents(); });
-  // Errors before ends: what a pair failed of, before the news that its connection is gone.
+  // Errors are read before ends: the reason why a pair failed comes before the news that its
+  // connection is gone.
   raw->driver.Watch(raw->context->async_fd, [raw] { return raw->DispatchAsyncEvents(); });
   raw->driver.Watch(raw->cm->fd(), [raw] {
     raw->DispatchAsyncEvents();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Opening a device, and finding out what it can do.
+// Opens a device, and finds out what it can do.
 #ifndef SOFTDAT_PROVIDER_VERBS_DEVICE_OPEN_H_
 #define SOFTDAT_PROVIDER_VERBS_DEVICE_OPEN_H_
 
@@ -11,15 +11,16 @@
 
 namespace softdat::verbs {
 
-// The RDMA device and port that rdma_cm takes for an interface's address: the truth about which
-// device belongs to it.
+// Returns the RDMA device and port that rdma_cm uses for an interface's address. Only rdma_cm knows
+// for certain which device belongs to the interface.
 Result<RdmaPort> PortOfNetdev(const std::string& netdev);
 
-// kNotFound, kAddressUnsupported and so on, with the reason.
+// kNotFound, kAddressUnsupported and others, with the reason.
 Result<std::unique_ptr<Device>> OpenDevice(const DeviceFinder& finder, const std::string& name,
                                            transport::AdapterSink* sink);
 
-// What can be asked of an open context. For OpenDevice, and for tests with a context of their own.
+// Fills in everything that an open context can be asked. For OpenDevice, and for tests with their
+// own context.
 Status Describe(Device* device);
 
 }  // namespace softdat::verbs

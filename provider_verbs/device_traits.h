@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an RDMA device is like.
+// The properties of an RDMA device.
 #ifndef SOFTDAT_PROVIDER_VERBS_DEVICE_TRAITS_H_
 #define SOFTDAT_PROVIDER_VERBS_DEVICE_TRAITS_H_
 
@@ -10,7 +10,7 @@
 
 namespace softdat::verbs {
 
-// What was found out about the device, constant once it is open.
+// What was found out about the device. Constant once the device is open.
 struct DeviceTraits {
   std::string rdma_device;  // "rxe0"
   std::string netdev;       // "eth0"
@@ -25,22 +25,23 @@ struct DeviceTraits {
   bool windows_type2 = false;
   bool windows_type1 = false;
   bool atomics = false;
-  // Whether the sink of an RDMA read must be open to remote writes (see SinkTable; siw does not ask
-  // for it).
+  // Whether the sink of an RDMA read must be open to remote writes (see SinkTable; siw does not
+  // require it).
   bool read_sink_remote_write = false;
-  // Whether every request is signalled, also a suppressed one, whose completion is then swallowed:
-  // where a queue pair in error state takes no requests, no marker could tell what was completed.
+  // Whether every request is signalled. The completion of a suppressed request is then swallowed.
+  // This is for devices whose queue pairs take no requests in the error state, so that no marker
+  // could tell what was completed.
   bool signal_all = false;
-  // Whether failed completions raise no event for a queue that is armed for solicited ones (rxe of
-  // Linux 6.1, against IBTA vol. 1 §11.4.2.2). Then the queues are looked at now and then.
+  // Whether a failed completion raises no event on a queue that is armed for solicited ones (rxe of
+  // Linux 6.1, against IBTA vol. 1 §11.4.2.2). If so, the queues are looked at now and then.
   bool silent_failures = false;
-  // Whether a solicited message raises the event that was asked for (siw of Linux 6.1 raises it for
-  // none). Else every message wakes.
+  // Whether a solicited message raises the requested event (siw of Linux 6.1 raises it for none).
+  // If not, every message wakes the waiter.
   bool solicited_events = true;
-  // The flags of a completion that carries an invalidated key: rxe of Linux 6.1 passes the kernel's
+  // The flags of a completion that carries an invalidated key. rxe of Linux 6.1 passes the kernel's
   // flag, which has another value in user space.
   unsigned invalidated_flags = IBV_WC_WITH_INV;
-  // Not the device's: SOFTDAT_SHORT_READS.
+  // Not a property of the device, but SOFTDAT_SHORT_READS.
   bool short_reads = false;
 };
 

@@ -18,7 +18,7 @@ namespace softdat::verbs {
 using transport::ProgressResult;
 using transport::Waiter;
 
-// Gives the leadership up when it dies, also when the thread is cancelled while it blocks.
+// Releases the leadership when it dies, also when the thread is cancelled while it blocks.
 class Driver::Lead {
  public:
   explicit Lead(Driver& driver) : driver_(driver) {
@@ -32,7 +32,7 @@ class Driver::Lead {
   Driver& driver_;
 };
 
-// Signals of the waiter interrupt the leader's poll for as long as this lives.
+// As long as this lives, signals of the waiter interrupt the leader's poll.
 class Driver::LoopMark {
  public:
   LoopMark(Waiter* waiter, transport::Interruptible* loop) : waiter_(waiter) {
@@ -73,7 +73,8 @@ void Driver::Stop() {
 }
 
 void Driver::AbandonAfterFork() {
-  // The helper does not exist in this process, and its thread object would terminate it.
+  // The helper does not exist in this process. Destroying its thread object would terminate the
+  // process.
   static_cast<void>(helper_.release());
   wake_fd_ = -1;
 }
@@ -85,7 +86,7 @@ bool Driver::Leading() const {
 
 void Driver::Interrupt() {
   const uint64_t one = 1;
-  // A full counter is a wake-up too.
+  // A full counter also wakes.
   static_cast<void>(!write(wake_fd_, &one, sizeof one));
 }
 
@@ -104,14 +105,14 @@ bool Driver::TryLead() {
 
 bool Driver::WaitToLead(Waiter* waiter, Clock::time_point deadline, const CancelOff& off,
                         ProgressResult* result) {
-  // Leaves the queue also when the thread is cancelled while it is parked.
+  // Leaves the queue, also when the thread is cancelled while it is parked.
   class Queued {
    public:
     Queued(Driver& driver, Follower& follower) : driver_(driver), follower_(follower) {}
     ~Queued() {
       if (!keep_) Leave();
     }
-    // Whether the leadership has come meanwhile; then it is the caller's.
+    // Returns whether the leadership has come meanwhile. It then belongs to the caller.
     bool Leave() {
       keep_ = true;
       const std::lock_guard<std::mutex> lock(driver_.mutex_);
@@ -128,7 +129,7 @@ bool Driver::WaitToLead(Waiter* waiter, Clock::time_point deadline, const Cancel
     Driver& driver_;
     Follower& follower_;
     bool keep_ = false;
-    bool wanted_ = false;  // the caller takes the leadership if there is one
+    bool wanted_ = false;  // the caller takes the leadership if it has come
   };
 
   Follower follower{.waiter = waiter};
@@ -150,7 +151,7 @@ bool Driver::WaitToLead(Waiter* waiter, Clock::time_point deadline, const Cancel
   }
   if (parked == Waiter::ParkResult::kSignalled && !waiter->signalled()) {
     queued.Want();
-    return queued.Leave();  // promoted: always true
+    return queued.Leave();  // the follower was promoted, so this is always true
   }
   queued.Leave();
   *result = parked == Waiter::ParkResult::kTimedOut      ? ProgressResult::kTimedOut
@@ -170,7 +171,8 @@ void Driver::ReleaseLocked() {
     Follower* const next = followers_.front();
     followers_.pop_front();
     leader_.store(Leader::kCaller, std::memory_order_relaxed);
-    // Nudge before the follower can see the flag and go: it needs our mutex to leave its queue.
+    // The nudge comes before the follower can see the flag and leave, because leaving its queue
+    // needs our mutex.
     next->promoted.store(true, std::memory_order_seq_cst);
     next->waiter->Nudge();
     return;
@@ -230,7 +232,7 @@ Driver::TimerId Driver::PostAt(Clock::time_point when, Task task) {
 }
 
 void Driver::Cancel(const TimerId& timer) {
-  Task dead;  // destroyed without the mutex
+  Task dead;  // must be destroyed without the mutex
   const std::lock_guard<std::mutex> lock(tasks_mutex_);
   const auto found = timers_.find(timer);
   if (found == timers_.end()) return;

@@ -16,7 +16,7 @@ using transport::Waiter;
 
 TEST_F(DriverTest, ACancelledWaiterLeavesTheDriverUsable) {
   for (int parked = 0; parked < 2; ++parked) {
-    // With a second waiter in front, the cancelled one is parked, else it leads.
+    // If a second waiter is in front, the cancelled one is parked. Otherwise it leads.
     Waiter first, second;
     std::atomic<bool> in{false};
     std::thread leader;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A driver with one descriptor to watch, for its tests.
+// A driver that watches one descriptor, for its tests.
 #ifndef SOFTDAT_PROVIDER_VERBS_DRIVER_FIXTURE_H_
 #define SOFTDAT_PROVIDER_VERBS_DRIVER_FIXTURE_H_
 
@@ -24,7 +24,7 @@ class DriverTest : public testing::Test {
       uint64_t count = 0;
       EXPECT_EQ(read(fd_, &count, sizeof count), static_cast<ssize_t>(sizeof count));
       EXPECT_EQ(inside_.fetch_add(1), 0) << "two leaders at once";
-      events_.fetch_add(1);  // before whoever waits hears of it
+      events_.fetch_add(1);  // counted before any waiter hears of it
       if (on_event_) on_event_();
       inside_.fetch_sub(1);
       return true;
@@ -39,7 +39,7 @@ class DriverTest : public testing::Test {
     const uint64_t one = 1;
     ASSERT_EQ(write(fd_, &one, sizeof one), static_cast<ssize_t>(sizeof one));
   }
-  // Without any call into the driver.
+  // Waits without any call into the driver.
   static bool Spin(const std::function<bool()>& done) {
     const transport::Clock::time_point deadline =
         transport::Clock::now() + std::chrono::seconds(20);

@@ -7,8 +7,8 @@
 namespace softdat::verbs {
 namespace {
 
-// How long the leadership must have been nobody's before the helper takes it: long against the
-// pause between two waits of a busy program, so that in a steady ping-pong it never does.
+// How long nobody must have led before the helper does. This is long compared with the pause
+// between two waits of a busy program, so the helper never leads in a steady ping-pong.
 constexpr auto kTick = std::chrono::milliseconds(2);
 
 }  // namespace
@@ -20,7 +20,7 @@ void Driver::WakeHelper() {
   }
   const std::lock_guard<std::mutex> lock(mutex_);
   if (leader_.load(std::memory_order_relaxed) != Leader::kNone) {
-    // It looks at the news before it blocks, and on its way out.
+    // The leader looks at the news before it blocks and when it leaves.
     if (blocking_.load(std::memory_order_seq_cst)) Interrupt();
     return;
   }
@@ -51,7 +51,7 @@ void Driver::Help() {
       seen = leads_;
       continue;
     }
-    // One caller that blocks for long needs no ticking helper beside it.
+    // A caller that blocks for long needs no ticking helper beside it.
     const bool long_wait =
         leader_.load(std::memory_order_relaxed) == Leader::kCaller && seen == leads_;
     seen = leads_;

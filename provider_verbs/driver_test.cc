@@ -47,7 +47,7 @@ TEST_F(DriverTest, TasksRunOnceInOrderAndFromTasks) {
     order.push_back(which);
     ran.fetch_add(1);
   };
-  // The third may come before the second: the helper may be at the first already.
+  // The third task may come before the second, because the helper may already run the first.
   driver_.Post([&] {
     driver_.Post([&] { run(3); });
     run(1);
@@ -82,7 +82,7 @@ TEST_F(DriverTest, TimersFireInOrderNeverEarlyAndCanBeCancelled) {
   EXPECT_EQ(order, (std::vector<int>{1, 3}));
 }
 
-// The helper may be quicker than the caller: then once more.
+// The helper may be quicker than the caller, so the test repeats until the caller is.
 TEST_F(DriverTest, ATimerFiresWhileACallerLeads) {
   bool by_the_caller = false;
   for (int round = 0; round < 200 && !by_the_caller; ++round) {
@@ -122,7 +122,7 @@ TEST_F(DriverTest, ManyWaitersEachWakeByTheirOwnSignalOrDeadline) {
   for (int i = 1; i < kThreads; i += 2) waiters[i].Signal();
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(signalled, kThreads / 2);
-  Raise();  // and the helper is back
+  Raise();  // the helper works again
   EXPECT_TRUE(Spin([&] { return events_ == 1; }));
 }
 
@@ -141,7 +141,7 @@ TEST_F(DriverTest, ASignalHandlerInterruptsTheWait) {
     }
     interrupted = result == ProgressResult::kInterrupted;
   });
-  // A signal that comes while the thread is not in the call yet interrupts nothing: again, then.
+  // A signal that comes before the thread is in the call interrupts nothing. So it is sent again.
   while (!interrupted) {
     pthread_kill(waiting.native_handle(), SIGUSR1);
     std::this_thread::yield();

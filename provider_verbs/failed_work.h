@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The consumer's status of a failed request: what the device says or, where soft devices are vague,
-// what the local segments show.
+// The consumer's status of a failed request. It comes from the device or, when a soft device is
+// vague, from the local segments.
 #ifndef SOFTDAT_PROVIDER_VERBS_FAILED_WORK_H_
 #define SOFTDAT_PROVIDER_VERBS_FAILED_WORK_H_
 

@@ -13,7 +13,7 @@
 namespace softdat::verbs {
 namespace {
 
-// IBTA vol. 1 table 45: 0.64 ms before a sender that met no receive tries again; rdma_cm's default
+// A sender that met no receive tries again after 0.64 ms (IBTA vol. 1 table 45). rdma_cm's default
 // stands for 655 ms.
 constexpr uint8_t kRnrTimer640us = 12;
 
@@ -26,7 +26,7 @@ void DestroyNow(ibv_qp* qp) {
 
 ibv_qp_cap CapacityFor(const DeviceTraits& traits, const transport::QueuePairAttributes& a,
                        uint32_t send_iov, uint32_t receive_iov) {
-  // Reads that are split and binds that replace one another take several places.
+  // Reads that are split, and binds that replace one another, take several places.
   const uint32_t read_iov = a.max_read_iov == 0 ? send_iov : std::min(a.max_read_iov, send_iov);
   const uint32_t factor = traits.max_read_sge < read_iov ? read_iov : traits.windows_type2 ? 2 : 1;
   const bool shared = a.srq != nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The hardware of a queue pair: an ibv_qp, its states, and its end. InfiniBand and RoCE pairs are
-// moved here, by what rdma_cm says; iWARP pairs reach RTS inside the kernel.
+// The hardware of a queue pair: an ibv_qp, its states, and its end. This class moves InfiniBand and
+// RoCE pairs from state to state, as rdma_cm says. iWARP pairs reach RTS inside the kernel.
 #ifndef SOFTDAT_PROVIDER_VERBS_HARDWARE_PAIR_H_
 #define SOFTDAT_PROVIDER_VERBS_HARDWARE_PAIR_H_
 
@@ -18,34 +18,35 @@
 
 namespace softdat::verbs {
 
-// The places and segments that a pair with these attributes takes. `send_iov` and `receive_iov`: of
-// one request in its queues.
+// The places and segments that a pair with these attributes takes. `send_iov` and `receive_iov` are
+// the segments of one request in its queues.
 ibv_qp_cap CapacityFor(const DeviceTraits& traits, const transport::QueuePairAttributes& a,
                        uint32_t send_iov, uint32_t receive_iov);
 
-// Belongs to whoever holds the queue pair's lock for control.
+// May be used only with the queue pair's control lock held.
 class HardwarePair {
  public:
   explicit HardwarePair(Device& device) : device_(device) {}
   HardwarePair(const HardwarePair&) = delete;
   HardwarePair& operator=(const HardwarePair&) = delete;
 
-  // Where there is none.
+  // To be called when there is no hardware.
   Status Make(ibv_pd* pd, ibv_qp_init_attr init);
   bool exists() const { return qp_ != nullptr; }
   ibv_qp* get() const { return qp_; }
 
-  // INIT; RTR and RTS, with these depths for reads where the consumer's differ from rdma_cm's.
+  // Moves to INIT; to RTR and RTS. The read depths are given if the consumer's differ from
+  // rdma_cm's.
   Status ToInit(rdma_cm_id* id);
   Status ToReady(rdma_cm_id* id, std::optional<uint8_t> read_in, std::optional<uint8_t> read_out);
-  // Flushes.
+  // Moves to the error state, which flushes.
   void ToError();
-  // Whether it has left its work for the error states by itself.
+  // Whether the pair has entered an error state by itself.
   bool FellIntoError();
 
   void Destroy();
-  // The same in the background, together with `id`. It has nothing left to complete, but its queues
-  // and its domain must stay until then.
+  // Does the same in the background, together with `id`. The pair has nothing left to complete, but
+  // its queues and its domain must stay until then.
   void Bury(std::shared_ptr<CmId> id, std::shared_ptr<ibv_pd> pd, std::shared_ptr<CqCore> send_cq,
             std::shared_ptr<CqCore> recv_cq);
 

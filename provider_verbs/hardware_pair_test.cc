@@ -19,7 +19,7 @@ TEST(CapacityForTest, OneMoreForTheMarkerAndOneForABind) {
   EXPECT_EQ(cap.max_recv_wr, 21u);
   EXPECT_EQ(cap.max_send_sge, 4u);
   EXPECT_EQ(cap.max_recv_sge, 2u);
-  traits.windows_type2 = true;  // an invalidation goes in front of a bind
+  traits.windows_type2 = true;  // a bind needs an invalidation in front of it
   cap = CapacityFor(traits, attributes, 4, 9);
   EXPECT_EQ(cap.max_send_wr, 24u);
   EXPECT_EQ(cap.max_recv_sge, 4u);
@@ -36,7 +36,7 @@ TEST(CapacityForTest, ReadsThatAreSplitTakeAPlaceForEachSegment) {
   EXPECT_EQ(CapacityFor(traits, attributes, 8, 1).max_send_wr, 24u);
   attributes.max_read_iov = 1;
   EXPECT_EQ(CapacityFor(traits, attributes, 8, 1).max_send_wr, 12u);
-  // As many as the device has, and never fewer than the consumer asked for.
+  // As many places as the device has, but never fewer than the consumer asked for.
   attributes.max_read_iov = 8;
   attributes.max_send = 50;
   EXPECT_EQ(CapacityFor(traits, attributes, 8, 1).max_send_wr, 100u);
@@ -48,7 +48,7 @@ TEST(CapacityForTest, ASharedQueueReceives) {
   DeviceTraits traits;
   traits.max_qp_wr = 100;
   QueuePairAttributes attributes{.max_send = 1, .max_recv = 20};
-  // Only looked at for being there.
+  // The code only checks that there is one.
   attributes.srq = reinterpret_cast<transport::SharedReceiveQueue*>(&traits);
   const ibv_qp_cap cap = CapacityFor(traits, attributes, 1, 1);
   EXPECT_EQ(cap.max_recv_wr, 0u);
@@ -94,7 +94,7 @@ TEST_F(HardwarePairTest, IwarpGetsReadyInTheKernel) {
   pair.Destroy();
 }
 
-// A device that has no room left says so with EINVAL (siw).
+// A device without room says so with EINVAL (siw).
 TEST_F(HardwarePairTest, AnExhaustedDeviceIsNoInvalidArgument) {
   Open();
   nulldevice::TheNullDevice().queue_pages = QueuePagesInUse();
@@ -103,14 +103,15 @@ TEST_F(HardwarePairTest, AnExhaustedDeviceIsNoInvalidArgument) {
   EXPECT_FALSE(pair.exists());
 }
 
-// Whoever frees an endpoint does not wait; its queues may be freed meanwhile, and stay.
+// The thread that frees an endpoint does not wait. Its queues may be freed meanwhile, and must
+// stay.
 TEST_F(HardwarePairTest, ABuriedOneKeepsItsQueues) {
   const uint32_t before = QueuePagesInUse();
   Open({.iwarp = true});
   HardwarePair pair(*device_);
   ASSERT_TRUE(Make(&pair).ok());
   std::shared_ptr<CmId> id = CmId::Create(*device_->cm).Take();
-  // As if another pair that completes here were buried too, and took longer.
+  // This has the effect of another buried pair that completes here and takes longer.
   const std::shared_ptr<CqCore> send = static_cast<CompletionQueue&>(*send_cq_).core();
   const std::shared_ptr<CqCore> receive = static_cast<CompletionQueue&>(*recv_cq_).core();
   send->HoldForReaper();

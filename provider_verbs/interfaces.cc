@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Interfaces by getifaddrs().
+// Implements interfaces.h with getifaddrs().
 #include "provider_verbs/interfaces.h"
 
 #include <ifaddrs.h>

@@ -13,7 +13,7 @@ namespace softdat::verbs {
 // The addresses of an interface: IPv4 before IPv6, global before link-local (which carry their
 // scope).
 std::vector<sockaddr_storage> AddressesOf(const std::string& netdev);
-// The first of that family; false when there is none.
+// The first address of that family. False when there is none.
 bool AddressOfFamily(const std::string& netdev, int family, sockaddr_storage* address);
 // Interfaces that are up, in the kernel's order.
 std::vector<std::string> InterfacesUp();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes the provider library a verbs one.
+// Makes the provider library the verbs provider.
 #include "dat/decorate/decorate.h"
 #include "dat/engine/backend.h"
 #include "provider_verbs/backend.h"

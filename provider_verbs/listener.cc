@@ -20,10 +20,11 @@
 namespace softdat::verbs {
 namespace {
 
-constexpr int kBacklog = 1024;  // the engine's backlog is what counts
+constexpr int kBacklog = 1024;  // large, because the engine's own backlog decides
 constexpr int kPortTries = 32;
 
-// One address that is listened on; nullptr, and no failure, for one that rdma_cm cannot use (yet).
+// Listens on one address. Returns nullptr without a failure for an address that rdma_cm cannot use
+// (yet).
 Result<std::shared_ptr<CmId>> ListenOn(Device& device, sockaddr_storage address, bool must,
                                        const std::shared_ptr<ListenerCore>& core) {
   auto created = CmId::Create(*device.cm);
@@ -47,7 +48,7 @@ Result<std::shared_ptr<CmId>> ListenOn(Device& device, sockaddr_storage address,
   return id;
 }
 
-// All addresses with the same port; 0: one that is free on all of them.
+// Listens on all addresses with the same port. 0: chooses a port that is free on all of them.
 Result<std::vector<std::shared_ptr<CmId>>> ListenOnAll(Device& device,
                                                        std::vector<sockaddr_storage> addresses,
                                                        uint16_t* port,
@@ -91,7 +92,7 @@ Result<std::unique_ptr<transport::Listener>> Listener::Create(
   auto core = std::make_shared<ListenerCore>(device, parameters.conn_qual, parameters.sink);
   for (int tries = 1;; ++tries) {
     uint16_t port = parameters.any ? 0 : PortOfQualifier(parameters.conn_qual);
-    // A request may come as soon as the first address is listened on, but its upcall only later.
+    // A request may come as soon as the first address is listened on, but its upcall comes later.
     auto ids = ListenOnAll(device, addresses.value(), &port, core);
     if (ids.ok()) {
       if (parameters.any) core->set_conn_qual(port);
@@ -121,8 +122,8 @@ void ListenerCore::OnCmEvent(const CmEvent& event) {
       rdmacm::ReadField(rdmacm::CmField::kRequest, event.private_data(), device_.traits.iwarp);
   const bool ours = event.id->verbs != nullptr &&
                     device_.traits.rdma_device == ibv_get_device_name(event.id->verbs->device);
-  // A qualifier above 65535 is carried whole and must be the one listened on; and only then is it
-  // there.
+  // A qualifier above 65535 is carried whole and must be the listener's. Smaller ones are not
+  // carried.
   const uint64_t asked = field.qualifier.value_or(
       conn_qual_ <= kMaxPortQualifier ? conn_qual_ : PortOfQualifier(conn_qual_));
   if (!ours || asked != conn_qual_) {

@@ -17,7 +17,7 @@
 
 namespace softdat::verbs {
 
-// Shared by the listener and its rdma_cm ids.
+// The listener and its rdma_cm ids share it.
 class ListenerCore : public CmSink {
  public:
   ListenerCore(Device& device, uint64_t conn_qual, transport::ListenerSink* sink)
@@ -25,7 +25,7 @@ class ListenerCore : public CmSink {
   void OnCmEvent(const CmEvent& event) override;
   void Close() { gate_.Close(); }
 
-  // Before it listens.
+  // To be called before it listens.
   void set_conn_qual(uint64_t conn_qual) { conn_qual_ = conn_qual; }
   uint64_t conn_qual() const { return conn_qual_; }
 
@@ -53,7 +53,7 @@ class Listener : public transport::Listener {
   std::vector<std::shared_ptr<CmId>> ids_;  // one for each address
 };
 
-// Watches a request until somebody answers it.
+// Watches a request until it is answered.
 class RequestCore : public CmSink {
  public:
   void OnCmEvent(const CmEvent& event) override;
@@ -61,7 +61,7 @@ class RequestCore : public CmSink {
   bool HandOver(std::shared_ptr<CmSink> successor);
 
  private:
-  std::mutex mutex_;  // protects the two below
+  std::mutex mutex_;  // protects the two members below
   bool gone_ = false;
   std::shared_ptr<CmSink> successor_;
 };

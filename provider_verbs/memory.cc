@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Protection domains and regions. Windows: memory_window.cc.
+// Protection domains and regions. Windows are in memory_window.cc.
 #include "provider_verbs/memory.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@ int AccessFlags(const DeviceTraits& traits, uint32_t privileges) {
   int access = 0;
   if ((privileges & DAT_MEM_PRIV_LOCAL_WRITE_FLAG) != 0) access |= IBV_ACCESS_LOCAL_WRITE;
   if ((privileges & DAT_MEM_PRIV_REMOTE_READ_FLAG) != 0) access |= IBV_ACCESS_REMOTE_READ;
-  // Verbs grant remote writes and atomics only together with local ones.
+  // Verbs grant remote writes and atomics only together with local writes.
   if ((privileges & DAT_MEM_PRIV_REMOTE_WRITE_FLAG) != 0) {
     access |= IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_LOCAL_WRITE;
   }
@@ -47,7 +47,8 @@ Result<std::unique_ptr<transport::MemoryRegion>> MemoryRegion::Create(
                         : ibv_reg_mr(pd.hardware(), p.address, p.length, rights);
   };
   ibv_mr* mr = reg(access);
-  // To the kernel, what windows can be bound over is written to: it refuses memory to be read only.
+  // The kernel takes memory that windows can be bound over for memory that is written to. So it
+  // refuses read-only memory.
   if (mr == nullptr && errno == EFAULT && (access & IBV_ACCESS_MW_BIND) != 0 &&
       (access & IBV_ACCESS_LOCAL_WRITE) == 0) {
     access &= ~IBV_ACCESS_MW_BIND;

@@ -18,7 +18,7 @@ class ProtectionDomain : public transport::ProtectionDomain {
   static Result<std::unique_ptr<transport::ProtectionDomain>> Create(Device& device);
 
   ibv_pd* hardware() const { return pd_.get(); }
-  // For what may outlive this object.
+  // A share for objects that may outlive this one.
   std::shared_ptr<ibv_pd> share() const { return pd_; }
 
  private:
@@ -47,28 +47,28 @@ class MemoryRegion : public transport::MemoryRegion {
   Device& device_;
   const void* const pd_;
   ibv_mr* const mr_;
-  const uint64_t first_;  // address of the first byte as triplets give it
+  const uint64_t first_;  // address of the first byte, as triplets give it
   const uint64_t length_;
   const uint32_t privileges_;
   uint32_t remote_key_ = 0;
 };
 
-// A window's state, protected by the device's window lock where it can change from several threads.
+// A window's state. The device's window lock protects it where several threads can change it.
 class WindowCore {
  public:
   ibv_mw* mw = nullptr;
   const void* pd = nullptr;
-  const void* qp = nullptr;  // type 2: over which it was bound
+  const void* qp = nullptr;  // type 2: the pair over which it was bound
   bool type2 = false;
   uint32_t announced = 0;  // the key of the last NextKey
-  bool bound = false;      // a bind was posted and nothing since that ends it
-  bool completed = false;  // and it has succeeded
-  uint32_t key = 0;        // of that bind
-  // Of that bind, for reads that sink into the window.
+  bool bound = false;      // a bind was posted, and nothing since has ended it
+  bool completed = false;  // the bind has succeeded
+  uint32_t key = 0;        // the key of that bind
+  // What that bind set, for reads that sink into the window.
   uint64_t first = 0;
   uint64_t length = 0;
   uint32_t local_key = 0;
-  uint64_t region_address = 0;  // what a local segment says for `first`
+  uint64_t region_address = 0;  // the address in a local segment that stands for `first`
   bool writable = false;
 };
 
@@ -88,7 +88,7 @@ class MemoryWindow : public transport::MemoryWindow {
   WindowCore core_;
 };
 
-// ibv_access_flags for DAT privileges.
+// The ibv_access_flags for DAT privileges.
 int AccessFlags(const DeviceTraits& traits, uint32_t privileges);
 
 }  // namespace softdat::verbs

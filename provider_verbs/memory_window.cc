@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Windows. Type 2 where the device has it: its keys are ours to choose, it can be invalidated, and
-// it works over the queue pair that bound it. Type 1 otherwise: valid on every queue pair of its
-// domain, with keys that drivers make by the rule of ibv_inc_rkey, which NextKey foretells.
+// Windows. If the device has type 2, it is used: we choose its keys, it can be invalidated, and it
+// works over the queue pair that bound it. Otherwise type 1 is used: it is valid on every queue
+// pair of its domain, and drivers make its keys by the rule of ibv_inc_rkey, which NextKey
+// predicts.
 #include <errno.h>
 
 #include "dat/base/log.h"

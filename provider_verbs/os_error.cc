@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// errno to Status.
+// Converts errno to Status.
 #include "provider_verbs/os_error.h"
 
 #include <errno.h>
@@ -44,7 +44,7 @@ Code CodeOf(int error) {
   }
 }
 
-// Verbs pin memory, and the limit on that is what mostly fails.
+// Verbs pin memory, so the limit on locked memory is the most frequent cause of failures.
 std::string MemlockAdvice(int error) {
   if (error != ENOMEM && error != EAGAIN && error != EPERM) return "";
   rlimit limit{};

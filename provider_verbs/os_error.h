@@ -9,14 +9,14 @@
 
 namespace softdat::verbs {
 
-// `error` is an errno value (siw reports some negated: both signs are understood); `what` names the
-// call and its facts. Memory failures under a finite RLIMIT_MEMLOCK say how to raise it.
+// `error` is an errno value (siw reports some negated; both signs are understood). `what` names the
+// call and its facts. Memory failures under a finite RLIMIT_MEMLOCK say how to raise the limit.
 Status OsStatus(int error, const std::string& what);
-// The same for the making of a queue whose measures the device allows: EINVAL means then that there
-// is none left (siw of Linux 6.1, when a process has as many queue pages as it may).
+// Same, for making a queue whose size the device allows. EINVAL then means that no queue is left
+// (siw of Linux 6.1, when a process has as many queue pages as it may).
 Status ExhaustionStatus(int error, const std::string& what);
 
-// "Cannot allocate memory"
+// For example "Cannot allocate memory".
 std::string OsText(int error);
 
 }  // namespace softdat::verbs

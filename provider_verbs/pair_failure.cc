@@ -5,9 +5,10 @@ namespace softdat::verbs {
 
 bool PairFailure::NoteCompletion(ibv_wc_status status, bool iwarp) {
   if (!watching_.load(std::memory_order_relaxed)) return false;
-  // On iWARP the end of the TCP connection flushes, and rdma_cm tells how it ended.
+  // On iWARP the end of the TCP connection flushes, and rdma_cm tells how the connection ended.
   if (status == IBV_WC_WR_FLUSH_ERR && iwarp) return false;
-  // The flush of a pair that was not told to end is a failure too, but seldom the cause.
+  // If a pair flushes without having been told to end, that is a failure, too. But a flush is
+  // seldom the cause.
   if (status != IBV_WC_WR_FLUSH_ERR) {
     int none = 0;
     status_.compare_exchange_strong(none, status, std::memory_order_relaxed);

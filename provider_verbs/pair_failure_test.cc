@@ -27,7 +27,7 @@ TEST(PairFailureTest, WithoutAConnectionNothingFails) {
   EXPECT_FALSE(failure.noted());
 }
 
-// The cause may be found behind the flush that it led to.
+// The cause may come after the flush that it led to.
 TEST(PairFailureTest, AFlushIsAFailureButNotItsCause) {
   PairFailure failure;
   failure.Watch(true);

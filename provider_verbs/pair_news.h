@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the consumer is to be told of its connection, kept until no lock is held.
+// What the consumer is to learn about its connection. Kept until no lock is held.
 #ifndef SOFTDAT_PROVIDER_VERBS_PAIR_NEWS_H_
 #define SOFTDAT_PROVIDER_VERBS_PAIR_NEWS_H_
 
@@ -15,7 +15,7 @@ struct PairNews {
   enum class What : uint8_t { kNothing, kEstablished, kFailed, kEnded } what = What::kNothing;
   transport::RejectReason reject = transport::RejectReason::kNonPeer;
   transport::EndReason end = transport::EndReason::kDisconnected;
-  std::vector<uint8_t> data{};  // the peer's consumer's
+  std::vector<uint8_t> data{};  // from the peer's consumer
   std::string why{};
 
   void Tell(transport::ConnectionSink* sink) const {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The queues that a queue pair completes in, and the shared one that it receives from: the
-// consumer's, or of its own where the consumer gave none.
+// The queues that a queue pair completes in, and the shared one that it receives from. If the
+// consumer gave none, the pair has its own.
 #ifndef SOFTDAT_PROVIDER_VERBS_PAIR_QUEUES_H_
 #define SOFTDAT_PROVIDER_VERBS_PAIR_QUEUES_H_
 
@@ -14,35 +14,35 @@
 
 namespace softdat::verbs {
 
-// Belongs to whoever holds the queue pair's lock for control.
+// May be used only with the queue pair's control lock held.
 class PairQueues {
  public:
   explicit PairQueues(Device& device) : device_(device) {}
   PairQueues(const PairQueues&) = delete;
   PairQueues& operator=(const PairQueues&) = delete;
 
-  // When it fails, Detach() takes back what was done.
+  // If it fails, Detach() undoes what was done.
   Status Attach(const transport::QueuePairAttributes& a);
   void Detach();
   bool attached() const { return send_ != nullptr; }
 
-  // Null while there is none.
+  // Null while there is no queue.
   const std::shared_ptr<CqCore>& send() const { return send_; }
   const std::shared_ptr<CqCore>& receive() const { return receive_; }
   const std::shared_ptr<SrqCore>& shared() const { return shared_; }
 
-  // Whether `pair` hears of arrivals in both.
+  // Makes `pair` a watcher of both completion queues.
   void Watch(PairSink* pair);
   void Unwatch(PairSink* pair);
 
  private:
-  // One direction's. `*attached`: for how much work room was made.
+  // Attaches one direction. `*attached`: for how much work room was made.
   Status AttachOne(transport::CompletionQueue* given, uint32_t depth, std::shared_ptr<CqCore>* cq,
                    std::shared_ptr<CqCore>* own, uint32_t* attached);
 
   Device& device_;
   std::shared_ptr<CqCore> send_, receive_;
-  std::shared_ptr<CqCore> own_send_, own_receive_;  // where the consumer gave none
+  std::shared_ptr<CqCore> own_send_, own_receive_;  // used if the consumer gave none
   std::shared_ptr<SrqCore> shared_;
   uint32_t send_attached_ = 0, receive_attached_ = 0;
   bool watching_ = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The states of a queue pair, and what follows from them alone.
+// The states of a queue pair, and what follows from the state alone.
 #ifndef SOFTDAT_PROVIDER_VERBS_PAIR_STATE_H_
 #define SOFTDAT_PROVIDER_VERBS_PAIR_STATE_H_
 
@@ -17,11 +17,11 @@ enum class PairState : uint8_t {
   kClosed
 };
 
-// What becomes of a request that is posted.
+// What happens to a posted request.
 enum class PostFate : uint8_t {
   kRefused,
-  kTaken,    // by the hardware; of a receive, when there is some
-  kLate,     // flushed behind what the hardware has
+  kTaken,    // by the hardware; for a receive, when there is hardware
+  kLate,     // flushed after the hardware's requests
   kFlushed,  // at once
 };
 
@@ -50,7 +50,7 @@ inline PostFate FateOfReceive(PairState state) {
   }
 }
 
-// Whether there is a connection, or an attempt at one, that can come to its end.
+// Whether there is a connection, or an attempt at one, that can end.
 inline bool CanEnd(PairState state) {
   return state == PairState::kConnecting || state == PairState::kConnected ||
          state == PairState::kDraining;

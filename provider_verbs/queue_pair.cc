@@ -65,8 +65,8 @@ Status QpCore::MakeHardware() {
   return status;
 }
 
-// Whatever the hardware still had is forgotten: the slots say what was posted. (siw flushes what is
-// left when a pair is destroyed, also receives of one that was never connected.)
+// Forgets all work that the hardware still has. The slots know what was posted. (siw flushes the
+// rest when a pair is destroyed, including receives of a pair that was never connected.)
 void QpCore::DestroyHardware(Deferred* deferred) {
   if (!hardware_.exists()) return;
   sends_.progress().dropping.store(true, std::memory_order_relaxed);
@@ -82,7 +82,7 @@ void QpCore::DestroyHardware(Deferred* deferred) {
   }
   Drain(deferred);
   device_.RemovePair(qp_num);
-  // Nothing of it can be converted any more.
+  // No completion of the old hardware can be converted any more.
   failure.NextLife();
   sends_.progress().dropping.store(false, std::memory_order_relaxed);
   receives_.progress().dropping.store(false, std::memory_order_relaxed);
@@ -116,7 +116,7 @@ Status QpCore::Configure(const transport::QueuePairAttributes& attributes) {
     if (status.ok()) status = Adopt(attributes);
     if (status.ok() && attributes.pd != nullptr) status = MakeHardware();
     if (!status.ok()) {
-      // All or nothing.
+      // The change happens completely or not at all.
       Detach();
       Status back = queues_.Attach(before);
       if (back.ok()) back = Adopt(before);
@@ -153,7 +153,7 @@ void QpCore::Close() {
     queues_.Unwatch(this);
     cm_.Disconnect();
     cm_.GiveUp(/*may_wait=*/hardware_.exists() && queues_.shared() == nullptr);
-    // Completions that the consumer has not taken stay, as far as there are any now.
+    // Completions that the consumer has not taken stay, if they have arrived.
     Drain(&deferred);
     DestroyHardware(&deferred);
     Detach();
@@ -189,7 +189,7 @@ void QpCore::Run(Deferred& deferred) {
     deferred.news.Tell(sink_);
   }
   if (deferred.news.what != PairNews::What::kEstablished) return;
-  // The connection has been reported: now its receives may be.
+  // The connection has been reported, so its receives may now be reported, too.
   Deferred held(*this);
   {
     const std::lock_guard<std::mutex> lock(control_);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reliable connected queue pairs over ibv_qp and rdma_cm.
 //
-// QpCore conducts its parts, which know nothing of one another: it holds the state, and says when
-// hardware is made and goes, what happens in the handshake's steps, and how a connection ends. The
-// hardware queue pair is made with the object and anew for each connection; it is destroyed when a
-// connection has ended, after its flushed work was collected.
+// QpCore directs its parts, which know nothing of one another. It holds the state, and decides when
+// hardware is made and destroyed, what happens in the steps of the handshake, and how a connection
+// ends. The hardware queue pair is made with the object, and again for each connection. It is
+// destroyed when a connection has ended and its flushed work was collected.
 //
-// Everything that the wire tells arrives in the driver's leader: OnCmEvent, OnArrivals, tasks.
-// These and the control calls share `control_`; upcalls are made after it was released.
+// All news from the wire arrives in the driver's leader: OnCmEvent, OnArrivals, tasks. These and
+// the control calls share `control_`. Upcalls are made after it is released.
 #ifndef SOFTDAT_PROVIDER_VERBS_QUEUE_PAIR_H_
 #define SOFTDAT_PROVIDER_VERBS_QUEUE_PAIR_H_
 
@@ -42,7 +42,7 @@ class QpCore final : public PairSink, public CmSink {
   QpCore(const QpCore&) = delete;
   QpCore& operator=(const QpCore&) = delete;
 
-  // Posting, and what is outstanding.
+  // Posting, and the number of outstanding requests.
   SendQueue& sends() { return sends_; }
   ReceiveQueue& receives() { return receives_; }
 
@@ -52,7 +52,8 @@ class QpCore final : public PairSink, public CmSink {
   void Disconnect(transport::DisconnectMode mode);
   Status Reset();
   transport::ConnectionAddresses Addresses() const;
-  // The object is being destroyed: aborts, and no upcall is running or will come.
+  // The object is being destroyed. Aborts the connection. Afterwards no upcall is running or will
+  // come.
   void Close();
 
   Status Accept(const AcceptParameters& parameters, std::span<const uint8_t> private_data);
@@ -68,9 +69,10 @@ class QpCore final : public PairSink, public CmSink {
   void OnFirstMessage(uint32_t life) override;
 
  private:
-  // What is done when control_ has been released.
+  // What must be done after control_ is released.
   struct Deferred {
-    // Before control_ is taken: takes it itself, since Close() lets go of the queues.
+    // To be made before control_ is taken, because it takes control_ itself: Close() may release
+    // the queues.
     explicit Deferred(QpCore& qp);
     std::shared_ptr<CqCore> send_cq, recv_cq;
     CqCore::Due send, receive;
@@ -86,20 +88,21 @@ class QpCore final : public PairSink, public CmSink {
         sends_(device, this),
         receives_(device, this) {}
 
-  // queue_pair.cc: attributes and hardware. control_ held, or not shared yet.
+  // queue_pair.cc: attributes and hardware. control_ must be held, or the object not shared yet.
   Status Adopt(const transport::QueuePairAttributes& attributes);
   void Detach();
   Status MakeHardware();
   void DestroyHardware(Deferred* deferred);
   void Drain(Deferred* deferred);
   void SetState(PairState state);
-  // For the driver: does `work` with control_ held, unless the connection is another one by then.
+  // Makes a driver task that does `work` with control_ held, unless the connection is another one
+  // by then.
   Driver::Task Later(Work work);
-  // Without control_: the completions and the upcall that became due.
+  // Without control_: handles the completions and the upcall that are due.
   void Run(Deferred& deferred);
   std::shared_ptr<QpCore> Self() { return std::static_pointer_cast<QpCore>(shared_from_this()); }
 
-  // queue_pair_connect.cc; control_ held.
+  // queue_pair_connect.cc; control_ must be held.
   Status CheckIdle() const;
   void Follow(const CmStep& step, Deferred* deferred);
   Status TakeAnswers();
@@ -109,7 +112,7 @@ class QpCore final : public PairSink, public CmSink {
   void TryAgain();
   Status Answer(std::span<const uint8_t> private_data);
 
-  // queue_pair_end.cc; control_ held.
+  // queue_pair_end.cc; control_ must be held.
   void Fail(transport::RejectReason reject, std::string why, Deferred* deferred,
             std::span<const uint8_t> data = {});
   void End(transport::EndReason end, std::string why, Deferred* deferred);
@@ -131,11 +134,11 @@ class QpCore final : public PairSink, public CmSink {
   CmConnector cm_;
   PairQueues queues_;
   HardwarePair hardware_;
-  std::optional<Driver::TimerId> timer_;  // connect timeout, or flush
-  uint32_t generation_ = 0;               // counts connections, for timers and tasks that come late
-  PairNews outcome_;                      // how the connection ends, once that has begun
+  std::optional<Driver::TimerId> timer_;  // for the connect timeout or the flush
+  uint32_t generation_ = 0;               // counts connections; shows that a timer or task is late
+  PairNews outcome_;                      // how the connection ends, once the end has begun
 
-  // Each has a lock of its own, taken behind control_.
+  // Each has its own lock, which is taken after control_.
   SendQueue sends_;
   ReceiveQueue receives_;
 };
@@ -164,7 +167,7 @@ class QueuePair final : public transport::QueuePair {
   const std::shared_ptr<QpCore>& core() const { return core_; }
 
  private:
-  // Of the core.
+  // Parts of the core.
   SendQueue* const sends_;
   ReceiveQueue* const receives_;
   const std::shared_ptr<QpCore> core_;

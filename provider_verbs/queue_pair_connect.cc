@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// QpCore: making a connection, from either side.
+// QpCore: makes a connection, from either side.
 #include <chrono>
 #include <string>
 #include <utility>
@@ -42,7 +42,7 @@ Status QpCore::Connect(const transport::ConnectParameters& parameters) {
       SetState(PairState::kConnecting);
       receives_.progress().holding.store(true, std::memory_order_relaxed);
       if (!status.ok()) {
-        // What only the network could tell is an event, also when it is known at once
+        // A failure that only the network could report is an event, even when it is known at once
         // (semantics 9.2).
         device_.driver.Post(Later([this, why = std::string(status.reason())](Deferred* later) {
           Fail(RejectReason::kUnreachable, why, later);
@@ -96,7 +96,8 @@ void QpCore::Follow(const CmStep& step, Deferred* deferred) {
   }
 }
 
-// The hardware is ready for what the other side may send as soon as it knows of this one.
+// Makes the hardware ready for everything that the other side may send as soon as it knows this
+// side.
 Status QpCore::TakeAnswers() {
   Status status = hardware_.ToInit(cm_.id());
   if (status.ok()) status = receives_.Activate(hardware_.get());
@@ -112,7 +113,7 @@ void QpCore::Request(Deferred* deferred) {
 }
 
 void QpCore::Establish(std::span<const uint8_t> data, Deferred* deferred) {
-  // The reply's depths have been taken over by the kernel; our own are an upper bound anyway.
+  // The kernel has taken the depths from the reply. Our own depths are an upper bound anyway.
   Status status = hardware_.ToReady(cm_.id(), std::nullopt, std::nullopt);
   if (status.ok()) status = cm_.Establish();
   if (!status.ok()) {
@@ -128,7 +129,7 @@ void QpCore::Established(std::span<const uint8_t> data, Deferred* deferred) {
   deferred->news = {.what = PairNews::What::kEstablished, .data = {data.begin(), data.end()}};
 }
 
-// With fresh hardware: the request may have left its mark on what there is.
+// Uses new hardware, because the request may have changed the state of the present one.
 void QpCore::TryAgain() {
   device_.driver.PostAt(Clock::now() + kRetryPause, Later([this](Deferred* later) {
                           if (state_ != PairState::kConnecting) return;
@@ -148,7 +149,7 @@ Status QpCore::Accept(const AcceptParameters& p, std::span<const uint8_t> privat
   if (!status.ok()) return status;
   cm_.Adopt(p);
   receives_.progress().holding.store(true, std::memory_order_relaxed);
-  // A requester that gave up meanwhile makes the answer fail; that is no failure of the call.
+  // If the requester has given up meanwhile, the answer fails. That is no failure of the call.
   status = p.gone ? Status(Code::kUnreachable, "the requester had given up") : Answer(private_data);
   if (status.ok()) return status;
   SetState(PairState::kConnecting);

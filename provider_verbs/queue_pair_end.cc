@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// QpCore: the end of a connection. Whoever ends it, it goes the same way: the hardware goes to the
-// error state, which flushes what is outstanding; the peer is told; when all completions are
-// collected, the hardware is destroyed and the consumer told, once.
+// QpCore: the end of a connection. The way is the same whichever side ends it. The hardware goes to
+// the error state, which flushes outstanding work. The peer is told. When all completions are
+// collected, the hardware is destroyed and the consumer is told once.
 #include <chrono>
 #include <utility>
 
@@ -17,7 +17,7 @@ using transport::RejectReason;
 
 namespace {
 
-// Devices flush within microseconds; one that has not by then will not.
+// Devices flush within microseconds. A device that has not done so by then never will.
 constexpr auto kFlushTime = std::chrono::milliseconds(1000);
 
 }  // namespace
@@ -56,8 +56,8 @@ void QpCore::OnOver(const CmStep& step, Deferred* deferred) {
   if (step.what == CmStep::What::kDeviceGone) {
     return End(EndReason::kBroken, "the RDMA device was removed", deferred);
   }
-  // A peer that disconnects finds our pair at work; one that disconnects because it was refused
-  // something has left it in the error state.
+  // If a peer disconnects, our pair still works. If it disconnects because it was refused
+  // something, our pair is in the error state.
   const bool broken = failure.noted() || hardware_.FellIntoError() || step.broken;
   End(broken ? EndReason::kBroken : EndReason::kDisconnected,
       broken ? "the connection failed" : "disconnected by the peer", deferred);
@@ -96,7 +96,7 @@ void QpCore::BeginEnd(PairNews outcome, Deferred* deferred) {
   outcome_ = std::move(outcome);
   CancelTimer();
   SetState(PairState::kEnding);
-  if (device_.traits.iwarp) cm_.Disconnect();  // orderly, if it still can
+  if (device_.traits.iwarp) cm_.Disconnect();  // orderly, if that is still possible
   if (hardware_.exists()) {
     hardware_.ToError();
     sends_.PostMarker(&deferred->send);
@@ -140,7 +140,7 @@ void QpCore::FinishEnd(Deferred* deferred) {
   queues_.Unwatch(this);
   DestroyHardware(deferred);
   queues_.receive()->ReleaseHeld(receives_.progress(), &deferred->receive);
-  // What the hardware never saw, or has not given back.
+  // Completes what the hardware never saw or has not returned.
   sends_.Flush(&deferred->send);
   receives_.Flush(&deferred->receive);
   SetState(PairState::kEnded);

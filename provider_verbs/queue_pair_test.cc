@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the parts play together: connections made and ended, over a device that does as it is told.
+// Tests how the parts work together: connections are made and ended over a device that does as it
+// is told.
 #include "provider_verbs/queue_pair.h"
 
 #include <arpa/inet.h>
@@ -29,7 +30,7 @@ using transport::SendRequest;
 using transport::WorkStatus;
 using Cookies = std::vector<uint64_t>;
 
-// What the consumer is told.
+// Counts what the consumer is told.
 class Told final : public transport::ConnectionSink {
  public:
   void OnEstablished(std::span<const uint8_t>) override { ++established; }
@@ -123,7 +124,7 @@ TEST_F(QueuePairTest, ARefusedRequestToThisHostIsTriedAgain) {
   EXPECT_EQ(Receive(0), Code::kOk);
   Establish();
   EXPECT_EQ(TakeNullCmCalls().connects, 3);
-  // What was posted before the first attempt is there for the last.
+  // A receive that was posted before the first attempt is there for the last.
   ArriveNullMessage(1);
   EXPECT_EQ(CookiesOf(Poll(*recv_cq_)), Cookies{0});
 }
@@ -141,7 +142,7 @@ TEST_F(QueuePairTest, APeerThatSaysNothingTimesOut) {
   ExpectFailure(RejectReason::kTimedOut);
 }
 
-// What only the network can tell is an event.
+// A failure that only the network can report is an event.
 TEST_F(QueuePairTest, AnAddressOfNoHostIsAnEvent) {
   ASSERT_TRUE(Connect("224.0.0.1").ok());
   EXPECT_EQ(told_.over, 0);
@@ -161,7 +162,7 @@ TEST_F(QueuePairTest, AnAbruptEndFlushesBothQueues) {
   Establish();
   for (uint64_t i = 0; i < 3; ++i) EXPECT_EQ(Send(i, i == 2 ? transport::kSuppress : 0), Code::kOk);
   pair_->Disconnect(DisconnectMode::kAbrupt);
-  EXPECT_EQ(Send(3), Code::kInvalidState);  // the consumer knows
+  EXPECT_EQ(Send(3), Code::kInvalidState);  // the consumer knows of the end
   ExpectEnd(EndReason::kDisconnected);
   EXPECT_EQ(CookiesOf(Poll(*send_cq_)), (Cookies{0, 1, 2}));
   EXPECT_EQ(CookiesOf(Poll(*recv_cq_)), Cookies{10});
@@ -221,7 +222,7 @@ TEST_F(QueuePairTest, TheNextConnectionHasFreshHardware) {
   const uint32_t life = pair_->core()->failure.life();
   pair_->Disconnect(DisconnectMode::kAbrupt);
   ExpectEnd(EndReason::kDisconnected);
-  EXPECT_EQ(Receive(5), Code::kOk);  // flushed at once, for there is no connection
+  EXPECT_EQ(Receive(5), Code::kOk);  // flushed at once, because there is no connection
   EXPECT_EQ(CookiesOf(Poll(*recv_cq_)), Cookies{5});
   ASSERT_TRUE(pair_->Reset().ok());
   EXPECT_EQ(Receive(6), Code::kOk);
@@ -230,7 +231,7 @@ TEST_F(QueuePairTest, TheNextConnectionHasFreshHardware) {
   EXPECT_GT(pair_->core()->failure.life(), life);
   ArriveNullMessage(1);
   EXPECT_EQ(CookiesOf(Poll(*recv_cq_)), Cookies{6});
-  // An error of the hardware of old that is only told now.
+  // An error of the old hardware that is reported only now.
   pair_->core()->OnAsyncError("late", life);
   Turn();
   EXPECT_EQ(told_.over, 1);
@@ -241,7 +242,7 @@ TEST_F(QueuePairTest, AttributesChangeOnlyOutsideConnections) {
   transport::QueuePairAttributes attributes = Attributes();
   attributes.sink = &told_;
   attributes.max_recv = 0;
-  EXPECT_EQ(pair_->Configure(attributes).code(), Code::kInvalidState);  // one is posted
+  EXPECT_EQ(pair_->Configure(attributes).code(), Code::kInvalidState);  // one receive is posted
   attributes.max_recv = 9;
   EXPECT_TRUE(pair_->Configure(attributes).ok());
   Establish();
@@ -250,7 +251,7 @@ TEST_F(QueuePairTest, AttributesChangeOnlyOutsideConnections) {
   EXPECT_EQ(CookiesOf(Poll(*recv_cq_)), Cookies{0});
 }
 
-// A device that never gives anything back has a second.
+// A device that never returns anything has one second.
 class StuckQueuePairTest : public QueuePairTest {
  protected:
   void SetUp() override { Start({.flushes = false}); }
@@ -265,7 +266,7 @@ TEST_F(StuckQueuePairTest, TheEndComesAfterASecond) {
   const Clock::time_point start = Clock::now();
   pair_->core()->OnAsyncError("failed", pair_->core()->failure.life());
   EXPECT_EQ(told_.over, 0);
-  // Nobody has told the consumer yet: what it posts is taken.
+  // Nobody has told the consumer yet, so its posts are taken.
   EXPECT_EQ(Send(2), Code::kOk);
   EXPECT_EQ(Receive(11), Code::kOk);
   EXPECT_EQ(pair_->OutstandingReceives(), 2u);

@@ -11,8 +11,8 @@
 namespace softdat::verbs {
 
 struct Reaper::Task {
-  std::function<void()> work;     // the thread's, with all that it keeps
-  std::atomic<bool> done{false};  // by the thread, last
+  std::function<void()> work;     // the thread's, with all that it keeps alive
+  std::atomic<bool> done{false};  // the thread sets it last
   std::thread thread;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls that the kernel keeps for seconds: an attempt to connect over iWARP that was given up
-// cannot be destroyed before the peer has answered or the kernel's time for that is over (siw of
-// Linux 6.1: ten seconds), and neither can its queue pair. Nobody who frees an endpoint shall wait
-// for it.
+// Runs calls in which the kernel stays for seconds. An attempt to connect over iWARP that was given
+// up cannot be destroyed before the peer has answered or the kernel's time for that is over (siw of
+// Linux 6.1: ten seconds). Its queue pair cannot be destroyed earlier, either. A thread that frees
+// an endpoint must not wait for that.
 #ifndef SOFTDAT_PROVIDER_VERBS_REAPER_H_
 #define SOFTDAT_PROVIDER_VERBS_REAPER_H_
 
@@ -19,11 +19,11 @@ class Reaper {
   Reaper(const Reaper&) = delete;
   Reaper& operator=(const Reaper&) = delete;
 
-  // Calls `work` in a thread of its own; here, where there is none to be had.
+  // Calls `work` in a new thread, or in the calling thread if no new one can be had.
   void Run(std::function<void()> work);
   // Waits until all work is done.
   void Join();
-  // In a forked child: the threads are the parent's.
+  // To be called in a forked child, because the threads are the parent's.
   void AbandonAfterFork();
 
  private:

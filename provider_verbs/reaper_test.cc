@@ -20,7 +20,7 @@ TEST(ReaperTest, WorkThatTakesLongHoldsUpNobodyButTheEnd) {
       go.acquire();
       ++done;
     });
-    // Behind the first, and not held up by it.
+    // This work comes after the first, and does not wait for it.
     std::binary_semaphore ran{0};
     reaper.Run([&] { ran.release(); });
     ran.acquire();

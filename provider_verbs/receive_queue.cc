@@ -103,7 +103,7 @@ Code ReceiveQueue::Post(const transport::ReceiveRequest& request) {
       cq->Drain(&due);
       if (InUse() >= max_) code = Code::kQueueFull;
     }
-    // The place is free, or the request refused, which leaves no trace in it.
+    // The place is free. If the request is refused, it leaves no trace in the place.
     ReceiveSlot* const slot = &SlotAt(posted_);
     if (code == Code::kOk) code = FillSlot(request, slot);
     if (code == Code::kOk) {
@@ -122,7 +122,7 @@ Code ReceiveQueue::Post(const transport::ReceiveRequest& request) {
 }
 
 Code ReceiveQueue::TakeLocked(ReceiveSlot* slot) {
-  // Before the device can complete it.
+  // The sequence grows before the device can complete the request.
   ++posted_;
   if (qp_ == nullptr) return Code::kOk;
   const Code code = GiveToHardware(slot);
@@ -137,7 +137,7 @@ Code ReceiveQueue::GiveToHardware(ReceiveSlot* slot) {
   wr.sg_list = slot->sge;
   wr.num_sge = slot->sge_count;
   ibv_sge nothing{};
-  if (wr.num_sge == 0 && device_.traits.iwarp) {  // siw wants a segment, be it empty
+  if (wr.num_sge == 0 && device_.traits.iwarp) {  // siw requires a segment, even an empty one
     wr.sg_list = &nothing;
     wr.num_sge = 1;
   }

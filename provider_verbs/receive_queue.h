@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The receive queue of a queue pair. What is posted waits in its slot until there is hardware that
-// can take it, and is completed from there when the hardware went without giving it back.
+// The receive queue of a queue pair. A posted receive waits in its slot until there is hardware
+// that can take it. If the hardware is destroyed without returning it, it is completed from the
+// slot.
 #ifndef SOFTDAT_PROVIDER_VERBS_RECEIVE_QUEUE_H_
 #define SOFTDAT_PROVIDER_VERBS_RECEIVE_QUEUE_H_
 
@@ -26,30 +27,31 @@ class ReceiveQueue {
   ReceiveQueue(const ReceiveQueue&) = delete;
   ReceiveQueue& operator=(const ReceiveQueue&) = delete;
 
-  // While there is no hardware. Posted receives survive, in their order; when they are more than
-  // `a.max_recv`, nothing has happened.
+  // To be called while there is no hardware. Posted receives survive in their order. If they are
+  // more than `a.max_recv`, it fails and does nothing.
   Status Adopt(const transport::QueuePairAttributes& a, CqCore* cq);
-  // The completion queue goes.
+  // The completion queue is being removed.
   void Detach();
   void SetFate(PostFate fate);
 
   Code Post(const transport::ReceiveRequest& request);
   uint32_t Outstanding();
-  // Of one receive; more than the consumer asked for when receives with more segments are posted.
+  // The segments of one receive. More than the consumer asked for if posted receives have more.
   uint32_t max_iov() const { return max_iov_; }
 
-  // The hardware gets what was posted, and all that is posted from here on; or no more.
+  // Gives the hardware all posted receives, and every later one. Deactivate() stops this.
   Status Activate(ibv_qp* qp);
   void Deactivate();
-  // Whether the hardware has something that it has not given back.
+  // Whether the hardware has something that it has not returned.
   bool HardwareOwes();
-  // The connection is over, and the hardware gone: completes what is left, and later posts at once.
+  // The connection is over and the hardware is gone. Completes what is left, and completes later
+  // posts at once.
   void Flush(CqCore::Due* due);
 
   ReceiveProgress& progress() { return progress_; }
 
  private:
-  // lock_ held.
+  // lock_ must be held.
   uint32_t InUse() const;
   Code FillSlot(const transport::ReceiveRequest& request, ReceiveSlot* slot);
   Code TakeLocked(ReceiveSlot* slot);
@@ -63,13 +65,13 @@ class ReceiveQueue {
   // Protects the members below.
   SpinLock lock_;
   CqCore* cq_ = nullptr;
-  ibv_qp* qp_ = nullptr;  // null: it takes no receives
+  ibv_qp* qp_ = nullptr;  // null: there is no hardware that takes receives
   PostFate fate_ = PostFate::kTaken;
   bool shared_ = false;  // receives come from a shared queue
   const void* pd_ = nullptr;
   std::vector<ReceiveSlot> slots_;
   std::vector<ibv_sge> sge_;
-  uint32_t posted_ = 0;  // the next sequence
+  uint32_t posted_ = 0;  // the next sequence number
   uint32_t mask_ = 0;
   uint32_t max_ = 0;
   uint32_t max_iov_ = 0;

@@ -109,7 +109,7 @@ TEST_F(ReceiveQueueTest, SegmentsAreJudgedBeforeTheDeviceSeesThem) {
 
 TEST_F(ReceiveQueueTest, APairWithASharedQueueHasNoReceivesOfItsOwn) {
   transport::QueuePairAttributes attributes = Attributes();
-  // Only looked at for being there.
+  // The code only checks that there is one.
   attributes.srq = reinterpret_cast<transport::SharedReceiveQueue*>(this);
   ASSERT_TRUE(receives_->Adopt(attributes, CoreOf(recv_cq_)).ok());
   EXPECT_EQ(Post(0), Code::kInvalidState);
@@ -123,7 +123,7 @@ TEST_F(ReceiveQueueTest, PostedOnesSurviveNewAttributes) {
   attributes.max_recv = 100;
   attributes.max_recv_iov = 1;
   ASSERT_TRUE(receives_->Adopt(attributes, CoreOf(recv_cq_)).ok());
-  EXPECT_EQ(receives_->max_iov(), 2u);  // theirs
+  EXPECT_EQ(receives_->max_iov(), 2u);  // as in the posted receives
   EXPECT_EQ(Post(3), Code::kOk);
   ASSERT_TRUE(Activate());
   for (int i = 0; i < 4; ++i) ArriveNullMessage(1);
@@ -141,7 +141,7 @@ TEST_F(ReceiveQueueTest, LateOnesAreFlushedBehindTheOthers) {
   receives_->Deactivate();
   CqCore::Due due;
   receives_->Flush(&due);
-  EXPECT_EQ(Post(5), Code::kOk);  // there is no connection: at once
+  EXPECT_EQ(Post(5), Code::kOk);  // there is no connection, so it is flushed at once
   const auto flushed = Poll(*recv_cq_);
   EXPECT_EQ(CookiesOf(flushed), (Cookies{0, 1, 2, 3, 5}));
   for (const transport::Completion& completion : flushed)

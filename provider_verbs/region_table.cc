@@ -16,7 +16,7 @@ RegionTable::RegionTable() {
   current_.store(tables_.back().get(), std::memory_order_release);
 }
 
-// A reader that loads a value of ours, with acquire, also sees that the version had become odd.
+// A reader that loads one of our values, with acquire, also sees that the version has become odd.
 void RegionTable::Store(Slot& slot, uint32_t key, const RegionEntry& entry) {
   const uint32_t version = slot.version.load(std::memory_order_relaxed);
   slot.version.store(version + 1, std::memory_order_relaxed);
@@ -111,7 +111,7 @@ Code RegionTable::Check(const DAT_LMR_TRIPLET& segment, const void* pd, bool wri
 
 bool RegionCache::Fetch(const RegionTable& table, uint32_t key, const void* pd) {
   Forget();
-  // Read first: what changes during the search makes the next use search again.
+  // The generation is read first. A change during the search then makes the next use search again.
   const uint32_t generation = table.generation();
   const std::optional<RegionEntry> found = table.Find(key);
   if (!found.has_value()) return false;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The registered regions of an adapter by local key, so that a post can refuse a wrong segment
-// before the device breaks the connection over it, and inline sends (whose keys no device looks at)
-// obey the same rules. Lookups take no lock: an open-addressed table of entries with sequence
-// numbers.
+// The registered regions of an adapter by local key. With it a post can refuse a wrong segment
+// before the device breaks the connection because of it, and inline sends (whose keys no device
+// checks) obey the same rules. Lookups take no lock: this is an open-addressed table of entries
+// with sequence numbers.
 #ifndef SOFTDAT_PROVIDER_VERBS_REGION_TABLE_H_
 #define SOFTDAT_PROVIDER_VERBS_REGION_TABLE_H_
 
@@ -33,15 +33,15 @@ class RegionTable {
   // Key 0 cannot be added (it marks free entries).
   void Add(uint32_t key, const RegionEntry& entry);
   void Remove(uint32_t key);
-  // Any thread, no lock.
+  // Any thread, without a lock.
   std::optional<RegionEntry> Find(uint32_t key) const;
 
-  // Grows whenever what Find has said may not hold any more.
+  // Grows whenever a result of Find may no longer hold.
   uint32_t generation() const { return generation_.load(std::memory_order_acquire); }
 
   // The rules for a local segment of non-zero length (semantics 10.1): kOk, kProtection,
-  // kPrivileges, kOutOfBounds. With `pd` null any domain will do. `*zero_based` is set for a region
-  // that is.
+  // kPrivileges, kOutOfBounds. With `pd` null any domain will do. Sets `*zero_based` for a
+  // zero-based region.
   Code Check(const DAT_LMR_TRIPLET& segment, const void* pd, bool write, bool* zero_based) const;
 
  private:
@@ -55,7 +55,7 @@ class RegionTable {
   };
   struct Table {
     explicit Table(size_t size) : mask(size - 1), slots(size) {}
-    const size_t mask;  // size - 1, a power of two
+    const size_t mask;  // size - 1; the size is a power of two
     std::vector<Slot> slots;
   };
   static constexpr uint32_t kRemoved = UINT32_MAX;
@@ -68,10 +68,10 @@ class RegionTable {
 
   std::mutex mutex_;  // serialises changes
   std::atomic<uint32_t> generation_{0};
-  // All tables there ever were: readers may still be in an outgrown one.
+  // All tables that ever existed, because readers may still be in an outgrown one.
   std::vector<std::unique_ptr<Table>> tables_;
   std::atomic<Table*> current_;
-  size_t used_ = 0;  // entries of the current table that are not free, removed ones included
+  size_t used_ = 0;  // entries of the current table that are not free, including removed ones
   size_t live_ = 0;
 };
 
@@ -87,11 +87,11 @@ inline Code CheckIn(const RegionEntry& region, const DAT_LMR_TRIPLET& segment, c
   return Code::kOk;
 }
 
-// The region that a queue used last: most posts of a queue name the same one. Belongs to whoever
-// holds the queue's lock.
+// The region that a queue used last. Most posts of a queue name the same region. May be used only
+// with the queue's lock held.
 class RegionCache {
  public:
-  // As RegionTable::Check; `pd` is the same each time, or Forget() was called.
+  // Same as RegionTable::Check. `pd` must be the same each time, unless Forget() was called.
   Code Check(const RegionTable& table, const DAT_LMR_TRIPLET& segment, const void* pd, bool write,
              bool* zero_based) {
     if (segment.lmr_context != key_ || table.generation() != generation_) [[unlikely]] {
@@ -99,8 +99,8 @@ class RegionCache {
     }
     return CheckIn(entry_, segment, pd, write, zero_based);
   }
-  // Whether the segment, which is not empty, may be read, and lies in that region, which is not
-  // zero-based. False may also mean that the region was another one.
+  // Whether a non-empty segment may be read and lies in that region, which is not zero-based. False
+  // may also mean that the segment names another region.
   bool Covers(const RegionTable& table, const DAT_LMR_TRIPLET& segment) const {
     if (segment.lmr_context != key_ || table.generation() != generation_) return false;
     const uint64_t offset = segment.virtual_address - entry_.first;
@@ -114,7 +114,7 @@ class RegionCache {
   uint32_t key_ = 0;  // 0: none
   uint32_t generation_ = 0;
   RegionEntry entry_;
-  uint64_t plain_length_ = 0;  // of the region if Covers() has no more to ask of it, else 0
+  uint64_t plain_length_ = 0;  // the region's length if Covers() need check no more, otherwise 0
 };
 
 }  // namespace softdat::verbs

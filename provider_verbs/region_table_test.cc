@@ -71,7 +71,7 @@ TEST_F(RegionTableTest, ACacheSaysWhatTheTableSays) {
   }
   EXPECT_EQ(check(6, 200, true), Code::kOk);
   EXPECT_TRUE(zero_based);
-  // Gone, and there again as another one under the same key.
+  // The region is removed, and another one is added under the same key.
   table_.Remove(6);
   EXPECT_EQ(check(6, 200, true), Code::kProtection);
   table_.Add(6, {.first = 300, .length = 8, .pd = &pd_, .writable = true, .zero_based = false});

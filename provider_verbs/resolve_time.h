@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How long one try to resolve an address or a route may take.
+// How long one attempt to resolve an address or a route may take.
 #ifndef SOFTDAT_PROVIDER_VERBS_RESOLVE_TIME_H_
 #define SOFTDAT_PROVIDER_VERBS_RESOLVE_TIME_H_
 
@@ -11,7 +11,7 @@
 
 namespace softdat::verbs {
 
-// What is left of a connect timeout, and four seconds at most.
+// The rest of a connect timeout, but four seconds at most.
 inline int ResolveTimeMs(transport::Clock::time_point deadline) {
   constexpr int64_t kMost = 4000;
   if (deadline == transport::kForever) return static_cast<int>(kMost);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SendQueue: attributes, the calls of the device, markers, and the end. How a post becomes one:
-// send_queue_post.cc.
+// SendQueue: attributes, the calls of the device, markers, and the end. The way from a request to a
+// post is in send_queue_post.cc.
 #include "provider_verbs/send_queue.h"
 
 #include <errno.h>
@@ -51,38 +51,38 @@ void SendQueue::SetFate(PostFate fate) {
   fate_ = fate;
 }
 
-// A post has left the pair in a state that it cannot go on from.
+// A post has left the pair in a state from which it cannot go on.
 void SendQueue::NotePostFailure(CqCore::Due* due) {
   if (progress_.pair->failure.NotePost()) due->AddFailed(progress_.pair);
 }
 
-// Gives the chain to the device. All its requests share the slot; only the last one may be
+// Gives the chain to the device. All its requests share the slot, and only the last one may be
 // signalled.
 Code SendQueue::PostChain(SendSlot* slot, ibv_send_wr* first, CqCore::Due* due) {
   slot->sequence = posted_.load(std::memory_order_relaxed);
-  // Before the device can complete it.
+  // The sequence grows before the device can complete the request.
   posted_.store(slot->sequence + 1, std::memory_order_relaxed);
   ibv_send_wr* bad = nullptr;
   const int error = ibv_post_send(qp_, first, &bad);
   if (error == 0) [[likely]]
     return Code::kOk;
   if (bad != nullptr && bad != first) {
-    // Half of it is under way: the pair cannot go on.
+    // Half of the request is under way, so the pair cannot go on.
     SOFTDAT_LOG(Error, "ibv_post_send took a part of a request: {}", OsText(error));
     NotePostFailure(due);
     return Code::kOk;
   }
   const int positive = error < 0 ? -error : error;
   SOFTDAT_LOG(Info, "ibv_post_send: {}", OsText(positive));
-  // The connection is ending, of which the consumer knows nothing yet. siw has the request in its
-  // queue all the same, and flushes it.
+  // The connection is ending, but the consumer does not know this yet. siw has put the request into
+  // its queue nevertheless, and flushes it.
   if (positive == ENOTCONN) return Code::kOk;
   posted_.store(slot->sequence, std::memory_order_relaxed);
   if (positive == ENOMEM || positive == EAGAIN) return Code::kQueueFull;
   return positive == EOPNOTSUPP ? Code::kNotSupported : Code::kInvalidArgument;
 }
 
-// Windows of type 1 have a call of their own, which also chooses the key.
+// Windows of type 1 have their own call, which also chooses the key.
 Code SendQueue::BindType1(const SendRequest& request, const ibv_send_wr& wr, SendSlot* slot,
                           CqCore::Due* due) {
   ibv_mw* const mw = static_cast<MemoryWindow*>(request.bind.window)->core().mw;
@@ -107,7 +107,7 @@ Code SendQueue::BindType1(const SendRequest& request, const ibv_send_wr& wr, Sen
   return Code::kOk;
 }
 
-// An RDMA write of no bytes, for which no key is looked at (IBTA vol. 1 §9.7.5.2.8).
+// The marker is an RDMA write of no bytes, for which no key is checked (IBTA vol. 1 §9.7.5.2.8).
 void SendQueue::PostMarkerLocked(CqCore::Due* due) {
   if (signalling_.MarkerInFlight(progress_.retired.load(std::memory_order_acquire))) return;
   signalling_.ForgetMarker();
@@ -140,7 +140,8 @@ uint32_t SendQueue::Outstanding() {
     outstanding = InFlight() + late;
     if (outstanding == 0 || cq_ == nullptr) return 0;
     cq = cq_;
-    // Suppressed requests at the tail: only a marker can tell, by the time of the next question.
+    // Suppressed requests at the tail may be over. Only a marker can tell, when the next question
+    // comes.
     if (fate_ == PostFate::kTaken) PostMarkerLocked(&due);
     cq->Drain(&due);
     outstanding = InFlight() + late;
@@ -159,7 +160,7 @@ void SendQueue::Flush(CqCore::Due* due) {
   const uint32_t posted = posted_.load(std::memory_order_relaxed);
   for (uint32_t i = progress_.retired.load(std::memory_order_relaxed); i != posted; ++i) {
     SendSlot& slot = progress_.SlotAt(i);
-    slot.early = false;  // the one in front of it was not completed
+    slot.early = false;  // the request in front of it was not completed
     if (slot.marker) continue;
     flushed.push_back(slot.done);
     flushed.back().length = 0;

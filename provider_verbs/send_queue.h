@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The send queue of a queue pair: no allocation, one verbs call per post. Its places come free when
-// the completion queue that it was given finds that they have completed.
+// The send queue of a queue pair. It needs no allocation, and one verbs call per post. Its places
+// become free when the given completion queue finds that they have completed.
 #ifndef SOFTDAT_PROVIDER_VERBS_SEND_QUEUE_H_
 #define SOFTDAT_PROVIDER_VERBS_SEND_QUEUE_H_
 
@@ -27,36 +27,37 @@ class SendQueue {
   SendQueue(const SendQueue&) = delete;
   SendQueue& operator=(const SendQueue&) = delete;
 
-  // While nothing is posted.
+  // To be called while nothing is posted.
   void Adopt(const transport::QueuePairAttributes& a, CqCore* cq);
-  // The completion queue goes.
+  // The completion queue is being removed.
   void Detach();
-  // Where posts go to; null when there is no hardware.
+  // The hardware that gets the posts. Null when there is none.
   void SetHardware(ibv_qp* qp);
   void SetFate(PostFate fate);
 
   Code Post(const transport::SendRequest& request);
   uint32_t Outstanding();
-  // Of one request.
+  // The segments of one request.
   uint32_t max_iov() const { return max_iov_; }
 
-  // Any thread, no lock.
+  // Any thread, without a lock.
   uint32_t InFlight() const {
     return posted_.load(std::memory_order_relaxed) -
            progress_.retired.load(std::memory_order_acquire);
   }
-  // Where the success of what was posted last is not reported: posts a request without effect,
-  // whose completion tells that all before it are complete.
+  // If the success of the last posts is not reported, posts a request without effect. Its
+  // completion tells that all posts before it are complete.
   void PostMarker(CqCore::Due* due);
-  // The connection is over, and the hardware gone: completes what is left, and later posts at once.
+  // The connection is over and the hardware is gone. Completes what is left, and completes later
+  // posts at once.
   void Flush(CqCore::Due* due);
 
   SendProgress& progress() { return progress_; }
 
  private:
-  // send_queue_post.cc; lock_ held.
+  // send_queue_post.cc; lock_ must be held.
   bool PostPlain(const transport::SendRequest& request);
-  Code PostAny(const transport::SendRequest& request);  // and releases it
+  Code PostAny(const transport::SendRequest& request);  // releases lock_
   Code PostLate(const transport::SendRequest& request);
   Code PostToHardware(const transport::SendRequest& request, CqCore::Due* due);
   SendSlot* NextSlot(CqCore::Due* due);
@@ -65,7 +66,7 @@ class SendQueue {
   Code PostBind(const transport::SendRequest& request, SendSlot* slot, CqCore::Due* due);
   Code PostReadToWindow(const transport::SendRequest& request, SendSlot* slot, CqCore::Due* due);
   bool WantsSignal(const SendSlot& slot);
-  // send_queue.cc; lock_ held.
+  // send_queue.cc; lock_ must be held.
   Code PostChain(SendSlot* slot, ibv_send_wr* first, CqCore::Due* due);
   Code BindType1(const transport::SendRequest& request, const ibv_send_wr& wr, SendSlot* slot,
                  CqCore::Due* due);
@@ -81,11 +82,11 @@ class SendQueue {
   ibv_qp* qp_ = nullptr;
   CqCore* cq_ = nullptr;
   std::vector<ibv_sge> sge_;
-  std::atomic<uint32_t> posted_{0};  // the next sequence; read without the lock
+  std::atomic<uint32_t> posted_{0};  // the next sequence number; read without the lock
   RegionCache regions_;
   uint32_t max_ = 0;
   uint32_t max_iov_ = 0;
-  uint32_t plain_limit_ = 0;  // bytes of a request for PostPlain
+  uint32_t plain_limit_ = 0;  // the longest request for PostPlain, in bytes
   Signalling signalling_;
   std::vector<transport::Completion> late_;  // posted while the connection ends
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SendQueue: from a request to a post.
+// SendQueue: makes a post from a request.
 #include <cstddef>
 #include <cstring>
 #include <mutex>
@@ -13,10 +13,10 @@ namespace softdat::verbs {
 using transport::Op;
 using transport::SendRequest;
 
-// What most requests are: one segment of the region that the queue used last, sent or written
-// without flags. In one piece, because the general way takes three times as many instructions.
-// False, and nothing has happened, for every other request, and where the general way will find
-// something to complain of.
+// Handles the most frequent request: one segment of the region that the queue used last, sent or
+// written without flags. It is one piece of code, because the general way takes three times as many
+// instructions. Returns false and does nothing for every other request, and when the general way
+// would find an error.
 [[gnu::always_inline]] inline bool SendQueue::PostPlain(const SendRequest& request) {
   const bool write = request.op == Op::kRdmaWrite;
   if (!write && request.op != Op::kSend) return false;
@@ -40,7 +40,7 @@ using transport::SendRequest;
   slot->sge_count = 1;
   slot->plain = true;
   slot->suppressed = slot->marker = slot->reads = false;
-  // The same layout (asserted below).
+  // Both have the same layout (asserted below).
   std::memcpy(slot->sge, &segment, sizeof segment);
   ibv_send_wr wr;
   wr.wr_id = WorkId(slot, SlotTag::kSend);
@@ -51,7 +51,7 @@ using transport::SendRequest;
   wr.send_flags = IBV_SEND_SIGNALED | (length <= device_.traits.max_inline ? IBV_SEND_INLINE : 0);
   wr.wr.rdma.remote_addr = request.remote.virtual_address;
   wr.wr.rdma.rkey = request.remote.rmr_context;
-  // Before the device can complete it.
+  // The sequence grows before the device can complete the request.
   posted_.store(sequence + 1, std::memory_order_relaxed);
   ibv_send_wr* bad;
   if (ibv_post_send(qp_, &wr, &bad) != 0) [[unlikely]] {
@@ -102,15 +102,16 @@ Code SendQueue::PostAny(const SendRequest& request) {
   return code;
 }
 
-// The connection ends, which the consumer may not know yet: flushed like what it posted before, and
-// behind it.
+// The connection is ending, but the consumer may not know this yet. The request is flushed after
+// the earlier ones.
 Code SendQueue::PostLate(const SendRequest& request) {
   if (InFlight() + late_.size() >= max_) return Code::kQueueFull;
   late_.push_back(FlushOf(request, progress_.context));
   return Code::kOk;
 }
 
-// The next free place, null when all are taken even after a look at the completion queue.
+// Returns the next free place, or null when all are taken even after a look at the completion
+// queue.
 SendSlot* SendQueue::NextSlot(CqCore::Due* due) {
   const uint32_t limit = max_ + (signalling_.marker_pending() ? 1 : 0);
   if (InFlight() >= limit) [[unlikely]] {

@@ -60,7 +60,7 @@ class SendQueueTest : public PairTest {
     request.remote.virtual_address = 0x1000;
     return sends_->Post(request);
   }
-  // The connection is over and the hardware gone.
+  // The connection is over and the hardware is gone.
   void Flush() {
     CqCore::Due due;
     CoreOf(send_cq_)->Drain(&due);
@@ -74,7 +74,7 @@ class SendQueueTest : public PairTest {
 };
 
 TEST_F(SendQueueTest, PostsCompleteInOrder) {
-  EXPECT_EQ(Post(0), Code::kOk);  // PostPlain, once it knows the region
+  EXPECT_EQ(Post(0), Code::kOk);  // goes through PostPlain once the region is known
   EXPECT_EQ(Post(1), Code::kOk);
   EXPECT_EQ(Post(2, transport::kQuiet), Code::kOk);
   EXPECT_EQ(sends_->InFlight(), 3u);
@@ -118,7 +118,7 @@ TEST_F(SendQueueTest, WhatTheDeviceRefusesIsNotPosted) {
   EXPECT_EQ(CookiesOf(Poll(*send_cq_)), Cookies{1});
 }
 
-// The quick way says nothing of why it did not go; the general one would.
+// The quick way does not say why it failed. The general way does.
 TEST_F(SendQueueTest, APlainPostThatIsRefusedIsTriedTheGeneralWay) {
   EXPECT_EQ(Post(0), Code::kOk);
   RefuseNullSend(0, EAGAIN);
@@ -126,7 +126,7 @@ TEST_F(SendQueueTest, APlainPostThatIsRefusedIsTriedTheGeneralWay) {
   EXPECT_EQ(sends_->InFlight(), 2u);
 }
 
-// The connection ends, and whoever posts does not know yet.
+// The connection is ending, and the thread that posts does not know this yet.
 TEST_F(SendQueueTest, APostThatMeetsTheEndIsFlushed) {
   RefuseNullSend(0, ENOTCONN);
   EXPECT_EQ(Post(0, transport::kQuiet), Code::kOk);
@@ -160,7 +160,7 @@ TEST_F(SendQueueTest, SuppressedOnesCompleteWithoutAWord) {
   EXPECT_EQ(sends_->InFlight(), 0u);
 }
 
-// Nothing else tells that the last ones are over.
+// Nothing else shows that the last requests are over.
 TEST_F(SendQueueTest, AMarkerFollowsSuppressedOnes) {
   EXPECT_EQ(Post(0, transport::kSuppress), Code::kOk);
   EXPECT_EQ(Post(1, transport::kSuppress), Code::kOk);
@@ -205,7 +205,7 @@ TEST_F(SendQueueTest, TheEndFlushesInTheOrderOfThePosts) {
   EXPECT_EQ(Post(4, transport::kSuppress), Code::kOk);
   CompleteNullSends(1);
   Flush();
-  EXPECT_EQ(Post(5), Code::kOk);  // there is no connection: at once
+  EXPECT_EQ(Post(5), Code::kOk);  // there is no connection, so it is flushed at once
   const auto done = Poll(*send_cq_);
   ASSERT_EQ(CookiesOf(done), (Cookies{0, 1, 2, 3, 4, 5}));
   EXPECT_EQ(done[0].status, WorkStatus::kSuccess);
@@ -251,7 +251,7 @@ TEST_F(IwarpSendQueueTest, AReadIntoThreeSegmentsIsThreeReads) {
   EXPECT_EQ(done[0].length, 192u);
 }
 
-// The part that was taken may have an effect: neither "posted" nor "not posted" would be true.
+// The part that was taken may have an effect, so neither "posted" nor "not posted" would be true.
 TEST_F(IwarpSendQueueTest, AReadRefusedHalfWayBreaksTheConnection) {
   RefuseNullSend(1, ENOMEM);
   EXPECT_EQ(PostRead(7, 3), Code::kOk);
@@ -271,7 +271,7 @@ TEST_F(IwarpSendQueueTest, AReadRefusedAtOnceIsNotPosted) {
   EXPECT_EQ(sends_->InFlight(), 0u);
 }
 
-// soft-iWARP: a send is complete when it was sent, and the read before it when it was answered.
+// soft-iWARP completes a send when it was sent, and the read before it when it was answered.
 class EarlySendQueueTest : public SendQueueTest {
  protected:
   void SetUp() override {

@@ -29,7 +29,7 @@ ibv_wr_opcode OpcodeOf(Op op) {
   }
 }
 
-// Cuts a read's segments to the length that it moves (semantics 10.1: the remote triplet's).
+// Cuts a read's segments to the length that it moves: that of the remote triplet (semantics 10.1).
 void TrimTo(uint64_t length, SendSlot* slot) {
   uint8_t n = 0;
   while (n < slot->sge_count && length > 0) {
@@ -77,7 +77,7 @@ Code FillRequest(const DeviceTraits& traits, const SendRequest& request, bool ze
   }
   wr->sg_list = slot->sge;
   wr->num_sge = slot->sge_count;
-  wr->imm_data = request.key;  // or the key to invalidate: the same place
+  wr->imm_data = request.key;  // or the key to invalidate, which has the same place
   if ((request.flags & transport::kFence) != 0) wr->send_flags |= IBV_SEND_FENCE;
   if ((request.flags & transport::kSolicited) != 0) wr->send_flags |= IBV_SEND_SOLICITED;
   if (!slot->reads && slot->done.length <= traits.max_inline && slot->done.length > 0 &&

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From a request of the engine to those of verbs: pure, over a slot whose local segments are
-// filled.
+// Turns a request of the engine into verbs requests. Pure functions over a slot whose local
+// segments are filled in.
 #ifndef SOFTDAT_PROVIDER_VERBS_SEND_REQUEST_H_
 #define SOFTDAT_PROVIDER_VERBS_SEND_REQUEST_H_
 
@@ -19,17 +19,17 @@ constexpr bool ReadsRemote(transport::Op op) {
          op == transport::Op::kCompareSwap;
 }
 
-// The verbs request but for its signalling; also the rules for lengths (semantics 10.1).
-// `zero_based`: a segment's address is none that could be read from.
+// Fills in the verbs request except for its signalling, and applies the rules for lengths
+// (semantics 10.1). `zero_based`: the address of a segment cannot be read from.
 Code FillRequest(const DeviceTraits& traits, const transport::SendRequest& request, bool zero_based,
                  SendSlot* slot, ibv_send_wr* wr);
 
-// iWARP reads have one sink: a read into several segments becomes several reads, the last one
+// iWARP reads have one sink. A read into several segments becomes several reads, and the last one
 // counts.
 using SplitRead = std::array<ibv_send_wr, 64>;
 Code Split(const ibv_send_wr& wr, SplitRead* parts);
 
-// What the consumer is told of a request that never became one of verbs.
+// The completion of a request that never became a verbs request.
 transport::Completion FlushOf(const transport::SendRequest& request, void* context);
 
 }  // namespace softdat::verbs

@@ -14,7 +14,7 @@ using transport::SendRequest;
 
 class SendRequestTest : public testing::Test {
  protected:
-  // A slot with segments of these lengths.
+  // Makes a slot whose segments have these lengths.
   void Lengths(const std::vector<uint32_t>& lengths) {
     slot_.sge = sge_.data();
     slot_.sge_count = static_cast<uint8_t>(lengths.size());

@@ -80,7 +80,7 @@ Code SrqCore::PostReceive(const transport::ReceiveRequest& request) {
   wr.sg_list = slot->sge;
   wr.num_sge = n;
   ibv_sge nothing{};
-  if (n == 0 && device_.traits.iwarp) {  // siw wants a segment, be it empty
+  if (n == 0 && device_.traits.iwarp) {  // siw requires a segment, even an empty one
     wr.sg_list = &nothing;
     wr.num_sge = 1;
   }
@@ -98,8 +98,8 @@ void SrqCore::Free(SharedSlot* slot) {
   --used_;
 }
 
-// A place is known to be free when its completion has been looked at, and nothing says that the
-// queue has one.
+// A place is known to be free only after its completion has been read. Nothing reports that a
+// completion queue has one.
 uint32_t SrqCore::Available() {
   std::vector<std::shared_ptr<CqCore>> queues;
   {
@@ -164,7 +164,7 @@ Status SrqCore::SetLimit(uint32_t limit) {
     below = used_ < limit;
   }
   if (below) {
-    // Devices tell of the crossing only.
+    // Devices report only the crossing of the limit.
     device_.driver.Post([core = shared_from_this()] { core->OnLimit(); });
     return Status::Ok();
   }

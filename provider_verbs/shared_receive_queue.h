@@ -31,15 +31,15 @@ class SrqCore : public std::enable_shared_from_this<SrqCore> {
   Status Resize(uint32_t capacity);
   Status SetLimit(uint32_t limit);
   uint32_t Available();
-  // Where the receives of one more queue pair complete.
+  // Adds the queue in which the receives of one more queue pair complete.
   void Attach(const std::shared_ptr<CqCore>& queue);
   void Detach(const CqCore* queue);
 
   ibv_srq* hardware() const { return srq_; }
   uint32_t capacity();
-  // From completions.
+  // Completions call it.
   void Free(SharedSlot* slot);
-  // From the driver's leader: the device counted down to the limit.
+  // The driver's leader calls it: the device has counted down to the limit.
   void OnLimit();
 
  private:
@@ -55,12 +55,12 @@ class SrqCore : public std::enable_shared_from_this<SrqCore> {
   ibv_srq* srq_ = nullptr;
 
   SpinLock lock_;                              // protects the members below
-  std::deque<std::vector<SharedSlot>> slots_;  // pieces, so that slots stay where they are
+  std::deque<std::vector<SharedSlot>> slots_;  // in pieces, so that slots do not move
   std::deque<std::vector<ibv_sge>> sge_;
   SharedSlot* free_ = nullptr;
   uint32_t capacity_ = 0;
   uint32_t used_ = 0;
-  uint32_t limit_ = 0;                           // armed, 0: not
+  uint32_t limit_ = 0;                           // the armed limit; 0: none
   std::vector<std::shared_ptr<CqCore>> queues_;  // one for each attached queue pair
 };
 

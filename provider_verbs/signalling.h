@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which requests of a send queue are signalled. Every so many suppressed requests one is signalled
-// all the same, so that the queue's places become free; its completion is swallowed. Where the last
-// ones are not signalled, a marker tells when they are over.
+// Decides which requests of a send queue are signalled. Now and then a suppressed request is
+// signalled, too, so that the queue's places become free. Its completion is swallowed. If the last
+// requests are not signalled, a marker tells when they are over.
 #ifndef SOFTDAT_PROVIDER_VERBS_SIGNALLING_H_
 #define SOFTDAT_PROVIDER_VERBS_SIGNALLING_H_
 
@@ -10,12 +10,12 @@
 
 namespace softdat::verbs {
 
-// Belongs to whoever holds the queue's lock.
+// May be used only with the queue's lock held.
 class Signalling {
  public:
   // For a queue of `depth` requests.
   void Adopt(uint32_t depth) { period_ = std::clamp(depth / 2, 1u, 16u); }
-  // Nothing is posted any more.
+  // To be called when nothing is posted any more.
   void Clear() { unsignalled_ = 0, marker_pending_ = false; }
 
   // Whether the next request is signalled.
@@ -28,16 +28,17 @@ class Signalling {
     return false;
   }
   void Signalled() { unsignalled_ = 0; }
-  // Requests at the tail whose success nothing reports. Set back to what it was when a post failed.
+  // Requests at the tail whose success nothing reports. SetBack() restores the number after a post
+  // failed.
   uint32_t unsignalled() const { return unsignalled_; }
   void SetBack(uint32_t unsignalled) { unsignalled_ = unsignalled; }
 
-  // Whether the marker posted last has not completed; `retired`: sequence behind the newest
+  // Whether the last marker has not completed. `retired`: the sequence number after the newest
   // completed request.
   bool MarkerInFlight(uint32_t retired) const {
     return marker_pending_ && static_cast<int32_t>(marker_sequence_ - retired) >= 0;
   }
-  // Whether a marker was posted: it may still have its place.
+  // Whether a marker was posted. It may still have its place.
   bool marker_pending() const { return marker_pending_; }
   void ForgetMarker() { marker_pending_ = false; }
   void MarkerPosted(uint32_t sequence) {

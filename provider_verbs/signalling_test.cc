@@ -20,7 +20,7 @@ TEST(SignallingTest, EachIsSignalledThatIsReported) {
   EXPECT_EQ(signalling.unsignalled(), 0u);
 }
 
-// Twice in the length of the queue, and every sixteenth in long ones.
+// Two per length of a short queue, and every sixteenth in a long one.
 TEST(SignallingTest, OfSuppressedOnesSomeAre) {
   Signalling signalling;
   signalling.Adopt(8);
@@ -45,7 +45,7 @@ TEST(SignallingTest, AMarkerIsInFlightUntilItsSequenceIsRetired) {
   Signalling signalling;
   signalling.Adopt(8);
   SignalsAmong(&signalling, 3);
-  constexpr uint32_t kLast = UINT32_MAX;  // sequences wrap
+  constexpr uint32_t kLast = UINT32_MAX;  // sequence numbers wrap
   signalling.MarkerPosted(kLast);
   EXPECT_EQ(signalling.unsignalled(), 0u);
   EXPECT_TRUE(signalling.MarkerInFlight(kLast - 3));

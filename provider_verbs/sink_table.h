@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sinks of RDMA reads on iWARP adapters that want them open to remote writes (RFC 5040 §4: the
-// data of a read come back as tagged messages, as a write's do).
+// The sinks of RDMA reads on iWARP adapters that require them to be open to remote writes (RFC 5040
+// §4: the data of a read come back as tagged messages, like those of a write).
 //
-// A region that was registered without that right keeps to it. When it becomes the sink of a read
-// for the first time, its memory is registered once more, with the right, and the read names that
-// registration. So the peer of a read can write to what was read into, which the attributes
-// rdma_write_for_rdma_read_req and rdma_read_lmr_rmr_context_exposure say, and to nothing else.
+// A region that was registered without that right does not get it. When it first becomes the sink
+// of a read, its memory is registered once more, with the right, and the read names that
+// registration. So the peer of a read can write to the memory that was read into, and to nothing
+// else. The attributes rdma_write_for_rdma_read_req and rdma_read_lmr_rmr_context_exposure say so.
 #ifndef SOFTDAT_PROVIDER_VERBS_SINK_TABLE_H_
 #define SOFTDAT_PROVIDER_VERBS_SINK_TABLE_H_
 
@@ -26,15 +26,16 @@ class SinkTable {
   SinkTable(const SinkTable&) = delete;
   SinkTable& operator=(const SinkTable&) = delete;
 
-  // A region without remote write right, and the access flags that it has.
+  // Adds a region without the remote write right. `access`: the flags that it has.
   void Add(ibv_mr* mr, bool zero_based, int access);
-  // The region goes: so does its second registration. Nothing for other regions.
+  // Removes the region and its second registration. Does nothing for other regions.
   void Remove(uint32_t local_key);
 
-  // The key that a read into region `local_key` names: the second registration's, which the first
-  // call makes; `local_key` itself for a region that was not added. kOk, or why the device refused.
+  // Returns in *key the key that a read into region `local_key` names. That is the key of the
+  // second registration, which the first call makes. For a region that was not added it is
+  // `local_key` itself. Returns kOk, or why the device refused.
   Code Open(uint32_t local_key, uint32_t* key);
-  // The region behind a key that Open gave; any other key is its own.
+  // The region behind a key that Open gave. Any other key is its own region.
   uint32_t RegionOf(uint32_t key);
 
  private:
@@ -42,10 +43,10 @@ class SinkTable {
     ibv_mr* mr;
     bool zero_based;
     int access;
-    ibv_mr* open;  // null until it was a sink
+    ibv_mr* open;  // null until the region was a sink
   };
 
-  std::mutex mutex_;  // protects both; a leaf lock, held for the system call that registers
+  std::mutex mutex_;  // protects both; a leaf lock, held during the registering system call
   std::unordered_map<uint32_t, Region> regions_;      // by local key
   std::unordered_map<uint32_t, uint32_t> region_of_;  // by the key of the second registration
 };

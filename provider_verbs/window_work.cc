@@ -73,7 +73,7 @@ WindowBind::WindowBind(Device& device, const SendRequest& request, SendSlot* slo
     wr.wr_id = WorkId(slot, SlotTag::kSend);
     ++count_;
   } else if (count_ == 0) {
-    // Nothing is bound: the completion is all that is wanted.
+    // Nothing is bound, so only the completion is wanted.
     wr.wr_id = WorkId(slot, SlotTag::kSend);
     wr.opcode = IBV_WR_RDMA_WRITE;
     ++count_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What windows make of a request: binds and unbinds, and reads that sink into one.
+// How requests on windows are carried out: binds and unbinds, and reads that sink into a window.
 #ifndef SOFTDAT_PROVIDER_VERBS_WINDOW_WORK_H_
 #define SOFTDAT_PROVIDER_VERBS_WINDOW_WORK_H_
 
@@ -20,20 +20,23 @@ class WindowBind {
   // The rules that need no device (semantics 7.3).
   static Code Check(const transport::SendRequest& request, const void* pd);
 
-  // Of a request that passed; fills the slot and the verbs requests but for their signalling.
+  // For a request that passed Check(). Fills the slot and the verbs requests except for their
+  // signalling.
   WindowBind(Device& device, const transport::SendRequest& request, SendSlot* slot);
   WindowBind(const WindowBind&) = delete;
   WindowBind& operator=(const WindowBind&) = delete;
 
-  // Windows of type 1 are bound by a call of their own, the others by the requests of first().
+  // Windows of type 1 are bound by their own call, the others by the requests of first().
   bool type2() const { return core_.type2; }
   ibv_send_wr* first() { return chain_.data(); }
   ibv_send_wr* last() { return &chain_[count_ - 1]; }
 
-  // The window's state when the request has been carried out: entered before the post, because the
-  // completion may come at once. `qp`: over which it is bound.
+  // Enters the state that the window has when the request has been carried out. This comes before
+  // the post, because the completion may come at once. `qp`: the pair over which the window is
+  // bound.
   void Enter(const ibv_qp* qp);
-  // The device refused the request: as it was before Enter(). Or it has taken it.
+  // Undo() restores the state from before Enter(), because the device refused the request. Posted()
+  // says that the device took it.
   void Undo();
   void Posted();
 
@@ -49,12 +52,12 @@ class WindowBind {
   WindowCore before_;
 };
 
-// Verbs know only regions as local memory. So a read into a window goes to its part of the region,
-// with the window's key and bounds checked here, and the invalidation follows, fenced behind the
-// read.
+// Verbs know only regions as local memory. So a read into a window goes to the window's part of the
+// region. The window's key and bounds are checked here. The invalidation follows the read, with a
+// fence.
 class WindowRead {
  public:
-  // kOk, or why the window does not take it.
+  // Returns kOk, or why the window does not accept the read.
   Code Fill(Device& device, const transport::SendRequest& request, const void* pd, SendSlot* slot);
 
   ibv_send_wr* first() { return chain_.data(); }

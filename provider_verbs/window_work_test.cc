@@ -27,7 +27,7 @@ class WindowWorkTest : public PairTest {
     PairTest::TearDown();
   }
   WindowCore& core() { return static_cast<MemoryWindow&>(*window_).core(); }
-  // Of bytes of the region; none: an unbind. The request points to segment_.
+  // A bind of bytes of the region. No bytes: an unbind. The request points to segment_.
   SendRequest Bind(uint64_t offset, uint64_t length,
                    uint32_t privileges = DAT_MEM_PRIV_REMOTE_WRITE_FLAG) {
     segment_ = Segment(offset, length);
@@ -42,7 +42,7 @@ class WindowWorkTest : public PairTest {
                     .context = this};
     return request;
   }
-  // As the send queue does it when the device takes it.
+  // Does what the send queue does when the device takes the bind.
   uint32_t BindNow(uint64_t offset, uint64_t length) {
     const SendRequest request = Bind(offset, length);
     WindowBind bind(*device_, request, &slot_);
@@ -173,7 +173,7 @@ TEST_F(WindowWorkTest, AReadMayUnbindItsSink) {
   EXPECT_FALSE(window_->IsBound(key));
 }
 
-// Over hardware that refuses.
+// The hardware refuses.
 TEST_F(WindowWorkTest, ABindThatTheDeviceRefusesIsUndone) {
   CountingPair pair;
   SendQueue sends(*device_, &pair);
@@ -194,7 +194,7 @@ TEST_F(WindowWorkTest, ABindThatTheDeviceRefusesIsUndone) {
   RefuseNullSend(0, ENOMEM);
   EXPECT_EQ(sends.Post(second), Code::kQueueFull);
   EXPECT_TRUE(window_->IsBound(first.key));
-  // A pair cannot go while a window is bound over it: the window gets fresh hardware.
+  // A pair cannot be destroyed while a window is bound over it, so the window gets new hardware.
   const ibv_mw* const before = core().mw;
   hardware.Destroy();
   EXPECT_FALSE(window_->IsBound(first.key));

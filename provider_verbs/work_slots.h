@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Posted work as completions find it. The contexts of posted work: one per place in a work queue,
-// made with the queue. The wr_id of a verbs request is the address of its slot with a tag in the
-// low bits. How far a work queue has come: what completions move on.
+// Posted work as completions find it. Each place in a work queue has a slot, made with the queue,
+// which holds the context of its request. The wr_id of a verbs request is the address of its slot
+// with a tag in the low bits. The Progress structures say how far a work queue has come.
+// Completions move them.
 #ifndef SOFTDAT_PROVIDER_VERBS_WORK_SLOTS_H_
 #define SOFTDAT_PROVIDER_VERBS_WORK_SLOTS_H_
 
@@ -24,16 +25,16 @@ enum class SlotTag : uint64_t { kSend = 0, kReceive = 1, kShared = 2 };
 inline constexpr uint64_t kTagMask = 3;
 
 struct alignas(64) SendSlot {
-  transport::Completion done;  // what the consumer will be told if nothing fails
+  transport::Completion done;  // what the consumer gets if nothing fails
   SendProgress* queue = nullptr;
   ibv_sge* sge = nullptr;   // room for the queue's max_iov
   uint32_t sequence = 0;    // counts the posts of the queue
   uint32_t window_key = 0;  // kBind
   uint8_t sge_count = 0;
-  bool plain = false;       // a send or a write whose success is reported, and nothing else
+  bool plain = false;       // a send or write whose success is reported, without flags
   bool suppressed = false;  // success is not reported
-  bool marker = false;      // ours: success and flush are not reported
-  bool reads = false;       // local memory is written
+  bool marker = false;      // our own: neither success nor flush is reported
+  bool reads = false;       // the request writes to local memory
   bool early = false;       // completed before an older request; done.status says how
 };
 static_assert(sizeof(SendSlot) == 64);
@@ -56,16 +57,17 @@ struct alignas(8) SharedSlot {
   ibv_sge* sge = nullptr;
 };
 
-// Changed with the lock of the completion queue held; the atomics are read without it.
+// Changed with the lock of the completion queue held. The atomics are read without it.
 struct SendProgress {
   PairSink* pair = nullptr;
   void* context = nullptr;
   const void* pd = nullptr;          // the domain of local segments
-  std::atomic<uint32_t> retired{0};  // sequence behind the newest completed one
-  uint32_t early = 0;                // slots from `retired` on whose request has completed
-  // The hardware is being destroyed: what still comes is dropped.
+  std::atomic<uint32_t> retired{0};  // the sequence number after the newest completed request
+  uint32_t early = 0;                // completed requests in slots from `retired` on
+  // The hardware is being destroyed. Completions that still come are dropped.
   std::atomic<bool> dropping{false};
-  // One for each place, a power of two; a request's is that of its sequence.
+  // One slot for each place; the number is a power of two. The sequence number of a request chooses
+  // its slot.
   std::vector<SendSlot> slots;
   uint32_t mask = 0;
 
@@ -90,7 +92,8 @@ Slot* SlotOf(uint64_t wr_id) {
   return reinterpret_cast<Slot*>(wr_id & ~kTagMask);
 }
 
-// One slot for each of `depth` places and the marker's, a power of two, with `iov` segments each.
+// Makes a slot for each of `depth` places and for the marker, with `iov` segments each. Their
+// number is a power of two.
 template <typename Slot, typename Progress>
 void Lay(uint32_t depth, uint32_t iov, Progress* progress, std::vector<Slot>* slots,
          std::vector<ibv_sge>* sge) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ibv_wc_status to WorkStatus.
+// Converts ibv_wc_status to WorkStatus.
 #include "provider_verbs/work_status.h"
 
 namespace softdat::verbs {

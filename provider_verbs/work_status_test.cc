@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every status of libibverbs has a meaning here (semantics 10.5).
+// Every status of libibverbs must have a meaning here (semantics 10.5).
 #include "provider_verbs/work_status.h"
 
 #include <gtest/gtest.h>

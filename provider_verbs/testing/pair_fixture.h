@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A device of tests/nulldevice that holds what is posted, with what a queue pair's parts stand on.
-// No thread leads: the test itself runs the driver, turn by turn.
+// A device of tests/nulldevice that holds posted requests, and the objects that the parts of a
+// queue pair need. No thread leads. The test itself runs the driver, turn by turn.
 #ifndef SOFTDAT_PROVIDER_VERBS_TESTING_PAIR_FIXTURE_H_
 #define SOFTDAT_PROVIDER_VERBS_TESTING_PAIR_FIXTURE_H_
 
@@ -29,7 +29,8 @@ namespace softdat::verbs {
 
 class PairTest : public testing::Test {
  protected:
-  // Before anything else: what the device is like. `traits` are added to what it is found to be.
+  // To be called before anything else. `null` says what the device is like. `traits` changes what
+  // was found out about it.
   void Open(
       nulldevice::NullDevice null = {},
       const std::function<void(DeviceTraits*)>& traits = [](DeviceTraits*) {}) {
@@ -145,7 +146,7 @@ class PairTest : public testing::Test {
   NoSink no_sink_;
 };
 
-// A pair for the floors below: counts what it is told.
+// A queue pair for the layers below it. Counts what it is told.
 class CountingPair final : public PairSink {
  public:
   ReceiveProgress& receive_progress() override { return *receives; }
