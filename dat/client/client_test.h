@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the tests of the client share: an IA of the toy provider with a zone.
+// The parts that the tests of the client share: an IA of the toy provider, with a zone.
 #ifndef SOFTDAT_DAT_CLIENT_CLIENT_TEST_H_
 #define SOFTDAT_DAT_CLIENT_CLIENT_TEST_H_
 
@@ -11,7 +11,7 @@
 namespace softdat::client {
 
 inline constexpr char kToy[] = "toy-0";
-// Reaching it means that something was lost.
+// Only a test that has lost something reaches this limit.
 inline constexpr DAT_TIMEOUT kPatienceUs = 30'000'000;
 
 #define EXPECT_OK(call)                                          \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two end points of one IA: connecting, what becomes of a request, and each kind of post.
+// Two end points of one IA: connecting, the results of a request, and each kind of post.
 #include <array>
 #include <cstring>
 
@@ -42,7 +42,7 @@ class ConnectionTest : public ClientTest {
     for (int i = 0; i < 2; ++i)
       ASSERT_EQ(Next(connections_).event_number, DAT_CONNECTION_EVENT_ESTABLISHED);
   }
-  // The next completion succeeded; returns its cookie.
+  // Expects that the next completion succeeded, and returns its cookie.
   static uint64_t Done(const Evd& evd) {
     const DAT_DTO_COMPLETION_EVENT_DATA data = Next(evd).event_data.dto_completion_event_data;
     EXPECT_EQ(data.status, DAT_DTO_SUCCESS);
@@ -52,7 +52,7 @@ class ConnectionTest : public ClientTest {
   DAT_LMR_TRIPLET Local(size_t index) const { return memory_.Local(8 * index, 8); }
   DAT_RMR_TRIPLET Remote(size_t index) const { return memory_.Remote(8 * index, 8); }
 
-  // In the order in which they are made: they go in the other one.
+  // In the order of their creation. They are destroyed in the opposite order.
   Evd connections_;
   Evd arrivals_;
   Evd receives_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Making end points and connecting them.
+// Makes end points and connects them.
 #include "dat/client/endpoint.h"
 
 namespace softdat::client {
@@ -9,7 +9,7 @@ DAT_COUNT SizeOf(std::span<const uint8_t> private_data) {
   return static_cast<DAT_COUNT>(private_data.size());
 }
 
-// The calls copy private data and never write them, which the type of their argument does not say.
+// The calls copy private data and never write them, although the type of their argument allows it.
 void* DataOf(std::span<const uint8_t> private_data) {
   return private_data.empty() ? nullptr : const_cast<uint8_t*>(private_data.data());
 }
@@ -43,7 +43,7 @@ Result Ep::CreateWithSrq(const Ia& ia, DAT_PZ_HANDLE pz, const EpEvds& evds,
 
 Result Connect(DAT_EP_HANDLE ep, const sockaddr* address, DAT_CONN_QUAL qualifier,
                DAT_TIMEOUT timeout_us, std::span<const uint8_t> private_data) {
-  // The address is copied, too.
+  // The call copies the address, too.
   return {"dat_ep_connect", dat_ep_connect(ep, const_cast<sockaddr*>(address), qualifier,
                                            timeout_us, SizeOf(private_data), DataOf(private_data),
                                            DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG)};

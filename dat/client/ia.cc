@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Opening and closing an interface adapter.
+// Opens and closes an interface adapter.
 #include "dat/client/ia.h"
 
 #include <utility>
@@ -22,7 +22,7 @@ Ia& Ia::operator=(Ia&& other) noexcept {
 Result Ia::Open(const std::string& name, DAT_COUNT async_qlen) {
   Reset();
   name_ = name;
-  // Before the IA: a failure to get it must leave nothing open.
+  // This is made before the IA is opened, because a failed allocation must not leave an IA open.
   std::shared_ptr<const void> life = std::make_shared<char>();
   async_evd_ = DAT_HANDLE_NULL;
   const Result opened("dat_ia_open", dat_ia_open(name_.data(), async_qlen, &async_evd_, &handle_));

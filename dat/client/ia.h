@@ -12,40 +12,41 @@
 
 namespace softdat::client {
 
-// Owns an open IA, and is its handle wherever one is wanted. One thread at a time.
+// Owns an open IA, and converts to its handle. One thread at a time.
 class Ia {
  public:
   Ia() = default;
   Ia(Ia&& other) noexcept;
   Ia& operator=(Ia&& other) noexcept;
-  // Closes it abruptly.
+  // Closes the IA abruptly.
   ~Ia() { Reset(); }
 
-  // Opens an IA and reads its attributes; the one that was open before is closed abruptly.
+  // Opens an IA and reads its attributes. An IA that was open before is closed abruptly.
   //
-  // `async_qlen`: events that the asynchronous EVD holds at least, one of each kind unless told
-  // otherwise. Fails as dat_ia_open and dat_ia_query do, and is not open then. May block while a
-  // provider is loaded. (semantics 4)
+  // `async_qlen`: how many events the asynchronous EVD holds at least. The default is one of each
+  // kind. Fails like dat_ia_open and dat_ia_query, and is not open then. May block while a provider
+  // is loaded. (semantics 4)
   Result Open(const std::string& name, DAT_COUNT async_qlen = 8);
 
-  // DAT_CLOSE_ABRUPT_FLAG: destroys every object of the IA; always succeeds. Owners of these
-  // objects have nothing left to free. DAT_CLOSE_GRACEFUL_FLAG: DAT_INVALID_STATE, and it stays
-  // open, if there still is any. (semantics 3.1)
+  // DAT_CLOSE_ABRUPT_FLAG destroys every object of the IA and always succeeds. The owners of these
+  // objects then have nothing left to free. DAT_CLOSE_GRACEFUL_FLAG fails with DAT_INVALID_STATE if
+  // an object is left, and the IA stays open. (semantics 3.1)
   Result Close(DAT_CLOSE_FLAGS flags = DAT_CLOSE_ABRUPT_FLAG);
-  // Somebody else closes it, or has: for the owners of its objects it is closed.
+  // Gives the handle to somebody else, who closes the IA or has closed it. The owners of its
+  // objects treat it as closed.
   DAT_IA_HANDLE Release();
 
   bool is_open() const { return handle_ != DAT_HANDLE_NULL; }
   operator DAT_IA_HANDLE() const { return handle_; }
   DAT_IA_HANDLE handle() const { return handle_; }
-  // As it was opened.
+  // The name that was given to Open().
   const std::string& name() const { return name_; }
-  // Made with it, and destroyed with it.
+  // It is made and destroyed together with the IA.
   DAT_EVD_HANDLE async_evd() const { return async_evd_; }
-  // All members. What they point to is valid while the IA is open.
+  // All members are filled in. Their pointers are valid while the IA is open.
   const DAT_IA_ATTR& attributes() const { return attributes_; }
   DAT_IA_ADDRESS_PTR address() const { return attributes_.ia_address_ptr; }
-  // For the owners of its objects.
+  // For the owners of the IA's objects.
   IaLife life() const { return life_; }
 
  private:
@@ -55,7 +56,7 @@ class Ia {
   DAT_IA_HANDLE handle_ = DAT_HANDLE_NULL;
   DAT_EVD_HANDLE async_evd_ = DAT_HANDLE_NULL;
   DAT_IA_ATTR attributes_{};
-  std::shared_ptr<const void> life_;  // as long as it is open
+  std::shared_ptr<const void> life_;  // exists while the IA is open
 };
 
 // A protection zone.

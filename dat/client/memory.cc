@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Registering memory and binding windows.
+// Registers memory and binds windows.
 #include "dat/client/memory.h"
 
 #include <sys/mman.h>
@@ -12,7 +12,7 @@ Result Lmr::Register(const Ia& ia, const Pz& pz, void* data, size_t bytes, int p
   DAT_REGION_DESCRIPTION region{};
   region.for_va = data;
   address_ = reinterpret_cast<uintptr_t>(data);
-  // Not every provider takes NULL for what nobody wants to know.
+  // These results are not needed, but not every provider accepts NULL for them.
   DAT_VLEN registered_size = 0;
   DAT_VADDR registered_address = 0;
   return Make("dat_lmr_create", ia.life(), [&](DAT_LMR_HANDLE* handle) {

@@ -3,7 +3,7 @@
 #ifndef SOFTDAT_DAT_CLIENT_MEMORY_H_
 #define SOFTDAT_DAT_CLIENT_MEMORY_H_
 
-#include <netinet/in.h>  // wanted by OFA's dat_ib_extensions.h
+#include <netinet/in.h>  // needed by OFA's dat_ib_extensions.h
 
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace softdat::client {
 
-// Memory of the peer, as it has told where that is.
+// Names memory of the peer, from the peer's own description of it.
 inline DAT_RMR_TRIPLET RemoteSegment(uint64_t address, DAT_RMR_CONTEXT context, size_t bytes) {
   DAT_RMR_TRIPLET triplet{};
   triplet.virtual_address = address;
@@ -25,25 +25,25 @@ inline DAT_RMR_TRIPLET RemoteSegment(uint64_t address, DAT_RMR_CONTEXT context, 
   return triplet;
 }
 
-// Privileges for all that there is, atomics too. An adapter without atomics refuses them.
+// All privileges, including atomics. An adapter without atomics refuses them.
 inline constexpr int kEverythingAndAtomics =
     int{DAT_MEM_PRIV_ALL_FLAG} | int{DAT_IB_MEM_PRIV_REMOTE_ATOMIC};
 
-// A local memory region over memory of the program, which stays the program's. It is freed after
-// the windows that are bound to it.
+// A local memory region over memory of the program, which stays the program's. It must be freed
+// after the windows that are bound to it.
 class Lmr : public Owned<dat_lmr_free, "dat_lmr_free"> {
  public:
-  // Registers `bytes` at `data`, which must stay mapped until the region is freed. `privileges`:
-  // DAT_MEM_PRIV_*_FLAG, or-ed. Fails as dat_lmr_create does. (semantics 7.2)
+  // Registers `bytes` at `data`. This memory must stay mapped until the region is freed.
+  // `privileges`: DAT_MEM_PRIV_*_FLAG, or-ed. Fails like dat_lmr_create. (semantics 7.2)
   Result Register(const Ia& ia, const Pz& pz, void* data, size_t bytes,
                   int privileges = DAT_MEM_PRIV_ALL_FLAG);
 
-  // `bytes` from `offset` on, for a post on this IA and for a peer. Bounds are not checked here.
+  // Names `bytes` from `offset` on, for a post on this IA and for a peer. Does not check bounds.
   DAT_LMR_TRIPLET Local(size_t offset, size_t bytes) const;
   DAT_RMR_TRIPLET Remote(size_t offset, size_t bytes) const {
     return RemoteSegment(address_ + offset, remote_context_, bytes);
   }
-  // Of the first byte.
+  // The address of the first byte.
   uint64_t address() const { return address_; }
   DAT_RMR_CONTEXT rmr_context() const { return remote_context_; }
 
@@ -53,7 +53,7 @@ class Lmr : public Owned<dat_lmr_free, "dat_lmr_free"> {
   DAT_RMR_CONTEXT remote_context_ = 0;
 };
 
-// Memory of its own, in pages of its own, that can be registered as one region.
+// Memory of its own, in whole pages, that can be registered as one region.
 class Memory {
  public:
   Memory() = default;
@@ -61,15 +61,16 @@ class Memory {
   Memory& operator=(Memory&& other) noexcept;
   ~Memory() { Reset(); }
 
-  // Maps `bytes`, zero-filled; what was there before is freed. False, and errno, if there are none.
+  // Maps `bytes`, filled with zeros, and frees what was mapped before. Returns false, with errno,
+  // if there is no memory.
   bool Map(size_t bytes);
-  // Registers all of it. Fails as Lmr::Register() does; it stays mapped then.
+  // Registers all of it. Fails like Lmr::Register(), and the memory then stays mapped.
   Result Register(const Ia& ia, const Pz& pz, int privileges = DAT_MEM_PRIV_ALL_FLAG) {
     return lmr_.Register(ia, pz, data_, size_, privileges);
   }
-  // Frees the region; the memory stays mapped.
+  // Frees the region. The memory stays mapped.
   Result Deregister() { return lmr_.Free(); }
-  // Frees the region and, behind it, the memory.
+  // Frees the region and then the memory.
   void Reset();
 
   uint8_t* data() const { return data_; }
@@ -86,18 +87,18 @@ class Memory {
   Lmr lmr_;
 };
 
-// A memory window (RMR): opens a part of a region to peers until it is bound anew or freed. It is
-// freed before the region.
+// A memory window (RMR). It opens a part of a region to peers until it is bound again or freed. It
+// must be freed before the region.
 class Window : public Owned<dat_rmr_free, "dat_rmr_free"> {
  public:
-  // As dat_rmr_create. DAT_MODEL_NOT_SUPPORTED where the IA has none. (semantics 7.3)
+  // Same as dat_rmr_create. DAT_MODEL_NOT_SUPPORTED if the IA has no windows. (semantics 7.3)
   Result Create(const Pz& pz) {
     return Make("dat_rmr_create", pz.life(),
                 [&](DAT_RMR_HANDLE* handle) { return dat_rmr_create(pz, handle); });
   }
-  // Posts a request on `ep` that binds the window to `bytes` of `lmr` from `offset` on, or with 0
-  // bytes unbinds it. Fails as dat_rmr_bind does; the request completes on the request EVD of `ep`
-  // with `cookie`. Remote() names at once what will be bound then. (semantics 7.3)
+  // Posts a request on `ep` that binds the window to `bytes` of `lmr` from `offset` on. With 0
+  // bytes it unbinds the window. Fails like dat_rmr_bind. The request completes on the request EVD
+  // of `ep` with `cookie`. Remote() names the new binding at once. (semantics 7.3)
   Result Bind(const Lmr& lmr, size_t offset, size_t bytes, int privileges, DAT_EP_HANDLE ep,
               uint64_t cookie, DAT_COMPLETION_FLAGS flags = DAT_COMPLETION_DEFAULT_FLAG);
   const DAT_RMR_TRIPLET& Remote() const { return remote_; }

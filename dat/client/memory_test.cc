@@ -50,11 +50,11 @@ TEST_F(ClientTest, MemoryStaysWhenItsRegionGoes) {
   EXPECT_EQ(memory.data(), nullptr);
   EXPECT_OK(moved.Deregister());
   EXPECT_EQ(moved.data()[0], 7);
-  // Nothing is registered in the zone any more.
+  // The zone can be freed, because nothing is registered in it any more.
   EXPECT_OK(pz_.Free());
 }
 
-// The memory is the program's own, and the region goes with its IA.
+// The memory is the program's own. Closing the IA destroys the region.
 TEST_F(ClientTest, ARegionOfMemoryThatIsThere) {
   std::array<uint8_t, 64> bytes{};
   Lmr lmr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Names of events and completion statuses, for messages. Pure.
+// Names of events and completion statuses, for messages. Pure functions.
 #ifndef SOFTDAT_DAT_CLIENT_NAMES_H_
 #define SOFTDAT_DAT_CLIENT_NAMES_H_
 
@@ -9,10 +9,10 @@
 
 namespace softdat::client {
 
-// "DAT_CONNECTION_EVENT_ESTABLISHED"; "event 0x1234" for a number that is none of DAT 2.0.
+// "DAT_CONNECTION_EVENT_ESTABLISHED", or "event 0x1234" for a number that DAT 2.0 does not have.
 std::string EventName(DAT_EVENT_NUMBER number);
 
-// "DAT_DTO_ERR_FLUSHED"; "status 77" for an unknown one.
+// "DAT_DTO_ERR_FLUSHED", or "status 77" for an unknown status.
 std::string StatusName(DAT_DTO_COMPLETION_STATUS status);
 
 }  // namespace softdat::client

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A handle with an owner. What all objects of an IA have in common: who frees them, and when that
-// is no longer anybody's business.
+// A handle with an owner. All objects of an IA have this in common: who frees them, and when nobody
+// needs to any more.
 #ifndef SOFTDAT_DAT_CLIENT_OWNED_H_
 #define SOFTDAT_DAT_CLIENT_OWNED_H_
 
@@ -14,7 +14,7 @@
 
 namespace softdat::client {
 
-// Whether an IA is open; has expired when it is not.
+// Whether an IA is open. It has expired when the IA is closed.
 using IaLife = std::weak_ptr<const void>;
 
 // The name of a DAT call as a template argument.
@@ -24,15 +24,15 @@ struct CallName {
   char text[kSize];
 };
 
-// Owns a handle of any kind but IA, and is the handle wherever one is wanted, so that every call of
+// Owns a handle of any kind except IA, and converts to the handle, so that every call of
 // dat2/udat.h takes it.
 //
-// An object must go before those that it refers to: an EP before its EVDs, memory before its zone,
-// a CNO after its EVDs (semantics 3.1). Members of a class go in reverse order, so they are written
-// down in the order in which the objects are made. An IA that is closed has taken all its objects
-// along; their owners have nothing left to free then, whatever the order.
+// An object must be freed before those that it refers to: an EP before its EVDs, memory before its
+// zone, a CNO after its EVDs (semantics 3.1). Members of a class are destroyed in reverse order, so
+// they are declared in the order in which the objects are made. Closing an IA destroys all its
+// objects. Their owners then have nothing left to free, in whatever order they are destroyed.
 //
-// One thread at a time; the object itself may be used by others meanwhile as DAT allows it.
+// One thread at a time. Other threads may use the object itself meanwhile, as DAT allows.
 template <auto kFree, CallName kFreeCall>
 class Owned {
  public:
@@ -46,14 +46,14 @@ class Owned {
     life_ = std::move(other.life_);
     return *this;
   }
-  // Errors are ignored: the owner goes anyway. Whoever wants to know calls Free() before.
+  // Errors are ignored, because the owner dies in any case. Call Free() first to see them.
   ~Owned() { Reset(); }
 
   operator DAT_HANDLE() const { return handle_; }
   DAT_HANDLE get() const { return handle_; }
 
-  // Frees the object. Success if there is none, or its IA is closed. After a failure it is still
-  // there.
+  // Frees the object. Succeeds if there is none, or if its IA is closed. After a failure the object
+  // still exists.
   Result Free() {
     if (handle_ == DAT_HANDLE_NULL) return {};
     const Result result(kFreeCall.text, life_.expired() ? DAT_RETURN{DAT_SUCCESS} : kFree(handle_));
@@ -64,7 +64,7 @@ class Owned {
     static_cast<void>(Free());
     Release();
   }
-  // The object is somebody else's from now on.
+  // Gives the object away, to another owner.
   DAT_HANDLE Release() {
     life_.reset();
     return std::exchange(handle_, DAT_HANDLE_NULL);
@@ -72,7 +72,7 @@ class Owned {
   const IaLife& life() const { return life_; }
 
  protected:
-  // Runs `create` with the place for the handle; what was owned so far is freed before.
+  // Runs `create` with the place for the handle. Frees the object that was owned before.
   template <typename Create>
   Result Make(const char* call, const IaLife& life, Create create) {
     Reset();

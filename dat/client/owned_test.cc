@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who frees an object, and when nobody does.
+// Tests who frees an object, and when nobody does.
 #include "dat/client/owned.h"
 
 #include <utility>
@@ -10,7 +10,7 @@
 namespace softdat::client {
 namespace {
 
-// Objects with an owner: what an IA that is closed gracefully must not have.
+// An IA can be closed gracefully only after the owners of its objects have freed them.
 TEST_F(ClientTest, TheOwnerFreesTheObject) {
   {
     Evd evd;
@@ -29,7 +29,7 @@ TEST_F(ClientTest, AnotherObjectInItsPlaceFreesTheFirst) {
   EXPECT_OK(ia_.Close(DAT_CLOSE_GRACEFUL_FLAG));
 }
 
-// The next object may well have the handle of one that is gone.
+// The next object may have the same handle as one that is gone.
 TEST_F(ClientTest, AClosedIaLeavesItsOwnersNothingToFree) {
   Evd evd;
   ASSERT_OK(evd.Create(ia_, DAT_EVD_SOFTWARE_FLAG, 8));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Posting transfers: receives, sends, RDMA, and those of the InfiniBand extension.
+// Posts transfers: receives, sends, RDMA, and those of the InfiniBand extension.
 #ifndef SOFTDAT_DAT_CLIENT_POST_H_
 #define SOFTDAT_DAT_CLIENT_POST_H_
 
-#include <netinet/in.h>  // wanted by OFA's dat_ib_extensions.h
+#include <netinet/in.h>  // needed by OFA's dat_ib_extensions.h
 
 #include <cstddef>
 #include <cstdint>
@@ -15,8 +15,8 @@
 
 namespace softdat::client {
 
-// The local segments of one post: none ({}), one, or several. Refers to them, so it lives no longer
-// than the call that takes it.
+// The local segments of one post: none ({}), one, or several. It only refers to them, so it must
+// not outlive the call that takes it.
 class Segments {
  public:
   Segments(const DAT_LMR_TRIPLET& one) : data_(&one), count_(1) {}
@@ -25,8 +25,8 @@ class Segments {
       : data_(data), count_(static_cast<DAT_COUNT>(count)) {}
 
   DAT_COUNT count() const { return count_; }
-  // The calls copy the triplets and never write them, which the type of their argument does not
-  // say.
+  // The calls copy the triplets and never write them, although the type of their argument allows
+  // it.
   DAT_LMR_TRIPLET* data() const { return const_cast<DAT_LMR_TRIPLET*>(data_); }
 
  private:
@@ -40,9 +40,9 @@ inline DAT_DTO_COOKIE Cookie(uint64_t value) {
   return cookie;
 }
 
-// Each is one DAT call, fails as that does, and does not block. The memory must stay as it is until
-// the completion, which brings `cookie` back. `flags`: DAT_COMPLETION_*_FLAG, or-ed. (semantics
-// 10.1, 10.2)
+// Each is one DAT call, fails like that call, and does not block. The memory must not change until
+// the completion, which returns `cookie`. `flags`: DAT_COMPLETION_*_FLAG, or-ed. (semantics 10.1,
+// 10.2)
 
 inline Result PostReceive(DAT_EP_HANDLE ep, const Segments& local, uint64_t cookie,
                           DAT_COMPLETION_FLAGS flags = DAT_COMPLETION_DEFAULT_FLAG) {
@@ -50,7 +50,7 @@ inline Result PostReceive(DAT_EP_HANDLE ep, const Segments& local, uint64_t cook
           dat_ep_post_recv(ep, local.count(), local.data(), Cookie(cookie), flags)};
 }
 
-// To a shared receive queue.
+// Posts to a shared receive queue.
 inline Result PostSharedReceive(DAT_SRQ_HANDLE srq, const Segments& local, uint64_t cookie) {
   return {"dat_srq_post_recv", dat_srq_post_recv(srq, local.count(), local.data(), Cookie(cookie))};
 }
@@ -73,10 +73,10 @@ inline Result PostRead(DAT_EP_HANDLE ep, const Segments& local, const DAT_RMR_TR
           dat_ep_post_rdma_read(ep, local.count(), local.data(), Cookie(cookie), &remote, flags)};
 }
 
-// These complete as DAT_IB_DTO_EVENT. DAT_NOT_IMPLEMENTED where the provider has no extension.
+// These complete as DAT_IB_DTO_EVENT. DAT_NOT_IMPLEMENTED if the provider has no extension.
 // (semantics 15.2)
 
-// `immediate` takes a receive of the peer once the data are in its memory.
+// `immediate` takes a receive of the peer once the data are in the peer's memory.
 inline Result PostWriteImmediate(DAT_EP_HANDLE ep, const Segments& local, DAT_RMR_TRIPLET remote,
                                  uint32_t immediate, uint64_t cookie,
                                  DAT_COMPLETION_FLAGS flags = DAT_COMPLETION_DEFAULT_FLAG) {
@@ -85,7 +85,7 @@ inline Result PostWriteImmediate(DAT_EP_HANDLE ep, const Segments& local, DAT_RM
                                        immediate, flags)};
 }
 
-// Of 8 bytes; what was there comes to `local`.
+// An atomic on 8 bytes. The old value arrives in `local`.
 inline Result PostFetchAndAdd(DAT_EP_HANDLE ep, const Segments& local, DAT_RMR_TRIPLET remote,
                               uint64_t add, uint64_t cookie,
                               DAT_COMPLETION_FLAGS flags = DAT_COMPLETION_DEFAULT_FLAG) {
@@ -93,7 +93,7 @@ inline Result PostFetchAndAdd(DAT_EP_HANDLE ep, const Segments& local, DAT_RMR_T
           dat_ib_post_fetch_and_add(ep, add, local.data(), Cookie(cookie), &remote, flags)};
 }
 
-// Puts `swap` there if it is `compare`.
+// Stores `swap` if the old value equals `compare`.
 inline Result PostCompareAndSwap(DAT_EP_HANDLE ep, const Segments& local, DAT_RMR_TRIPLET remote,
                                  uint64_t compare, uint64_t swap, uint64_t cookie,
                                  DAT_COMPLETION_FLAGS flags = DAT_COMPLETION_DEFAULT_FLAG) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Failures of DAT calls as text.
+// Describes failures of DAT calls as text.
 #include "dat/client/result.h"
 
 #include <dlfcn.h>
@@ -10,7 +10,7 @@
 namespace softdat::client {
 namespace {
 
-// Looked up by name, so that a program also runs with a libdat2 of another make.
+// Looks the function up by name, so that a program also runs with another implementation's libdat2.
 template <typename Function>
 Function FindInLibrary(const char* name) {
   return reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));

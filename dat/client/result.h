@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a DAT call returned: its word, which call it was, and both as text with the reasons behind a
-// failure.
+// The result of a DAT call: the value that it returned, the name of the call, and both as text with
+// the reasons for a failure.
 #ifndef SOFTDAT_DAT_CLIENT_RESULT_H_
 #define SOFTDAT_DAT_CLIENT_RESULT_H_
 
@@ -12,8 +12,8 @@
 
 namespace softdat::client {
 
-// Two words, made without an allocation and returned in registers: good for the data path. It is
-// the DAT_RETURN wherever one is wanted.
+// Two words, made without an allocation and returned in registers, so it suits the data path. It
+// converts to the DAT_RETURN.
 class [[nodiscard]] Result {
  public:
   // Success.
@@ -23,13 +23,13 @@ class [[nodiscard]] Result {
 
   constexpr operator DAT_RETURN() const { return value_; }
   constexpr const char* call() const { return call_; }
-  // Success or a warning: the call did its work. (semantics 1)
+  // Success or a warning. In both cases the call did its work. (semantics 1)
   constexpr bool ok() const { return value_ == DAT_SUCCESS || DAT_IS_WARNING(value_) != 0; }
   // DAT_QUEUE_EMPTY, DAT_TIMEOUT_EXPIRED, ...
   constexpr DAT_RETURN type() const { return DAT_GET_TYPE(value_); }
 
-  // As DescribeFailure(), for the call itself or, with `detail`, for "CALL(DETAIL)". To be asked
-  // for on the thread that made the call, before another call of that thread fails.
+  // Same as DescribeFailure(), for the call itself or, with `detail`, for "CALL(DETAIL)". Must be
+  // called on the thread that made the call, before another call of that thread fails.
   std::string Describe(std::string_view detail = {}) const;
 
  private:
@@ -37,17 +37,17 @@ class [[nodiscard]] Result {
   DAT_RETURN value_ = DAT_SUCCESS;
 };
 
-// "DAT_INVALID_STATE DAT_INVALID_STATE_EP_CONNECTED (0x80070033)".
+// For example "DAT_INVALID_STATE DAT_INVALID_STATE_EP_CONNECTED (0x80070033)".
 std::string DescribeReturn(DAT_RETURN value);
 
-// Why the last DAT call of this thread failed, outermost reason first. Empty when libdat2 cannot
-// tell: another make than SoftDAT has no softdat_last_reason().
+// Why the last DAT call of this thread failed, with the outermost reason first. Empty when libdat2
+// cannot tell: other implementations have no softdat_last_reason().
 std::vector<std::string> ReasonChain();
 
-// "CALL: RETURN" and behind it one indented line for each reason of this thread's last failure.
+// "CALL: RETURN", followed by one indented line for each reason of this thread's last failure.
 std::string DescribeFailure(std::string_view call, DAT_RETURN value);
 
-// "0.1.0", or "unknown" when the libdat2 that is loaded has no softdat_version().
+// For example "0.1.0". "unknown" when the loaded libdat2 has no softdat_version().
 std::string LibraryVersion();
 
 }  // namespace softdat::client
