@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Adapter: checks what is asked for against the attributes and makes the object.
+// Adapter: checks requests for objects against the attributes and makes the objects.
 #include "provider_toy/adapter.h"
 
 #include <string>
@@ -152,7 +152,7 @@ Code Adapter::CheckSegments(std::span<const DAT_LMR_TRIPLET> segments) {
 
 transport::ProgressResult Adapter::Progress(transport::Waiter* waiter,
                                             transport::Clock::time_point deadline) {
-  // Data moves when it is posted; what is left to do is to tell.
+  // Data moves when it is posted, so only upcalls are left to make.
   if (dispatcher_.RunPending()) return transport::ProgressResult::kWorked;
   if (waiter == nullptr) return transport::ProgressResult::kIdle;
   switch (waiter->Park(deadline)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One open toy device: makes the objects, and moves the upcalls.
+// One open toy device. Makes the objects and runs the upcalls.
 #ifndef SOFTDAT_PROVIDER_TOY_ADAPTER_H_
 #define SOFTDAT_PROVIDER_TOY_ADAPTER_H_
 

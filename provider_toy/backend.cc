@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Backend: names and opens toy devices.
+// Backend: lists and opens toy devices.
 #include "provider_toy/backend.h"
 
 #include <charconv>
@@ -13,7 +13,7 @@ namespace softdat::toy {
 namespace {
 
 constexpr std::string_view kPrefix = "toy-";
-constexpr uint32_t kListed = 2;  // enough to show that devices differ; Open takes kDeviceCount
+constexpr uint32_t kListed = 2;  // enough to show two kinds of devices; Open takes kDeviceCount
 
 class Backend : public transport::Backend {
  public:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A back end without a wire: queue pairs of one process meet in memory. It implements the whole
-// contract of dat/transport/transport.h, and is the example of docs/adding-a-backend.md.
+// contract of dat/transport/transport.h, and is the example in docs/adding-a-backend.md.
 #ifndef SOFTDAT_PROVIDER_TOY_BACKEND_H_
 #define SOFTDAT_PROVIDER_TOY_BACKEND_H_
 

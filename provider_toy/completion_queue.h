@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A completion queue: a ring, and the notification that was asked for.
+// A completion queue: a ring, and the notification that was requested.
 #ifndef SOFTDAT_PROVIDER_TOY_COMPLETION_QUEUE_H_
 #define SOFTDAT_PROVIDER_TOY_COMPLETION_QUEUE_H_
 
@@ -16,15 +16,15 @@ namespace softdat::toy {
 
 class Fabric;
 
-// Shared with the queue pairs that feed it. Protected by the fabric's lock, but for the gate.
+// Shared with the queue pairs that feed it. The fabric's lock protects everything except the gate.
 struct CompletionQueueState {
   Ring<transport::Completion> ring;
   transport::CompletionSink* sink = nullptr;
   std::shared_ptr<UpcallGate> gate = std::make_shared<UpcallGate>();
   bool armed = false;
   bool solicited_only = false;
-  bool overflowing = false;  // an episode of overflow has been reported and not ended
-  // Upcalls that are due when the fabric's lock is released, and the place in its list of such
+  bool overflowing = false;  // an overflow has been reported and has not ended
+  // Upcalls that are due when the fabric's lock is released, and the link of its list of such
   // queues.
   bool notify = false;
   bool report_overflow = false;

@@ -101,7 +101,7 @@ void QueuePair::ReportEstablished(const std::shared_ptr<Connection>& connection,
     sink = attributes_.sink;
   }
   sink->OnEstablished(private_data);
-  // The upcall may have destroyed this queue pair: the connection knows.
+  // The upcall may have destroyed this queue pair. The connection shows whether it did.
   const Fabric::Lock lock(fabric);
   if (connection->active != this && connection->passive != this) return;
   established_reported_ = true;

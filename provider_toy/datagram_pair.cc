@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DatagramPair: posting, and the way of a datagram. datagram_exchange.cc has how pairs meet.
+// DatagramPair: posting, and the way of a datagram. datagram_exchange.cc shows how pairs meet.
 #include "provider_toy/datagram_pair.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ using transport::WorkStatus;
 
 namespace {
 
-// What of `pieces` lies behind the first `skip` bytes.
+// Returns the part of `pieces` after the first `skip` bytes.
 Pieces Behind(const Pieces& pieces, uint64_t skip) {
   Pieces rest;
   for (size_t i = 0; i < pieces.count; ++i) {
@@ -152,7 +152,7 @@ bool DatagramPair::TakeReceive(uint64_t length, ReceiveWork* work, Pieces* memor
   if (!accessible) {
     failed.status = WorkStatus::kLocalProtection;
   } else if (memory->total < length) {
-    if (srq_ == nullptr) return false;  // it stays for a shorter one
+    if (srq_ == nullptr) return false;  // the receive stays for a shorter message
     failed.status = WorkStatus::kLocalLength;
   }
   if (srq_ == nullptr) receives_.Pop();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A queue pair for datagrams, and how it meets others. All state is protected by the fabric's lock.
+// A queue pair for datagrams, and how it meets others. The fabric's lock protects all state.
 #ifndef SOFTDAT_PROVIDER_TOY_DATAGRAM_PAIR_H_
 #define SOFTDAT_PROVIDER_TOY_DATAGRAM_PAIR_H_
 
@@ -21,7 +21,7 @@
 namespace softdat::toy {
 
 inline constexpr uint32_t kMaxDatagram = 4096;  // bytes of payload
-inline constexpr uint32_t kQkey = 0x01234567;   // of every pair, as rdma_cm has it
+inline constexpr uint32_t kQkey = 0x01234567;   // of every pair, as in rdma_cm
 
 class AddressHandle : public transport::AddressHandle {
  public:
@@ -37,9 +37,9 @@ class AddressHandle : public transport::AddressHandle {
 
 class DatagramPair;
 
-// One question for a peer. Its requester and the request at the listener hold it.
+// One question to a peer. Its requester and the request at the listener hold it.
 struct Exchange {
-  DatagramPair* requester = nullptr;  // null once it is answered, or the requester is gone
+  DatagramPair* requester = nullptr;  // null when it is answered or the requester is gone
   uint64_t token = 0;
   uint32_t number = 0;  // of the requester
   uint32_t from_device = 0;
@@ -61,21 +61,21 @@ class DatagramPair : public transport::QueuePair {
   Code PostReceive(const transport::ReceiveRequest& request) override;
   Status Configure(const transport::QueuePairAttributes& attributes) override;
   Status Resolve(const transport::ConnectParameters& parameters, uint64_t token) override;
-  uint32_t OutstandingSends() const override { return 0; }  // a send is over when it is posted
+  uint32_t OutstandingSends() const override { return 0; }  // a send is complete when it is posted
   uint32_t OutstandingReceives() const override;
 
-  // For connections, of which there are none.
+  // For connections, which datagrams do not have.
   Status Connect(const transport::ConnectParameters&) override;
   void Disconnect(transport::DisconnectMode) override {}
   Status Reset() override { return Status::Ok(); }
   transport::ConnectionAddresses Addresses() const override { return {}; }
 
-  // Everything below with the lock held.
+  // Everything below needs the fabric's lock.
 
   uint32_t number() const { return number_; }
-  // Whether it can meet a peer now; after it, it cannot be configured any more.
+  // Checks whether the pair can meet a peer now. If so, the pair cannot be configured afterwards.
   Status Meet();
-  // The outcome of an exchange; once.
+  // The outcome of an exchange, reported once.
   void Resolved(const std::shared_ptr<Exchange>& exchange, transport::DatagramPeer peer,
                 std::span<const uint8_t> private_data);
   void Unresolved(const std::shared_ptr<Exchange>& exchange, transport::RejectReason reason,
@@ -86,13 +86,14 @@ class DatagramPair : public transport::QueuePair {
   void SetTimer(const std::shared_ptr<Exchange>& exchange, std::chrono::microseconds timeout);
   // The exchange is answered, or nobody waits for the answer any more.
   void End(Exchange& exchange);
-  // The way of a datagram: from this pair to another one; here.
+  // The two halves of the way of a datagram: from this pair to another one, and into this pair.
   void Deliver(const transport::SendRequest::Datagram& datagram, const Pieces& payload,
                bool solicited) const;
   void Receive(std::span<uint8_t> header, const Pieces& payload, uint32_t from, bool solicited);
-  // A receive with room for `length` bytes, and its memory. False: none, and the datagram is lost.
+  // Takes a receive with room for `length` bytes, and its memory. Returns false when there is none.
+  // The datagram is then lost.
   bool TakeReceive(uint64_t length, ReceiveWork* work, Pieces* memory);
-  // `done` as far as it does not depend on the receive.
+  // Completes the receive. `done` holds everything that does not depend on the receive.
   void CompleteReceive(const ReceiveWork& work, transport::Completion done);
 
   Fabric& fabric_;
@@ -108,7 +109,7 @@ class DatagramPair : public transport::QueuePair {
   SharedReceiveQueue* srq_ = nullptr;
   Ring<ReceiveWork> receives_;
   bool has_met_ = false;
-  std::set<std::shared_ptr<Exchange>> exchanges_;  // that are not answered
+  std::set<std::shared_ptr<Exchange>> exchanges_;  // the unanswered ones
 };
 
 }  // namespace softdat::toy

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A request for datagrams, at the listener that it came to.
+// A request for datagrams, at the listener that received it.
 #ifndef SOFTDAT_PROVIDER_TOY_DATAGRAM_REQUEST_H_
 #define SOFTDAT_PROVIDER_TOY_DATAGRAM_REQUEST_H_
 
@@ -25,11 +25,11 @@ class DatagramRequest : public transport::ConnectionRequest {
   Result<transport::DatagramPeer> AcceptDatagrams(transport::QueuePair& qp,
                                                   std::span<const uint8_t> private_data) override;
   Status Reject(std::span<const uint8_t> private_data) override;
-  // For a queue pair of the other service.
+  // Fails, because it takes a queue pair of the other service.
   Status Accept(transport::QueuePair& qp, std::span<const uint8_t> private_data) override;
 
  private:
-  // With the fabric's lock held.
+  // The fabric's lock must be held.
   Status CheckAnswer(std::span<const uint8_t> private_data) const;
   void Refuse(transport::RejectReason reason, std::span<const uint8_t> private_data,
               std::string why);

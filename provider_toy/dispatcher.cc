@@ -6,11 +6,11 @@
 
 namespace softdat::toy {
 
-// The right to make upcalls. Ends with the scope, also when the thread is cancelled inside an
+// The right to make upcalls. It ends with the scope, also when the thread is cancelled inside an
 // upcall.
 class Dispatcher::Turn {
  public:
-  // `lock` holds mutex_, and does again when the turn ends.
+  // `lock` holds mutex_, and holds it again when the turn ends.
   Turn(Dispatcher& dispatcher, std::unique_lock<std::mutex>& lock)
       : dispatcher_(dispatcher), lock_(lock) {
     dispatcher_.busy_ = true;
@@ -31,7 +31,8 @@ class Dispatcher::Turn {
       const UpcallGate::Pass pass(*upcall.gate);
       if (pass.open()) upcall.function();
     }
-    // What the upcall owns dies here, without a lock: a connection request rejects itself then.
+    // The objects that the upcall owns die here, without a lock. A connection request then rejects
+    // itself.
     upcall = Upcall();
     lock_.lock();
   }
@@ -49,7 +50,7 @@ transport::Clock::time_point DeadlineOf(std::chrono::microseconds timeout) {
 }
 
 Dispatcher::Dispatcher() {
-  // Signals are for the consumer's own threads.
+  // The worker takes no signals, which are for the consumer's own threads.
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
@@ -88,7 +89,7 @@ Dispatcher::TimerId Dispatcher::PostAt(transport::Clock::time_point when,
 }
 
 void Dispatcher::Cancel(const TimerId& timer) {
-  Upcall cancelled;  // dies after the lock
+  Upcall cancelled;  // must be destroyed after the lock
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto found = timers_.find(timer);
   if (found == timers_.end()) return;

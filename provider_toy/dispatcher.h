@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Makes the connection, listener and asynchronous upcalls of one adapter, one at a time and in
-// order: from whichever thread is in Progress(), else from a worker, so that a program that makes
-// no DAT call is served too.
+// order. A thread in Progress() makes them. If there is none, a worker does, so that a program that
+// makes no DAT call is served, too.
 #ifndef SOFTDAT_PROVIDER_TOY_DISPATCHER_H_
 #define SOFTDAT_PROVIDER_TOY_DISPATCHER_H_
 
@@ -21,7 +21,7 @@
 
 namespace softdat::toy {
 
-// When a timeout that begins now is over; never, when it lies beyond the clock.
+// When a timeout that begins now is over. If that lies beyond the clock, never.
 transport::Clock::time_point DeadlineOf(std::chrono::microseconds timeout);
 
 class Dispatcher {
@@ -29,7 +29,7 @@ class Dispatcher {
   using TimerId = std::pair<transport::Clock::time_point, uint64_t>;
 
   Dispatcher();
-  // Queued upcalls are dropped.
+  // Drops the queued upcalls.
   ~Dispatcher();
   Dispatcher(const Dispatcher&) = delete;
   Dispatcher& operator=(const Dispatcher&) = delete;
@@ -37,16 +37,17 @@ class Dispatcher {
   // Queues an upcall. May be called with the fabric's lock held (lock order: fabric, dispatcher).
   void Post(std::shared_ptr<UpcallGate> gate, std::function<void()> upcall);
 
-  // The same, but not before `when`.
+  // Queues an upcall that must not be made before `when`.
   TimerId PostAt(transport::Clock::time_point when, std::shared_ptr<UpcallGate> gate,
                  std::function<void()> upcall);
   void Cancel(const TimerId& timer);
 
-  // Makes the queued upcalls with the calling thread; false when there were none, or when another
-  // thread (or this one, further up its stack) is making them.
+  // Makes the queued upcalls with the calling thread. Returns false when there were none, or when
+  // another thread (or this one, further up its stack) is making them.
   bool RunPending();
 
-  // In a forked child, where the worker does not exist and the mutex may be held for ever.
+  // To be called in a forked child, where the worker does not exist and the mutex may be held for
+  // ever.
   void AbandonAfterFork() { abandoned_ = true; }
 
  private:
@@ -63,10 +64,10 @@ class Dispatcher {
   std::deque<Upcall> queue_;
   std::map<TimerId, Upcall> timers_;
   uint64_t last_timer_ = 0;
-  bool busy_ = false;  // a thread makes upcalls: this is what serialises them
+  bool busy_ = false;  // a thread makes upcalls; this serialises them
   bool stop_ = false;
 
-  bool abandoned_ = false;  // only ever written in a child with one thread
+  bool abandoned_ = false;  // written only in a child with one thread
   std::thread worker_;
 };
 

@@ -52,7 +52,7 @@ Code DeviceOf(const sockaddr_storage& address, uint32_t* device) {
 }
 
 Fabric& Fabric::Instance() {
-  // Never destroyed: a thread may still be inside when the process exits.
+  // The fabric is never destroyed, because a thread may still be inside when the process exits.
   std::call_once(instance_made, [] { instance = new Fabric; });
   return *instance;
 }
@@ -89,7 +89,8 @@ void Fabric::List(const std::shared_ptr<CompletionQueueState>& queue) {
 }
 
 void Fabric::UnlockAndNotify() {
-  // Those of this lock only: whoever holds it next may hold a lock that the sink of another wants.
+  // Makes only the upcalls of this lock. The next holder of the lock may hold another lock, which
+  // the sinks of other queues need.
   std::shared_ptr<CompletionQueueState> due = std::move(first_due_);
   while (due) {
     const std::shared_ptr<CompletionQueueState> queue = std::move(due);

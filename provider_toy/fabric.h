@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What all toy adapters of a process share: one lock, the keys of all memory, and the table where
-// listeners are found. The lock protects every object of this back end; it is never held across an
-// upcall.
+// What all toy adapters of a process share: one lock, the keys of all memory, and the table of
+// listeners. The lock protects every object of this back end. It is never held across an upcall.
 #ifndef SOFTDAT_PROVIDER_TOY_FABRIC_H_
 #define SOFTDAT_PROVIDER_TOY_FABRIC_H_
 
@@ -24,19 +23,19 @@ class DatagramPair;
 class Listener;
 
 inline constexpr uint32_t kDeviceCount = 64;
-// Has no extensions: what a program is told where they are missing.
+// A device without extensions, which shows what a program is told about missing ones.
 inline constexpr uint32_t kPlainDevice = 1;
 
 // toy-<n> answers to 127.0.0.<n+1> and to ::<n+1>.
 sockaddr_storage AddressOf(uint32_t device, int family);
-// kOk and the device; kUnreachable: no device has this address; kAddressUnsupported: neither IPv4
-// nor IPv6.
+// Returns kOk and the device. kUnreachable: no device has this address. kAddressUnsupported: it is
+// neither IPv4 nor IPv6.
 Code DeviceOf(const sockaddr_storage& address, uint32_t* device);
 
 class Fabric {
  public:
-  // The lock, and the completion upcalls that became due under it: they are made right after the
-  // unlock, by this thread. The destructor may let a thread's cancellation pass through.
+  // The lock, and the completion upcalls that became due under it. This thread makes them right
+  // after the unlock. The destructor may let a thread's cancellation pass through.
   class Lock {
    public:
     explicit Lock(Fabric& fabric) : fabric_(fabric) { fabric_.mutex_.lock(); }
@@ -50,23 +49,24 @@ class Fabric {
 
   static Fabric& Instance();
 
-  // In a forked child: whatever refers to this fabric is dead, a new one takes its place.
+  // To be called in a forked child. Everything that refers to this fabric is dead, and a new fabric
+  // takes its place.
   void AbandonAfterFork();
   bool abandoned() const { return abandoned_; }
 
-  // All of these with the lock held.
+  // All of these need the lock.
   KeyTable& keys() { return keys_; }
   void Complete(const std::shared_ptr<CompletionQueueState>& queue,
                 const transport::Completion& completion);
   Status AddListener(uint32_t device, uint64_t conn_qual, Listener* listener);
-  // The first free qualifier of the dynamic port range; 0: none is free.
+  // The first free qualifier of the dynamic port range. 0: none is free.
   uint64_t FreeQualifier(uint32_t device) const;
   void RemoveListener(uint32_t device, uint64_t conn_qual);
   Listener* FindListener(uint32_t device, uint64_t conn_qual) const;
   uint64_t NextQueuePairNumber() { return ++last_queue_pair_; }
   void AddDatagramPair(uint32_t number, DatagramPair* pair) { datagram_pairs_[number] = pair; }
   void RemoveDatagramPair(uint32_t number) { datagram_pairs_.erase(number); }
-  // Null: there is none of this number.
+  // Null when no pair has this number.
   DatagramPair* FindDatagramPair(uint32_t number) const;
 
  private:
@@ -80,7 +80,7 @@ class Fabric {
   std::shared_ptr<CompletionQueueState> first_due_;  // queues with an upcall due, linked by `next`
   uint64_t last_queue_pair_ = 0;
 
-  bool abandoned_ = false;  // only ever written in a child with one thread
+  bool abandoned_ = false;  // written only in a child with one thread
 };
 
 }  // namespace softdat::toy

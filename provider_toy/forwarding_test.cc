@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The forwarding wrappers through the contract test suite: two layers of them over the toy, the
-// upper one with sinks of its own, behave as the toy does. (The test stands here because dat/ knows
+// Runs the forwarding wrappers through the contract test suite. Two layers of them over the toy,
+// the upper one with its own sinks, must behave like the toy. (The test is here because dat/ knows
 // no back end.)
 #include "dat/transport/forwarding.h"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What makes libdapltoy.so.2 the toy: the engine's one question to its library.
+// Makes libdapltoy.so.2 the toy provider: answers the one question that the engine asks its
+// library.
 #include "dat/decorate/decorate.h"
 #include "dat/engine/backend.h"
 #include "provider_toy/backend.h"

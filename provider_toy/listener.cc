@@ -41,8 +41,9 @@ Listener::~Listener() {
 }
 
 void Listener::Deliver(std::unique_ptr<transport::ConnectionRequest> request) {
-  // Should the listener go first, the request dies in the dispatcher's queue and thereby rejects.
-  // It is moved there: the last owner takes the fabric's lock, which is held here.
+  // If the listener is destroyed first, the request dies in the dispatcher's queue and thereby
+  // rejects. The request is moved into the queue, because its last owner takes the fabric's lock,
+  // which is held here.
   auto shared = std::make_shared<std::unique_ptr<transport::ConnectionRequest>>(std::move(request));
   dispatcher_.Post(gate_, [sink = sink_, shared = std::move(shared)] { sink->OnRequest(*shared); });
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The passive side: listeners and the requests that arrive at them.
+// The passive side: listeners and the requests that they receive.
 #ifndef SOFTDAT_PROVIDER_TOY_LISTENER_H_
 #define SOFTDAT_PROVIDER_TOY_LISTENER_H_
 
@@ -22,7 +22,7 @@ class Listener : public transport::Listener {
 
   uint64_t conn_qual() const override { return conn_qual_; }
 
-  // With the fabric's lock held: hands a request to the sink, later and without the lock.
+  // The fabric's lock must be held. Hands a request to the sink, later and without the lock.
   void Deliver(std::unique_ptr<transport::ConnectionRequest> request);
 
  private:
@@ -54,7 +54,7 @@ class ConnectionRequest : public transport::ConnectionRequest {
   bool handed_on() const override { return connection_->handed_on; }
   Status Accept(transport::QueuePair& qp, std::span<const uint8_t> private_data) override;
   Status Reject(std::span<const uint8_t> private_data) override;
-  // To any adapter of the device that the request came to.
+  // Hands the request to any adapter of the device that received it.
   Status Handoff(uint64_t conn_qual) override;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// KeyTable: registration, binding, and the validation of accesses.
+// KeyTable: registration, binding, and the checks of accesses.
 #include "provider_toy/memory.h"
 
 #include <algorithm>
@@ -97,8 +97,8 @@ void KeyTable::DestroyWindow(WindowState& window) {
 }
 
 uint32_t KeyTable::FreshKey() {
-  // Consecutive numbers times an odd constant: all 2^32 come before one repeats, and a key that is
-  // off by one is not the next object's.
+  // Consecutive numbers times an odd constant. All 2^32 values come before one repeats, and a key
+  // that is off by one is not the next object's key.
   uint32_t key = 0;
   do {
     key = ++last_key_ * 0x9E3779B1u;
@@ -163,7 +163,7 @@ Code KeyTable::ResolveLocal(std::span<const DAT_LMR_TRIPLET> local,
     const auto found = local_.find(segment.lmr_context);
     if (found == local_.end() || found->second->pd != pd) return Code::kProtection;
     const RegionState& region = *found->second;
-    // Reading one's own memory needs no right (semantics 7.2).
+    // Reading the program's own memory needs no right (semantics 7.2).
     if (writes && (region.privileges & DAT_MEM_PRIV_LOCAL_WRITE_FLAG) == 0)
       return Code::kPrivileges;
     if (!Inside(segment.virtual_address, segment.segment_length, region.first_address(),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory regions, windows and their keys, and the checks that every local and every remote access
-// passes. All of it is protected by the fabric's lock.
+// Memory regions, windows and their keys, and the checks for every local and every remote access.
+// The fabric's lock protects all of it.
 #ifndef SOFTDAT_PROVIDER_TOY_MEMORY_H_
 #define SOFTDAT_PROVIDER_TOY_MEMORY_H_
 
@@ -18,8 +18,8 @@ namespace softdat::toy {
 
 inline constexpr uint32_t kMaxIov = 16;
 
-// A registered region. Outlives the MemoryRegion object as long as windows or posted binds refer to
-// it.
+// A registered region. It outlives the MemoryRegion object as long as windows or posted binds refer
+// to it.
 struct RegionState {
   const void* adapter = nullptr;
   const transport::ProtectionDomain* pd = nullptr;
@@ -31,16 +31,16 @@ struct RegionState {
   uint32_t local_key = 0;
   uint32_t remote_key = 0;
 
-  // The address that triplets give to the first byte.
+  // The address of the first byte, as triplets give it.
   uint64_t first_address() const { return zero_based ? 0 : reinterpret_cast<uintptr_t>(base); }
 };
 
 struct WindowState {
   const transport::ProtectionDomain* pd = nullptr;
   bool exclusive_to_qp = false;
-  uint32_t key = 0;  // its entry in the table, also while it is unbound
+  uint32_t key = 0;  // the key of its table entry, also while it is unbound
   bool bound = false;
-  // While bound:
+  // Set while the window is bound:
   std::shared_ptr<RegionState> region;
   uint8_t* base = nullptr;
   uint64_t first_address = 0;
@@ -61,17 +61,18 @@ struct Pieces {
   }
 };
 
-// Copies `length` bytes in ascending address order; the very last byte is stored last, with release
-// semantics: consumers poll it (semantics 10.3).
+// Copies `length` bytes in ascending address order. The very last byte is stored last, with release
+// semantics, because consumers poll it (semantics 10.3).
 void Copy(const Pieces& from, const Pieces& to, uint64_t length);
 
-// Whether the program has left the first `length` bytes mapped as they were registered.
+// Whether the first `length` bytes are still mapped as they were registered. The program may have
+// changed that.
 bool StillThere(const Pieces& pieces, uint64_t length, bool writes);
 
 // Whether [address, address + length) lies in [first, first + size), for any 64-bit values.
 bool Inside(uint64_t address, uint64_t length, uint64_t first, uint64_t size);
 
-// Who makes a remote access: the target's queue pair.
+// Who makes a remote access, as the target's queue pair identifies it.
 struct RemoteAccessor {
   const transport::ProtectionDomain* pd = nullptr;
   uint64_t qp_number = 0;
@@ -85,13 +86,13 @@ class KeyTable {
 
   std::shared_ptr<WindowState> CreateWindow(const transport::ProtectionDomain& pd, bool exclusive);
   void DestroyWindow(WindowState& window);
-  // A context that no window or region has.
+  // Returns a context that no window or region has.
   uint32_t FreshKey();
 
   // Whether `request` (a kBind) may be carried out over a queue pair of `pd`.
   Code CheckBind(const transport::SendRequest& request, const RegionState* region_or_null,
                  const WindowState& window, const transport::ProtectionDomain* pd) const;
-  // After CheckBind. No allocation: the window's table entry moves to the new key.
+  // To be called after CheckBind. Allocates nothing: the window's table entry moves to the new key.
   void Bind(const transport::SendRequest& request, std::shared_ptr<RegionState> region,
             WindowState& window, uint64_t qp_number);
   static void Unbind(WindowState& window);
@@ -104,12 +105,12 @@ class KeyTable {
   Code ResolveLocal(std::span<const DAT_LMR_TRIPLET> local, const transport::ProtectionDomain* pd,
                     bool writes, Pieces* out) const;
 
-  // The one validation point for remote access: key, protection domain, rights, bounds, 64-bit
-  // wrap, window state. On refusal returns false and says why.
+  // The only place where remote accesses are checked: key, protection domain, rights, bounds,
+  // 64-bit wrap, window state. Returns false and says why when it refuses.
   bool ResolveRemote(uint32_t key, uint64_t address, uint64_t length, uint32_t right,
                      const RemoteAccessor& who, Pieces* out, std::string* why) const;
 
-  // dat_lmr_sync_*: each segment lies inside one region of `adapter`.
+  // dat_lmr_sync_*: each segment must lie inside one region of `adapter`.
   Code CheckSegments(std::span<const DAT_LMR_TRIPLET> segments, const void* adapter) const;
 
  private:

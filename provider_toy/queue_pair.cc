@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// QueuePair: posting, configuration and the states. transfer.cc moves the data, connect.cc makes
-// the connections.
+// QueuePair: posting, configuration and the states. transfer.cc moves the data, and connect.cc
+// makes the connections.
 #include "provider_toy/queue_pair.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ uint64_t TotalLength(std::span<const DAT_LMR_TRIPLET> local) {
   return total;
 }
 
-// RDMA lengths, semantics 10.1: a write moves the local total, a read the remote length.
+// RDMA lengths (semantics 10.1): a write moves the local total, a read the remote length.
 Code CheckLengths(const transport::SendRequest& request) {
   const uint64_t local = TotalLength(request.local);
   if (local > kMaxMessage) return Code::kLength;
@@ -53,7 +53,7 @@ QueuePair::~QueuePair() {
   const Fabric::Lock lock(fabric_);
   QueuePair* const peer = Peer();
   CloseConnection();
-  // No completions of a queue pair that is gone; those that are queued stay.
+  // A queue pair that is gone gets no new completions. Those that are queued stay.
   if (peer != nullptr) {
     peer->EndSide(transport::EndReason::kDisconnected, "the peer destroyed its queue pair");
   }
@@ -237,7 +237,7 @@ uint32_t QueuePair::OutstandingSends() const {
 
 uint32_t QueuePair::OutstandingReceives() const {
   const Fabric::Lock lock(fabric_);
-  // Of an SRQ a message takes its buffer and completes it in one step.
+  // A message takes a buffer of an SRQ and completes it in one step, so the pair never holds one.
   return static_cast<uint32_t>(receives_.size());
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A queue pair, the shared receive queue it may draw from, and the connection between two of them.
-// All state is protected by the fabric's lock.
+// A queue pair, the shared receive queue that it may take buffers from, and the connection between
+// two queue pairs. The fabric's lock protects all state.
 #ifndef SOFTDAT_PROVIDER_TOY_QUEUE_PAIR_H_
 #define SOFTDAT_PROVIDER_TOY_QUEUE_PAIR_H_
 
@@ -25,11 +25,11 @@ inline constexpr uint32_t kMaxPrivateData = 256;            // bytes
 
 class QueuePair;
 
-// One attempt to connect, and what becomes of it. Both ends and the request hold it.
+// One attempt to connect, and the connection that comes of it. Both ends and the request hold it.
 struct Connection {
   QueuePair* active = nullptr;   // null once destroyed or reset
   QueuePair* passive = nullptr;  // null before accept, and once destroyed or reset
-  bool open = true;              // nobody gave up or failed yet
+  bool open = true;              // nobody has given up or failed yet
   uint64_t conn_qual = 0;
   bool handed_on = false;  // the request came to another adapter first
   std::vector<uint8_t> request_data;
@@ -66,7 +66,7 @@ class SharedReceiveQueue : public transport::SharedReceiveQueue {
   Status SetLimit(uint32_t limit) override;
   uint32_t Available() const override;
 
-  // With the lock held.
+  // These need the fabric's lock.
   bool empty() const { return ring_.empty(); }
   ReceiveWork Take();
   const transport::ProtectionDomain* pd() const { return pd_; }
@@ -105,15 +105,15 @@ class QueuePair : public transport::QueuePair {
   uint32_t OutstandingReceives() const override;
   Status SetReceiveWatermarks(uint32_t soft, uint32_t hard) override;
 
-  // Everything below with the lock held.
+  // Everything below needs the fabric's lock.
 
   // For the request that this queue pair accepts.
   Status CheckAcceptable() const;
   void Accepted(std::shared_ptr<Connection> connection, std::span<const uint8_t> private_data);
   void AcceptedTooLate(std::shared_ptr<Connection> connection);
-  // The attempt of the active side failed.
+  // The attempt of the active side has failed.
   void Fail(transport::RejectReason reason, std::span<const uint8_t> private_data, std::string why);
-  // Carries out what is queued, until it stalls for a receive of the peer.
+  // Carries out queued requests until one stalls because the peer has no receive.
   void Pump();
   QueuePair* Peer() const;
 
@@ -130,7 +130,7 @@ class QueuePair : public transport::QueuePair {
   Code CheckSend(const transport::SendRequest& request, SendWork* work) const;
   RemoteAccessor accessor() const { return {attributes_.pd, number_}; }
 
-  // transfer.cc: one request against the peer.
+  // transfer.cc: carries out one request against the peer.
   Outcome Execute(SendWork& work, QueuePair& peer);
   Outcome ExecuteSend(const transport::SendRequest& request, QueuePair& peer);
   Outcome ExecuteWrite(const transport::SendRequest& request, QueuePair& peer);
@@ -142,8 +142,8 @@ class QueuePair : public transport::QueuePair {
   static Outcome TargetIsGone();
   Code ResolveReadSink(const transport::SendRequest& request, Pieces* out);
   bool CanReceive() const;
-  // Takes a receive for the message that is being carried out. False, with the reason for the end
-  // of the connection in *outcome, when that is one more than the hard watermark allows.
+  // Takes a receive for the message that is being carried out. Returns false when that is one more
+  // than the hard watermark allows. *outcome then has the reason why the connection ends.
   bool TakeReceive(ReceiveWork* receive, Outcome* outcome);
 
   void CompleteSend(const transport::SendRequest& request, transport::WorkStatus status,
@@ -152,9 +152,9 @@ class QueuePair : public transport::QueuePair {
                        const transport::SendRequest* sent);
   void FlushReceive(const ReceiveWork& work);
 
-  // Flushes, ends this side, and reports it.
+  // Flushes and ends this side, and reports the end.
   void EndSide(transport::EndReason reason, const std::string& why);
-  // Both sides; the connection is over.
+  // Ends both sides. The connection is over.
   void EndBoth(transport::EndReason reason, const std::string& why);
   void Flush();
   void CloseConnection();
@@ -174,7 +174,8 @@ class QueuePair : public transport::QueuePair {
   std::shared_ptr<CompletionQueueState> send_cq_;
   std::shared_ptr<CompletionQueueState> recv_cq_;
   SharedReceiveQueue* srq_ = nullptr;
-  // Of buffers taken from srq_; transport::kNoWatermark: none, or told already.
+  // Watermarks for buffers taken from srq_. transport::kNoWatermark: there is none, or it was
+  // reported already.
   uint32_t soft_watermark_ = transport::kNoWatermark;
   uint32_t hard_watermark_ = transport::kNoWatermark;
   Ring<SendWork> sends_;
@@ -182,9 +183,9 @@ class QueuePair : public transport::QueuePair {
   State state_ = State::kIdle;
   std::shared_ptr<Connection> connection_;
   bool is_active_ = false;
-  // Messages wait until the upper side knows that it is connected.
+  // Messages wait until the engine knows that this side is connected.
   bool established_reported_ = false;
-  // Disconnected by this side first: OnEstablished is not wanted any more.
+  // This side disconnected first, so OnEstablished is no longer wanted.
   bool skip_established_ = false;
   // In kEnded: OnEnded or OnFailed is still in the dispatcher's queue.
   bool final_report_due_ = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How many objects of a kind an adapter allows, as its attributes promise.
+// Limits the number of objects of a kind to what the adapter's attributes promise.
 #ifndef SOFTDAT_PROVIDER_TOY_QUOTA_H_
 #define SOFTDAT_PROVIDER_TOY_QUOTA_H_
 
@@ -14,7 +14,7 @@ namespace softdat::toy {
 
 class Quota {
  public:
-  // One object's share; given back when the last copy goes.
+  // One object's share. It is returned when the last copy is destroyed.
   using Slot = std::shared_ptr<void>;
 
   Quota(const char* kind, uint32_t limit) : kind_(kind), limit_(limit) {}

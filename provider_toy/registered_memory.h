@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The contract's memory objects: owners of entries in the key table.
+// The contract's memory objects, which own entries in the key table.
 #ifndef SOFTDAT_PROVIDER_TOY_REGISTERED_MEMORY_H_
 #define SOFTDAT_PROVIDER_TOY_REGISTERED_MEMORY_H_
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A queue of fixed capacity. All memory is taken when it is made, so that posting and completing
-// never allocate. Not thread-safe.
+// A queue of fixed capacity. It takes all its memory when it is made, so that posting and
+// completing never allocate. Not thread-safe.
 #ifndef SOFTDAT_PROVIDER_TOY_RING_H_
 #define SOFTDAT_PROVIDER_TOY_RING_H_
 
@@ -20,13 +20,13 @@ class Ring {
   bool empty() const { return size_ == 0; }
   bool full() const { return size_ == slots_.size(); }
 
-  // Only when not full.
+  // The ring must not be full.
   void Push(T item) {
     slots_[(head_ + size_) % slots_.size()] = std::move(item);
     ++size_;
   }
 
-  // Only when not empty. What the slot owned is released at once.
+  // The ring must not be empty. Releases at once what the slot owned.
   T Pop() {
     T item = std::exchange(slots_[head_], T());
     head_ = (head_ + 1) % slots_.size();
@@ -36,7 +36,7 @@ class Ring {
 
   T& front() { return slots_[head_]; }
 
-  // Keeps what is queued; `capacity` is at least size().
+  // Keeps the queued items. `capacity` must be at least size().
   void Resize(size_t capacity) {
     Ring larger(capacity);
     while (!empty()) larger.Push(Pop());

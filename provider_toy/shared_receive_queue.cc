@@ -35,7 +35,7 @@ Code SharedReceiveQueue::PostReceive(const transport::ReceiveRequest& request) {
   work.count = static_cast<uint32_t>(request.local.size());
   std::copy(request.local.begin(), request.local.end(), work.segments.begin());
   ring_.Push(work);
-  // Whoever waits for a buffer here; the first one may take it.
+  // The peers of these queue pairs may wait for a buffer here. The first one that does takes it.
   for (size_t i = 0; i < users_.size() && !ring_.empty(); ++i) {
     if (QueuePair* const peer = users_[i]->Peer()) peer->Pump();
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// QueuePair: carries out one request against the peer. This is the "wire" of the toy: a copy.
+// QueuePair: carries out one request against the peer. The "wire" of the toy is this copy.
 #include <utility>
 
 #include "dat2/dat_ib_extensions.h"
@@ -11,7 +11,7 @@ using transport::Op;
 using transport::SendRequest;
 using transport::WorkStatus;
 
-// What the program has unmapped or protected under its registration.
+// The program has unmapped or protected memory that is still registered.
 QueuePair::Outcome QueuePair::SourceIsGone() {
   return {.status = WorkStatus::kLocalProtection, .why = "the source buffer is not mapped"};
 }
@@ -42,7 +42,7 @@ QueuePair::Outcome QueuePair::Execute(SendWork& work, QueuePair& peer) {
   }
 }
 
-// The upper side of a queue pair learns that it is connected before it gets the first message.
+// The engine must know that a queue pair is connected before the pair gets its first message.
 bool QueuePair::CanReceive() const {
   return established_reported_ && (srq_ != nullptr ? !srq_->empty() : !receives_.empty());
 }
@@ -53,7 +53,8 @@ bool QueuePair::TakeReceive(ReceiveWork* receive, Outcome* outcome) {
     return true;
   }
   *receive = srq_->Take();
-  // The message holds its buffer until it is copied: one at a time (semantics 11).
+  // A message holds its buffer until it is copied, so a queue pair holds one at a time (semantics
+  // 11).
   constexpr uint32_t kHeld = 1;
   if (kHeld > soft_watermark_) {
     soft_watermark_ = transport::kNoWatermark;
@@ -75,7 +76,7 @@ QueuePair::Outcome QueuePair::ExecuteSend(const SendRequest& request, QueuePair&
       return {.status = WorkStatus::kRemoteAccess, .why = "nothing to invalidate at the peer"};
     }
   }
-  // Registered memory may have gone since the post.
+  // The memory may have been deregistered since the post.
   Pieces from;
   if (fabric_.keys().ResolveLocal(request.local, attributes_.pd, false, &from) != Code::kOk) {
     return {.status = WorkStatus::kLocalProtection, .why = "the send buffer is not registered"};
@@ -182,7 +183,7 @@ QueuePair::Outcome QueuePair::ExecuteAtomic(const SendRequest& request, QueuePai
   }
   if (!StillThere(from, sizeof(uint64_t), true)) return TargetIsGone();
   if (!StillThere(to, sizeof(uint64_t), true)) return SinkIsGone();
-  // Atomic against the local processors too, not only against other connections.
+  // Atomic with respect to the local processors, not only to other connections.
   uint64_t* const operand = reinterpret_cast<uint64_t*>(at);
   uint64_t old = request.atomic.compare;
   if (request.op == Op::kFetchAdd) {
