@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The passive side of a connection from the consumer's accept until it is established, without I/O.
-// In the peer-to-peer model that is when the initiator's ready-to-receive message is there (RFC
-// 6581 §4); nothing of it is read before the consumer knows, so that no completion overtakes the
-// event of the connection.
+// In the peer-to-peer model it is established when the initiator's ready-to-receive message arrives
+// (RFC 6581 §4). No byte of that message is read before the consumer knows, so that no completion
+// overtakes the event of the connection.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_IWARP_ACCEPTANCE_H_
 #define SOFTDAT_PROVIDER_SOFTNET_IWARP_ACCEPTANCE_H_
 
@@ -23,9 +23,9 @@ class Acceptance {
 
   enum class State : uint8_t { kWaiting, kEstablished, kFailed };
 
-  // The Reply is sent. `requester_gone`: why the requester was not there any more when it was to be
-  // sent, empty as far as is known. Only then does its end tell that it never had a connection:
-  // behind the Reply, an end without a message is that of a connection which was made and left.
+  // To be made when the Reply is sent. `requester_gone`: why the requester was gone before that,
+  // empty as far as is known. An end that comes before the Reply means that the requester never had
+  // a connection. An end after the Reply may belong to a connection that was made and left.
   Acceptance(const MpaAgreement& agreement, std::string requester_gone, Time limit, Time now)
       : deadline_(now + limit) {
     if (!requester_gone.empty()) {
@@ -39,11 +39,11 @@ class Acceptance {
   const std::string& why() const { return why_; }
   Time deadline() const { return deadline_; }
 
-  // The first byte is there; it is not taken.
+  // The first byte has arrived. It is not read here.
   void OnReadable() {
     if (state_ == State::kWaiting) state_ = State::kEstablished;
   }
-  // The link failed with an errno value; 0: the peer closed it.
+  // The link failed with an errno value. 0: the peer closed it.
   void OnLost(int error) { Fail(error == 0 ? "the peer closed" : strerror(error)); }
   void OnTime(Time now) {
     if (now >= deadline_) Fail("the peer sent nothing after our Reply");
