@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The Terminate that a refused access calls for (RFC 5040 §4.8, RFC 5041 §8.2).
+// The Terminate that answers a refused access (RFC 5040 §4.8, RFC 5041 §8.2).
 #ifndef SOFTDAT_PROVIDER_SOFTNET_IWARP_ACCESS_TERMINATE_H_
 #define SOFTDAT_PROVIDER_SOFTNET_IWARP_ACCESS_TERMINATE_H_
 
@@ -8,8 +8,8 @@
 
 namespace softdat::softnet {
 
-// A tagged segment (RDMA write, read response) was refused: DDP's codes, except that DDP knows no
-// access rights, so RDMAP's is used for those.
+// A tagged segment (RDMA write, read response) was refused. DDP's codes are used, except for access
+// rights, which only RDMAP knows.
 constexpr iwarp::TerminateCode TaggedTerminate(AccessError error) {
   switch (error) {
     case AccessError::kNone:
