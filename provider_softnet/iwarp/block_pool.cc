@@ -11,7 +11,7 @@ BlockPool::~BlockPool() {
   for (Spare& spare : spares_) delete[] spare.block.load(std::memory_order_relaxed);
 }
 
-// Streams lie some kilobytes apart.
+// Streams lie some kilobytes apart in memory.
 size_t BlockPool::Place(const void* user) {
   const auto address = reinterpret_cast<uintptr_t>(user);
   return (address >> 10 ^ address >> 16) % kSpares;
@@ -21,7 +21,7 @@ uint8_t* BlockPool::Take(const void* user) {
   const size_t first = Place(user);
   for (size_t i = 0; i < kSpares; ++i) {
     std::atomic<uint8_t*>& spare = spares_[(first + i) % kSpares].block;
-    // A look first: it does not take the cache line away from others.
+    // The load comes first, because it does not take the cache line away from other threads.
     if (spare.load(std::memory_order_relaxed) == nullptr) continue;
     if (uint8_t* block = spare.exchange(nullptr, std::memory_order_acquire)) return block;
   }
