@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Blocks of memory that streams borrow while bytes are on their way through them, so that a
-// connection that is idle holds none. A few are kept for the next that asks; asking takes one
-// atomic exchange, and no lock.
+// Blocks of memory that streams borrow while bytes are on their way through them, so that an idle
+// connection holds none. A few are kept for the next stream that asks. Asking takes one atomic
+// exchange and no lock.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_IWARP_BLOCK_POOL_H_
 #define SOFTDAT_PROVIDER_SOFTNET_IWARP_BLOCK_POOL_H_
 
@@ -16,28 +16,29 @@ class BlockPool {
  public:
   // `block_size` in bytes.
   explicit BlockPool(size_t block_size) : block_size_(block_size) {}
-  // All blocks were given back.
+  // All blocks must have been returned.
   ~BlockPool();
   BlockPool(const BlockPool&) = delete;
   BlockPool& operator=(const BlockPool&) = delete;
 
-  // Any thread. A block, aligned as operator new does, or null without memory. `user` is who asks:
-  // different ones look in different places first.
+  // Any thread. Returns a block, aligned as by operator new, or null without memory. `user`
+  // identifies the stream that asks. Different users look in different places first.
   uint8_t* Take(const void* user);
   void Give(const void* user, uint8_t* block);
 
-  // One more who will ask, until Leave(). Sees to it that there is a block for each of them, as far
-  // as so many are kept: who has come does not wait for memory, nor take it, in the middle of a
-  // transfer. False, and nobody has joined, without memory for a single one.
+  // Announces one more user, until Leave(). Makes sure that there is a block for each user, up to
+  // the number of blocks that the pool keeps. So a user that has joined neither waits for memory
+  // nor allocates it in the middle of a transfer. Returns false, and nobody has joined, when there
+  // is no memory for a single block.
   [[nodiscard]] bool Join(const void* user);
   void Leave() { users_.fetch_sub(1, std::memory_order_relaxed); }
 
  private:
   static constexpr size_t kSpares = 16;
 
-  // Each on a cache line of its own.
+  // Each lies on its own cache line.
   struct alignas(64) Spare {
-    std::atomic<uint8_t*> block{nullptr};  // owned by the pool while it is here
+    std::atomic<uint8_t*> block{nullptr};  // the pool owns it while it is here
   };
   static size_t Place(const void* user);
 
@@ -45,7 +46,7 @@ class BlockPool {
 
   const size_t block_size_;
   std::atomic<size_t> users_{0};
-  std::atomic<size_t> blocks_{0};  // spare and taken
+  std::atomic<size_t> blocks_{0};  // those kept and those taken
   std::array<Spare, kSpares> spares_;
 };
 
