@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
-// The pool's way to allocate: counted, and without memory for what no machine has. (Sanitizers end
-// the process over such sizes.)
+// The pool's way to allocate. It is counted, and has no memory for a size that no machine has.
+// (Sanitizers end the process because of such sizes.)
 static std::atomic<int> allocations{0};
 constexpr size_t kTooMuch = size_t{1} << 40;
 
@@ -35,7 +35,7 @@ TEST(BlockPool, ABlockThatWasGivenBackIsTakenAgain) {
   pool.Give(&user, block);
   EXPECT_EQ(pool.Take(&user), block);
   pool.Give(&user, block);
-  // By whoever comes.
+  // Any user gets the block that was returned.
   EXPECT_EQ(pool.Take(&pool), block);
   pool.Give(&pool, block);
 }
@@ -51,7 +51,7 @@ TEST(BlockPool, MoreThanAreKeptAreStillAllDifferent) {
   }
 }
 
-// What those who joined take together was there before.
+// The blocks that all joined users take together existed before.
 TEST(BlockPool, WhoHasJoinedFindsABlock) {
   const int allocations_at_start = allocations;
   BlockPool pool(kSize);
@@ -73,7 +73,7 @@ TEST(BlockPool, WithoutMemoryThereIsNone) {
   EXPECT_FALSE(pool.Join(&pool));
 }
 
-// Each thread writes its own number over what it holds: a block that two have shows.
+// Each thread writes its own number over its block. A block that two threads have would show.
 TEST(BlockPool, NoBlockIsWithTwo) {
   BlockPool pool(kSize);
   std::vector<std::thread> threads;
