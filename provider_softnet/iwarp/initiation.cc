@@ -17,7 +17,7 @@ namespace {
 constexpr Initiation::Time kFirstPause = std::chrono::milliseconds(1);
 constexpr Initiation::Time kLongestPause = std::chrono::milliseconds(20);
 
-// ETIMEDOUT is the system's patience, which says that nobody is there. kTimedOut is for the
+// ETIMEDOUT is the time limit of the system and means that nobody is there. kTimedOut is for the
 // consumer's own time limit (semantics 9.2).
 RejectReason ReasonOf(int error) {
   switch (error) {
@@ -100,7 +100,7 @@ std::span<const uint8_t> Initiation::peer_private_data() const {
   return initiator_ ? initiator_->peer_private_data() : std::span<const uint8_t>();
 }
 
-// Looks at how far the start-up frames have come.
+// Acts on the progress of the start-up frames.
 void Initiation::Settle(Time now) {
   if (initiator_->state() == MpaState::kExchange) return;
   if (initiator_->state() == MpaState::kEstablished) {
