@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The active side of a connection until the start-up frames are exchanged, without I/O: attempts,
-// retries of a refusal by the own host, the fall-back to MPA revision 1, the time limit.
+// retries after a refusal by the own host, the fall-back to MPA revision 1, the time limit.
 //
-// The owner has the byte link and the clock. It does what need() asks for and tells what came of
-// it:
+// The owner has the byte link and the clock. It does what need() asks for, and tells the result:
 //
 //   kLink    connect a new link; OnConnected() or OnLost() follows
 //   kBytes   move output() and at most bytes_wanted() bytes; OnSent(), OnReceived(), OnLost()
 //   kPause   close the link, if there is one, and wait for deadline()
 //   kOver    outcome() says how it ended
 //
-// It calls OnTime() when deadline() has come, whatever is needed. Times are those of any clock that
-// never goes back.
+// It calls OnTime() at deadline(), whatever is needed. Times are those of any clock that never goes
+// backwards.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_IWARP_INITIATION_H_
 #define SOFTDAT_PROVIDER_SOFTNET_IWARP_INITIATION_H_
 
@@ -35,17 +34,17 @@ class Initiation {
   struct Parameters {
     MpaConfig mpa;
     std::vector<uint8_t> private_data;
-    std::string where;       // how reasons begin: "connect to 10.0.0.1:5000 (qualifier 5000)"
+    std::string where;       // the start of reasons: "connect to 10.0.0.1:5000 (qualifier 5000)"
     bool same_host = false;  // the peer is on this host: it may be about to listen
-    Time grace{0};           // how long a refusal by the own host is tried again
-    Time limit = kNever;     // the consumer's
+    Time grace{0};           // how long to try again after a refusal by the own host
+    Time limit = kNever;     // the consumer's time limit
   };
   enum class Need : uint8_t { kLink, kBytes, kPause, kOver };
   enum class Outcome : uint8_t {
     kNone,
-    kEstablished,  // the link is the stream's now
-    kRejected,     // by the peer's consumer: send last_words(), close in good order
-    kFailed,       // send last_words() if the link takes them, close
+    kEstablished,  // the link now belongs to the stream
+    kRejected,     // by the peer's consumer: send last_words(), close gracefully
+    kFailed,       // send last_words() if the link takes them, then close
   };
 
   explicit Initiation(Parameters parameters);
@@ -53,15 +52,15 @@ class Initiation {
   void Begin(Time now);
   Need need() const { return need_; }
   Time deadline() const { return std::min(limit_at_, resume_at_); }
-  // Counts the links that were asked for: one that belongs to an earlier attempt is to be closed.
+  // Counts the requested links. A link that belongs to an earlier attempt must be closed.
   uint32_t attempt() const { return attempt_; }
 
-  // `to_itself`: both ends of the link are the same, since nobody listens and the system chose the
-  // destination as the own port (RFC 9293 §3.5, simultaneous open).
+  // `to_itself`: both ends of the link are the same. This happens when nobody listens and the
+  // system chose the destination port as the own port (RFC 9293 §3.5, simultaneous open).
   void OnConnected(bool to_itself, Time now);
-  // The link could not be connected, or failed, with an errno value; 0: the peer closed it.
+  // The link could not be connected, or failed, with an errno value. 0: the peer closed it.
   void OnLost(int error, Time now);
-  // There is no link to be had, for a reason of this host.
+  // No link can be had, for a reason of this host.
   void OnNoLink(const std::string& why);
   void OnTime(Time now);
 
@@ -77,7 +76,7 @@ class Initiation {
   const std::string& why() const { return why_; }
   // kEstablished:
   const MpaAgreement& agreement() const { return initiator_->agreement(); }
-  // kEstablished and kRejected; lives as long as this object.
+  // In kEstablished and kRejected. Lives as long as this object.
   std::span<const uint8_t> peer_private_data() const;
 
  private:
@@ -95,8 +94,8 @@ class Initiation {
   uint32_t attempt_ = 0;
   Time started_{0};
   Time limit_at_ = kNever;
-  Time resume_at_ = kNever;  // the end of a pause
-  Time pause_{0};            // the next one's length
+  Time resume_at_ = kNever;  // when a pause ends
+  Time pause_{0};            // the length of the next pause
 };
 
 }  // namespace softdat::softnet
