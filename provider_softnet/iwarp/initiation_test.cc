@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The policy of connecting, in virtual time: what is tried again, what is not, and who is told
+// The decisions of connecting, in virtual time: what is tried again, what is not, and who is told
 // what.
 #include "provider_softnet/iwarp/initiation.h"
 
@@ -33,7 +33,7 @@ class InitiationTest : public testing::Test {
     active_->Begin(now_);
     EXPECT_EQ(active_->need(), Need::kLink);
   }
-  // To the next deadline.
+  // Lets time pass until the next deadline.
   void Wait() {
     ASSERT_NE(active_->deadline(), Initiation::kNever);
     now_ = std::max(now_, active_->deadline());
@@ -44,7 +44,7 @@ class InitiationTest : public testing::Test {
     config.conn_qual = kQualifier;
     return MpaResponder(config);
   }
-  // The request goes over the link, and what `answer` makes of it comes back.
+  // Sends the request over the link, and returns the answer that `answer` makes of it.
   template <typename Answer>
   void Exchange(MpaResponder* passive, Answer answer) {
     while (!active_->output().empty()) {
@@ -104,7 +104,7 @@ TEST_F(InitiationTest, ARefusalByTheBackEndIsNot) {
   ExpectFailure(RejectReason::kNonPeer, "");
 }
 
-// A program starts its server and its client at once: for a while the client tries again.
+// A program may start its server and its client at once, so the client tries again for a while.
 TEST_F(InitiationTest, ARefusalByTheOwnHostIsTriedAgainForAWhile) {
   Begin();
   const Initiation::Time begun = now_;
@@ -118,7 +118,7 @@ TEST_F(InitiationTest, ARefusalByTheOwnHostIsTriedAgainForAWhile) {
   ExpectFailure(RejectReason::kNonPeer, "nobody listens there");
   EXPECT_GE(now_ - begun, milliseconds(300));
   EXPECT_LT(now_ - begun, milliseconds(330));
-  EXPECT_GT(attempts, 10u);  // the pauses grow, but not beyond what a listener may be late
+  EXPECT_GT(attempts, 10u);  // the pauses grow, but no longer than a listener may be late
 }
 
 TEST_F(InitiationTest, ARefusalByAnotherHostIsFinal) {
@@ -151,7 +151,7 @@ TEST_F(InitiationTest, TheConsumersLimitHoldsInEachState) {
     ExpectFailure(RejectReason::kTimedOut, "within 50 ms");
     EXPECT_EQ(active_->why().find("TCP not connected") == std::string::npos, connected);
   }
-  Begin(true, milliseconds(50));  // and over all attempts together
+  Begin(true, milliseconds(50));  // the limit covers all attempts together
   const Initiation::Time begun = now_;
   while (active_->need() != Need::kOver) {
     if (active_->need() == Need::kLink) active_->OnLost(ECONNREFUSED, now_);
@@ -161,7 +161,7 @@ TEST_F(InitiationTest, TheConsumersLimitHoldsInEachState) {
   EXPECT_EQ(now_ - begun, milliseconds(50));
 }
 
-// An early event of a timer changes nothing.
+// A timer that fires early changes nothing.
 TEST_F(InitiationTest, APauseIsKept) {
   Begin();
   active_->OnLost(ECONNREFUSED, now_);
@@ -169,7 +169,8 @@ TEST_F(InitiationTest, APauseIsKept) {
   EXPECT_EQ(active_->need(), Need::kPause);
 }
 
-// A peer of revision 1 drops what it does not know: once more as it likes it, but once only.
+// A peer of revision 1 drops requests that it does not know. It is asked again in revision 1, but
+// only once.
 TEST_F(InitiationTest, APeerThatDropsTheRequestIsAskedOnceMoreInRevisionOne) {
   Begin();
   for (const uint8_t revision : {uint8_t{2}, uint8_t{1}}) {
