@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fills an iovec array; neighbours in memory become one entry.
+// Fills an iovec array. Neighbours in memory become one entry.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_IWARP_IOV_WRITER_H_
 #define SOFTDAT_PROVIDER_SOFTNET_IWARP_IOV_WRITER_H_
 
@@ -14,7 +14,7 @@ class IovWriter {
  public:
   IovWriter(iovec* iov, size_t max) : iov_(iov), max_(max) {}
 
-  // False when no entry is left.
+  // Returns false when no entry is left.
   bool Add(uint8_t* data, size_t size) {
     if (size == 0) return true;
     if (count_ > 0) {
@@ -31,7 +31,7 @@ class IovWriter {
     return true;
   }
 
-  // A point to come back to with Rollback.
+  // A point to which Rollback returns.
   struct Mark {
     size_t count, bytes, last_size;
   };
