@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How many reads a consumer's depths are on the wire, and what both ends settle on.
+// How many reads the depths of a consumer become on the wire, and what both ends settle on.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_IWARP_MPA_DEPTHS_H_
 #define SOFTDAT_PROVIDER_SOFTNET_IWARP_MPA_DEPTHS_H_
 
@@ -10,16 +10,16 @@
 
 namespace softdat::softnet {
 
-// A queue depth as the 14-bit field can state it.
+// A queue depth in the range of the 14-bit field.
 inline uint16_t WireDepth(uint32_t depth) {
   return static_cast<uint16_t>(std::min<uint32_t>(depth, iwarp::kMpaMaxDepth));
 }
 
-// What a depth becomes on the wire: confirmations are reads, whatever the consumer asks for, and a
-// few of them keep a stream of messages going.
+// The depth on the wire. Confirmations are reads, whatever the consumer asks for, and a few of them
+// keep a stream of messages going.
 inline uint16_t RequestSlots(uint32_t depth) { return WireDepth(std::max<uint32_t>(depth, 4)); }
 
-// The smaller of an own depth and what the peer stated, unless it stated nothing (RFC 6581 §4.3).
+// The smaller of our own depth and the peer's. Our own if the peer stated none (RFC 6581 §4.3).
 inline uint16_t SettleDepth(uint32_t own, uint16_t stated) {
   if (stated == iwarp::kMpaDepthUnspecified) return WireDepth(own);
   return std::min(WireDepth(own), stated);
