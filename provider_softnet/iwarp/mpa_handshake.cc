@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPA start-up: what both roles share.
+// MPA start-up: the parts that both roles share.
 #include "provider_softnet/iwarp/mpa_handshake.h"
 
 #include <algorithm>
