@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Garbage at start-up, both roles: ends in a defined state, never asks for more than a frame can
-// hold.
+// Garbage at start-up, for both roles. The start-up must end in a defined state, and never ask for
+// more than a frame can hold.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
