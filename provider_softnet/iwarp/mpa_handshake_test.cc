@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPA start-up: both roles against each other and against foreign frames, in every split.
+// MPA start-up: both roles with each other and with foreign frames, split in every way.
 #include "provider_softnet/iwarp/mpa_handshake.h"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ MpaConfig Config() {
   return c;
 }
 
-// Takes all output, in pieces of `step` bytes.
+// Takes all output, in parts of `step` bytes.
 Bytes Drain(MpaHandshake& h, size_t step = 1000) {
   Bytes all;
   while (!h.output().empty()) {
@@ -36,7 +36,7 @@ Bytes Drain(MpaHandshake& h, size_t step = 1000) {
   return all;
 }
 
-// Feeds `in` in pieces of `step`, never more than is wanted; returns how many bytes were taken.
+// Feeds `in` in parts of `step`, never more than is wanted. Returns how many bytes were taken.
 size_t Feed(MpaHandshake& h, const Bytes& in, size_t step = 1000) {
   size_t at = 0;
   while (at < in.size() && h.bytes_wanted() > 0) {
@@ -76,7 +76,7 @@ TEST(MpaHandshake, BothRolesAgreeInEverySplit) {
     EXPECT_EQ(Feed(a, reply, step), reply.size());
     ASSERT_EQ(a.state(), MpaState::kEstablished) << a.reason();
     EXPECT_EQ(ToString(a.peer_private_data()), "welcome, it is a pleasure");
-    // Three for the consumer; four are stated, so that confirmations have room.
+    // Three for the consumer. Four are stated, so that confirmations have room.
     EXPECT_EQ(a.agreement().ord, 4);
     EXPECT_EQ(a.agreement().request_slots_out, 4);
     EXPECT_EQ(a.agreement().ird, 8);
@@ -91,8 +91,8 @@ TEST(MpaHandshake, BothRolesAgreeInEverySplit) {
   }
 }
 
-// A consumer without reads still has its sends and writes confirmed. A peer that takes none, and
-// says so, is asked for none.
+// The sends and writes of a consumer without reads are still confirmed. A peer that says that it
+// takes no reads is not asked for any.
 TEST(MpaHandshake, ConfirmationsHaveRoomWithoutReads) {
   MpaConfig none = Config();
   none.max_read_in = none.max_read_out = 0;
@@ -199,7 +199,7 @@ TEST(MpaHandshake, LargeQualifiersTravelInThePrivateHeader) {
   Feed(right, request);
   EXPECT_EQ(right.state(), MpaState::kRequest);
   EXPECT_EQ(ToString(right.peer_private_data()), "abc");
-  // Another qualifier that folds to the same port, and a small one.
+  // Another qualifier that maps to the same port, and a small one.
   for (const uint64_t other : {qualifier + 65536, uint64_t{5000}}) {
     passive.conn_qual = other;
     MpaResponder wrong(passive);
@@ -300,7 +300,7 @@ TEST(MpaHandshake, ResponderTowardsForeignInitiators) {
   iwarp::MpaStart send_only = plain;
   send_only.words.peer_to_peer = send_only.words.rtr_send = true;
   cases.push_back({"send only", send_only, MpaState::kRequest, MpaFailure::kNone, Rtr::kSend});
-  iwarp::MpaStart bare = plain;  // revision 2 without the words is RFC 5044 behaviour
+  iwarp::MpaStart bare = plain;  // revision 2 without the words behaves as RFC 5044
   bare.enhanced = false;
   cases.push_back({"no words", bare, MpaState::kRequest, MpaFailure::kNone, Rtr::kNone});
   iwarp::MpaStart newer = plain;
@@ -353,7 +353,7 @@ TEST(MpaHandshake, InitiatorTowardsForeignReplies) {
   iwarp::MpaStart read = good;
   read.words.peer_to_peer = read.words.rtr_read = true;
   cases.push_back({"read RTR", read, MpaState::kEstablished, MpaFailure::kNone, Rtr::kRead});
-  iwarp::MpaStart write = good;  // siw, which has the choice between write and read
+  iwarp::MpaStart write = good;  // siw, which can choose between write and read
   write.words.peer_to_peer = write.words.rtr_write = true;
   cases.push_back({"write RTR", write, MpaState::kEstablished, MpaFailure::kNone, Rtr::kWrite});
   iwarp::MpaStart send = good;
