@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPA start-up, active side: sends the Request, judges the Reply (RFC 5044 §7.1, RFC 6581 §5).
+// MPA start-up, active side: sends the Request and judges the Reply (RFC 5044 §7.1, RFC 6581 §5).
 #include <array>
 #include <cstring>
 
@@ -79,14 +79,14 @@ void MpaInitiator::OnFrame(const iwarp::MpaStart& frame) {
   if (Settle(frame)) state_ = MpaState::kEstablished;
 }
 
-// Depths and model. False when failed.
+// Settles depths and model. Returns false when it has failed.
 bool MpaInitiator::Settle(const iwarp::MpaStart& frame) {
   agreement_.crc = frame.crc || config_.crc == CrcPolicy::kOn;
   agreement_.revision = frame.revision;
   agreement_.ird = WireDepth(config_.max_read_in);
   agreement_.ord = WireDepth(config_.max_read_out);
   agreement_.request_slots_in = RequestSlots(config_.max_read_in);
-  agreement_.request_slots_out = agreement_.ord;  // all that is known of a peer that says nothing
+  agreement_.request_slots_out = agreement_.ord;  // a peer that says nothing shows no more
   agreement_.rtr = Rtr::kNone;
   if (!frame.enhanced) return true;
   const iwarp::MpaEnhanced& words = frame.words;
@@ -113,7 +113,7 @@ bool MpaInitiator::Settle(const iwarp::MpaStart& frame) {
   return true;
 }
 
-// RFC 6581 §5: the peer is told by a Terminate, the first and last FPDU.
+// RFC 6581 §5: a Terminate tells the peer. It is the first and last FPDU.
 void MpaInitiator::FailWithTerminate(MpaFailure failure, iwarp::TerminateCode code,
                                      std::string reason) {
   std::array<uint8_t, iwarp::kTerminateMaxFpdu> fpdu;
