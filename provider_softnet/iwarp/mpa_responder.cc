@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPA start-up, passive side: judges the Request, answers it when told to (RFC 5044 §7.1, RFC 6581
-// §5).
+// MPA start-up, passive side: judges the Request, and answers it when told to (RFC 5044 §7.1, RFC
+// 6581 §5).
 #include <array>
 #include <cstring>
 
@@ -51,8 +51,8 @@ void MpaResponder::OnFrame(const iwarp::MpaStart& frame) {
   state_ = MpaState::kRequest;
 }
 
-// Every Reply carries the words if the Request did: Linux siw insists. Revisions above ours are
-// answered with ours (RFC 6581 §6).
+// Every Reply has the words if the Request had them, because Linux siw demands it. A revision above
+// ours is answered with ours (RFC 6581 §6).
 iwarp::MpaStart MpaResponder::ReplyHead(bool reject) const {
   iwarp::MpaStart reply;
   reply.reply = true;
@@ -73,7 +73,7 @@ bool MpaResponder::Accept(uint32_t max_read_in, uint32_t max_read_out,
   agreement_.ird = WireDepth(max_read_in);
   agreement_.ord = WireDepth(max_read_out);
   agreement_.request_slots_in = RequestSlots(max_read_in);
-  agreement_.request_slots_out = agreement_.ord;  // all that is known of a peer that says nothing
+  agreement_.request_slots_out = agreement_.ord;  // a peer that says nothing shows no more
   agreement_.rtr = Rtr::kNone;
   if (reply.enhanced) {
     const iwarp::MpaEnhanced& asked = request_.words;
@@ -84,8 +84,8 @@ bool MpaResponder::Accept(uint32_t max_read_in, uint32_t max_read_out,
     reply.words.ird = agreement_.request_slots_in;
     reply.words.ord = agreement_.request_slots_out;
     if (asked.peer_to_peer && (asked.rtr_write || asked.rtr_read || asked.rtr_send)) {
-      // A Read costs a response, but to ask for it tells the initiator that reads of nothing are
-      // known here. A zero-length Write touches nothing, a Send takes a message number.
+      // A Read costs a response. But asking for it tells the initiator that reads of nothing are
+      // known here. A zero-length Write touches nothing, and a Send takes a message number.
       agreement_.rtr = asked.rtr_read ? Rtr::kRead : asked.rtr_write ? Rtr::kWrite : Rtr::kSend;
       agreement_.empty_reads = asked.rtr_read;
       reply.words.peer_to_peer = true;
