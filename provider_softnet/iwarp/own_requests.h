@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Read Requests and atomics that were sent and are not answered, the oldest first: the peer answers
-// in order (RFC 5040 §5.2, RFC 7306 §5). Among them are those that the consumer did not ask for:
-// the ready-to-receive read, and confirmations.
+// Read Requests and atomics that were sent and are not answered, the oldest first. The peer answers
+// in order (RFC 5040 §5.2, RFC 7306 §5). Some of them do not come from the consumer: the
+// ready-to-receive read, and confirmations.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_IWARP_OWN_REQUESTS_H_
 #define SOFTDAT_PROVIDER_SOFTNET_IWARP_OWN_REQUESTS_H_
 
@@ -13,13 +13,13 @@
 
 namespace softdat::softnet {
 
-// No position of a send queue.
+// Not a position of a send queue.
 inline constexpr uint64_t kNoWork = ~uint64_t{0};
 
 struct OwnRequest {
   uint64_t position = 0;    // in the send queue; kNoWork: the ready-to-receive read, a confirmation
   uint64_t covers = 0;      // its answer confirms all work in front of this position
-  iwarp::ReadRequest read;  // as asked
+  iwarp::ReadRequest read;  // as sent
   uint32_t msn = 0;
   uint32_t placed = 0;  // bytes
   bool atomic = false;
@@ -33,14 +33,14 @@ class OwnRequests {
   explicit OwnRequests(uint32_t slots) : slots_(slots), mask_(std::bit_ceil(slots + 1) - 1) {}
 
   uint32_t slots() const { return slots_; }
-  // Memory for them, taken with the first. False without memory.
+  // Makes sure of their memory, which is allocated for the first. Returns false without memory.
   bool Have() { return ring_.allocated() || ring_.Allocate(mask_ + 1); }
-  // The same for a new connection, whose first request it sends: throws bad_alloc.
+  // Does the same for a new connection that sends a request first. Throws bad_alloc.
   void MustHave() { ring_ = RawArray<OwnRequest>(mask_ + 1); }
 
   bool empty() const { return front_ == back_; }
   uint32_t count() const { return back_ - front_; }
-  // Of the consumer's; and confirmations.
+  // The number of reads of the consumer, and of confirmations.
   uint32_t reads() const { return reads_; }
   uint32_t confirmations() const { return confirmations_; }
 
@@ -52,13 +52,13 @@ class OwnRequests {
     ring_[back_++ & mask_] = request;
     Count(request, 1);
   }
-  // Answered.
+  // The oldest request was answered.
   OwnRequest PopOldest() {
     const OwnRequest request = ring_[front_++ & mask_];
     Count(request, ~uint32_t{0});
     return request;
   }
-  // Not sent after all.
+  // The newest request was not sent after all.
   OwnRequest TakeNewestBack() {
     const OwnRequest request = ring_[--back_ & mask_];
     Count(request, ~uint32_t{0});
@@ -80,7 +80,7 @@ class OwnRequests {
   }
 
   const uint32_t slots_;
-  const uint32_t mask_;  // one more than the slots: a ready-to-receive read takes none of them
+  const uint32_t mask_;  // one more than the slots, because a ready-to-receive read takes none
   RawArray<OwnRequest> ring_;
   uint32_t front_ = 0, back_ = 0;  // free-running
   uint32_t reads_ = 0;
