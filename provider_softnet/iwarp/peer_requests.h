@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads and atomics of the peer until their answers are sent, in the order in which they came.
-// Three marks move through them: answers that are sent, answers that are being put into FPDUs, and
-// answers for which somebody waits in a hurry.
+// Reads and atomics of the peer until their answers are sent, in the order of arrival. Three marks
+// move through them: answers that are sent, answers that are being put into FPDUs, and urgent
+// answers.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_IWARP_PEER_REQUESTS_H_
 #define SOFTDAT_PROVIDER_SOFTNET_IWARP_PEER_REQUESTS_H_
 
@@ -14,8 +14,8 @@
 namespace softdat::softnet {
 
 struct PeerRequest {
-  iwarp::ReadRequest read;  // as asked
-  uint32_t msn = 0;         // of the request
+  iwarp::ReadRequest read;  // as received
+  uint32_t msn = 0;         // that of the request
   uint32_t gathered = 0;    // bytes of the answer
   bool atomic = false;
   iwarp::AtomicResponse answer;
@@ -27,46 +27,46 @@ class PeerRequests {
   explicit PeerRequests(uint32_t slots) : slots_(slots), mask_(std::bit_ceil(slots + 1) - 1) {}
 
   uint32_t slots() const { return slots_; }
-  // Memory for them, taken with the first. False without memory.
+  // Makes sure of their memory, which is allocated for the first. Returns false without memory.
   bool Have() { return ring_.allocated() || ring_.Allocate(mask_ + 1); }
-  // The same for a connection that begins with one: throws bad_alloc.
+  // Does the same for a connection that begins with one. Throws bad_alloc.
   void MustHave() { ring_ = RawArray<PeerRequest>(mask_ + 1); }
 
   bool empty() const { return front_ == back_; }
   uint32_t count() const { return back_ - front_; }
 
-  // The place of the next one, to be filled before Add().
+  // The place of the next request, to be filled before Add().
   PeerRequest& Prepare() {
     PeerRequest& next = ring_[back_ & mask_];
     next = {};
     return next;
   }
-  // `urgent`: somebody waits for its answer, and for those in front of it.
+  // `urgent`: somebody waits for its answer, and so for those in front of it.
   void Add(bool urgent) {
     ++back_;
     if (urgent) due_ = back_;
   }
 
-  // Whether an answer is not wholly gathered; and whether that one is urgent.
+  // Whether an answer is not wholly gathered, and whether that answer is urgent.
   bool AnyToGather() const { return gather_ != back_; }
   bool Due() const { return static_cast<int32_t>(due_ - gather_) > 0; }
   void MakeAllDue() { due_ = back_; }
   PeerRequest& gathering() { return ring_[gather_ & mask_]; }
   void Gathered() { ++gather_; }
-  // The answer to the oldest is sent.
+  // The answer to the oldest request is sent.
   void PopOldest() { ++front_; }
   const PeerRequest& oldest() const { return ring_[front_ & mask_]; }
-  // The i-th oldest; i < count().
+  // The i-th oldest request. i < count().
   const PeerRequest& at(uint32_t i) const { return ring_[(front_ + i) & mask_]; }
   // None of them is answered any more.
   void Drop() { front_ = gather_ = due_ = back_; }
 
  private:
   const uint32_t slots_;
-  const uint32_t mask_;  // one more than the slots: a ready-to-receive read takes none of them
+  const uint32_t mask_;  // one more than the slots, because a ready-to-receive read takes none
   RawArray<PeerRequest> ring_;
   uint32_t front_ = 0, gather_ = 0, back_ = 0;  // free-running
-  uint32_t due_ = 0;                            // behind the last urgent one
+  uint32_t due_ = 0;                            // after the last urgent one
 };
 
 }  // namespace softdat::softnet
