@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Receiver: where bytes go, and the walk through FPDUs.
+// Receiver: where the next bytes go, and the steps through FPDUs.
 #include "provider_softnet/iwarp/receiver.h"
 
 #include <algorithm>
@@ -12,13 +12,13 @@ using iwarp::Opcode;
 
 namespace {
 
-// How much to read ahead of large payloads: a trailer, the next header, a small message. What of
-// the next large payload lands there is copied, so it is kept small; small messages make it grow
-// again.
+// How much to read ahead of large payloads: a trailer, the next header, a small message. Any part
+// of the next large payload that lands there must be copied, so the amount is small. Small messages
+// make it grow again.
 constexpr size_t kMinReadAhead = 256;
 constexpr size_t kMaxReadAhead = 64 * 1024;
 // The end of a message or an RDMA write always goes through staging, so that its last bytes can be
-// stored last (semantics 10.3: programs poll them).
+// stored last. Programs poll them (semantics 10.3).
 constexpr size_t kPolledTail = 64;
 
 }  // namespace
@@ -47,7 +47,7 @@ size_t Receiver::Offer(iovec* iov, size_t max) {
       if (!NextPiece(&cursor, want, &piece)) break;
       const AccessError error = state_.memory().Acquire(piece, &pins_[count]);
       if (error != AccessError::kNone) {
-        if (count > 0) break;  // what comes before it first
+        if (count > 0) break;  // the pieces before it come first
         RefusePlacement(error);
         return 0;
       }
@@ -103,7 +103,7 @@ bool Receiver::StepHeader() {
   const size_t ulpdu = LoadBe16(fpdu);
   const size_t total = iwarp::FpduSize(ulpdu);
   const bool crc = state_.config.agreement.crc;
-  // With CRC nothing of an FPDU is believed before all of it is there (RFC 5044 §4.4).
+  // With CRC, nothing in an FPDU is trusted before all of it has arrived (RFC 5044 §4.4).
   const size_t front = std::min(ulpdu, iwarp::kMaxDdpHeaderSize);
   if (!staging_.Need(crc ? total : iwarp::kFpduLengthSize + front)) return false;
   ulpdu_ = ulpdu;
@@ -130,7 +130,7 @@ bool Receiver::StepHeader() {
   segment_was_large_ |= payload >= state_.config.direct_payload;
   trailer_left_ = iwarp::FpduTrailerSize(ulpdu);
   staging_.Consume(iwarp::kFpduLengthSize + header_.size);
-  if (IsFixedForm(header_)) {  // taken already
+  if (IsFixedForm(header_)) {  // taken whole already
     staging_.Consume(payload);
     payload_left_ = 0;
   }
@@ -168,9 +168,10 @@ bool Receiver::StepTrailer() {
 // -------------------------------------------------------------------------------------------------
 // Behind a message that waits
 
-// A message that waits for its receive holds back what stands behind it on the stream. Answers to
-// own requests must not wait with it: the consumer may wait for them before it posts the receive.
-// So the stream reads on, takes answers out, and keeps the rest in order until the receive comes.
+// A message that waits for its receive holds back everything after it on the stream. Answers to our
+// own requests must not wait with it, because the consumer may wait for them before it posts the
+// receive. So the stream reads on, takes answers out, and keeps the rest in order until the receive
+// comes.
 bool Receiver::StepBehind() {
   while (true) {
     const size_t left = staging_.unseen();
@@ -179,10 +180,10 @@ bool Receiver::StepBehind() {
     const size_t size = iwarp::FpduSize(LoadBe16(fpdu));
     if (left < size) return false;
     if (IsAnswer(fpdu, size)) {
-      // As if it were the next.
+      // The answer is handled as if it were the next FPDU.
       const size_t begin = staging_.BringForward();
       const bool write_in_front = write_in_front_;
-      // Of the message that waits, which a Terminate may have to name.
+      // The header of the message that waits. A Terminate may have to name it.
       const iwarp::DdpHeader header = header_;
       const size_t ulpdu = ulpdu_;
       if (!StepHeader() || !StepPayload()) return false;
@@ -198,7 +199,7 @@ bool Receiver::StepBehind() {
   }
 }
 
-// An FPDU that is damaged is none: its turn to end the connection comes.
+// A damaged FPDU does not count as an answer. It ends the connection when its turn comes.
 bool Receiver::IsAnswer(const uint8_t* fpdu, size_t size) const {
   const size_t ulpdu = LoadBe16(fpdu);
   iwarp::DdpHeader h;
