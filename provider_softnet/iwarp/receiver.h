@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The receiving half of a stream: walks through FPDUs, judges each segment, places its payload, and
-// completes receives and own requests. What only the stream can do (ending it, a Terminate of the
-// peer) it leaves in StreamState and here, and stops.
+// The receiving half of a stream. It goes through FPDUs, judges each segment, places its payload,
+// and completes receives and our own requests. Some things only the stream can do: end the
+// connection, or act on a Terminate of the peer. The receiver leaves them in StreamState and here,
+// and stops.
 //
-// Arriving payloads of a page or more go straight to their destination; smaller ones are read many
-// at a time into staging and copied once. With CRC an FPDU is checked whole before any of it
+// Arriving payloads of a page or more go straight to their destination. Smaller ones are read into
+// staging, many at a time, and copied once. With CRC, an FPDU is checked whole before any of it
 // touches registered memory.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_IWARP_RECEIVER_H_
 #define SOFTDAT_PROVIDER_SOFTNET_IWARP_RECEIVER_H_
@@ -30,29 +31,29 @@ namespace softdat::softnet {
 
 class Receiver {
  public:
-  // All pointers are borrowed and outlive it.
+  // All pointers are borrowed and must outlive it.
   Receiver(StreamState* state, WorkLedger* ledger, OwnRequests* own, PeerRequests* peer,
            Confirmation* confirmation);
 
   // ---- bytes ----
 
-  // Where the next bytes go: up to `max` (at least 4) entries; 0 after a failure.
+  // Where the next bytes go: up to `max` (at least 4) entries. Returns 0 after a failure.
   size_t Offer(iovec* iov, size_t max);
-  // So many of them are there.
+  // This many of the bytes have arrived.
   void Take(size_t size);
-  // Behind all steps for what was taken: how much to read next time.
+  // To be called after all steps for the bytes that were taken. Chooses how much to read next time.
   void AdaptReadAhead();
   void GiveStagingBackIfEmpty() { staging_.GiveBackIfEmpty(); }
 
   // ---- steps ----
 
-  // Works through what is staged until more bytes or a receive are needed; one step, of an FPDU at
-  // most. False when there is nothing to do. The stream settles between steps.
+  // Works through staged bytes until more bytes or a receive are needed. Does at most one step of
+  // an FPDU. Returns false when there is nothing to do. The stream settles between steps.
   bool Step() {
     switch (phase_) {
       case RxPhase::kHeader:
         if (!StepHeader()) return false;
-        // Something is to be settled before the payload is looked at.
+        // The stream must settle something before the payload is looked at.
         if (state_.unsettled) return true;
         [[fallthrough]];
       case RxPhase::kPayload:
@@ -63,15 +64,15 @@ class Receiver {
     }
     return false;
   }
-  // While stalled: takes one answer out of what stands behind the message that waits. False when
-  // there is none.
+  // While stalled: takes one answer out of the bytes after the message that waits. Returns false
+  // when there is none.
   bool StepBehind();
 
   // A message waits because no receive is posted.
   bool stalled() const { return stalled_; }
   void EndStall() { stalled_ = false; }
-  // A stalled stream reads on as long as answers that it waits for may stand behind the message
-  // that stalls it.
+  // A stalled stream reads on as long as answers that it waits for may come after the message that
+  // stalls it.
   bool reads() const {
     return !stalled_ || (!own_.empty() && !fin_read_ && !staging_.full_grown());
   }
@@ -79,20 +80,20 @@ class Receiver {
   void OnFin() { fin_read_ = true; }
   bool InMiddleOfFpdu() const { return phase_ != RxPhase::kHeader || !staging_.empty(); }
 
-  // Fails where the pair holds more of its SRQ than its hard watermark.
+  // Fails the connection if the pair holds more of its SRQ than its hard watermark allows.
   bool WithinWatermarks();
 
-  // The payload of a Terminate of the peer; valid until the next step.
+  // The payload of a Terminate of the peer. Valid until the next step.
   std::optional<ByteSpan> TakeTerminate() { return std::exchange(terminate_, std::nullopt); }
-  // Fails with the segment that is being received. Its header is encoded anew: it may have left
-  // staging.
+  // Fails the connection because of the segment that is being received. Encodes its header again,
+  // because the header may have left staging.
   [[gnu::cold]] void FailSegment(iwarp::TerminateCode code, const Blame& blame, std::string what);
 
  private:
   // Where the payload of the segment being received goes.
   struct Cursor {
-    uint64_t offset = 0;   // tagged: next TO
-    uint32_t segment = 0;  // send: next segment of the receive and offset in it
+    uint64_t offset = 0;   // tagged: the next TO
+    uint32_t segment = 0;  // send: the next segment of the receive, and the offset in it
     uint32_t segment_offset = 0;
   };
   enum class RxPhase : uint8_t { kHeader, kPayload, kTrailer };
@@ -105,7 +106,7 @@ class Receiver {
   bool StepTrailer();
   bool IsAnswer(const uint8_t* fpdu, size_t size) const;
 
-  // receiver_segment.cc: what a segment means
+  // receiver_segment.cc: the meaning of a segment
   static bool IsFixedForm(const iwarp::DdpHeader& h) {
     return !h.tagged && !iwarp::IsSend(h.opcode);
   }
@@ -120,7 +121,7 @@ class Receiver {
   void FinishSend();
   void TakeImmediate(ByteSpan payload);
 
-  // receiver_requests.cc: requests of the peer, and answers to own ones
+  // receiver_requests.cc: requests of the peer, and answers to our own requests
   void TakeReadRequest(ByteSpan payload);
   void TakeAtomicRequest(ByteSpan payload);
   bool RoomForResponse();
@@ -144,24 +145,24 @@ class Receiver {
   PeerRequests& peer_;
   Confirmation& confirmation_;
   Staging staging_;
-  size_t read_ahead_ = 4096;  // how much to read into staging, adapted to the traffic
+  size_t read_ahead_ = 4096;  // how much to read into staging; adapts to the traffic
   size_t staging_offered_ = 0, direct_offered_ = 0;
-  bool filled_ = false;             // the last read filled what staging offered
+  bool filled_ = false;             // the last read filled the offered staging
   bool segment_was_large_ = false;  // since the last read
   Pin pins_[kRxPins];
   size_t pin_count_ = 0;
   RxPhase phase_ = RxPhase::kHeader;
   iwarp::DdpHeader header_;
   size_t ulpdu_ = 0, payload_size_ = 0, payload_left_ = 0, trailer_left_ = 0;
-  Cursor cursor_;  // tagged: of this segment; send: see receive_cursor_
+  Cursor cursor_;  // tagged: that of this segment; send: see receive_cursor_
   Cursor receive_cursor_;
-  // The RDMA write that arrives or arrived last, for the immediate data that may follow it.
+  // The RDMA write that is arriving or arrived last. Immediate data may follow it.
   uint64_t write_length_ = 0;
-  bool write_open_ = false;      // its last segment is still to come
+  bool write_open_ = false;      // its last segment has yet to come
   bool write_in_front_ = false;  // it ended with the segment before this one
   std::array<iwarp::UntaggedSequence, iwarp::kQnCount> queues_;
   bool stalled_ = false;
-  bool fin_read_ = false;  // nothing comes behind what is staged
+  bool fin_read_ = false;  // nothing comes after the staged bytes
   std::optional<ByteSpan> terminate_;
 };
 
