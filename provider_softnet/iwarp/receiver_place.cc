@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Receiver: placement of arriving payload. Which memory the next bytes go to is judged at the
-// moment they move.
+// Receiver: places arriving payload. The memory for the next bytes is checked at the moment when
+// they move.
 #include <algorithm>
 #include <cstring>
 
@@ -13,9 +13,9 @@ using iwarp::Opcode;
 
 namespace {
 
-// Copies the end of a message or an RDMA write so that its last bytes become visible last, and
-// after everything before them: a program may poll them (semantics 10.3). The last unit is one
-// store of up to 8 bytes.
+// Copies the end of a message or an RDMA write, which a program may poll (semantics 10.3). Its last
+// bytes become visible last, after everything before them. The last unit is one store of up to 8
+// bytes.
 void CopyPolledEnd(uint8_t* to, const uint8_t* from, size_t size) {
   const uintptr_t end = reinterpret_cast<uintptr_t>(to) + size;
   const size_t unit = end % 8 == 0 && size >= 8 ? 8 : end % 4 == 0 && size >= 4 ? 4 : 1;
@@ -38,8 +38,9 @@ void CopyPolledEnd(uint8_t* to, const uint8_t* from, size_t size) {
 
 }  // namespace
 
-// The access for the next contiguous piece of at most `want` bytes at the cursor; moves the cursor
-// on. False when the receive's segments are used up (its length was checked: cannot happen).
+// Finds the access for the next contiguous piece of at most `want` bytes at the cursor, and moves
+// the cursor on. Returns false when the receive's segments are used up (its length was checked, so
+// this cannot happen).
 bool Receiver::NextPiece(Cursor* cursor, size_t want, AccessRequest* request) const {
   if (header_.opcode == Opcode::kWrite) {
     *request = state_.Access(header_.stag, Access::kRemoteWrite, cursor->offset, want);
@@ -79,18 +80,18 @@ void Receiver::RefusePlacement(AccessError error) {
   }
   if (header_.opcode == Opcode::kReadResponse) {
     const OwnRequest& own = own_.oldest();
-    confirmation_.Confirmed(own.covers);  // it is an answer all the same
+    confirmation_.Confirmed(own.covers);  // it is an answer nevertheless
     return FailSegment(TaggedTerminate(error),
                        Blame::Send(own.position, transport::WorkStatus::kLocalProtection),
                        "the sink of an RDMA read cannot be written: " + text);
   }
-  // A local catastrophe would come without the header that names the message.
+  // The Terminate for a local catastrophe would have no header to name the message.
   FailSegment(iwarp::kTermRemoteOperationUnspecified,
               Blame::Receive(transport::WorkStatus::kLocalProtection),
               "a receive buffer cannot be written: " + text);
 }
 
-// Copies staged payload to its destination. False when that failed.
+// Copies staged payload to its destination. Returns false when that has failed.
 bool Receiver::Place(const uint8_t* data, size_t size) {
   const bool ends = size == payload_left_ && EndIsPolled();
   size_t left = size;
