@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Receiver: requests of the peer, and the answers to own ones (RFC 5040 §5.2, RFC 7306 §5).
+// Receiver: requests of the peer, and the answers to our own requests (RFC 5040 §5.2, RFC 7306 §5).
 #include <algorithm>
 #include <cstring>
 
@@ -15,8 +15,8 @@ using transport::WorkStatus;
 // -------------------------------------------------------------------------------------------------
 // Of the peer
 
-// Whether the peer kept to the number of requests that was agreed on. The ready-to-receive read is
-// one more.
+// Whether the peer has kept to the agreed number of requests. The ready-to-receive read is one
+// more.
 bool Receiver::RoomForResponse() {
   if (!peer_.Have()) {
     FailSegment(iwarp::kTermStreamCatastrophic, Blame::Nobody(), "no memory for the peer's reads");
@@ -30,7 +30,7 @@ bool Receiver::RoomForResponse() {
   return false;
 }
 
-// A consumer that takes no reads has none, though the wire leaves room for a confirmation.
+// A consumer that takes no reads must get none, although the wire leaves room for a confirmation.
 bool Receiver::ReadsAllowed() {
   if (state_.config.agreement.ird > 0) return true;
   FailSegment(iwarp::kTermStreamCatastrophic, Blame::Nobody(),
@@ -55,7 +55,7 @@ void Receiver::TakeReadRequest(ByteSpan payload) {
           std::string("the peer's RDMA read was refused: ") + AccessErrorText(error));
     }
   }
-  // A read of nothing is a confirmation, and nobody's hurry. The one that opens a stream is.
+  // A read of nothing is a confirmation, which is not urgent. One that opens a stream is urgent.
   peer_.Add(/*urgent=*/r.read.size > 0 || !state_.first_fpdu_seen);
 }
 
@@ -121,7 +121,7 @@ void Receiver::TakeAtomicResponse(ByteSpan payload) {
     const AccessError error = state_.memory().Acquire(
         state_.Access(s.lmr_context, Access::kLocalWrite, s.virtual_address, piece), &pin);
     if (error != AccessError::kNone) {
-      confirmation_.Confirmed(request.covers);  // it is an answer all the same
+      confirmation_.Confirmed(request.covers);  // it is an answer nevertheless
       return FailSegment(
           iwarp::kTermLocalCatastrophic,
           Blame::Send(request.position, WorkStatus::kLocalProtection),
