@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Receiver: what a segment means. Checks before its payload is touched, and what its last byte
-// brings about.
+// Receiver: the meaning of a segment: the checks before its payload is touched, and the effects of
+// its last byte.
 #include "provider_softnet/iwarp/access_terminate.h"
 #include "provider_softnet/iwarp/receiver.h"
 #include "wire/iwarp/fpdu.h"
@@ -10,8 +10,7 @@ namespace softdat::softnet {
 using iwarp::Opcode;
 using transport::WorkStatus;
 
-// The peer-to-peer model: the first FPDU is the ready-to-receive message that was agreed on (RFC
-// 6581 §4).
+// The peer-to-peer model: the first FPDU must be the agreed ready-to-receive message (RFC 6581 §4).
 bool Receiver::CheckFirstFpdu(size_t payload) const {
   const iwarp::DdpHeader& h = header_;
   switch (state_.config.agreement.rtr) {
@@ -28,11 +27,11 @@ bool Receiver::CheckFirstFpdu(size_t payload) const {
   return false;
 }
 
-// kGo: payload may follow. kWait: nothing of the segment was consumed, more bytes or a receive are
-// needed.
+// kGo: payload may follow. kWait: no part of the segment was consumed, and more bytes or a receive
+// are needed.
 Receiver::Verdict Receiver::StartSegment(size_t payload) {
   const iwarp::DdpHeader& h = header_;
-  // Messages of fixed form are short: they are taken whole.
+  // Messages of fixed form are short, so they are taken whole.
   if (IsFixedForm(h) && !staging_.Need(iwarp::FpduSize(ulpdu_))) return Verdict::kWait;
   if (!state_.first_fpdu_seen && !state_.config.initiator && !CheckFirstFpdu(payload)) {
     FailSegment(iwarp::kTermMpaNoMatchingRtr, Blame::Nobody(),
@@ -41,7 +40,7 @@ Receiver::Verdict Receiver::StartSegment(size_t payload) {
   }
   if (!h.tagged) {
     const iwarp::TerminateCode order = queues_[h.qn].Check(h);
-    // A Terminate is evidence, never a reason to fail: its numbers are not looked at.
+    // A Terminate is evidence and never a reason to fail, so its numbers are not checked.
     if (!order.ok() && h.opcode != Opcode::kTerminate) {
       FailSegment(order, Blame::Nobody(), "an untagged message out of order");
       return Verdict::kStop;
@@ -57,7 +56,7 @@ Receiver::Verdict Receiver::StartSegment(size_t payload) {
   } else {
     verdict = TakeFixed({staging_.front() + iwarp::kUntaggedFpduHeaderSize, payload});
   }
-  // A message that waits for its receive has arrived all the same.
+  // A message that waits for its receive has arrived nevertheless.
   if (verdict != Verdict::kStop && !state_.first_fpdu_seen) {
     state_.first_fpdu_seen = true;
     state_.established_due = true;
@@ -65,7 +64,7 @@ Receiver::Verdict Receiver::StartSegment(size_t payload) {
   return verdict;
 }
 
-// Zero-length tagged segments are not judged (RFC 5040 §5.1; Linux siw's RTR names STag 1).
+// Zero-length tagged segments are not checked (RFC 5040 §5.1; Linux siw's RTR names STag 1).
 Receiver::Verdict Receiver::StartWrite(size_t payload) {
   if (payload == 0) return Verdict::kGo;
   const AccessError error =
@@ -102,7 +101,7 @@ Receiver::Verdict Receiver::StartReadResponse(size_t payload) {
   return Verdict::kGo;
 }
 
-// The receive for a message on QN 0 that begins.
+// Takes the receive for a message on QN 0 that begins.
 Receiver::Verdict Receiver::TakeReceive() {
   if (ledger_.held() != nullptr) return Verdict::kGo;
   if (!ledger_.TakeReceive()) {
@@ -116,8 +115,8 @@ Receiver::Verdict Receiver::TakeReceive() {
   return WithinWatermarks() ? Verdict::kGo : Verdict::kStop;
 }
 
-// The hard watermark (semantics 11). TCP brings messages one after the other, so that a pair holds
-// at most one buffer: that of the message which is arriving.
+// The hard watermark (semantics 11). TCP brings messages one after the other, so a pair holds at
+// most one buffer: that of the arriving message.
 bool Receiver::WithinWatermarks() {
   if (ledger_.config().watermarks == nullptr || ledger_.WithinWatermarks()) return true;
   state_.Fail(iwarp::kTermDdpLocalCatastrophic, {}, 0, Blame::Nobody(),
@@ -128,7 +127,8 @@ bool Receiver::WithinWatermarks() {
 }
 
 Receiver::Verdict Receiver::StartSend(size_t payload) {
-  // A Send as RTR is the start-up's, not the consumer's: it takes no receive.
+  // A Send as ready-to-receive message belongs to the start-up, not to the consumer. It takes no
+  // receive.
   if (!state_.first_fpdu_seen && !state_.config.initiator &&
       state_.config.agreement.rtr == Rtr::kSend) {
     return Verdict::kGo;
@@ -146,7 +146,7 @@ Receiver::Verdict Receiver::StartSend(size_t payload) {
   return Verdict::kGo;
 }
 
-// Messages that are taken whole. Their payload counts as received when this returns kGo.
+// Handles messages that are taken whole. When this returns kGo, their payload counts as received.
 Receiver::Verdict Receiver::TakeFixed(ByteSpan payload) {
   switch (header_.opcode) {
     case Opcode::kReadRequest:
@@ -175,7 +175,7 @@ Receiver::Verdict Receiver::TakeFixed(ByteSpan payload) {
   return state_.failure != nullptr ? Verdict::kStop : Verdict::kGo;
 }
 
-// The last byte of the segment's payload is in place.
+// The last byte of the segment's payload has been placed.
 void Receiver::FinishSegment() {
   const iwarp::DdpHeader& h = header_;
   if (h.opcode == Opcode::kWrite) {
@@ -215,8 +215,9 @@ void Receiver::FinishSend() {
                           iwarp::IsSolicited(h.opcode));
 }
 
-// RFC 7306 §7: the data of the write before it are placed, this takes a receive without filling it.
-// The message itself does not say how much was written; the write directly in front of it does.
+// RFC 7306 §7: the data of the preceding write are placed. The immediate data take a receive
+// without filling it. The message itself does not say how much was written, but the write directly
+// in front of it does.
 void Receiver::TakeImmediate(ByteSpan payload) {
   uint32_t value = 0;
   iwarp::ParseImmediate(payload, &value);
