@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The passive side of a connection until its Request is read and judged, without I/O. What comes on
-// an open port is not to be trusted: garbage, silence and a peer that goes away end this one only.
+// The passive side of a connection until its Request is read and judged, without I/O. Nothing that
+// comes on an open port is trusted. Garbage, silence and a peer that leaves end only this one.
 //
-// The owner moves bytes and keeps time: OnReceived() with at most bytes_wanted() bytes, OnLost(),
-// OnTime() at deadline(), until state() is no longer kReading.
+// The owner moves bytes and keeps time. It calls OnReceived() with at most bytes_wanted() bytes,
+// OnLost(), and OnTime() at deadline(), until state() is no longer kReading.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_IWARP_RECEPTION_H_
 #define SOFTDAT_PROVIDER_SOFTNET_IWARP_RECEPTION_H_
 
@@ -25,8 +25,8 @@ class Reception {
 
   enum class State : uint8_t {
     kReading,
-    kRead,     // Judge() it
-    kDropped,  // why() says why; there is nobody to answer
+    kRead,     // to be judged with Judge()
+    kDropped,  // why() gives the reason; nobody is there to answer
   };
 
   Reception(Time limit, Time now) : deadline_(now + limit) {}
@@ -36,22 +36,22 @@ class Reception {
   Time deadline() const { return deadline_; }
 
   size_t bytes_wanted() const { return state_ == State::kReading ? wanted_ - have_ : 0; }
-  // Where they may be put, so that they need not be copied.
+  // Where the bytes may be put, so that they need not be copied.
   uint8_t* room() { return frame_.data() + have_; }
-  // Bytes that are in room() now.
+  // This many bytes are in room() now.
   void OnReceived(size_t size);
-  // The link failed with an errno value; 0: the peer closed it.
+  // The link failed with an errno value. 0: the peer closed it.
   void OnLost(int error);
   void OnTime(Time now);
-  // Another one needs its place.
+  // Drops the connection, because another one needs its place.
   void Evict();
 
-  // Of a Request that is read: the qualifier that it names in full, in *qualifier. False when it
-  // names none, or is no Request; *qualifier is unchanged then.
+  // For a Request that has been read: stores in *qualifier the qualifier that it names in full.
+  // Returns false and leaves *qualifier unchanged when it names none or is no Request.
   bool NamesQualifier(uint64_t* qualifier) const;
-  // What comes of it. `config` is that of the service point. In kRequest when it waits for an
-  // answer; else output() is what the peer is to be told, if anything, and RefusalText() the line
-  // for the log. Without `listened` it is refused.
+  // Judges the Request. `config` is that of the service point. The result is in kRequest when it
+  // waits for an answer. Otherwise its output() is what to tell the peer, if anything, and
+  // RefusalText() is the line for the log. Without `listened` the Request is refused.
   std::unique_ptr<MpaResponder> Judge(const MpaConfig& config, bool listened) const;
   static std::string RefusalText(const MpaResponder& responder);
 
