@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The passive side of connecting, in virtual time: what comes on an open port, how many of it, and
-// when an accepted connection is one.
+// The passive side of connecting, in virtual time: what comes on an open port, how many connections
+// wait there, and when an accepted connection is established.
 #include "provider_softnet/iwarp/reception.h"
 
 #include <errno.h>
@@ -35,7 +35,7 @@ class ReceptionTest : public testing::Test {
     config.conn_qual = qualifier;
     return config;
   }
-  // In pieces of at most `piece` bytes; how many were taken.
+  // Feeds parts of at most `piece` bytes. Returns how many bytes were taken.
   size_t Feed(const std::vector<uint8_t>& bytes, size_t piece) {
     size_t taken = 0;
     while (taken < bytes.size() && reception_.bytes_wanted() > 0) {
