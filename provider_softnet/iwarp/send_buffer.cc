@@ -13,7 +13,7 @@ namespace softdat::softnet {
 
 namespace {
 
-// Arena room that one FPDU takes at most: head, copied payload, trailer.
+// The most room in the arena that one FPDU takes: head, copied payload, trailer.
 constexpr size_t kFpduRoom = iwarp::kUntaggedFpduHeaderSize +
                              std::max(kInlinePayload, iwarp::kAtomicRequestSize) +
                              iwarp::kFpduMaxTrailer;
@@ -26,7 +26,7 @@ SendBuffer::SendBuffer(StreamBlocks* blocks, const void* user, bool crc)
 bool SendBuffer::Take() {
   uint8_t* const block = blocks_->sending.Take(user_);
   if (block == nullptr) return false;
-  // Elements begin their lives in New() and Pin().
+  // New() and Pin() start the lifetimes of the elements.
   ring_ = reinterpret_cast<TxFpdu*>(block);
   pins_ = reinterpret_cast<softnet::Pin*>(ring_ + kRing);
   arena_ = reinterpret_cast<uint8_t*>(pins_ + kPins);
