@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// FPDUs that are gathered and not wholly sent. Heads, copied payloads and trailers lie in an arena;
-// long payloads stay in the consumer's memory, under pins that are held while TCP looks at them.
-// All of it is one block that is borrowed from the adapter while something is gathered.
+// FPDUs that are gathered and not wholly sent. Heads, copied payloads and trailers lie in an arena.
+// Long payloads stay in the consumer's memory, under pins that are held while TCP looks at them.
+// All of it is one block, borrowed from the adapter while something is gathered.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_IWARP_SEND_BUFFER_H_
 #define SOFTDAT_PROVIDER_SOFTNET_IWARP_SEND_BUFFER_H_
 
@@ -14,17 +14,17 @@
 namespace softdat::softnet {
 
 struct TxFpdu {
-  uint32_t head = 0;  // arena offset of length field, DDP header and copied payload
+  uint32_t head = 0;  // arena offset of length field, DDP header, copied payload
   uint32_t head_size = 0;
-  uint32_t payload = 0;       // bytes that leave from the consumer's memory, behind the head
-  uint32_t trailer_size = 0;  // pad and CRC, in the arena behind the head
-  uint32_t sent = 0;          // bytes of all this that TCP took
+  uint32_t payload = 0;       // bytes sent from the consumer's memory, after the head
+  uint32_t trailer_size = 0;  // pad and CRC, in the arena after the head
+  uint32_t sent = 0;          // bytes of all this that TCP has taken
   enum class Source : uint8_t { kArena, kSend, kResponse } source = Source::kArena;
   bool ends_work = false;      // its last byte completes the send at `position`
   bool ends_response = false;  // its last byte frees the oldest response
-  bool of_work = false;        // of a request in the send queue, or a confirmation of some
-  bool asks = false;           // a request with an answer: the next of OwnRequests
-  uint64_t position = 0;       // kSend: in the send queue
+  bool of_work = false;        // belongs to a request in the send queue, or confirms some
+  bool asks = false;           // a request with an answer: the next one of OwnRequests
+  uint64_t position = 0;       // kSend: the position in the send queue
   uint32_t segment = 0;        // kSend: where the payload begins in the work's segments
   uint32_t segment_offset = 0;
   uint32_t key = 0;  // kResponse: where the payload begins
@@ -34,16 +34,16 @@ struct TxFpdu {
 
 class SendBuffer {
  public:
-  // `user` is who borrows (BlockPool).
+  // `user` identifies the borrower (BlockPool).
   SendBuffer(StreamBlocks* blocks, const void* user, bool crc);
   ~SendBuffer() { GiveBack(); }
   SendBuffer(const SendBuffer&) = delete;
   SendBuffer& operator=(const SendBuffer&) = delete;
 
-  // False without memory. Nothing is gathered yet.
+  // Returns false without memory. Nothing is gathered yet.
   [[nodiscard]] bool Take();
   bool taken() const { return arena_ != nullptr; }
-  // What is gathered is forgotten.
+  // Forgets everything that is gathered.
   void GiveBack();
 
   bool empty() const { return front_ == back_; }
@@ -54,24 +54,24 @@ class SendBuffer {
   const TxFpdu& at(uint32_t position) const { return ring_[position % kRing]; }
   TxFpdu& oldest() { return at(front_); }
 
-  // A free descriptor whose head begins at head_of() it, or null while there is no room. It is
-  // gathered when it is committed.
+  // Returns a free descriptor whose head begins at head_of() it, or null while there is no room.
+  // The FPDU is gathered when it is committed.
   TxFpdu* New();
   uint8_t* head_of(const TxFpdu& fpdu) const { return arena_ + fpdu.head; }
-  // Adds the trailer. `ulpdu` in bytes; `crc_state` covers all but the pad.
+  // Adds the trailer. `ulpdu` is in bytes. `crc_state` covers everything except the pad.
   void Commit(TxFpdu* fpdu, size_t ulpdu, uint32_t crc_state);
-  // For FPDUs that lie in the arena as a whole.
+  // For FPDUs that lie completely in the arena.
   void CommitCopied(TxFpdu* fpdu);
 
   void PopFront() { ++front_; }
-  // The ring holds [front, back) from now on, and nothing behind `back`.
+  // From now on the ring holds [front, back), and nothing after `back`.
   void CutBack(uint32_t back) { back_ = back; }
   void DropAll() { front_ = back_; }
-  // All is sent: the front of a block is warm.
+  // Everything is sent. Starts again at the front of a block, which is warm.
   void Rewind() { front_ = back_ = 0; }
 
   enum class Access : uint8_t { kGranted, kNoRoom, kRefused };
-  // Pins memory until ReleasePins(), with the pin of an earlier piece where that covers it.
+  // Pins memory until ReleasePins(). Uses the pin of an earlier piece if it covers the access.
   Access Pin(MemoryTable& memory, const AccessRequest& request, uint8_t** address,
              AccessError* error);
   void ReleasePins() {
@@ -82,8 +82,8 @@ class SendBuffer {
   static constexpr size_t kPins = 64;
   static constexpr size_t kArena = 96 * 1024;
   static constexpr size_t kBlock = kRing * sizeof(TxFpdu) + kPins * sizeof(softnet::Pin) + kArena;
-  // With CRC, read responses are copied before they are summed: their memory may change at any
-  // time, and a sum that no longer fits would kill the connection.
+  // With CRC, read responses are copied before they are summed. Their memory may change at any
+  // time, and a wrong sum would end the connection.
   static constexpr size_t kCopiedResponse = 16 * 1024;
 
  private:
