@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sender: offers gathered FPDUs to the driver, and takes note of what TCP took.
+// Sender: offers gathered FPDUs to the driver, and notes what TCP took.
 #include "provider_softnet/iwarp/sender.h"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ bool Sender::MayGather() const {
   return next_ != ledger_.sends().back() && !Blocked();
 }
 
-// The access for the next contiguous piece of an FPDU's payload, of at most `want` bytes.
+// Finds the access for the next contiguous piece of an FPDU's payload, of at most `want` bytes.
 void Sender::NextPiece(const TxFpdu& fpdu, Cursor* cursor, size_t want,
                        AccessRequest* request) const {
   if (fpdu.source == TxFpdu::Source::kResponse) {
@@ -79,7 +79,7 @@ Sender::Emitted Sender::EmitPayload(const TxFpdu& fpdu, size_t skip, IovWriter* 
   return Emitted::kAll;
 }
 
-// Offers what is unsent of one FPDU.
+// Offers the unsent part of one FPDU.
 Sender::Emitted Sender::Emit(const TxFpdu& fpdu, IovWriter* out, AccessError* error) {
   uint8_t* const head = buffer_.head_of(fpdu);
   if (fpdu.payload == 0) {  // head and trailer are neighbours
@@ -101,8 +101,8 @@ Sender::Emitted Sender::Emit(const TxFpdu& fpdu, IovWriter* out, AccessError* er
   return out->Add(trailer + skip, fpdu.trailer_size - skip) ? Emitted::kAll : Emitted::kNoRoom;
 }
 
-// Offers the FPDU at `position` of the ring. If its memory is gone, nothing of it is offered; when
-// nothing else is either, that is a problem.
+// Offers the FPDU at `position` of the ring. If its memory is gone, offers nothing of it. If
+// nothing else is offered either, that is a problem.
 bool Sender::EmitAt(uint32_t position, IovWriter* out) {
   const IovWriter::Mark mark = out->mark();
   AccessError error = AccessError::kNone;
@@ -118,8 +118,8 @@ void Sender::Offer(IovWriter* out, size_t max_bytes) {
   for (uint32_t i = buffer_.front(); i != buffer_.back(); ++i) {
     if (out->bytes() >= max_bytes || !EmitAt(i, out)) return;
   }
-  // Gathering stops at whatever may end the connection or must wait for pins, unless nothing is
-  // offered.
+  // Gathering stops at anything that may end the connection or must wait for pins, unless nothing
+  // is offered.
   while (out->bytes() < max_bytes && CanGather()) {
     const uint32_t before = buffer_.back();
     if (!Gather(/*alone=*/out->bytes() == 0)) return;
@@ -149,8 +149,8 @@ void Sender::LoseOldest(AccessError error) {
   }
 }
 
-// Of what is gathered and has not left, only answers to the peer stay: the work at `position` and
-// what is behind it count as not gathered.
+// Takes back gathered FPDUs that have not left. Only answers to the peer stay. The work at
+// `position` and after it counts as not gathered.
 void Sender::TakeBackWork(uint64_t position) {
   uint32_t kept = buffer_.front();
   for (uint32_t i = buffer_.front(); i != buffer_.back(); ++i) {
@@ -158,7 +158,7 @@ void Sender::TakeBackWork(uint64_t position) {
     if (!fpdu.of_work) buffer_.at(kept++) = fpdu;
     if (!fpdu.of_work || !fpdu.asks) continue;
     --read_msn_;
-    if (own_.empty()) continue;  // a peer that answers what it was not asked
+    if (own_.empty()) continue;  // the peer has answered a request that it did not get
     const OwnRequest request = own_.TakeNewestBack();
     if (request.position != kNoWork) --ledger_.sends().at(request.position).reads_pending;
   }
@@ -201,7 +201,7 @@ bool Sender::AppendRest(std::vector<uint8_t>* words) {
   if (buffer_.empty() || buffer_.oldest().sent == 0) return true;
   buffer_.ReleasePins();
   TxFpdu rest = buffer_.oldest();
-  // As large as the largest FPDU at most; allocated because this is the end of the data path.
+  // At most as large as the largest FPDU. May allocate, because the data path ends here.
   words->reserve(rest.size() - rest.sent);
   iovec iov[SendBuffer::kPins];
   while (rest.sent < rest.size()) {
@@ -223,7 +223,7 @@ bool Sender::AppendRest(std::vector<uint8_t>* words) {
 }
 
 std::optional<uint32_t> Sender::FirstUnsentAnswer() const {
-  // In the middle of a longer one nothing else fits, and behind half an FPDU nothing is read.
+  // In the middle of a longer answer nothing else fits. After half an FPDU nothing can be read.
   if (turn_ == Turn::kResponse) return std::nullopt;
   const bool begun = !buffer_.empty() && buffer_.at(buffer_.front()).sent > 0;
   return begun && buffer_.at(buffer_.front()).ends_response ? 1 : 0;
