@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sending half of a stream: turns work of the send queue, answers to the peer, and
-// confirmations into FPDUs, and offers them to the driver. Responses of the peer's reads and the
+// The sending half of a stream. It turns work of the send queue, answers to the peer, and
+// confirmations into FPDUs, and offers them to the driver. Responses to the peer's reads and our
 // own send queue take turns, message by message.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_IWARP_SENDER_H_
 #define SOFTDAT_PROVIDER_SOFTNET_IWARP_SENDER_H_
@@ -23,32 +23,32 @@ namespace softdat::softnet {
 // What could not be sent. Nothing is offered then.
 struct SendProblem {
   enum class Kind : uint8_t {
-    kMemory,    // of the request whose turn it is
-    kBind,      // that bind failed
-    kHalfSent,  // the memory went in the middle of an FPDU
+    kMemory,    // that of the request whose turn it is
+    kBind,      // the bind failed
+    kHalfSent,  // the memory was freed in the middle of an FPDU
     kResponse,  // the source of the peer's oldest request
   } kind;
   AccessError error;
-  std::optional<uint64_t> position;  // kHalfSent: of the request, if it is one
+  std::optional<uint64_t> position;  // kHalfSent: that of the request, if it is one
 };
 
 class Sender {
  public:
-  // All pointers are borrowed and outlive it.
+  // All pointers are borrowed and must outlive it.
   Sender(StreamState* state, WorkLedger* ledger, OwnRequests* own, PeerRequests* peer,
          Confirmation* confirmation);
 
   // ---- posts ----
 
-  // A small message that finds nothing in front of it becomes an FPDU in the post itself: its
-  // memory is looked up once, and nothing is left to look for when it is transmitted.
+  // A small message with nothing in front of it becomes an FPDU in the post itself. Its memory is
+  // looked up once, and nothing is left to look up when it is transmitted.
   bool GathersAtOnce(const SendWork& work) const {
     return work.length <= kInlinePayload && state_.phase == Phase::kOpen && buffer_.empty() &&
            next_ == ledger_.sends().back() && !peer_.Due() && turn_ == Turn::kNone && !rtr_due_ &&
            MaySpeak() && (work.flags & transport::kFence) == 0 &&
            (IsSendOp(work.op) || work.op == transport::Op::kRdmaWrite);
   }
-  // The work that was committed just now. False, and nothing has happened, when its memory cannot
+  // Gathers the work that was just committed. Returns false and does nothing when its memory cannot
   // be read.
   bool GatherPosted(SendWork* work) { return GatherData(work, /*alone=*/false); }
   bool has_buffer() const { return buffer_.taken(); }
@@ -57,9 +57,9 @@ class Sender {
 
   // ---- what is to be sent ----
 
-  // Position of the work that is being gathered, or the next to be.
+  // The position of the work that is being gathered, or of the next work.
   uint64_t next() const { return next_; }
-  // Whether something of the work at `position` was gathered.
+  // Whether a part of the work at `position` was gathered.
   bool HasBegun(uint64_t position) const {
     if (position != next_) return position < next_;
     return offset_ > 0 || stage_ == WriteStage::kImmediate;
@@ -67,14 +67,14 @@ class Sender {
   bool InMiddleOfRequest() const { return turn_ == Turn::kSend; }
   bool empty() const { return buffer_.empty(); }
   bool rtr_due() const { return rtr_due_; }
-  // Whether there is work or a response that is not wholly gathered, and it may be now.
+  // Whether there is work or a response that is not wholly gathered and may be gathered now.
   bool CanGather() const {
     return (next_ != ledger_.sends().back() || peer_.Due() || turn_ != Turn::kNone || rtr_due_) &&
            MayGather();
   }
   bool wants_transmit() const { return !buffer_.empty() || CanGather() || (PaysNow() && owes()); }
-  // Something small for which nobody waits in a hurry: an answer to the peer's confirmation, or the
-  // request for an own one. It rides on whatever is sent next.
+  // Something small and not urgent: an answer to the peer's confirmation, or our own request for
+  // one. It travels with whatever is sent next.
   bool owes() const {
     return turn_ == Turn::kNone && MaySpeak() && state_.phase != Phase::kEnded &&
            (peer_.AnyToGather() || WantsConfirmation());
@@ -82,42 +82,42 @@ class Sender {
   bool PaysNow() const { return pay_ || state_.phase != Phase::kOpen; }
   void Pay() { pay_ = true; }
 
-  // Gathers and offers up to about `max_bytes`. Carries out binds on its way. What cannot go on is
-  // in TakeProblem() then, and nothing is offered.
+  // Gathers and offers up to about `max_bytes`, and carries out binds on the way. If something
+  // cannot go on, TakeProblem() tells it, and nothing is offered.
   void Offer(IovWriter* out, size_t max_bytes);
   std::optional<SendProblem> TakeProblem() { return std::exchange(problem_, std::nullopt); }
   void ReleasePins() { buffer_.ReleasePins(); }
   void GiveBufferBackIfEmpty() {
     if (buffer_.empty()) buffer_.GiveBack();
   }
-  // TCP took `size` bytes of what was offered. True when that completed work.
+  // TCP took `size` bytes of what was offered. Returns true when that completed work.
   bool OnTransmitted(size_t size);
 
   // ---- the end ----
 
-  // The work at next() has failed: nothing behind it is sent.
+  // The work at next() has failed. Nothing after it is sent.
   void Stop() {
     stopped_ = true;
     AbandonRequest();
   }
   bool stopped() const { return stopped_; }
-  // The request that is being gathered is not sent on.
+  // The rest of the request that is being gathered is not sent.
   void AbandonRequest() {
     if (turn_ == Turn::kSend) turn_ = Turn::kNone;
   }
   void AbandonResponse() { turn_ = Turn::kNone; }
-  // Asks whether a peer which closed is still there: the zero-length write of RFC 6581.
+  // Asks whether a peer that closed is still there, with the zero-length write of RFC 6581.
   void ProbePeer() { rtr_due_ = true; }
   void ForgetRtr() { rtr_due_ = false; }
-  // Whatever was sent or is under way is to be confirmed.
+  // Asks to confirm everything that was sent or is under way.
   void ConfirmAll() {
     if (confirmation_.possible() && own_.Have()) confirmation_.WantAll();
   }
-  // Appends the rest of an FPDU whose first bytes are sent: without it the peer could not read on.
-  // False when its memory is gone.
+  // Appends the rest of an FPDU whose first bytes are sent. Without it the peer could not read on.
+  // Returns false when its memory is gone.
   [[nodiscard]] bool AppendRest(std::vector<uint8_t>* words);
-  // Answers that are not sent at all follow behind the rest: from the `first`-th oldest on. None
-  // when one is half gathered.
+  // Answers of which nothing was sent may follow the rest, from the `first`-th oldest on. Returns
+  // nothing when an answer is half gathered.
   std::optional<uint32_t> FirstUnsentAnswer() const;
   // Nothing more is sent.
   void End() {
@@ -129,10 +129,10 @@ class Sender {
 
  private:
   enum class Turn : uint8_t { kNone, kSend, kResponse };
-  // What of an RDMA write is gathered next.
+  // The part of an RDMA write that is gathered next.
   enum class WriteStage : uint8_t { kData, kImmediate };
   enum class Emitted : uint8_t { kAll, kNoRoom, kLost };
-  // Where in a payload the next piece to send lies.
+  // The place in a payload of the next piece to send.
   struct Cursor {
     uint32_t segment = 0;
     uint32_t segment_offset = 0;
@@ -142,16 +142,16 @@ class Sender {
   // A responder sends nothing before the initiator's first FPDU (RFC 5044 §7.1.2).
   bool MaySpeak() const { return state_.config.initiator || state_.first_fpdu_seen; }
   bool MayGather() const;
-  // Whether the work at next_ has to wait: for reads or atomics that are not answered, or because
-  // nothing behind a failure is sent.
+  // Whether the work at next_ has to wait: for unanswered reads or atomics, or because nothing is
+  // sent after a failure.
   bool Blocked() const { return stopped_ || (!own_.empty() && WaitsForReads()); }
   bool WaitsForReads() const;
   bool WantsConfirmation() const {
     return confirmation_.Wanted() && state_.phase != Phase::kTerminating && MayConfirm() &&
            (next_ == ledger_.sends().back() || Blocked());
   }
-  // Several may be under way, so that the next messages do not wait for the answer to the ones
-  // before. All but the first leave room for a request of the consumer's.
+  // Several may be under way, so that the next messages need not wait for the answer to the
+  // previous ones. All but the first leave room for a request of the consumer.
   bool MayConfirm() const {
     const uint32_t kept = own_.confirmations() == 0 || state_.config.agreement.ord == 0 ? 0 : 1;
     return own_.confirmations() < kMostConfirmations && own_.count() + kept < own_.slots();
@@ -198,8 +198,8 @@ class Sender {
   bool pay_ = false;            // what is owed has waited long enough
   bool stopped_ = false;
   WriteStage stage_ = WriteStage::kData;
-  uint64_t next_;        // work being gathered, or the next to be
-  uint64_t offset_ = 0;  // its bytes gathered so far
+  uint64_t next_;        // the work being gathered, or the next
+  uint64_t offset_ = 0;  // how many of its bytes are gathered
   uint32_t segment_ = 0, segment_offset_ = 0;
   uint32_t send_msn_ = iwarp::kFirstMsn, read_msn_ = iwarp::kFirstMsn;
   uint32_t atomic_response_msn_ = iwarp::kFirstMsn;
