@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sender: gathering turns work and responses into FPDUs, one at a time.
+// Sender: gathers work and responses into FPDUs, one at a time.
 #include <algorithm>
 #include <cstring>
 
@@ -22,7 +22,7 @@ Opcode SendOpcode(const SendWork& work) {
   return solicited ? Opcode::kSendSolicited : Opcode::kSend;
 }
 
-// Payload of the next segment of a message of which `left` bytes are not gathered.
+// The payload of the next segment of a message with `left` bytes that are not gathered.
 size_t SegmentPayload(size_t mulpdu, size_t header, uint64_t left) {
   if (left <= mulpdu - header) return static_cast<size_t>(left);
   return iwarp::FullSegmentPayload(mulpdu, header);
@@ -46,8 +46,8 @@ bool Sender::Gather(bool alone) {
   return GatherSend(alone);
 }
 
-// The zero-length message that lets a peer-to-peer responder send (RFC 6581 §4), or that asks
-// whether a peer which closed is still there.
+// Gathers the zero-length message that lets a peer-to-peer responder send (RFC 6581 §4), or that
+// asks whether a peer that closed is still there.
 bool Sender::GatherRtr() {
   TxFpdu* fpdu = buffer_.New();
   if (fpdu == nullptr) return false;
@@ -137,8 +137,8 @@ bool Sender::GatherSend(bool alone) {
     case Op::kCompareSwap:
       return GatherAtomic(&work);
     case Op::kRdmaWriteImmediate:
-      // The immediate data are a message of their own. An empty write goes before it all the same:
-      // the receiver takes the length it reports from the write directly in front.
+      // The immediate data are their own message. Even an empty write goes before it, because the
+      // receiver takes the length that it reports from the write directly in front.
     case Op::kRdmaWrite:
       if (stage_ == WriteStage::kImmediate) return GatherImmediate(&work);
       return GatherData(&work, alone);
@@ -147,7 +147,7 @@ bool Sender::GatherSend(bool alone) {
   }
 }
 
-// The work at next_ is wholly gathered; `fpdu` is its last, null if it has none.
+// The work at next_ is wholly gathered. `fpdu` is its last FPDU, or null if it has none.
 void Sender::EndOfWork(TxFpdu* fpdu, bool completes) {
   if (fpdu != nullptr && completes) {
     fpdu->ends_work = true;
@@ -169,11 +169,11 @@ void Sender::NextStage(const SendWork& work, TxFpdu* fpdu) {
     return EndOfWork(fpdu, /*completes=*/true);
   }
   stage_ = WriteStage::kImmediate;
-  turn_ = Turn::kSend;  // nothing may come between: the immediate speaks of this write
+  turn_ = Turn::kSend;  // nothing may come between: the immediate data belong to this write
 }
 
-// Brings the payload of a send or write into `fpdu`: small ones by copy. False when it cannot be
-// read now.
+// Brings the payload of a send or write into `fpdu`. Copies small ones. Returns false when it
+// cannot be read now.
 bool Sender::FillData(TxFpdu* fpdu, size_t payload, bool alone, uint32_t* crc_state) {
   const bool crc = state_.config.agreement.crc;
   const bool copied = payload <= kInlinePayload;
@@ -247,7 +247,7 @@ bool Sender::GatherData(SendWork* work, bool alone) {
   return true;
 }
 
-// So much of the work at next_ is gathered, and more of it is left.
+// `payload` bytes of the work at next_ are gathered, and more of it is left.
 void Sender::MoveOn(size_t payload) {
   turn_ = Turn::kSend;
   offset_ += payload;
@@ -292,7 +292,8 @@ void Sender::AddRequest(const OwnRequest& request, SendWork* work) {
   ++work->reads_pending;
 }
 
-// One request per local segment, as a request has one sink; an empty read is one request of size 0.
+// Gathers one request per local segment, since a request has one sink. An empty read is one request
+// of size 0.
 bool Sender::GatherRead(SendWork* work) {
   TxFpdu* fpdu = buffer_.New();
   if (fpdu == nullptr) return false;
@@ -352,8 +353,9 @@ bool Sender::GatherAtomic(SendWork* work) {
   return true;
 }
 
-// In send-queue order: what was posted later is gathered later (semantics 7.3, implicit barrier).
-// It waits for pins to drain, so none may be held here: only when nothing is offered.
+// Binds are carried out in send-queue order: later posts are gathered later (semantics 7.3,
+// implicit barrier). A bind waits until pins are released, so this thread may hold none. Therefore
+// it is carried out only when nothing is offered.
 bool Sender::GatherBind(SendWork* work, bool alone) {
   if (!alone) return false;
   buffer_.ReleasePins();
@@ -368,7 +370,7 @@ bool Sender::GatherBind(SendWork* work, bool alone) {
   return true;
 }
 
-// A read of nothing. Its keys name nothing: a size of 0 is not judged.
+// Gathers a read of nothing. Its keys name nothing, since a size of 0 is not checked.
 bool Sender::GatherConfirmation() {
   TxFpdu* fpdu = buffer_.New();
   if (fpdu == nullptr) return false;
