@@ -22,7 +22,7 @@ size_t Staging::MakeRoom(size_t wanted, bool grow) {
   return std::min(wanted, capacity_ - end_);
 }
 
-// Twice the room, from the heap. False without memory, or when that would be too much.
+// Doubles the room, from the heap. Returns false without memory, or when that would be too much.
 bool Staging::Grow() {
   const size_t capacity = capacity_ * 2;
   if (capacity_ >= kMostHeld) return false;
