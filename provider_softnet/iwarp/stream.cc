@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stream: posts, bytes in and out, and what follows from them while the connection lives.
+// Stream: posts, bytes in and out, and their effects while the connection lives.
 #include "provider_softnet/iwarp/stream.h"
 
 #include <algorithm>
@@ -10,7 +10,8 @@ namespace softdat::softnet {
 
 namespace {
 
-// More than a program answers at once: a message, what it announces, confirmation and answer.
+// More FPDUs than a program usually answers together: a message, the data that it announces,
+// confirmation and answer.
 constexpr uint64_t kManyFpdus = 12;
 
 AdmissionRules RulesOf(const StreamConfig& config, uint32_t slots_out) {
@@ -50,11 +51,11 @@ Stream::Stream(const StreamConfig& config)
       sender_(&state_, &ledger_, &own_, &peer_, &confirmation_),
       receiver_(&state_, &ledger_, &own_, &peer_, &confirmation_) {
   if (config.agreement.rtr == Rtr::kRead) {
-    // The ready-to-receive message is the first request.
+    // The ready-to-receive message is the first request, so its memory is needed now.
     own_.MustHave();
     peer_.MustHave();
   }
-  config.blocks->Join(&state_);  // the last that may fail
+  config.blocks->Join(&state_);  // the last step that may fail
 }
 
 Stream::~Stream() { state_.config.blocks->Leave(); }
@@ -72,14 +73,14 @@ Code Stream::PostSend(const transport::SendRequest& request) {
   Code code = ledger_.Prepare(request, rules_, &work);
   if (code != Code::kOk) return code;
   if ((work->confirm || TakesReadCredit(*work)) && !own_.Have()) return Code::kNoMemory;
-  // What is copied at once is judged when it is.
+  // Memory that is copied at once is checked by the copy.
   const bool at_once = sender_.GathersAtOnce(*work);
   if (!at_once) code = ledger_.JudgeLocal(request, *work);
   if (code != Code::kOk) return code;
   if (!sender_.HaveBuffer()) return Code::kNoMemory;
   ledger_.sends().Commit();
   if (at_once && !sender_.GatherPosted(work)) [[unlikely]] {
-    // What cannot be read is refused as in any other post.
+    // Memory that cannot be read is refused as in any other post.
     ledger_.sends().Withdraw();
     code = ledger_.JudgeLocal(request, *work);
     if (code == Code::kOk) {
@@ -152,15 +153,15 @@ void Stream::OnReceived(size_t size) {
     } else {
       Process();
     }
-    // A peer that keeps sending is answered all the same, and what comes in numbers is a stream,
-    // for which no reply is on its way that the answer could ride on.
+    // A peer that keeps sending is still answered. Many FPDUs at once are a stream, and no reply to
+    // it is on its way that the answer could travel with.
     if ((owed || state_.counters.fpdus_received - fpdus >= kManyFpdus) && owes()) PayOwed();
     receiver_.AdaptReadAhead();
   }
   receiver_.GiveStagingBackIfEmpty();
 }
 
-// Works through what is staged until more bytes, a receive or the end are needed.
+// Works through staged bytes until more bytes, a receive or the end are needed.
 void Stream::Process() {
   while (state_.open()) {
     const bool more = receiver_.Step();
@@ -250,7 +251,7 @@ void Stream::OnTransmitted(size_t size) {
     if (last_words_sent_ == last_words_.size()) actions_.close_write = true;
     return;
   }
-  if (state_.phase == Phase::kTerminating) SetTimer(state_.config.fin_grace_us);  // somebody reads
+  if (state_.phase == Phase::kTerminating) SetTimer(state_.config.fin_grace_us);  // the peer reads
   if (sender_.OnTransmitted(size)) {
     CompleteSends();
   } else {
