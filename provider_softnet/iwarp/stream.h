@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One iWARP connection after its start-up: MPA framing, DDP placement and RDMAP operations for a
-// queue pair, without I/O. No socket, clock, thread or random source inside; bytes, posts and
-// events go in, buffers to fill, bytes to send, completions and actions come out.
+// One iWARP connection after its start-up, without I/O: MPA framing, DDP placement and RDMAP
+// operations for a queue pair. It contains no socket, clock, thread or random source. Bytes, posts
+// and events go in. Buffers to fill, bytes to send, completions and actions come out.
 //
 // The caller holds the queue pair's lock around every call. A driver's turn looks like this:
 //
@@ -16,21 +16,21 @@
 //   n == 0: s.OnPeerFin(); error: s.OnPeerReset(text)
 //   then transmit as above (responses), actions
 //
-// Between ReceiveVector and OnReceived, and between TransmitVector and OnTransmitted, memory
-// regions are pinned: nothing but the one non-blocking system call belongs there, and no thread
-// cancellation. Each ReceiveVector and TransmitVector that returned buffers must be followed by its
-// On... call, with 0 if nothing moved.
+// Memory regions are pinned between ReceiveVector and OnReceived, and between TransmitVector and
+// OnTransmitted. Only the one non-blocking system call may be made there, and the thread must not
+// be cancelled there. Each ReceiveVector and TransmitVector that returned buffers must be followed
+// by its On... call, with 0 if nothing moved.
 //
-// Data path costs: no allocation, no virtual call, no system call. Payloads below kInlinePayload
-// are copied behind their header and leave as one buffer with their neighbours; longer ones leave
-// from the consumer's memory.
+// The data path makes no allocation, no virtual call and no system call. Payloads below
+// kInlinePayload are copied behind their header and leave as one buffer with their neighbours.
+// Longer ones leave from the consumer's memory.
 //
-// The parts, each with a floor under it and none that calls upwards:
+// These are its parts. Each uses the parts below it, and none calls upwards:
 //
-//   Stream                              conducts: posts, what is over, breaking, ending, timers
+//   Stream                              directs: posts, what is over, breaking, ending, timers
 //   Sender          Receiver            FPDUs out; FPDUs in
 //   SendBuffer      Staging             their bytes
-//   OwnRequests  PeerRequests  Confirmation     what is not answered, here and there
+//   OwnRequests  PeerRequests  Confirmation     what is not answered, on either side
 //   WorkLedger  StreamState             the posted work; what all parts have in common
 #ifndef SOFTDAT_PROVIDER_SOFTNET_IWARP_STREAM_H_
 #define SOFTDAT_PROVIDER_SOFTNET_IWARP_STREAM_H_
@@ -61,43 +61,44 @@ class Stream {
   // kQueueFull; kInvalidArgument (too many segments); kProtection, kPrivileges, kOutOfBounds for
   // local segments and binds; kLength (semantics 10.1); kNoResources for reads when none may be
   // outstanding; kNotSupported for RFC 7306 operations that are switched off; kInvalidState while
-  // draining; kNoMemory. After the end it succeeds without any check and completes as flushed. A
-  // failed post leaves nothing behind.
+  // draining; kNoMemory. After the end a post succeeds without any check and completes as flushed.
+  // A failed post leaves nothing behind.
   Code PostSend(const transport::SendRequest& request);
-  // Into receive_queue. Resumes a stalled stream; after the end it is flushed at once.
+  // Posts into receive_queue. Resumes a stalled stream. After the end the receive is flushed at
+  // once.
   Code PostReceive(const transport::ReceiveRequest& request);
-  // A shared receive was posted: resumes a stalled stream. Harmless at any time.
+  // A shared receive was posted. Resumes a stalled stream. Harmless at any time.
   void OnReceivePosted();
-  // The watermarks were set: what exceeds them already counts at once.
+  // The watermarks were set. Buffers that already exceed them count at once.
   void OnWatermarksSet();
-  // Graceful: posted sends complete, own responses leave, then `ended` and `close_write`.
-  // Abrupt: flushes everything now. A no-op after the end; abrupt overtakes a graceful one that
-  // still drains.
+  // Graceful: posted sends complete, our own responses leave, then come `ended` and `close_write`.
+  // Abrupt: flushes everything now. Does nothing after the end. An abrupt disconnect overtakes a
+  // graceful one that still drains.
   void Disconnect(transport::DisconnectMode mode);
 
   // ---- receive side ----
 
-  // Where the next bytes go: fills up to `max` (at least 4) entries and returns how many; 0 while
-  // nothing is to be read (stalled, ended). It may end the connection: a destination can have been
-  // deregistered, or memory be short.
+  // Where the next bytes go. Fills up to `max` (at least 4) entries and returns how many. Returns 0
+  // while nothing is to be read (stalled, ended). May end the connection, because a destination was
+  // deregistered or memory is short.
   size_t ReceiveVector(iovec* iov, size_t max);
-  // `size` bytes are there. Places them, pushes completions, queues responses.
+  // `size` bytes have arrived. Places them, pushes completions, queues responses.
   void OnReceived(size_t size);
-  // recv() returned 0: the peer closed, and everything before it was given to OnReceived.
+  // recv() returned 0: the peer closed, and everything before that was given to OnReceived.
   void OnPeerFin();
-  // The peer closed, but unread bytes are left because this stream is stalled (POLLRDHUP). Wants to
-  // send: a peer that has gone altogether answers with a reset (OnPeerGone).
+  // The peer closed, but bytes are unread because this stream is stalled (POLLRDHUP). The stream
+  // then wants to send. A peer that has gone altogether answers with a reset (OnPeerGone).
   void OnPeerHangup();
   // The peer left, and its system says that nobody is there any more: a reset, with or without a
-  // FIN in front of it. That is a disconnection, as InfiniBand's connection manager and siw make of
-  // a process that ends. What a stalled stream has not read is dropped.
+  // FIN in front of it. This counts as a disconnection, as InfiniBand's connection manager and siw
+  // treat the end of a process. Bytes that a stalled stream has not read are dropped.
   void OnPeerGone();
-  // The connection broke, and no end of the peer's is the cause; `why` is the system's text.
+  // The connection broke, and not because the peer ended it. `why` is the system's text.
   void OnPeerReset(const std::string& why);
   // A message waits because no receive is posted.
   bool stalled() const { return receiver_.stalled() && state_.phase != Phase::kEnded; }
   // Whether ReceiveVector wants bytes. A stalled stream reads on as long as answers that it waits
-  // for may stand behind the message that stalls it.
+  // for may come after the message that stalls it.
   bool reads() const { return state_.open() && receiver_.reads(); }
 
   // ---- transmit side ----
@@ -107,30 +108,30 @@ class Stream {
     size_t bytes = 0;
   };
   // Gathers what can be sent now: at most `max_iov` (at least 4) entries and about `max_bytes`
-  // bytes (more only to finish one buffer). Carries out binds on its way; an empty batch may have
-  // completed work.
+  // bytes (more only to finish one buffer). Carries out binds on the way. So even an empty batch
+  // may have completed work.
   Batch TransmitVector(iovec* iov, size_t max_iov, size_t max_bytes);
-  // The first `size` bytes of the batch were taken by TCP. The rest is offered again.
+  // TCP took the first `size` bytes of the batch. The rest is offered again.
   void OnTransmitted(size_t size);
   // Whether TransmitVector would have something to do.
   bool wants_transmit() const {
     if (state_.phase == Phase::kEnded) return last_words_sent_ < last_words_.size();
     return sender_.wants_transmit();
   }
-  // Something small is to be sent for which nobody waits in a hurry: an answer to the peer's
-  // confirmation, or the request for an own one. It rides on whatever is sent next.
+  // Whether something small and not urgent is to be sent: an answer to the peer's confirmation, or
+  // our own request for one. It travels with whatever is sent next.
   bool owes() const { return sender_.owes(); }
-  // It has waited long enough: TransmitVector offers it now.
+  // What is owed has waited long enough. TransmitVector now offers it.
   void PayOwed() { sender_.Pay(); }
 
   // ---- events ----
 
-  // Whether TakeActions() would return any: most posts and messages leave nothing to do.
+  // Whether TakeActions() would return any. Most posts and messages leave nothing to do.
   bool has_actions() const {
     return actions_.any() || ledger_.notices().any() || state_.established_due ||
            wants_transmit() || owes();
   }
-  // What to do now; cleared by the call.
+  // Returns what to do now, and clears it.
   [[gnu::always_inline]] StreamActions TakeActions() {
     StreamActions actions = actions_;
     actions_ = {};
@@ -148,25 +149,27 @@ class Stream {
   // Whether the peer can be asked to confirm sends and writes.
   bool can_confirm() const { return confirmation_.possible(); }
   const StreamCounters& counters() const { return state_.counters; }
-  // Receives taken by a message that has not completed: what a pair holds of its SRQ.
+  // Receives that were taken by a message which has not completed: the buffers of its SRQ that the
+  // pair holds.
   uint32_t held_receives() const { return ledger_.held_receives(); }
 
  private:
   // stream.cc
   void Process();
   void LookBehind();
-  // Acts on what a part has left in state_: completes what is over, breaks, ends.
+  // Acts on what a part has left in state_: completes finished work, breaks, ends.
   void Settle();
   void OnStalled();
   void CompleteSends();
-  // Ends a graceful disconnect, or what precedes a Terminate, when nothing is left to do.
+  // Ends a graceful disconnect, or the phase before a Terminate, when nothing is left to do.
   void MaybeDone() {
     if (state_.phase == Phase::kDraining) EndIfDrained();
     if (state_.phase == Phase::kTerminating) EndIfAnswered();
   }
   void EndIfDrained();
 
-  // stream_end.cc. What ends a connection is marked cold: it stays out of the way of what does not.
+  // stream_end.cc. Code that ends a connection is marked cold, to keep it out of the way of other
+  // code.
   [[gnu::cold]] void ActOn(const SendProblem& problem);
   [[gnu::cold]] void ActOnFailure();
   [[gnu::cold]] void ActOnTerminate(ByteSpan payload);
@@ -194,13 +197,13 @@ class Stream {
   Sender sender_;
   Receiver receiver_;
   size_t tx_offered_ = 0;
-  StreamActions actions_;  // without what the parts know
+  StreamActions actions_;  // without those that the parts know
   StreamTimer timer_;
   uint32_t last_timer_ = 0;
   StreamEnd end_;
 
-  // The work at sender_.next() has failed here: the connection breaks when all in front of it is
-  // over.
+  // The work at sender_.next() has failed here. The connection breaks when everything in front of
+  // it is over.
   transport::WorkStatus failing_status_ = transport::WorkStatus::kSuccess;
   std::string failing_why_;
 
