@@ -141,8 +141,8 @@ TEST_P(StreamBasicTest, GracefulDisconnectDrainsFirst) {
   EXPECT_EQ(received[1].status, WorkStatus::kFlushed);
 }
 
-// Asked for before the peer has answered the message that opens the stream, with nothing else to
-// wait for.
+// The disconnect comes before the peer has answered the message that opens the stream. There is
+// nothing else to wait for.
 TEST_P(StreamBasicTest, GracefulDisconnectAtTheVeryBeginning) {
   for (const Rtr rtr : {Rtr::kNone, Rtr::kWrite, Rtr::kRead, Rtr::kSend}) {
     PairOptions o = options();
