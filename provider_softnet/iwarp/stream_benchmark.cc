@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the protocol costs: work posted, transmitted, received and completed between two streams,
-// in one thread. In the place of TCP is one buffer: each byte is copied into it and out again.
+// What the protocol costs: work is posted, transmitted, received and completed between two streams,
+// in one thread. One buffer replaces TCP: each byte is copied into it and out again.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ class Link {
     for (uint32_t i = 0; i < size; ++i) a_.data(near_)[i] = Pattern(1, i);
   }
 
-  // `count` operations, gathered: whether all of them came through.
+  // Does `count` operations, gathered. Returns whether all of them came through.
   bool Exchange(Op op, uint32_t count) {
     transport::SendRequest request;
     request.op = op;
@@ -45,7 +45,7 @@ class Link {
     return a_.send_ring.Poll(done_) == count &&
            b_.receive_ring.Poll(done_) == (op == Op::kSend ? count : 0);
   }
-  // Not before an exchange: whether both buffers are the same.
+  // Whether both buffers are the same. To be called after an exchange.
   bool Arrived() { return std::memcmp(a_.data(near_), b_.data(far_), size_) == 0; }
 
  private:
@@ -58,7 +58,7 @@ class Link {
     return o;
   }
 
-  // A driver's turn on both sides: all that `from` has to send.
+  // A driver's turn on both sides: moves everything that `from` has to send.
   bool Move(Side* from, Side* to) {
     iovec iov[256];
     while (from->stream->wants_transmit()) {
@@ -131,7 +131,7 @@ void Page(benchmark::internal::Benchmark* b) {
 
 BENCHMARK_CAPTURE(Exchange, send, Op::kSend)->Apply(Small);
 BENCHMARK_CAPTURE(Exchange, write, Op::kRdmaWrite)->Apply(Small)->Apply(Page);
-// The data go the other way: read requests there, responses back.
+// The data go the other way: read requests go there, and responses come back.
 BENCHMARK_CAPTURE(Exchange, read, Op::kRdmaRead)->Apply(Small);
 
 }  // namespace
