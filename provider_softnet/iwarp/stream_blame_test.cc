@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which requests a failure speaks about with confirmed completions: what it proves was carried out
-// succeeds, and nothing else does.
+// Which requests a failure concerns, with confirmed completions. Requests that it proves to be
+// carried out must succeed, and no others.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -41,7 +41,7 @@ struct BlameTest : ::testing::Test {
   void Write(uint64_t cookie, uint32_t size = 64) {
     ASSERT_EQ(a->Write(cookie, {a->Local(source, 0, size)}, b->Remote(target, 0, size)), Code::kOk);
   }
-  // Binds a window of a's to all of its source; the key that it has then.
+  // Binds a window of a's to all of its source. Returns the key of the window.
   uint32_t Bind(uint32_t window, uint64_t cookie) {
     FakeRegion region(a->buffers[source].key);
     const Segment part = a->Local(source, 0, kBytes);
@@ -73,7 +73,7 @@ struct BlameTest : ::testing::Test {
   size_t source = 0, target = 0, lost = 0, b_lost = 0;
 };
 
-// The peer's own trouble says nothing about what it has carried out.
+// A problem of the peer itself says nothing about what it has carried out.
 TEST_F(BlameTest, ATerminateThatNamesNothingConfirmsNothing) {
   Write(0);
   ASSERT_TRUE(pair->Run());
@@ -81,7 +81,7 @@ TEST_F(BlameTest, ATerminateThatNamesNothingConfirmsNothing) {
   Write(1);
   ASSERT_EQ(a->Read(2, {a->Local(source, 0, 8)}, b->Remote(target, 0, 8)), Code::kOk);
   Write(3);
-  Transmit(0);  // and b reads nothing of it
+  Transmit(0);  // b reads nothing of it
   ASSERT_EQ(b->Write(1, {b->Local(b_lost, 0, 4096)}, a->Remote(source, 8192, 4096)), Code::kOk);
   Free(b, b_lost);
   Transmit(1);
@@ -92,7 +92,7 @@ TEST_F(BlameTest, ATerminateThatNamesNothingConfirmsNothing) {
   EXPECT_EQ(b->data(target)[0], Pattern(1, 0)) << "of the first write";
 }
 
-// The Terminate names a segment of an answer, which is no request of the consumer's, although one
+// The Terminate names a segment of an answer. That is no request of the consumer's, although one
 // goes to the same place.
 TEST_F(BlameTest, ARefusedAnswerIsNoRequest) {
   Write(0);
@@ -103,14 +103,14 @@ TEST_F(BlameTest, ARefusedAnswerIsNoRequest) {
   Receive(0);
   Write(1);
   ASSERT_EQ(a->Write(2, {a->Local(source, 0, 4096)}, b->Remote(b_lost, 0, 4096)), Code::kOk);
-  Transmit(0);  // behind the answer
+  Transmit(0);  // comes after the answer
   Free(b, b_lost);
   ASSERT_TRUE(pair->Run());
   EXPECT_EQ(StatusesOf(b->Sends()), Statuses{WorkStatus::kLocalProtection});
   EXPECT_EQ(StatusesOf(a->Sends()), (Statuses{WorkStatus::kFlushed, WorkStatus::kFlushed}));
 }
 
-// The answer that cannot be stored proves what stood in front of its request.
+// An answer that cannot be stored proves what came before its request.
 TEST_F(BlameTest, AnAnswerWithoutAPlaceConfirmsWhatStandsInFront) {
   for (const bool atomic : {false, true}) {
     Make(PairOptions());
@@ -138,7 +138,8 @@ TEST_F(BlameTest, AnAnswerWithoutAPlaceConfirmsWhatStandsInFront) {
   }
 }
 
-// An answer was taken behind the message that waits: the Terminate still names the message.
+// An answer was taken that came after the message that waits. The Terminate still names the
+// message.
 TEST_F(BlameTest, AMessageThatFindsNoReceiveIsNamedBehindAnAnswerToo) {
   PairOptions options;
   options.rnr_timeout_us = 1000;
@@ -157,7 +158,7 @@ TEST_F(BlameTest, AMessageThatFindsNoReceiveIsNamedBehindAnAnswerToo) {
             (Statuses{WorkStatus::kSuccess, WorkStatus::kReceiverNotReady}));
 }
 
-// The messages in front of the one whose receive is gone were taken.
+// The messages before the one whose receive is gone were taken.
 TEST_F(BlameTest, AReceiveWithoutMemoryIsNamed) {
   ASSERT_EQ(b->Receive(1, {b->Local(target, 0, 64)}), Code::kOk);
   ASSERT_EQ(b->Receive(2, {b->Local(b_lost, 0, 64)}), Code::kOk);
@@ -194,8 +195,9 @@ TEST_F(BlameTest, AWriteIsNamedBeforeItsImmediateDataHaveLeft) {
   EXPECT_EQ(StatusesOf(a->Sends()), Statuses{WorkStatus::kRemoteAccess});
 }
 
-// A bind is carried out in its turn and needs no answer: one in front of the request that is
-// refused has succeeded, whether the peer refuses it or this end itself, and one behind it has not.
+// A bind is carried out in its turn and needs no answer. A bind before the refused request has
+// succeeded, whether the peer refuses that request or this end itself does. A bind after it has
+// not.
 TEST_F(BlameTest, ABindInFrontOfARefusedRequestSucceeds) {
   enum class Refused : uint8_t { kWrite, kRead, kAtomic, kLongSend, kOwnMemory };
   for (const Refused refused : {Refused::kWrite, Refused::kRead, Refused::kAtomic,
@@ -236,7 +238,7 @@ TEST_F(BlameTest, ABindInFrontOfARefusedRequestSucceeds) {
   }
 }
 
-// The rest of an FPDU is gone, so that nothing can be said behind it: no answer would be one.
+// The rest of an FPDU is gone, so nothing after it can be understood. An answer would be none.
 TEST_F(BlameTest, NoAnswerFollowsHalfAnFpdu) {
   PairOptions options;
   options.pipe_capacity = 1000;
