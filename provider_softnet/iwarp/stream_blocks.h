@@ -7,10 +7,11 @@
 
 namespace softdat::softnet {
 
-// Memory of the streams of an adapter, while bytes are on their way through it.
+// Memory of the streams of an adapter, used while bytes are on their way through it.
 struct StreamBlocks {
   StreamBlocks();
-  // A stream comes or goes. Join() throws bad_alloc where not even one can move anything.
+  // To be called when a stream is made and when it ends. Join() throws bad_alloc when there is not
+  // even memory for one stream to move anything.
   void Join(const void* stream);
   void Leave();
   BlockPool receiving;
