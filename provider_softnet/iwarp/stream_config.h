@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a stream is given and what it tells: its configuration, its limits, what its driver is to
-// do, how it ended, what it counted.
+// What a stream gets and what it tells: its configuration, its limits, the actions for its driver,
+// how it ended, its counters.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_IWARP_STREAM_CONFIG_H_
 #define SOFTDAT_PROVIDER_SOFTNET_IWARP_STREAM_CONFIG_H_
 
@@ -20,7 +20,7 @@ namespace softdat::softnet {
 
 struct StreamConfig {
   WorkLedgerConfig work;
-  StreamBlocks* blocks = nullptr;  // borrowed; outlives the stream
+  StreamBlocks* blocks = nullptr;  // borrowed; must outlive the stream
 
   // The connection.
   bool initiator = false;
@@ -28,32 +28,32 @@ struct StreamConfig {
   size_t mulpdu = 1460;  // largest DDP segment to send: iwarp::Mulpdu(EMSS)
 
   // Policy.
-  // Sends and writes complete when the peer has confirmed them, not when TCP has them: as on
-  // InfiniBand. Without effect towards a peer that takes no reads, or knows none of nothing.
+  // Sends and writes complete when the peer has confirmed them, as on InfiniBand, and not when TCP
+  // has them. Has no effect towards a peer that takes no reads, or does not know reads of nothing.
   bool confirm = false;
   bool extensions = true;       // RFC 7306 operations may be sent (immediate data, atomics)
   bool short_reads = false;     // a read moves min(remote, local) instead of failing with kLength
   uint64_t rnr_timeout_us = 0;  // wait for a receive that long, then Terminate 1/2/2; 0: no limit
   uint64_t fin_grace_us = 1000000;  // the peer closed while data wait for a receive: wait that long
-  // Payloads of that size are read to where they belong; shorter ones are copied there, which costs
-  // less than the system call that it takes to read them by themselves.
+  // Payloads of at least this size are read directly to their destination. Shorter ones are copied
+  // there, which costs less than a system call to read them separately.
   size_t direct_payload = 16 * 1024;
 };
 
-// The longest message or RDMA operation, in bytes: what the IA announces and the posts allow. DDP's
+// The longest message or RDMA operation, in bytes. The IA announces it, and posts allow it. DDP's
 // message offset has 32 bits (RFC 5041 §4.2).
 inline constexpr uint64_t kMaxMessage = uint64_t{1} << 31;
-// Payloads up to that size are copied behind their header.
+// Payloads up to this size are copied behind their header.
 inline constexpr size_t kInlinePayload = 512;
-// Confirmations under way at a time.
+// The most confirmations under way at a time.
 inline constexpr uint32_t kMostConfirmations = 4;
 
 // What the driver is to do now.
 struct alignas(16) StreamActions {
   Notices notices;
-  bool transmit = false;     // TransmitVector has something (or a bind to carry out)
+  bool transmit = false;     // TransmitVector has something to do (bytes, or a bind)
   bool owes = false;         // owes() holds: PayOwed() at the first turn that finds nothing else
-  bool established = false;  // the first FPDU of the peer arrived (once)
+  bool established = false;  // the first FPDU of the peer has arrived (reported once)
   bool stalled = false;  // stalled() became true: no receive is posted. With an SRQ: register as
                          // a waiter, then call OnReceivePosted() once more
   bool resumed = false;  // stalled() became false: reading goes on
@@ -64,7 +64,7 @@ struct alignas(16) StreamActions {
   bool abort = false;        // close with RST; nothing more to send
   uint8_t unused[3] = {};
 
-  // Looked at behind each operation: as two words.
+  // Checked after each operation, as two words.
   bool any() const {
     const auto words = std::bit_cast<std::array<uint64_t, 2>>(*this);
     return (words[0] | words[1]) != 0;
@@ -77,12 +77,12 @@ struct StreamEnd {
   transport::EndReason reason = transport::EndReason::kDisconnected;
   std::string why;       // one sentence for log and reason chain
   bool by_peer = false;  // the peer closed, terminated or vanished first
-  bool abrupt = false;   // the own consumer's: the peer need not deliver what it still holds
+  bool abrupt = false;   // by our consumer: the peer need not deliver what it still holds
   // The Terminate sent or received, for logs and counters; kAccept when there was none.
   iwarp::TerminateCode terminate = iwarp::kAccept;
 };
 
-// A timeout that the stream wants. `id` is 0 when it wants none.
+// A timeout that the stream asks for. `id` is 0 when it asks for none.
 struct StreamTimer {
   uint32_t id = 0;
   uint64_t delay_us = 0;
@@ -95,7 +95,7 @@ struct StreamCounters {
   uint64_t bytes_copied_in = 0;  // payload that went through the staging buffer
   uint64_t bytes_direct_in = 0;  // payload received straight into its destination
   uint64_t bytes_inlined = 0;    // payload copied behind its header on the way out
-  uint64_t stalls = 0;           // times that no receive was posted
+  uint64_t stalls = 0;           // how often no receive was posted
   uint64_t remote_accesses_refused = 0;
 };
 
