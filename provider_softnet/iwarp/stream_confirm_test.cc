@@ -46,7 +46,7 @@ struct ConfirmTest : ::testing::Test {
 };
 
 // A peer that has not said that it answers reads of nothing gets none (siw of Linux answers them
-// with other bytes): what is sent is over when TCP has it, also in front of a graceful end.
+// with other bytes). A send is then over when TCP has it, also before a graceful end.
 TEST_F(ConfirmTest, APeerThatKnowsNoEmptyReadsIsNotAsked) {
   PairOptions options;
   options.confirm = true;
@@ -71,7 +71,7 @@ TEST_F(ConfirmTest, CompletesWhenThePeerHasIt) {
   for (const uint32_t size : {0u, 8u, 4096u, 100'000u}) {
     std::memset(pair->b().data(target), 0, kBytes);
     ASSERT_EQ(Write(size, size), Code::kOk);
-    // Everything leaves, and nothing is read.
+    // Everything leaves, and the peer reads nothing.
     while (pair->Transmit(0)) {
     }
     EXPECT_TRUE(pair->a().Sends().empty()) << size;
@@ -104,7 +104,8 @@ TEST_F(ConfirmTest, WithImmediateData) {
   EXPECT_TRUE(Arrived(50'000));
 }
 
-// More than may be outstanding, among others: all complete, in the order of the posts.
+// More writes than may be outstanding, among other requests. All complete, in the order of the
+// posts.
 TEST_F(ConfirmTest, ManyKeepTheOrder) {
   PairOptions options;
   options.depth = 2;
@@ -124,7 +125,7 @@ TEST_F(ConfirmTest, ManyKeepTheOrder) {
   }
 }
 
-// What the peer refuses is told as the failure of the write.
+// A refusal by the peer is reported as the failure of the write.
 TEST_F(ConfirmTest, ARefusedWriteFails) {
   DAT_RMR_TRIPLET remote = pair->b().Remote(target, 0, 64);
   remote.rmr_context ^= 0xff00;
