@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Confirmed mode: what is asked of the peer, what its answers prove, and what becomes of requests
+// Confirmed mode: what the peer is asked, what its answers prove, and what happens to requests
 // whose answer never comes.
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ PairOptions Confirmed() {
   return o;
 }
 
-// The requests for reads of nothing, or the answers to them, in a log of FPDUs.
+// Counts the requests for reads of nothing, or the answers to them, in a log of FPDUs.
 size_t EmptyReads(const Bytes& log, iwarp::Opcode opcode) {
   size_t count = 0;
   for (size_t at = 0; at < log.size();) {
@@ -48,7 +48,7 @@ size_t EmptyReads(const Bytes& log, iwarp::Opcode opcode) {
   return count;
 }
 
-// A segment of the answer to a read of nothing, as softnet asks for it.
+// A segment of the answer to a read of nothing, in the form that softnet asks for.
 Bytes Answer(size_t payload = 0, bool last = true) {
   Bytes fpdu(iwarp::kTaggedFpduHeaderSize);
   iwarp::EncodeTaggedFpduHeader(fpdu.data(), iwarp::Opcode::kReadResponse, last, 0, 0, payload);
@@ -80,7 +80,7 @@ struct ConfirmedTest : ::testing::Test {
   void Send(uint64_t cookie, uint32_t size = 8) {
     ASSERT_EQ(a->Send(cookie, {a->Local(source, 0, size)}), Code::kOk);
   }
-  // What is owed rides along.
+  // What is owed travels along.
   void Transmit(int i = 0) {
     while (pair->Transmit(i)) {
     }
@@ -141,7 +141,7 @@ TEST_F(ConfirmedTest, WhatNobodySeesAsksWhenTheQueueIsHalfFull) {
   EXPECT_TRUE(a->Sends().empty());
 }
 
-// The answer to a read proves the same, so nothing else is asked.
+// The answer to a read proves the same, so no other question is asked.
 TEST_F(ConfirmedTest, AReadConfirmsWhatStandsInFrontOfIt) {
   b->Receive(9, {});
   ASSERT_EQ(a->Send(1, {}), Code::kOk);
@@ -151,7 +151,7 @@ TEST_F(ConfirmedTest, AReadConfirmsWhatStandsInFrontOfIt) {
   EXPECT_LE(Asked(), 1u);
 }
 
-// A plain request behind a confirmed one that nobody sees: its completion must not wait for ever.
+// A plain request follows a confirmed one that nobody sees. Its completion must not wait for ever.
 TEST_F(ConfirmedTest, ASeenRequestAsksForSuppressedOnesInFront) {
   PairOptions options = Confirmed();
   options.confirm = false;
@@ -200,7 +200,7 @@ TEST_F(ConfirmedTest, AnAnswerWithBytesOrWithoutAnEndBreaks) {
   }
 }
 
-// An answer in front of its question proves nothing that TCP does not have.
+// An answer that comes before its question proves no more than what TCP has.
 TEST_F(ConfirmedTest, AnAnswerThatComesTooEarlyCompletesNothing) {
   PairOptions options = Confirmed();
   options.pipe_capacity = 100;
@@ -214,7 +214,7 @@ TEST_F(ConfirmedTest, AnAnswerThatComesTooEarlyCompletesNothing) {
       a->Sends(), [](const Completion& c) { return c.status == WorkStatus::kSuccess; }));
 }
 
-// A peer that asks for more than was agreed on, and reads no answer.
+// A peer requests more than was agreed on, and reads no answer.
 TEST_F(ConfirmedTest, AFloodOfRequestsWhileAnswersAreOwedBreaks) {
   PairOptions options = Confirmed();
   Make(options);
@@ -288,7 +288,7 @@ TEST_F(ConfirmedTest, AGracefulEndWaitsForTheAnswer) {
 
 // ---- failures of the own side ----
 
-// The requests in front of the one that fails here are carried out, and told so.
+// The requests before the one that fails here are carried out and reported as successful.
 TEST_F(ConfirmedTest, ALocalFailureWaitsForWhatIsInFront) {
   const size_t gone = a->AddBuffer(4096);
   for (uint64_t i = 0; i < 3; ++i) Write(i, 4096);
@@ -306,8 +306,8 @@ TEST_F(ConfirmedTest, ALocalFailureWaitsForWhatIsInFront) {
   EXPECT_EQ(b->stream->end().reason, EndReason::kBroken);
 }
 
-// The memory goes when everything is gathered already, and TCP has taken the first message only:
-// what stands behind is taken back, answers to the peer are not.
+// The memory is freed when everything is gathered and TCP has taken only the first message. The
+// work after it is taken back, but answers to the peer are not.
 TEST_F(ConfirmedTest, ALocalFailureInFrontOfMoreThatIsGathered) {
   for (const bool early : {false, true}) {
     PairOptions options = Confirmed();
@@ -327,7 +327,7 @@ TEST_F(ConfirmedTest, ALocalFailureInFrontOfMoreThatIsGathered) {
     Write(4);
     ASSERT_TRUE(pair->Transmit(0));
     ASSERT_TRUE(a->memory->DeregisterRegion(a->buffers[gone].key));
-    if (early) {  // answers to what has not left
+    if (early) {  // answers to requests that have not left
       for (int i = 0; i < 3; ++i) pair->Inject(0, Answer());
       while (pair->Receive(0)) {
       }
@@ -357,7 +357,7 @@ TEST_F(ConfirmedTest, ALocalFailureThatThePeerNeverConfirmsEndsByAnAbruptEnd) {
 // ---- kTerminating ----
 
 struct TerminatingTest : ConfirmedTest {
-  // A read of 40,000 bytes, and a write that is refused behind it.
+  // A read of 40,000 bytes, followed by a write that is refused.
   void ReadAndFail() {
     PairOptions options = Confirmed();
     options.pipe_capacity = 2000;
@@ -397,7 +397,7 @@ TEST_F(TerminatingTest, APeerThatReadsNothingDoesNotHoldItUp) {
 TEST_F(TerminatingTest, NorDoesAnAnswerWhoseMemoryIsGone) {
   ReadAndFail();
   ASSERT_TRUE(b->memory->DeregisterRegion(b->buffers[target].key));
-  // Whatever a FPDU that has begun needs: nobody waits for a timer.
+  // Sends what an FPDU that has begun needs, so that nobody waits for a timer.
   while (pair->Receive(0) || pair->Transmit(1)) {
   }
   EXPECT_TRUE(b->stream->ended());
@@ -418,7 +418,7 @@ TEST_F(ConfirmedTest, AnswersAreTakenBehindAMessageThatWaits) {
   Send(1, 1000);  // b has no receive for it
   Transmit();
   std::vector<uint64_t> cookies;
-  // Both have something to be answered behind it.
+  // Both sides have something to be answered after the message.
   const size_t own = b->AddBuffer(4096);
   b->Write(2, {b->Local(own, 0, 4096)}, a->Remote(source, 4096, 4096));
   b->Read(3, {b->Local(target, 8192, 4096)}, a->Remote(source, 0, 4096));
@@ -433,7 +433,7 @@ TEST_F(ConfirmedTest, AnswersAreTakenBehindAMessageThatWaits) {
   EXPECT_EQ(std::memcmp(b->data(target), a->data(source), 1000), 0);
 }
 
-// What is kept has a limit; beyond it the answer waits, and nothing is lost.
+// The kept bytes have a limit. Beyond it the answer waits, and nothing is lost.
 TEST_F(ConfirmedTest, SoMuchIsKeptAndNoMore) {
   PairOptions options = Confirmed();
   options.pipe_capacity = 32 << 20;
@@ -448,7 +448,7 @@ TEST_F(ConfirmedTest, SoMuchIsKeptAndNoMore) {
   ASSERT_EQ(b->Read(1, {b->Local(own, 0, 64)}, a->Remote(source, 0, 64)), Code::kOk);
   Transmit(1);
   for (uint64_t i = 0; i < kMessages; ++i) Send(i, kMessage);
-  Transmit();  // the messages, and no answer: the request is not read yet
+  Transmit();  // the messages but no answer, because the request is not read yet
   while (pair->Receive(1)) {
   }
   ASSERT_TRUE(b->stream->stalled());
