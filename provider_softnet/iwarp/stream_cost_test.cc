@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the data path costs, in countable things: buffers per system call, copies, allocations.
+// What the data path costs, in things that can be counted: buffers per system call, copies,
+// allocations.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -71,7 +72,7 @@ TEST(StreamCost, LargePayloadsAreNotCopied) {
   }
 }
 
-// The one block of a pool is there when the stream that used it is idle.
+// When the stream is idle, the pool has the one block back that the stream used.
 TEST(StreamCost, AnIdleStreamHoldsNoBlocks) {
   StreamPair pair(Whole(65535));
   Side &a = pair.a(), &b = pair.b();
@@ -100,7 +101,7 @@ TEST(StreamCost, AnIdleStreamHoldsNoBlocks) {
     }
   }
   EXPECT_EQ(a.Sends().size(), 15u);
-  // A post that is refused leaves nothing behind either.
+  // A refused post leaves nothing behind, either.
   Segment wrong = a.Local(near, 0, 8);
   wrong.lmr_context ^= 0xffff00;
   EXPECT_NE(a.Send(4, {wrong}), Code::kOk);
@@ -158,7 +159,7 @@ TEST(StreamCost, TheDataPathAllocatesNothing) {
       r.op = transport::Op::kRdmaWrite;
       r.local = {&small, 1};
       EXPECT_EQ(a.stream->PostSend(r), Code::kOk);
-      // Both ways until nothing moves; a plain buffer is the wire.
+      // Moves bytes both ways until nothing moves. A plain buffer is the wire.
       for (bool moved = true; moved;) {
         moved = false;
         for (int i = 0; i < 2; ++i) {
