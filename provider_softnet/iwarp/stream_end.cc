@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The end of a connection: the failing completion first, then the flushes in order, then the event
-// (semantics 10.5). What must still leave (the rest of a begun FPDU, answers, a Terminate) is
-// copied, so that the consumer may free its memory at once.
+// The end of a connection: first the failing completion, then the flushes in order, then the event
+// (semantics 10.5). Bytes that must still leave (the rest of a begun FPDU, answers, a Terminate)
+// are copied, so that the consumer may free its memory at once.
 #include <utility>
 
 #include "provider_softnet/iwarp/access_terminate.h"
@@ -58,16 +58,16 @@ void Stream::ActOnTerminate(ByteSpan payload) {
         MeantBy(decoded.term, ledger_.sends(), own_, sender_, confirmation_.confirmed());
     if (meant.position != kNoWork) {
       blame = Blame::Send(meant.position, StatusFor(decoded.term.code));
-      // The peer takes one thing after the other: what stood in front of this was carried out. A
-      // peer that names nothing may have failed by itself, in front of whatever is under way.
+      // The peer handles requests in order, so everything before this one was carried out. A peer
+      // that names no request may have failed by itself, before any of the requests under way.
       if (meant.named) confirmation_.Confirmed(meant.position);
     }
   }
   Finish(transport::EndReason::kBroken, std::move(why), true, blame);
 }
 
-// The work at sender_.next() fails here, and breaks the connection. What was posted in front of it
-// is not its victim: it is sent, and the break waits until it is over.
+// The work at sender_.next() fails here and breaks the connection. The work before it must not
+// suffer: it is sent, and the break waits until it is over.
 void Stream::FailSend(WorkStatus status, std::string why) {
   failing_status_ = status;
   failing_why_ = std::move(why);
@@ -83,10 +83,10 @@ void Stream::BreakIfAllInFrontIsOver() {
         failing_why_);
 }
 
-// The source of the peer's oldest read is gone since it was asked for.
+// The source of the peer's oldest read has gone since the peer asked for it.
 void Stream::RefuseResponse(AccessError error) {
   const PeerRequest r = peer_.oldest();
-  peer_.Drop();  // it and those behind it
+  peer_.Drop();  // this one and those after it
   sender_.AbandonResponse();
   uint8_t head[iwarp::kReadRequestFpduHeadSize];
   iwarp::EncodeReadRequestFpduHead(head, r.msn, r.read);
@@ -103,7 +103,7 @@ void Stream::OnPeerFin() {
   if (!state_.open()) return;
   receiver_.OnFin();
   if (receiver_.stalled()) return OnPeerHangup();
-  // In the middle: a process that was ended while it sent.
+  // In the middle of an FPDU: the peer's process was ended while it sent.
   Finish(transport::EndReason::kDisconnected,
          receiver_.InMiddleOfFpdu() ? "the peer closed in the middle of an FPDU"
                                     : "disconnected by the peer",
@@ -111,18 +111,19 @@ void Stream::OnPeerFin() {
 }
 
 // A peer that disconnected gracefully wants its last messages delivered, and stays for a while to
-// see that; they get a bounded time (semantics 9.6). One that disconnected abruptly, or died, is
-// gone: a message that changes nothing, the zero-length write of RFC 6581, finds that out.
+// see that. The messages get a limited time (semantics 9.6). A peer that disconnected abruptly, or
+// died, is gone. A message that changes nothing, the zero-length write of RFC 6581, finds out which
+// it is.
 void Stream::OnPeerHangup() {
   if (!stalled() || state_.peer_closing) return;
   state_.peer_closing = true;
-  if (!wants_transmit()) sender_.ProbePeer();  // else what is sent anyway asks the same
+  if (!wants_transmit()) sender_.ProbePeer();  // otherwise the next bytes ask the same
   SetTimer(state_.config.fin_grace_us);
 }
 
 void Stream::OnPeerGone() {
   if (state_.phase == Phase::kEnded) return;
-  actions_.abort = true;  // nothing that is sent would arrive
+  actions_.abort = true;  // the peer would not get anything
   if (state_.phase == Phase::kTerminating) return FinishTerminating();
   Finish(transport::EndReason::kDisconnected, stalled() ? kUnreadDropped : kPeerLeft, true,
          Blame::Nobody());
@@ -136,7 +137,7 @@ void Stream::OnPeerReset(const std::string& why) {
   }
   Blame blame;
   const SendQueue& queue = ledger_.sends();
-  // The oldest request that has begun is the one that the loss hit.
+  // The loss hit the oldest request that has begun.
   if (!queue.empty() && (queue.front() < sender_.next() || sender_.InMiddleOfRequest())) {
     blame = Blame::Send(queue.front(), WorkStatus::kTransport);
   }
@@ -167,12 +168,12 @@ void Stream::EndIfDrained() {
          Blame::Nobody());
 }
 
-// Breaks the connection and tells the peer why (unless `code` is kAccept). `ulpdu`: front of the
-// offending segment, `ulpdu_size` its whole length. Answers that were due before it go first: what
-// the peer asked for in front of its failure was carried out.
+// Breaks the connection and tells the peer why (unless `code` is kAccept). `ulpdu` is the front of
+// the offending segment, and `ulpdu_size` its whole length. Answers that were due before it leave
+// first, because the peer's requests before its failure were carried out.
 void Stream::Break(iwarp::TerminateCode code, ByteSpan ulpdu, size_t ulpdu_size, const Blame& blame,
                    const std::string& what) {
-  // Answers that were due are not to be had any more: nothing holds up the end.
+  // The answers that were due cannot be had any more, so nothing delays the end.
   if (state_.phase == Phase::kTerminating) return EndIfAnswered();
   if (state_.phase == Phase::kEnded) return;
   end_.why = what;
@@ -189,9 +190,9 @@ void Stream::Break(iwarp::TerminateCode code, ByteSpan ulpdu, size_t ulpdu_size,
   peer_.MakeAllDue();
   sender_.AbandonRequest();
   sender_.ForgetRtr();
-  // Where nothing can be said, or nothing is due, this is the end already.
+  // If nothing can be said, or no answer is due, this is already the end.
   if (code.ok() || peer_.empty()) return FinishTerminating();
-  SetTimer(state_.config.fin_grace_us);  // a peer that reads nothing does not hold it up
+  SetTimer(state_.config.fin_grace_us);  // a peer that does not read cannot delay the end
   EndIfAnswered();
 }
 
@@ -213,7 +214,7 @@ void Stream::Abort(const std::string& why, const Blame& blame) {
   Finish(transport::EndReason::kBroken, why, false, blame);
 }
 
-// Ends the stream. last_words_ holds what is still to be sent, unless the connection is aborted.
+// Ends the stream. last_words_ holds what must still be sent, unless the connection is aborted.
 void Stream::Finish(transport::EndReason reason, std::string why, bool by_peer,
                     const Blame& blame) {
   if (state_.phase == Phase::kEnded) return;
@@ -239,8 +240,8 @@ void Stream::KeepLastWords() {
   if (!sender_.AppendRest(&last_words_)) actions_.abort = true;
 }
 
-// What the peer has done and was asked to confirm, it has done: a consumer that leaves abruptly
-// says so in these few bytes, as an adapter would have long ago.
+// The peer asked to confirm work that is carried out. A consumer that leaves abruptly still says so
+// in these few bytes, as an adapter would have done long ago.
 void Stream::KeepLastAnswers() {
   const std::optional<uint32_t> first = sender_.FirstUnsentAnswer();
   if (!first || actions_.abort) return;
