@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What goes wrong, the Terminate it calls for, and what both consumers see (RFC 5040 §7,
-// semantics 10.5).
+// Failures, the Terminate for each, and what both consumers see (RFC 5040 §7, semantics 10.5).
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -78,7 +77,7 @@ std::vector<WorkStatus> Statuses(const std::vector<Completion>& all) {
   return s;
 }
 
-// Both ends are over, broken, by a Terminate that side `sender` sent.
+// Both ends must be over and broken, by a Terminate that side `sender` sent.
 void ExpectTerminated(StreamPair& pair, int sender, iwarp::TerminateCode code) {
   for (int i = 0; i < 2; ++i) {
     const StreamEnd& end = pair.sides[i]->stream->end();
@@ -315,7 +314,7 @@ TEST(StreamErrors, MemoryFreedWhileQueued) {
         a.Read(1, {a.Local(buffer, 0, size)}, b.Remote(other, 0, size));
       } else {
         b.Receive(1, {b.Local(other, 0, size)});
-        // With something in front of it a small message is not copied by the post either.
+        // If something is in front of it, the post does not copy a small message, either.
         if (what == kSendSource) a.Write(0, {}, b.Remote(other, 0, 0));
         a.Send(1, {a.Local(buffer, 0, size)});
       }
@@ -345,8 +344,8 @@ TEST(StreamErrors, MemoryFreedWhileQueued) {
   }
 }
 
-// A post that finds nothing in front of it copies a small message: the memory is no longer needed.
-// One that it cannot read is refused as any other is, and leaves no trace.
+// A post with nothing in front of it copies a small message, so the memory is no longer needed. A
+// message that it cannot read is refused as in any other post, and leaves no trace.
 TEST(StreamErrors, SmallMessageIsCopiedByThePost) {
   StreamPair pair(Plain());
   Side &a = pair.a(), &b = pair.b();
@@ -463,12 +462,13 @@ TEST(StreamErrors, IncomingTerminateOfSiwIsReadTolerantly) {
   StreamPair pair(Plain());
   Side& a = pair.a();
   a.Receive(1, {});
-  // Nibbles swapped: layer 1, type 1, code 0 is the same either way; no header bits.
+  // The nibbles are swapped: layer 1, type 1, code 0 is the same either way. There are no header
+  // bits.
   pair.Inject(0, Fpdu(Untagged(iwarp::Opcode::kTerminate, 1, 0, {0x11, 0x00, 0x00, 0x00})));
   ASSERT_TRUE(pair.Run());
   EXPECT_EQ(a.stream->end().terminate, iwarp::kTermTaggedInvalidStag);
   EXPECT_TRUE(a.stream->end().by_peer);
-  // One that is no Terminate at all still ends the connection in good order.
+  // A Terminate with no valid content still ends the connection properly.
   StreamPair other(Plain());
   other.Inject(0, Fpdu(Untagged(iwarp::Opcode::kTerminate, 9, 7, {0x11})));
   ASSERT_TRUE(other.Run());
