@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Garbage after the start-up: whatever arrives, the stream stays in bounds, ends in good order, and
-// every posted receive completes once. The first byte of the input chooses the configuration.
+// Garbage after the start-up. Whatever arrives, the stream must stay in bounds and end properly,
+// and every posted receive must complete once. The first byte of the input chooses the
+// configuration.
 #include <cstdint>
 #include <cstdlib>
 #include <vector>
@@ -14,8 +15,8 @@ void Check(bool ok) {
   if (!ok) std::abort();
 }
 
-// Makes some of the input sensible, so that it gets past the first checks: a key of 0xee000000 | n
-// stands for the key of buffer n, an address of 0xee…n for where it begins.
+// Gives parts of the input a meaning, so that they pass the first checks. A key of 0xee000000 | n
+// stands for the key of buffer n, and an address of 0xee…n for the beginning of buffer n.
 void Translate(Side& side, std::vector<uint8_t>* bytes) {
   for (size_t i = 0; i + 12 <= bytes->size(); ++i) {
     uint8_t* p = bytes->data() + i;
