@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A stream for which there is no memory in the middle of its life ends; it neither stands still nor
-// loses what it was asked.
+// Memory runs out in the middle of a stream's life. The stream must end. It must neither stop
+// moving nor lose requests.
 #include <gtest/gtest.h>
 
 #include <new>
@@ -8,7 +8,7 @@
 
 #include "provider_softnet/iwarp/stream_pair.h"
 
-// Blocks are what is allocated so; see block_pool.cc.
+// Only blocks are allocated in this way; see block_pool.cc.
 static bool memory_is_gone = false;
 
 void* operator new[](size_t size, const std::nothrow_t&) noexcept {
@@ -64,7 +64,7 @@ TEST_F(StreamMemory, APostSaysSo) {
   EXPECT_EQ(sends[0].cookie, 2u);
 }
 
-// The answer to a read is nobody's post.
+// No post of the consumer is behind the answer to a read.
 TEST_F(StreamMemory, AResponseThatCannotBeSentEndsTheStream) {
   Side &a = pair_.a(), &b = pair_.b();
   const size_t near = a.AddBuffer(64), far = b.AddBuffer(64);
