@@ -57,7 +57,7 @@ void StreamPair::Act(int i) {
   }
 }
 
-// Sends the last `bytes` of the pipe on their way.
+// Sends the last `bytes` of the pipe.
 void StreamPair::Dispatch(Pipe* pipe, size_t bytes) {
   if (options_.max_delay_us == 0 || bytes == 0) return;
   uint64_t delay_us = Draw(options_.max_delay_us + 1);
@@ -125,7 +125,7 @@ bool StreamPair::Transmit(int i) {
 bool StreamPair::Receive(int i) {
   Side& side = *sides[i];
   Pipe& pipe = pipes[1 - i];
-  if (side.stream->ended()) {  // reads and discards, as a driver does
+  if (side.stream->ended()) {  // reads and discards, like a driver
     const bool discarded = !pipe.empty();
     pipe.Clear();
     return discarded;
@@ -188,7 +188,7 @@ bool StreamPair::Run() {
     } else {
       const uint64_t pick = Draw(4);
       moved = pick < 2 ? Transmit(static_cast<int>(pick)) : Receive(static_cast<int>(pick - 2));
-      // Nothing moved for this pick: see whether any other would.
+      // Nothing moved for this choice. Sees whether anything else would move.
       if (!moved) moved = StepAll();
       if (!moved) moved = AdvanceClock();
     }
