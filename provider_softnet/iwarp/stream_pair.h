@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For tests: two streams joined by two byte pipes. What moves when, and in what pieces, is drawn
-// from a seeded generator, so a failing seed replays. With delays, time is virtual: bytes are on
-// their way until the clock is advanced to their arrival, and the streams' timers go off by it.
+// For tests: two streams joined by two byte pipes. A seeded generator decides what moves when and
+// in what pieces, so that a failing seed can be repeated. With delays, time is virtual. Bytes are
+// on their way until the clock reaches their arrival, and the clock also drives the streams'
+// timers.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_IWARP_STREAM_PAIR_H_
 #define SOFTDAT_PROVIDER_SOFTNET_IWARP_STREAM_PAIR_H_
 
@@ -32,22 +33,22 @@ struct Pipe {
     taken = on_way = 0;
     flights.clear();
   }
-  // Bytes at the end of `bytes` that have not arrived, in order of their arrival.
+  // The bytes at the end of `bytes` that have not arrived, in order of arrival.
   struct Flight {
     size_t bytes;
     uint64_t at_us;
   };
   std::deque<Flight> flights;
   size_t on_way = 0;
-  uint64_t last_at_us = 0;    // nothing overtakes: arrival of what was sent last
+  uint64_t last_at_us = 0;    // when the last bytes arrive, so that nothing overtakes them
   size_t capacity = 1 << 20;  // what TCP buffers
   bool fin = false;
   bool reset = false;
   uint64_t carried = 0;         // bytes that ever went in
-  std::optional<uint64_t> cut;  // the connection breaks when that many bytes went in
+  std::optional<uint64_t> cut;  // the connection breaks when this many bytes went in
   bool cut_resets = false;      // with an error of the path, not with a FIN
   bool cut_is_gone = false;     // with a reset of the peer's system
-  std::vector<uint8_t> log;     // everything that went in, if wanted
+  std::vector<uint8_t> log;     // everything that went in, if requested
   bool keep_log = false;
 };
 
@@ -62,22 +63,22 @@ struct PairOptions {
   uint32_t max_segments = 4;
   size_t pipe_capacity = 1 << 20;
   bool whole_steps = false;     // no random splits
-  bool share_receives = false;  // side 1 receives from an SRQ
+  bool share_receives = false;  // side 1 takes its receives from an SRQ
   uint64_t rnr_timeout_us = 0;
   bool extensions = true;
   bool short_reads = false;
   bool confirm = false;
   bool empty_reads = true;
   uint16_t confirmation_slots = 0;  // requests on the wire beyond `depth`
-  // Virtual time. Each piece takes up to this long; one in `loss_one_in` is lost once and takes
-  // kRetransmitUs more (0: none is).
+  // Virtual time. Each piece takes up to this long. One in `loss_one_in` is lost once and takes
+  // kRetransmitUs more. 0: none is lost.
   uint64_t max_delay_us = 0;
   uint64_t loss_one_in = 0;
 };
 
 inline constexpr uint64_t kRetransmitUs = 200000;
 
-// What a side was ever told to do, as bits: StreamActions of many calls in one word.
+// Everything that a side was ever told to do, as bits: StreamActions of many calls in one word.
 enum : uint32_t {
   kActEstablished = 1u << 0,
   kActStalled = 1u << 1,
@@ -124,15 +125,16 @@ class StreamPair {
  public:
   explicit StreamPair(const PairOptions& options);
 
-  // Moves bytes in random pieces until nothing moves any more. False after an absurd number of
-  // steps.
+  // Moves bytes in random pieces until nothing moves any more. Returns false after an absurd number
+  // of steps.
   bool Run();
-  // One random step of side `i`; whether anything moved.
+  // One random step of side `i`. Returns whether anything moved.
   bool Transmit(int i);
   bool Receive(int i);
-  // One step of each kind; whether any moved.
+  // One step of each kind. Returns whether anything moved.
   bool StepAll();
-  // To the next arrival or timer, if there are delays; false if nothing is on its way.
+  // Goes on to the next arrival or timer, if there are delays. Returns false if nothing is on its
+  // way.
   bool AdvanceClock();
   uint64_t now_us() const { return now_us_; }
   // Delivers raw bytes to side `i` as if its peer had sent them.
