@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the parts of one stream have in common. A part that finds the connection impossible does not
-// end it: it leaves a Failure here and stops, and the stream acts on it. So no part calls upwards.
+// What the parts of one stream share. A part that finds the connection impossible does not end it.
+// It leaves a Failure here and stops, and the stream acts on it. So no part calls upwards.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_IWARP_STREAM_STATE_H_
 #define SOFTDAT_PROVIDER_SOFTNET_IWARP_STREAM_STATE_H_
 
@@ -17,19 +17,19 @@ namespace softdat::softnet {
 
 enum class Phase : uint8_t {
   kOpen,
-  kDraining,     // graceful disconnect asked for: no new sends
-  kTerminating,  // broken: answers that were due before are sent, then the Terminate
-  kEnded,        // flushed; at most a Terminate or the rest of an FPDU is still to be sent
+  kDraining,     // graceful disconnect requested: no new sends
+  kTerminating,  // broken: answers that were due leave, then the Terminate
+  kEnded,        // flushed; at most a Terminate or the rest of an FPDU must still be sent
 };
 
 // Why the connection cannot go on.
 struct Failure {
   iwarp::TerminateCode code = iwarp::kAccept;  // what the peer is told; kAccept: nothing
   std::vector<uint8_t> ulpdu;                  // front of the offending segment; may be empty
-  size_t ulpdu_size = 0;                       // its whole length
+  size_t ulpdu_size = 0;                       // the whole length of that segment
   Blame blame;
   std::string what;
-  bool abort = false;  // nothing can be said any more: reset
+  bool abort = false;  // nothing can be said any more, so reset
 };
 
 struct StreamState {
@@ -63,8 +63,9 @@ struct StreamState {
   Phase phase = Phase::kOpen;
   bool first_fpdu_seen = false;  // of the peer
   bool established_due = false;  // StreamActions::established
-  bool peer_closing = false;     // its FIN is known although data are left
-  // Work was confirmed or answered, or a failure or a Terminate is there: Stream::Settle().
+  bool peer_closing = false;     // its FIN has been seen although data are left
+  // Work was confirmed or answered, or there is a failure or a Terminate. Stream::Settle() must
+  // act.
   bool unsettled = false;
   std::unique_ptr<Failure> failure;
   StreamCounters counters;
