@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every state of a stream against every event, by a table; posts that are refused; stalls and
-// timers.
+// Every state of a stream with every event, in a table; posts that are refused; stalls and timers.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -15,7 +14,7 @@ using transport::DisconnectMode;
 using transport::EndReason;
 using transport::WorkStatus;
 
-// What side B is in when the event comes.
+// The state of side B when the event comes.
 enum class State { kHeld, kOpen, kStalled, kDraining, kEnded };
 enum class Event {
   kPostSend,
@@ -42,8 +41,8 @@ struct Outcome {
   bool ended = false;
   EndReason reason = EndReason::kDisconnected;
   bool stalled = false;
-  bool transmit = false;  // something is to be sent now
-  uint32_t actions = 0;   // among end, close, abort, timer, resumed
+  bool transmit = false;  // something must be sent now
+  uint32_t actions = 0;   // some of end, close, abort, timer, resumed
 };
 
 constexpr uint32_t kWatched = kActEnded | kActCloseWrite | kActAbort | kActTimer | kActResumed;
@@ -131,7 +130,7 @@ const std::map<std::pair<State, Event>, Outcome>& Table() {
   constexpr uint32_t kOver = kActEnded | kActCloseWrite;
   constexpr uint32_t kCut = kActEnded | kActAbort;
   static const std::map<std::pair<State, Event>, Outcome> table = {
-      // Before the initiator's first FPDU sends are taken and held.
+      // Before the initiator's first FPDU, sends are taken and held.
       {{State::kHeld, Event::kPostSend}, {}},
       {{State::kHeld, Event::kPostReceive}, {}},
       {{State::kHeld, Event::kReceivePosted}, {}},
@@ -165,17 +164,17 @@ const std::map<std::pair<State, Event>, Outcome>& Table() {
        {Code::kOk, true, kGone, false, false, kOver | kActTimer}},
       {{State::kStalled, Event::kAbrupt},
        {Code::kOk, true, kGone, false, false, kOver | kActTimer}},
-      // The peer closed: the message gets a bounded time to be taken, if the peer is still there.
+      // The peer closed. The message gets a limited time to be taken, if the peer is still there.
       {{State::kStalled, Event::kFin}, {Code::kOk, false, kGone, true, true, kActTimer}},
       {{State::kStalled, Event::kHangup}, {Code::kOk, false, kGone, true, true, kActTimer}},
       {{State::kStalled, Event::kGone}, {Code::kOk, true, kGone, false, false, kCut | kActTimer}},
       {{State::kStalled, Event::kReset},
        {Code::kOk, true, kBroken, false, false, kCut | kActTimer}},
-      // Terminate 1/2/2 is to be sent first, so no close yet.
+      // Terminate 1/2/2 must be sent first, so there is no close yet.
       {{State::kStalled, Event::kTimer}, {Code::kOk, true, kBroken, false, true, kActEnded}},
       {{State::kStalled, Event::kStaleTimer}, {Code::kOk, false, kGone, true, false, 0}},
 
-      // A read is outstanding, graceful disconnect asked for.
+      // A read is outstanding, and a graceful disconnect was requested.
       {{State::kDraining, Event::kPostSend}, {Code::kInvalidState, false, kGone, false, false, 0}},
       {{State::kDraining, Event::kPostReceive}, {}},
       {{State::kDraining, Event::kReceivePosted}, {}},
@@ -188,7 +187,7 @@ const std::map<std::pair<State, Event>, Outcome>& Table() {
       {{State::kDraining, Event::kTimer}, {}},
       {{State::kDraining, Event::kStaleTimer}, {}},
 
-      // Over: posts are flushed, everything else is nothing.
+      // The stream is over. Posts are flushed, and everything else has no effect.
       {{State::kEnded, Event::kPostSend}, {Code::kOk, true, kGone, false, false, 0}},
       {{State::kEnded, Event::kPostReceive}, {Code::kOk, true, kGone, false, false, 0}},
       {{State::kEnded, Event::kReceivePosted}, {Code::kOk, true, kGone, false, false, 0}},
@@ -226,7 +225,7 @@ TEST(StreamStates, EveryStateAgainstEveryEvent) {
       EXPECT_EQ(got.transmit, expect.transmit);
       EXPECT_EQ(got.actions, expect.actions);
       if (got.ended) {
-        // Exactly one end, everything flushed, and what is posted now is flushed too.
+        // There is exactly one end, everything is flushed, and posts made now are flushed, too.
         EXPECT_TRUE(pair.b().send_queue.empty() && pair.b().receive_queue.empty());
         for (const auto& c : pair.b().Sends()) EXPECT_NE(c.status, WorkStatus::kSuccess);
         EXPECT_EQ(pair.b().Send(77, {}), Code::kOk);
@@ -323,7 +322,7 @@ TEST(StreamStates, ASendAsReadyMessageTakesNoReceive) {
   StreamPair pair(o);
   Side& b = pair.b();
   b.Receive(1, {});
-  // An untagged Send of no bytes, MSN 1, then one with MSN 2.
+  // An untagged Send of no bytes with MSN 1, then one with MSN 2.
   std::vector<uint8_t> frame(iwarp::kUntaggedFpduHeaderSize + 4, 0);
   for (uint32_t msn = 1; msn <= 2; ++msn) {
     iwarp::EncodeUntaggedFpduHeader(frame.data(), iwarp::Opcode::kSend, true, 0, 0, msn, 0, 0);
@@ -355,7 +354,7 @@ TEST(StreamStates, TheWrongFirstMessageIsRefused) {
 
 TEST(StreamStates, StalledDataAreDeliveredAfterThePeerHasGone) {
   PairOptions o;
-  o.depth = 0;  // no confirmation that the end would wait for
+  o.depth = 0;  // the end needs to wait for no confirmation
   o.whole_steps = true;
   StreamPair pair(o);
   Side &a = pair.a(), &b = pair.b();
@@ -415,7 +414,7 @@ TEST(StreamStates, SharedReceives) {
   const auto got = b.Receives();
   ASSERT_EQ(got.size(), 1u);
   EXPECT_EQ(got[0].cookie, 3u);
-  // The end flushes what the stream took, not what waits in the shared queue.
+  // The end flushes what the stream has taken, but not what waits in the shared queue.
   b.Receive(4, {});
   b.stream->Disconnect(DisconnectMode::kAbrupt);
   EXPECT_EQ(b.Receives().size(), 0u);
