@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How many buffers of its SRQ a stream holds, and what happens above the watermarks (semantics 11).
+// How many buffers of its SRQ a stream holds, and what happens when it exceeds the watermarks
+// (semantics 11).
 #include <gtest/gtest.h>
 
 #include "provider_softnet/iwarp/stream_pair.h"
@@ -44,7 +45,7 @@ class StreamWatermarkTest : public ::testing::Test {
   Side& b() { return pair_.b(); }
   void Post() { ASSERT_EQ(b().Receive(1, {b().Local(sink_, 0, kMessage)}), Code::kOk); }
   void Send() { ASSERT_EQ(a().Send(2, {a().Local(source_, 0, kMessage)}), Code::kOk); }
-  // Brings only the first bytes of what side a sends.
+  // Delivers only the first bytes that side a sends.
   void DeliverFirst(size_t size) {
     iovec iov[16];
     const Stream::Batch batch = a().stream->TransmitVector(iov, 16, size);
