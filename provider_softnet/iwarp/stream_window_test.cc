@@ -59,7 +59,7 @@ class StreamWindowTest : public ::testing::TestWithParam<bool> {
 };
 
 TEST_P(StreamWindowTest, BindTakesEffectBeforeALaterSendLeaves) {
-  // A announces the window in a message posted right behind the bind; B uses it at once.
+  // A announces the window in a message posted right after the bind, and B uses it at once.
   const uint32_t window = a.memory->CreateWindow(a.pd, false);
   b.Receive(1, {b.Local(0, 0, 4)});
   const uint32_t key = PostBind(a, window, 0, 100, 50, kRemoteRw);
@@ -78,7 +78,7 @@ TEST_P(StreamWindowTest, BindTakesEffectBeforeALaterSendLeaves) {
   ASSERT_TRUE(pair.Run());
   EXPECT_EQ(a.data(0)[100], 7);
   EXPECT_EQ(b.Sends().size(), 2u);
-  // Outside the window, though inside the region: refused.
+  // An access outside the window but inside the region is refused.
   b.Read(5, {b.Local(0, 2000, 51)}, At(a, told, 100, 51));
   ASSERT_TRUE(pair.Run());
   const auto refused = b.Sends();
@@ -87,8 +87,8 @@ TEST_P(StreamWindowTest, BindTakesEffectBeforeALaterSendLeaves) {
   EXPECT_EQ(a.stream->end().terminate, iwarp::kTermRemoteBounds);
 }
 
-// The fence holds the bind back, and the bind all that is posted behind it, of whatever kind
-// (manual page of dat_rmr_bind).
+// The fence holds the bind back. The bind holds back everything that is posted after it, of any
+// kind (manual page of dat_rmr_bind).
 TEST_P(StreamWindowTest, AFencedBindWaitsForReadsAndTheRestForTheBind) {
   const auto transmit = [&] {
     while (pair.Transmit(0)) {
@@ -171,7 +171,7 @@ TEST_P(StreamWindowTest, BadBindsAreRefusedAtThePostOrBreakTheConnection) {
   PostBind(a, foreign, 0, 0, 8, kRemoteRw, &code);
   EXPECT_EQ(code, Code::kProtection);
   EXPECT_EQ(a.send_queue.count(), 0u) << "a failed post leaves nothing behind";
-  // The region goes away between post and execution.
+  // The region is deregistered between post and execution.
   PostBind(a, window, read_only, 0, 8, kPrivRemoteRead, &code, 60);
   ASSERT_EQ(code, Code::kOk);
   a.Send(61, {});
@@ -208,7 +208,7 @@ TEST_P(StreamWindowTest, SendWithInvalidate) {
   EXPECT_EQ(got[0].key, key);
   EXPECT_EQ(got[0].length, 5u);
   EXPECT_TRUE(got[0].solicited);
-  // Once more: the context is dead now, so the receive fails and the connection breaks.
+  // The same again. The context is dead now, so the receive fails and the connection breaks.
   ASSERT_EQ(a.stream->PostSend(r), Code::kOk);
   ASSERT_TRUE(pair.Run());
   const auto failed = b.Receives();
