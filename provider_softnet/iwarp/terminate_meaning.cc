@@ -14,7 +14,7 @@ using transport::WorkStatus;
 
 namespace {
 
-// The read or atomic that the peer refused: by its number, or by what it asked for.
+// Finds the read or atomic that the peer refused, by its number or by what it asked for.
 Meant RequestMeant(const iwarp::Terminate& terminate, const iwarp::DdpHeader* header,
                    const OwnRequests& own) {
   iwarp::ReadRequest asked;
@@ -26,22 +26,22 @@ Meant RequestMeant(const iwarp::Terminate& terminate, const iwarp::DdpHeader* he
       return true;
     }
     const bool same = has_read && !request.atomic && request.read == asked;
-    // The oldest that asks for the same: what stands in front of it stands in front of all of them.
+    // The oldest one that asks for the same. Everything in front of it is in front of all of them.
     if ((same || !has_read) && alike.position == kNoWork) alike = {request.position, same};
     return false;
   });
   return alike;
 }
 
-// Bytes of the segment that was refused; 0 when the Terminate does not say.
+// The bytes of the refused segment. 0 when the Terminate does not say.
 uint64_t RefusedBytes(const iwarp::Terminate& terminate, const iwarp::DdpHeader& header) {
   if (!terminate.has_segment_length || terminate.segment_length < header.size) return 0;
   return terminate.segment_length - header.size;
 }
 
-// The send or write whose segment the peer refused: the oldest that fits and is not over. A write
-// that reaches beyond the end of a region may begin where an earlier one went, which is too short
-// for its segment.
+// Finds the send or write whose segment the peer refused: the oldest one that fits and is not over.
+// A write beyond the end of a region may begin where an earlier write went that is too short for
+// the segment.
 Meant TransferMeant(const iwarp::Terminate& terminate, const iwarp::DdpHeader& header,
                     SendQueue& queue, const Sender& sender, uint64_t confirmed) {
   const uint64_t size = RefusedBytes(terminate, header);
@@ -55,7 +55,7 @@ Meant TransferMeant(const iwarp::Terminate& terminate, const iwarp::DdpHeader& h
     } else if (IsWrite(work.op) && work.remote.key == header.stag) {
       const uint64_t offset = header.to - work.remote.address;
       if (offset < work.length && size <= work.length - offset) return {p, true};
-      // Of a peer that counts the segment's bytes in another way.
+      // For a peer that counts the segment's bytes in another way.
       if (offset < work.length && !alike.named) alike = {p, true};
     } else {
       continue;
@@ -89,10 +89,10 @@ Meant MeantBy(const iwarp::Terminate& terminate, SendQueue& queue, const OwnRequ
   if (names_request || iwarp::ParseReadRequest(terminate.read_request, &asked)) {
     return RequestMeant(terminate, names_request ? &h : nullptr, own);
   }
-  if (!has_header) {  // without a name it is the oldest request that has begun
+  if (!has_header) {  // without a name, it means the oldest request that has begun
     return {sender.HasBegun(queue.front()) ? queue.front() : kNoWork, false};
   }
-  // The rest are answers, which are no work of the consumer's.
+  // The rest are answers, which are not work of the consumer.
   const bool transfer = h.tagged ? h.opcode == iwarp::Opcode::kWrite : h.qn == iwarp::kQnSend;
   return transfer ? TransferMeant(terminate, h, queue, sender, confirmed) : Meant{};
 }
