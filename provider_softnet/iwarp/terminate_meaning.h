@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A Terminate of the peer: which own work it speaks about. Untagged messages have numbers; a write
-// is known by where it went. Without confirmation, sends and writes are usually over by then.
+// Which of our own work a Terminate of the peer concerns. Untagged messages have numbers. A write
+// is known by its destination. Without confirmation, sends and writes are usually over by then.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_IWARP_TERMINATE_MEANING_H_
 #define SOFTDAT_PROVIDER_SOFTNET_IWARP_TERMINATE_MEANING_H_
 
@@ -15,11 +15,11 @@ namespace softdat::softnet {
 transport::WorkStatus StatusFor(iwarp::TerminateCode code);
 
 struct Meant {
-  uint64_t position = kNoWork;  // none, or no work of the consumer's
-  bool named = false;           // beyond doubt; else a guess
+  uint64_t position = kNoWork;  // kNoWork: none, or no work of the consumer's
+  bool named = false;           // known for certain; otherwise a guess
 };
 
-// `confirmed`: all in front of that position is over.
+// `confirmed`: everything in front of this position is over.
 Meant MeantBy(const iwarp::Terminate& terminate, SendQueue& queue, const OwnRequests& own,
               const Sender& sender, uint64_t confirmed);
 
