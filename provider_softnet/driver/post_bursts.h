@@ -3,9 +3,8 @@
 // what a small message costs, so posts that come in bursts are written together:
 //
 //  * A post writes at once when no other is expected behind it.
-//  * A post behind earlier ones gathers, if nobody has polled or waited since. Whoever polls or
-//  waits
-//    next writes it, at the latest the helper thread, which is woken for that.
+//  * A post behind earlier ones gathers, if nobody has polled or waited since. The next thread that
+//    polls or waits writes it, at the latest the helper thread, which is woken for that.
 //  * Some programs post two requests and wait, again and again (a write and the message that
 //    announces it). The last bursts show this. The first of the two then gathers without waking
 //    anybody, and the second writes both.
