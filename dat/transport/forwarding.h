@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The whole contract by delegation. Fault injection, tracing and hardware profiles derive from
-// these classes and override what they change; everything else passes through to the back end
-// below.
+// Implements the whole contract by delegation. Fault injection, tracing and hardware profiles
+// derive from these classes and override what they change. Everything else passes through to the
+// back end below.
 //
 // Three operations take another object of the same adapter as an argument (a protection domain, a
-// queue, a window, a region). The wrapper that made it also unwraps it: Inner() gives the object
-// below, and a derived adapter hands out its own wrappers by overriding Wrap(), which learns what
-// the object was made with.
+// queue, a window, a region). The wrapper that made that object also unwraps it: Inner() returns
+// the object below. A derived adapter hands out its own wrappers by overriding Wrap(), which gets
+// the arguments that the object was made with.
 //
-// Upcalls reach the engine straight, except the requests of listeners, which go up wrapped. A
-// derived adapter that wants to see others of them, or to change them, overrides WrapSink().
-// Address handles, which only name a place, and the upcalls that bring them pass through as they
-// are.
+// Upcalls reach the engine directly, except the requests of listeners, which go up wrapped. A
+// derived adapter that wants to see or change other upcalls overrides WrapSink(). Address handles
+// only name a place. They pass through unchanged, and so do the upcalls that bring them.
 //
 // Ownership: a wrapper owns the object below it, and the sink that this object reports to.
 #ifndef SOFTDAT_DAT_TRANSPORT_FORWARDING_H_
@@ -31,7 +30,7 @@ namespace softdat::transport {
 // The sink of an object that makes no upcalls.
 struct NoSink {};
 
-// A wrapper of one object: owns it, and finds it again behind an interface pointer.
+// A wrapper of one object. It owns the object, and finds it again behind an interface pointer.
 template <typename Interface, typename Sink = NoSink>
 class ForwardingObject : public Interface {
  public:
@@ -40,14 +39,14 @@ class ForwardingObject : public Interface {
   Interface& inner() { return *inner_; }
   const Interface& inner() const { return *inner_; }
 
-  // `object` was made by a forwarding adapter (or is null).
+  // `object` was made by a forwarding adapter, or is null.
   static Interface* Inner(Interface* object) {
     return object != nullptr ? &static_cast<ForwardingObject*>(object)->inner() : nullptr;
   }
 
-  // What the object below reports to. Null: to the sink above, or to nobody.
+  // The sink that the object below reports to. Null: it reports to the sink above, or to nobody.
   Sink* sink() { return sink_.get(); }
-  // Called once, by the adapter that made both.
+  // To be called once, by the adapter that made both.
   void OwnSink(std::unique_ptr<Sink> sink) { sink_ = std::move(sink); }
 
  private:
@@ -114,12 +113,12 @@ class ForwardingQueuePair : public ForwardingObject<QueuePair, ForwardingConnect
   Status SetReceiveWatermarks(uint32_t soft, uint32_t hard) override {
     return inner().SetReceiveWatermarks(soft, hard);
   }
-  // ConnectionRequest::Accept with this pair, which is how a pair hears of it, as it hears of
-  // Connect. `request` is the one below.
+  // ConnectionRequest::Accept with this pair. It is called here so that a pair learns of it, in the
+  // same way as it learns of Connect. `request` is the one below.
   virtual Status Accept(ConnectionRequest& request, std::span<const uint8_t> private_data) {
     return request.Accept(inner(), private_data);
   }
-  // The same of ConnectionRequest::AcceptDatagrams.
+  // The same for ConnectionRequest::AcceptDatagrams.
   virtual Result<DatagramPeer> AcceptDatagrams(ConnectionRequest& request,
                                                std::span<const uint8_t> private_data) {
     return request.AcceptDatagrams(inner(), private_data);
@@ -153,7 +152,7 @@ class ForwardingConnectionRequest : public ForwardingObject<ConnectionRequest> {
   Status Handoff(uint64_t conn_qual) override { return inner().Handoff(conn_qual); }
 };
 
-// A copy of `attributes` that names the objects below.
+// Returns a copy of `attributes` that names the objects below.
 QueuePairAttributes InnerAttributes(const QueuePairAttributes& attributes);
 
 class ForwardingAdapter : public Adapter {
@@ -187,15 +186,15 @@ class ForwardingAdapter : public Adapter {
   void OnProcessExit() override { inner_->OnProcessExit(); }
   void AbandonAfterFork() override { inner_->AbandonAfterFork(); }
 
-  // What the adapter below reports to, if that is not the sink above. Called once, by the back end
-  // that made both.
+  // Sets the sink that the adapter below reports to, if that is not the sink above. To be called
+  // once, by the back end that made both.
   void OwnSink(std::unique_ptr<ForwardingAdapterSink> sink) { sink_ = std::move(sink); }
 
  protected:
   Adapter& inner() { return *inner_; }
 
-  // Each makes the wrapper of a new object; override those whose behaviour changes. The arguments
-  // are those of the call that made it, with the objects above.
+  // Each makes the wrapper of a new object. Override those whose behaviour changes. The arguments
+  // are those of the call that made the object, with the objects above.
   virtual std::unique_ptr<ForwardingProtectionDomain> Wrap(std::unique_ptr<ProtectionDomain> below);
   virtual std::unique_ptr<ForwardingMemoryRegion> Wrap(std::unique_ptr<MemoryRegion> below,
                                                        const RegionParameters& p);
@@ -212,12 +211,12 @@ class ForwardingAdapter : public Adapter {
   virtual std::unique_ptr<ForwardingConnectionRequest> Wrap(
       std::unique_ptr<ConnectionRequest> below);
 
-  // Each makes what stands between a new object and the sink above; null, the default: nothing. A
-  // queue pair may get its sink later (Configure), so that `above` is null at first.
+  // Each makes the sink between a new object and the sink above. The default is null: nothing is
+  // between them. A queue pair may get its sink later (Configure), so `above` may be null at first.
   virtual std::unique_ptr<ForwardingConnectionSink> WrapSink(ConnectionSink* above);
   virtual std::unique_ptr<ForwardingCompletionSink> WrapSink(CompletionSink* above);
   virtual std::unique_ptr<ForwardingSharedReceiveSink> WrapSink(SharedReceiveSink* above);
-  // Never null: requests have to be wrapped.
+  // Never null, because requests must be wrapped.
   virtual std::unique_ptr<ForwardingListenerSink> WrapSink(ListenerSink* above);
 
  private:
@@ -236,7 +235,7 @@ class ForwardingBackend : public Backend {
 
  protected:
   Backend& inner() { return *inner_; }
-  // As those of ForwardingAdapter.
+  // Same as those of ForwardingAdapter.
   virtual std::unique_ptr<ForwardingAdapter> Wrap(std::unique_ptr<Adapter> below,
                                                   const std::string& name);
   virtual std::unique_ptr<ForwardingAdapterSink> WrapSink(AdapterSink* above);
