@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The active side of a connection until the start-up frames are exchanged, without I/O: attempts,
-// retries after a refusal by the own host, the fall-back to MPA revision 1, the time limit.
+// retries after a refusal by this host, the fall-back to MPA revision 1, the time limit.
 //
 // The owner has the byte link and the clock. It does what need() asks for, and tells the result:
 //
@@ -36,7 +36,7 @@ class Initiation {
     std::vector<uint8_t> private_data;
     std::string where;       // the start of reasons: "connect to 10.0.0.1:5000 (qualifier 5000)"
     bool same_host = false;  // the peer is on this host: it may be about to listen
-    Time grace{0};           // how long to try again after a refusal by the own host
+    Time grace{0};           // how long to try again after a refusal by this host
     Time limit = kNever;     // the consumer's time limit
   };
   enum class Need : uint8_t { kLink, kBytes, kPause, kOver };
@@ -56,7 +56,7 @@ class Initiation {
   uint32_t attempt() const { return attempt_; }
 
   // `to_itself`: both ends of the link are the same. This happens when nobody listens and the
-  // system chose the destination port as the own port (RFC 9293 §3.5, simultaneous open).
+  // system chose the destination port as its own port (RFC 9293 §3.5, simultaneous open).
   void OnConnected(bool to_itself, Time now);
   // The link could not be connected, or failed, with an errno value. 0: the peer closed it.
   void OnLost(int error, Time now);

@@ -286,7 +286,7 @@ TEST_F(ConfirmedTest, AGracefulEndWaitsForTheAnswer) {
   EXPECT_EQ(b->data(target)[7], Pattern(1, 7));
 }
 
-// ---- failures of the own side ----
+// ---- failures of this side ----
 
 // The requests before the one that fails here are carried out and reported as successful.
 TEST_F(ConfirmedTest, ALocalFailureWaitsForWhatIsInFront) {
