@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Contract: every access that must be refused, local and remote, and that its memory stays as it
-// was.
+// Contract: every access that must be refused, local and remote. Its memory must stay unchanged.
 #include <algorithm>
 #include <cstring>
 
@@ -9,7 +8,7 @@
 namespace softdat::transport {
 namespace {
 
-// What is checked when the target refuses: what becomes of memory and connection, whatever the two
+// What to check when the target refuses: what happens to memory and connection, whatever the two
 // ends are told; or what they are told.
 enum class Look { kMemory, kTold };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Contract: datagrams, those that arrive and those that are lost.
+// Contract: datagrams that arrive, and datagrams that are lost.
 #include <netinet/in.h>
 
 #include <cstring>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kRoom = 256;  // bytes of a receive
 
-// What the header says of the sender, of the family of `own`.
+// Whether the header names the sender, whose address has the family of `own`.
 bool NamesSender(const uint8_t* header, const sockaddr_storage& own) {
   if (own.ss_family == AF_INET6) {
     sockaddr_in6 in6{};
@@ -21,7 +21,7 @@ bool NamesSender(const uint8_t* header, const sockaddr_storage& own) {
   }
   sockaddr_in in{};
   std::memcpy(&in, &own, sizeof in);
-  uint32_t sum = 0;  // with its checksum, that of an IPv4 header is 0xFFFF
+  uint32_t sum = 0;  // the sum of an IPv4 header with its checksum is 0xFFFF
   for (size_t i = 20; i < kDatagramHeader; i += 2)
     sum += static_cast<uint32_t>(header[i]) << 8 | header[i + 1];
   while (sum > 0xFFFF) sum = (sum & 0xFFFF) + (sum >> 16);
@@ -151,7 +151,7 @@ TEST_F(DatagramContractTest, AShortReceiveOfAnSrqFailsAndThePairGoesOn) {
   const Completion got = Next(*pair->recv_queue);
   EXPECT_EQ(got.cookie, 2u);
   EXPECT_EQ(got.status, WorkStatus::kSuccess);
-  pair.reset();  // before its queue
+  pair.reset();  // the pair must be destroyed before its queue
 }
 
 // covers: semantics 15.2

@@ -42,7 +42,7 @@ TEST_F(DatagramContractTest, ManyAreUnderWayAtOnce) {
     ASSERT_TRUE(Resolve(*a_, i, Bytes(std::to_string(100 + i))).ok());
   std::vector<std::unique_ptr<ConnectionRequest>> requests;
   for (uint64_t i = 1; i <= kMany; ++i) requests.push_back(NextRequest());
-  // Answered in another order, with what was asked.
+  // The requests are answered in another order. Each answer returns the data of its request.
   for (auto request = requests.rbegin(); request != requests.rend(); ++request) {
     ASSERT_NE(*request, nullptr);
     ASSERT_TRUE((*request)->AcceptDatagrams(*b_->qp, (*request)->private_data()).ok());
@@ -81,7 +81,7 @@ TEST_F(DatagramContractTest, ARequestThatNobodyTakesIsRefused) {
   listener_->refuse = true;
   ASSERT_TRUE(Resolve(*a_, 1).ok());
   EXPECT_EQ(NextOutcome(*a_).reason, RejectReason::kNonPeer);
-  // One that dies unanswered, too.
+  // A request that is destroyed unanswered is refused, too.
   listener_->refuse = false;
   ASSERT_TRUE(Resolve(*a_, 2).ok());
   NextRequest().reset();
@@ -109,7 +109,7 @@ TEST_F(DatagramContractTest, WithoutAnAnswerTheTimeCounts) {
   const TestDatagramPair::Outcome outcome = NextOutcome(*a_);
   EXPECT_EQ(outcome.token, 9u);
   EXPECT_EQ(outcome.reason, RejectReason::kTimedOut);
-  // Whoever answers all the same is not told, and nobody hears of it twice.
+  // A later accept succeeds, since nobody tells the acceptor. The requester is not told twice.
   ASSERT_NE(request, nullptr);
   EXPECT_TRUE(request->AcceptDatagrams(*b_->qp, {}).ok());
   Settle();
@@ -161,7 +161,7 @@ TEST_F(DatagramContractTest, WithoutAProtectionDomainItMeetsNobody) {
   EXPECT_EQ(Resolve(*a_, 1).code(), Code::kInvalidState);
   ASSERT_TRUE(a_->qp->Configure(DatagramAttributes(*a_)).ok());
   Meet(*a_, *b_);
-  // Others know it now.
+  // Other pairs know it now.
   EXPECT_EQ(a_->qp->Configure(DatagramAttributes(*a_)).code(), Code::kInvalidState);
   EXPECT_EQ(b_->qp->Configure(DatagramAttributes(*b_)).code(), Code::kInvalidState);
 }

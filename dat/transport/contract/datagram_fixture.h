@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two queue pairs for datagrams, and a listener that requests for them come to.
+// Two queue pairs for datagrams, and a listener for requests for them.
 #ifndef SOFTDAT_DAT_TRANSPORT_CONTRACT_DATAGRAM_FIXTURE_H_
 #define SOFTDAT_DAT_TRANSPORT_CONTRACT_DATAGRAM_FIXTURE_H_
 
@@ -25,19 +25,19 @@ class TestDatagramPair : public DatagramSink {
     DatagramPeer peer;
   };
 
-  ~TestDatagramPair() override { qp.reset(); }  // before what its upcalls touch
+  ~TestDatagramPair() override { qp.reset(); }  // before the members that its upcalls use
   void OnResolved(uint64_t token, DatagramPeer peer,
                   std::span<const uint8_t> private_data) override;
   void OnUnresolved(uint64_t token, RejectReason reason, std::span<const uint8_t> private_data,
                     const std::string& why) override;
   size_t told() const;
-  // The oldest one; told() > 0.
+  // The oldest outcome. told() must be greater than 0.
   Outcome TakeOutcome();
 
   std::unique_ptr<QueuePair> qp;
   std::unique_ptr<TestQueue> send_queue;
   std::unique_ptr<TestQueue> recv_queue;
-  UpcallLog* adapter_log = nullptr;  // sees overlaps
+  UpcallLog* adapter_log = nullptr;  // notices overlapping upcalls
 
  private:
   void Add(Outcome outcome);
@@ -58,7 +58,7 @@ class DatagramContractTest : public ContractTest {
   // The next request of listener_, within the deadline.
   std::unique_ptr<ConnectionRequest> NextRequest();
   TestDatagramPair::Outcome NextOutcome(TestDatagramPair& pair);
-  // `requester` and `acceptor` meet: where each finds the other.
+  // `requester` and `acceptor` meet. Each member says how to reach that pair.
   struct Both {
     DatagramPeer acceptor;
     DatagramPeer requester;
