@@ -26,7 +26,7 @@ TEST_P(AttributesOf2Test, TheProviderTellsWhatItHonours) {
   } else if (TheOptions().ia.starts_with("toy")) {
     EXPECT_EQ(provider.rdma_read_lmr_rmr_context_exposure, DAT_FALSE);
   }
-  // A sink that must be open to the peer is one that the peer knows.
+  // If a sink must be open to the peer, the peer knows the sink.
   if (provider.rdma_write_for_rdma_read_req != DAT_FALSE) {
     EXPECT_EQ(provider.rdma_read_lmr_rmr_context_exposure, DAT_TRUE);
   }

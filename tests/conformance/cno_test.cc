@@ -53,7 +53,7 @@ TEST_P(CnoTest, TriggersWhileTriggeredAreAbsorbed) {
   ASSERT_OK(PostSe(evds_[0]));
   ASSERT_OK(Wait(0));
   EXPECT_TYPE(Wait(kSilenceUs), DAT_QUEUE_EMPTY);
-  // The hint is one of them; the program looks at all.
+  // The hint names one of the EVDs. The program looks at all of them.
   EXPECT_EQ(Side::Drain(evds_[0]).size() + Side::Drain(evds_[1]).size(), 3u);
 }
 
@@ -86,7 +86,7 @@ TEST_P(CnoTest, ADisabledEvdDoesNotTrigger) {
   ASSERT_OK(dat_evd_disable(evds_[0]));
   ASSERT_OK(PostSe(evds_[0]));
   EXPECT_TYPE(Wait(kSilenceUs), DAT_QUEUE_EMPTY);
-  // Enabled with something queued: a wake-up too many is allowed, a lost one is not.
+  // The EVD was enabled with something queued. One wake-up too many is allowed, a lost one is not.
   ASSERT_OK(dat_evd_enable(evds_[0]));
   EXPECT_OK(Wait(kPatienceUs));
   EXPECT_EQ(Side::Drain(evds_[0]).size(), 1u);
@@ -131,7 +131,7 @@ TEST_P(CnoTest, AnAgentIsCalledOncePerArming) {
   while (agent.calls == 0 && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
   EXPECT_EQ(agent.calls, 1);
   EXPECT_EQ(agent.evd, evds_[0]);
-  // The trigger is there for a waiter as well; and the agent has gone from the CNO.
+  // The trigger is there for a waiter as well, and the CNO no longer has the agent.
   EXPECT_OK(Wait(kPatienceUs));
   ASSERT_OK(PostSe(evds_[0]));
   EXPECT_OK(Wait(kPatienceUs));
@@ -148,17 +148,17 @@ TEST_P(CnoTest, AnAgentThatComesAfterTheTriggerIsCalled) {
   while (agent.calls == 0 && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
   EXPECT_EQ(agent.calls, 1);
   EXPECT_EQ(agent.evd, evds_[1]);
-  // For the waiters the trigger is still there.
+  // The trigger is still there for the waiters.
   EXPECT_OK(Wait(0));
   EXPECT_EQ(hint_, evds_[1]);
-  // One that comes when the trigger has been taken has missed nothing.
+  // An agent that is set after the trigger was taken has missed nothing.
   ASSERT_OK(dat_cno_modify_agent(cno_, DAT_OS_WAIT_PROXY_AGENT{&agent, &Agent::Call}));
   EXPECT_TYPE(Wait(kSilenceUs), DAT_QUEUE_EMPTY);
   EXPECT_EQ(agent.calls, 1);
   ASSERT_OK(dat_cno_modify_agent(cno_, DAT_OS_WAIT_PROXY_AGENT_NULL));
 }
 
-// The events are the waiting thread's.
+// The events belong to the waiting thread.
 // covers: semantics 5.3, 6
 TEST_P(CnoTest, WhatArrivesForAWaitingThreadDoesNotTrigger) {
   EvdWaiter waiter(evds_[0], 2);
@@ -172,7 +172,7 @@ TEST_P(CnoTest, WhatArrivesForAWaitingThreadDoesNotTrigger) {
   waiter.Join();
   EXPECT_OK(waiter.ret);
   EXPECT_EQ(waiter.nmore, 1);
-  // The thread has gone: the next event is the CNO's again.
+  // The thread has gone, so the next event goes to the CNO again.
   ASSERT_OK(PostSe(evds_[0]));
   ASSERT_OK(Wait(kPatienceUs));
   EXPECT_EQ(hint_, evds_[0]);
@@ -235,8 +235,8 @@ TEST_P(CnoTest, AWaitingThreadIsReleasedWithTheLastEvd) {
     ret = dat_cno_wait(cno, kPatienceUs, &hint);
     released = true;
   });
-  // Nothing tells from outside when the thread has begun to wait, and one that begins too late has
-  // missed the release: there is another one for it.
+  // Nothing shows from outside when the thread has begun to wait. If it begins too late, it has
+  // missed the release, and so there is another one for it.
   while (!released) {
     DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
     ASSERT_OK(dat_evd_create(a_->ia, 8, cno, DAT_EVD_SOFTWARE_FLAG, &evd));

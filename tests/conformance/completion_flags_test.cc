@@ -16,7 +16,7 @@ class CompletionFlagsTest : public ConnectedTest {
     attr.max_recv_iov = attr.max_request_iov = 2;
     return attr;
   }
-  // An EP of `side` on EVDs of its own.
+  // Makes an EP of `side` on EVDs of its own.
   DAT_EP_HANDLE MakeEp(Side& side, const DAT_EP_ATTR& attr) {
     recv_ = side.MakeEvd(DAT_EVD_DTO_FLAG);
     request_ = side.MakeEvd(DAT_EVD_DTO_FLAG);
@@ -28,8 +28,8 @@ class CompletionFlagsTest : public ConnectedTest {
     EXPECT_OK(dat_ep_create(side.ia, side.pz, recv, request, side.connect_evd, &attr, &ep));
     return ep;
   }
-  // What `active` sent before has arrived at b when this returns: the answer to a read comes behind
-  // it.
+  // When this returns, everything that `active` sent before has arrived at b, because the answer to
+  // a read comes after it.
   void ExpectArrived(DAT_EP_HANDLE active) {
     const auto sink = a_->MakeBuffer(1), source = b_->MakeBuffer(1);
     ASSERT_OK(PostRead(active, {sink->local()}, source->remote(), 77));
@@ -48,7 +48,7 @@ TEST_P(CompletionFlagsTest, SuppressedWorkSucceedsInSilence) {
   ASSERT_OK(PostWrite(a_->ep, {from->local()}, to->remote(), 2, DAT_COMPLETION_SUPPRESS_FLAG));
   ASSERT_OK(PostRead(a_->ep, {from->local()}, to->remote(), 3, DAT_COMPLETION_SUPPRESS_FLAG));
   ASSERT_OK(PostSend(a_->ep, {from->local()}, 4));
-  // A completed later request implies the suppressed ones.
+  // The completion of a later request implies the suppressed ones.
   a_->ExpectDto(a_->request_evd, a_->ep, 4);
   b_->ExpectDto(b_->recv_evd, b_->ep, 1);
   b_->ExpectDto(b_->recv_evd, b_->ep, 1);
@@ -59,7 +59,7 @@ TEST_P(CompletionFlagsTest, SuppressedWorkSucceedsInSilence) {
 TEST_P(CompletionFlagsTest, SuppressedWorkFreesItsSlots) {
   const auto from = a_->MakeBuffer(8, 1), to = b_->MakeBuffer(8);
   uint64_t posted = 0;
-  // Many times the queue's length; every tenth is signalled and reaped, as dtest does.
+  // This is many times the queue's length. Every tenth post is signalled and reaped, as dtest does.
   while (posted < 1000) {
     for (int i = 0; i < 9; ++i) {
       ASSERT_OK(
@@ -142,7 +142,7 @@ TEST_P(CompletionFlagsTest, ASolicitedReceiveWakesAndTheOthersAreQueued) {
   a_->ExpectDto(a_->request_evd, active, 0);
   a_->ExpectDto(a_->request_evd, active, 1);
   ASSERT_OK(PostSend(active, {}, 2, DAT_COMPLETION_SOLICITED_WAIT_FLAG));
-  // All three, in order; the last one is what may have woken the program.
+  // All three are there, in order. Only the last one may have woken the program.
   for (uint64_t i = 0; i < 3; ++i) b_->ExpectDto(recv, passive, i);
   // Threshold waits and such streams exclude each other.
   DAT_EVENT event{};
@@ -151,7 +151,7 @@ TEST_P(CompletionFlagsTest, ASolicitedReceiveWakesAndTheOthersAreQueued) {
   EXPECT_OK(dat_ep_free(passive));
 }
 
-// As public programs have it: one EVD, receives that notify beside requests that need not.
+// As in public programs: one EVD has receives that notify and requests that need not.
 // covers: semantics 5.3, 8.1, 10.2
 TEST_P(CompletionFlagsTest, OnOneEvdEachCompletionDecidesWhetherItNotifies) {
   const DAT_EVD_HANDLE both = a_->MakeEvd(DAT_EVD_DTO_FLAG);
@@ -161,7 +161,7 @@ TEST_P(CompletionFlagsTest, OnOneEvdEachCompletionDecidesWhetherItNotifies) {
   Join(*a_, active, *b_, passive);
   for (uint64_t i = 0; i < 2; ++i) ASSERT_OK(PostRecv(active, {}, i));
   for (uint64_t i = 0; i < 2; ++i) ASSERT_OK(PostRecv(passive, {}, i));
-  // A threshold means something here, since some of the events notify.
+  // A threshold is valid here, since some of the events notify.
   for (const DAT_COUNT threshold : {1, 2}) {
     const auto round = static_cast<uint64_t>(threshold - 1);
     const uint64_t request = 10 + round;
@@ -232,7 +232,7 @@ TEST_P(CompletionFlagsTest, AnUnsolicitedMessageIsQuietBesideStreamsThatNotify) 
   EXPECT_OK(dat_ep_free(passive));
 }
 
-// A waiter is inside the call, so what arrives does not count as queued before it.
+// The waiter is already inside the call, so an arrival does not count as queued before it.
 // covers: semantics 5.3, 10.2
 TEST_P(CompletionFlagsTest, AWaitSleepsThroughAnUnsolicitedMessage) {
   const DAT_EP_HANDLE passive =
@@ -251,7 +251,7 @@ TEST_P(CompletionFlagsTest, AWaitSleepsThroughAnUnsolicitedMessage) {
   }
   ASSERT_OK(PostSend(active, {}, 2, DAT_COMPLETION_SOLICITED_WAIT_FLAG));
   waiter.Join();
-  // The oldest comes out; the others stay queued.
+  // The oldest comes out, and the others stay queued.
   ASSERT_OK(waiter.ret);
   EXPECT_EQ(waiter.event.event_data.dto_completion_event_data.user_cookie.as_64, 0u);
   EXPECT_GE(waiter.nmore, 1);
@@ -340,7 +340,7 @@ TEST_P(CompletionFlagsTest, AnUnsolicitedMessageLeavesTheCnoAsleep) {
   EXPECT_OK(dat_cno_free(cno));
 }
 
-// What the EVD was armed for at the time of the first EP is not good enough for the second.
+// The EVD was armed for the first EP. That is not enough for the second.
 // covers: semantics 6
 TEST_P(CompletionFlagsTest, APlainStreamAfterASolicitedOneTriggersTheCno) {
   DAT_CNO_HANDLE cno = DAT_HANDLE_NULL;

@@ -24,7 +24,7 @@ TEST_P(ConnectTest, BothSidesAreEstablishedAndPassThroughTheirStates) {
   EXPECT_EQ(arrival.sp_handle.psp_handle, psp);
   EXPECT_EQ(arrival.conn_qual, qualifier);
   ASSERT_NE(arrival.local_ia_address_ptr, nullptr);
-  // The IA's own address, which has one family, whichever the request came by.
+  // This is the IA's own address. Its family does not depend on how the request came.
   EXPECT_TRUE(arrival.local_ia_address_ptr->sa_family == AF_INET ||
               arrival.local_ia_address_ptr->sa_family == AF_INET6);
   ASSERT_OK(dat_cr_accept(arrival.cr_handle, b_->ep, 0, nullptr));
@@ -88,7 +88,7 @@ TEST_P(ConnectTest, NobodyListening) {
 TEST_P(ConnectTest, NoAnswerTimesOutAndALateAcceptFails) {
   DAT_CONN_QUAL qualifier = 0;
   const DAT_PSP_HANDLE psp = Listen(*b_, &qualifier);
-  // On a busy machine the time may be over before the request has left.
+  // On a busy machine the timeout may expire before the request has left.
   DAT_CR_HANDLE cr = DAT_HANDLE_NULL;
   for (DAT_TIMEOUT timeout_us = 100'000; cr == DAT_HANDLE_NULL; timeout_us *= 4) {
     ASSERT_LT(timeout_us, kPatienceUs) << "no request came";
@@ -144,7 +144,7 @@ TEST_P(ConnectTest, FreeingAConnectingEpIsSilent) {
 
 // covers: semantics 9.2
 TEST_P(ConnectTest, AnUnreachableAddressIsAnEvent) {
-  // The limited broadcast address and a multicast group: no host has them, nothing is sent.
+  // The limited broadcast address and a multicast group. No host has them, and nothing is sent.
   sockaddr_storage storage{};
   if (GetParam().family == AF_INET6) {
     sockaddr_in6 group{};

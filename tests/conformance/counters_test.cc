@@ -130,11 +130,11 @@ TEST_P(CountersTest, TheyAreAnnounced) {
   EXPECT_EQ(found, 1);
 }
 
-// Of what can hand to another IA at all, as the fixture of handoff_test.
+// Only on IAs that can hand a request to another IA, as in the fixture of handoff_test.
 class HandoffToAnotherIaCountersTest : public CountersTest {};
 CONFORMANCE_FAMILIES(HandoffToAnotherIaCountersTest);
 
-// A request came once, to the IA that its requester asked.
+// A request counts once, at the IA that its requester asked.
 TEST_P(HandoffToAnotherIaCountersTest, ARequestCountsWhereItCameFirst) {
   Side c(variant().mode);
   c.MakeEp();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The version of the API under test, and one spelling for what the two versions spell differently.
-// The same cases run over uDAPL 2.0 and, with CONFORMANCE_UDAPL_12 defined, over 1.2; what only 2.0
-// has stands in files that 1.2 does not build, or behind `#if DAT_VERSION_MAJOR >= 2`.
+// The same cases run over uDAPL 2.0 and, with CONFORMANCE_UDAPL_12 defined, over 1.2. Cases that
+// only 2.0 has are in files that 1.2 does not build, or behind `#if DAT_VERSION_MAJOR >= 2`.
 #ifndef SOFTDAT_TESTS_CONFORMANCE_DAT_H_
 #define SOFTDAT_TESTS_CONFORMANCE_DAT_H_
 
@@ -17,7 +17,7 @@ namespace softdat::conformance {
 
 using SegmentLength = DAT_SEG_LENGTH;
 
-// Where the peer's memory begins.
+// The address where the peer's memory begins.
 inline DAT_VADDR& AddressOf(DAT_RMR_TRIPLET& triplet) { return triplet.virtual_address; }
 
 inline DAT_RETURN CreateLmr(DAT_IA_HANDLE ia, DAT_MEM_TYPE type, DAT_REGION_DESCRIPTION region,
@@ -34,10 +34,10 @@ inline DAT_RETURN BindRmr(DAT_RMR_HANDLE rmr, DAT_LMR_HANDLE lmr, const DAT_LMR_
                           DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT* context) {
   return dat_rmr_bind(rmr, lmr, triplet, rights, DAT_VA_TYPE_VA, ep, cookie, flags, context);
 }
-// Which argument of its bind is the flags.
+// The number of the flags among the arguments of a bind.
 inline constexpr int kFlagsOfBind = 8;
 
-// Every call that makes a window.
+// Every call that creates a window.
 inline constexpr DAT_RETURN (*kRmrCreators[])(DAT_PZ_HANDLE, DAT_RMR_HANDLE*) = {
     dat_rmr_create, dat_rmr_create_for_ep};
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How EPs for datagrams meet: events, what they bring, and who gives it back (semantics 15.2).
+// How EPs for datagrams meet: the events, what they bring, and how the program gives that back
+// (semantics 15.2).
 #include <atomic>
 #include <thread>
 #include <vector>
@@ -50,7 +51,7 @@ TEST_P(DatagramExchangeTest, OneEpMeetsManyAndIsMet) {
     ASSERT_OK(Accept(cr, eps[static_cast<size_t>(index)], std::string(1, index)));
     NextMet(*b_, eps[static_cast<size_t>(index)], DAT_IB_UD_PASSIVE_REMOTE_AH);
   }
-  // Another one accepts what asks itself.
+  // b's EP accepts its own request.
   ASSERT_OK(Ask(b_ud_, "self"));
   ASSERT_OK(Accept(NextUdRequest(), b_ud_));
   for (int i = 0; i < 2; ++i)
@@ -76,7 +77,7 @@ TEST_P(DatagramExchangeTest, WhatItBroughtIsGivenBackOnce) {
   EXPECT_OK(dat_ib_ud_cm_free(a_ud_, met.context));
   EXPECT_RETURN(dat_ib_ud_cm_free(a_ud_, met.context), bad_ep);
   EXPECT_RETURN(dat_ib_ud_cm_free(a_->ep, met.context), bad_ep);
-  // The handle has not gone with it.
+  // Giving back the event's contents has not freed the handle.
   const auto source = a_->MakeBuffer(16);
   EXPECT_OK(SendUd(a_ud_, source->local(), met.to, 1, DAT_COMPLETION_SUPPRESS_FLAG));
   EXPECT_RETURN(dat_ib_ud_ah_free(a_->ep, &met.to), bad_ep);
@@ -132,7 +133,7 @@ TEST_P(DatagramExchangeTest, ARejectBringsItsData) {
   ASSERT_EQ(data.private_data_size, 2);
   EXPECT_EQ(std::memcmp(data.private_data, no, 2), 0);
   EXPECT_EQ(StateOf(a_ud_), DAT_EP_STATE_UNCONNECTED);
-  Meet();  // and nothing stands in the way of the next one
+  Meet();  // and nothing stands in the way of the next exchange
 }
 
 // covers: semantics 9.1, 15.2
@@ -144,7 +145,7 @@ TEST_P(DatagramExchangeTest, WithoutATakerItIsRefused) {
   };
   ASSERT_OK(Connect(a_ud_, FreeQualifier()));
   expect_refused();
-  // A service point whose provider makes the EPs, which are for connections.
+  // At this service point the provider makes the EPs, and they are for connections.
   DAT_CONN_QUAL provided = 0;
   DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
   ASSERT_OK(dat_psp_create_any(b_->ia, &provided, b_->cr_evd, DAT_PSP_PROVIDER_FLAG, &psp));
@@ -173,7 +174,7 @@ TEST_P(DatagramExchangeTest, AnEpAcceptsItsOwnServiceOnly) {
   ASSERT_OK(Connect(a_->ep, qualifier_));  // through the same service point
   const DAT_CR_HANDLE connection = NextRequest(*b_);
   EXPECT_RETURN(Accept(connection, b_ud_), bad_ep);
-  // Both requests are as they were.
+  // Both requests have stayed as they were.
   ASSERT_OK(Accept(connection, b_->ep));
   b_->ExpectConnection(b_->ep, DAT_CONNECTION_EVENT_ESTABLISHED);
   a_->ExpectConnection(a_->ep, DAT_CONNECTION_EVENT_ESTABLISHED);
@@ -222,7 +223,7 @@ TEST_P(DatagramExchangeTest, ARequestThatNobodyReadGoesWithItsEvd) {
   ASSERT_OK(dat_cr_reject(first.event_data.cr_arrival_event_data.cr_handle, 0, nullptr));
   a_->Expect(a_->connect_evd, static_cast<DAT_EVENT_NUMBER>(DAT_IB_UD_CONNECTION_REJECT_EVENT));
   ASSERT_OK(Connect(a_ud_, qualifier));
-  ASSERT_OK(Ask(a_ud_, ""));  // behind it
+  ASSERT_OK(Ask(a_ud_, ""));  // waits behind it
   ASSERT_OK(Accept(NextUdRequest(), b_ud_));
   NextMet(*b_, b_ud_, DAT_IB_UD_PASSIVE_REMOTE_AH);
   ASSERT_OK(dat_psp_free(psp));
@@ -237,7 +238,7 @@ TEST_P(DatagramExchangeTest, ARequestThatNobodyReadGoesWithItsEvd) {
 
 // covers: semantics 15.2
 TEST_P(DatagramExchangeTest, AnEpGoesWithAllThatItHas) {
-  Meet();  // handles and contexts are given back to nobody
+  Meet();  // nobody gives back these handles and contexts
   const DAT_EP_ATTR attr = DatagramAttributes();
   DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
   ASSERT_OK(
@@ -249,7 +250,7 @@ TEST_P(DatagramExchangeTest, AnEpGoesWithAllThatItHas) {
   ASSERT_OK(Accept(NextUdRequest(), b_ud_));
   NextMet(*b_, b_ud_, DAT_IB_UD_PASSIVE_REMOTE_AH);
   Met met = NextMet(*a_, ep, DAT_IB_UD_REMOTE_AH);
-  ASSERT_OK(Ask(ep, ""));  // and one under way
+  ASSERT_OK(Ask(ep, ""));  // and one exchange under way
   const DAT_CR_HANDLE cr = NextUdRequest();
   ASSERT_OK(dat_ep_free(ep));
   EXPECT_OK(Accept(cr, b_ud_));

@@ -30,10 +30,10 @@ inline DAT_IB_EXTENSION_EVENT_DATA ExtensionOf(const DAT_EVENT& event) {
   return extension;
 }
 
-// Each side also has an EP for datagrams, and b a service point.
+// Each side also has an EP for datagrams. b also has a service point.
 class DatagramFixture : public ConformanceTest {
  protected:
-  // What an exchange brought one side.
+  // What an exchange brought to one side.
   struct Met {
     DAT_CONNECTION_EVENT_DATA data{};
     DAT_IB_ADDR_HANDLE to{};
@@ -63,7 +63,7 @@ class DatagramFixture : public ConformanceTest {
     return Connect(ep, qualifier_, {reinterpret_cast<uint8_t*>(text.data()), text.size()},
                    timeout_us);
   }
-  // The next request at b, for datagrams.
+  // The next request for datagrams at b.
   DAT_CR_HANDLE NextUdRequest() {
     const DAT_EVENT event =
         b_->Expect(b_->cr_evd, static_cast<DAT_EVENT_NUMBER>(DAT_IB_UD_CONNECTION_REQUEST_EVENT));
@@ -79,7 +79,7 @@ class DatagramFixture : public ConformanceTest {
   static DAT_RETURN Accept(DAT_CR_HANDLE cr, DAT_EP_HANDLE ep, std::string text = "") {
     return dat_cr_accept(cr, ep, static_cast<DAT_COUNT>(text.size()), text.data());
   }
-  // The next event of `side` tells that `ep` has met somebody.
+  // Expects that the next event of `side` tells `ep` whom it has met.
   static Met NextMet(Side& side, DAT_EP_HANDLE ep, DAT_IB_EXT_TYPE type) {
     const DAT_EVENT event = side.Expect(
         side.connect_evd, static_cast<DAT_EVENT_NUMBER>(DAT_IB_UD_CONNECTION_EVENT_ESTABLISHED));
@@ -96,7 +96,7 @@ class DatagramFixture : public ConformanceTest {
     EXPECT_EQ(met.data.ep_handle, ep);
     return met;
   }
-  // a's EP asks, b's accepts: where each finds the other.
+  // a's EP asks and b's accepts. Each learns where it finds the other.
   struct Both {
     Met active;
     Met passive;
@@ -116,7 +116,7 @@ class DatagramFixture : public ConformanceTest {
     DAT_IB_ADDR_HANDLE copy = to;
     return dat_ib_post_send_ud(ep, 1, &iov, &copy, Cookie(cookie), flags);
   }
-  // The next event of `evd` completes this datagram of `ep`.
+  // Expects that the next event of `evd` completes this datagram of `ep`.
   static DAT_DTO_COMPLETION_EVENT_DATA ExpectUd(
       Side& side, DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep, uint64_t cookie, DAT_IB_EXT_TYPE type,
       DAT_DTO_COMPLETION_STATUS status = DAT_DTO_SUCCESS) {

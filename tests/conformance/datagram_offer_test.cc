@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether an IA has datagrams, it says (DAT_IB_UD), and what it says is so (semantics 12, 15.2).
+// An IA says whether it has datagrams (DAT_IB_UD), and what it says is true (semantics 12, 15.2).
 #include <cstring>
 #include <string>
 
@@ -56,7 +56,7 @@ TEST_P(DatagramOfferTest, AnEpForConnectionsHasNone) {
   if (!offers) ExpectReason();
   EXPECT_RETURN(dat_ib_ud_ah_free(a_->ep, &to), refused);
   EXPECT_RETURN(dat_ib_ud_cm_free(a_->ep, context), refused);
-  // Nothing has broken.
+  // The connection is not broken.
   ASSERT_OK(PostWrite(a_->ep, {iov}, target->remote(), 2));
   a_->ExpectDto(a_->request_evd, a_->ep, 2);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Datagrams, those that arrive and those that are lost (semantics 15.2).
+// Datagrams that arrive, and datagrams that are lost (semantics 15.2).
 #include <array>
 
 #include "dat2/softdat.h"
@@ -63,7 +63,7 @@ TEST_P(DatagramTest, TheyComeInOrderAndSuppressedOnesSucceedInSilence) {
     EXPECT_EQ(ExpectReceived(*b_, b_ud_, 10 + i).transfered_length, 41u);
     EXPECT_EQ(*Payload(i), source_->data()[i]);
   }
-  ExpectUd(*a_, a_->request_evd, a_ud_, 7, DAT_IB_UD_SEND);  // the first that is told
+  ExpectUd(*a_, a_->request_evd, a_ud_, 7, DAT_IB_UD_SEND);  // the first one to be reported
 }
 
 // covers: semantics 15.2
@@ -72,7 +72,7 @@ TEST_P(DatagramTest, WhatFindsNoReceiveIsLost) {
   ASSERT_OK(SendUd(a_ud_, source_->local(0, 16), met.active.to, 1));
   ExpectUd(*a_, a_->request_evd, a_ud_, 1, DAT_IB_UD_SEND);
   ASSERT_OK(PostRecv(b_ud_, {target_->local(0, kHeader + 4)}, 2));
-  ASSERT_OK(SendUd(a_ud_, source_->local(0, 16), met.active.to, 3));  // too long for it
+  ASSERT_OK(SendUd(a_ud_, source_->local(0, 16), met.active.to, 3));  // too long for the receive
   ExpectUd(*a_, a_->request_evd, a_ud_, 3, DAT_IB_UD_SEND);
   ASSERT_OK(SendUd(a_ud_, source_->local(0, 4), met.active.to, 4));
   EXPECT_EQ(ExpectReceived(*b_, b_ud_, 2).transfered_length, kHeader + 4u);
@@ -82,7 +82,7 @@ TEST_P(DatagramTest, WhatFindsNoReceiveIsLost) {
 // covers: semantics 15.2
 TEST_P(DatagramTest, PostsThatAreRefused) {
   const DAT_RETURN bad_ep = BadHandle(DAT_INVALID_HANDLE_EP);
-  // Before it has met anybody, and afterwards.
+  // Before the EP has met anybody, and afterwards.
   for (int i = 0; i < 2; ++i) {
     EXPECT_RETURN(PostSend(a_ud_, {source_->local()}, 1), bad_ep);
     EXPECT_RETURN(PostWrite(a_ud_, {source_->local()}, target_->remote(), 1), bad_ep);

@@ -12,7 +12,7 @@ class DisconnectTest : public ConnectedTest {
     b_->ExpectConnection(b_->ep, DAT_CONNECTION_EVENT_DISCONNECTED);
     EXPECT_EQ(StateOf(a_->ep), DAT_EP_STATE_DISCONNECTED);
     EXPECT_EQ(StateOf(b_->ep), DAT_EP_STATE_DISCONNECTED);
-    // Again, and by the other side: success, and no further event.
+    // Another disconnect, by either side, succeeds and causes no further event.
     for (const DAT_CLOSE_FLAGS flags : {DAT_CLOSE_ABRUPT_FLAG, DAT_CLOSE_GRACEFUL_FLAG}) {
       EXPECT_OK(dat_ep_disconnect(a_->ep, flags));
       EXPECT_OK(dat_ep_disconnect(b_->ep, flags));
@@ -89,7 +89,7 @@ TEST_P(DisconnectTest, FreeingAConnectedEpDisconnectsThePeer) {
   ExpectNothingMore();
 }
 
-// More than any buffer on the way holds, and no receive for any of it.
+// The messages are more than any buffer on the way holds, and none of them finds a receive.
 // covers: semantics 9.6
 TEST_P(DisconnectTest, AbruptBehindMessagesWithoutAReceive) {
   constexpr size_t kSize = 1 << 20;
@@ -156,7 +156,7 @@ TEST_P(DisconnectTest, IaCloseDisconnectsThePeer) {
   EXPECT_RETURN(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG), BadState(DAT_INVALID_STATE_IA_IN_USE));
   ASSERT_OK(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
   b_->ExpectConnection(passive, DAT_CONNECTION_EVENT_DISCONNECTED);
-  // Everything of it is gone.
+  // All objects of the IA are gone.
   EXPECT_RETURN(dat_ep_free(ep), BadHandle(DAT_INVALID_HANDLE_EP));
   EXPECT_RETURN(dat_pz_free(pz), BadHandle(DAT_INVALID_HANDLE_PZ));
   EXPECT_RETURN(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG), BadHandle(DAT_INVALID_HANDLE_IA));

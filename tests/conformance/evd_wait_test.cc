@@ -11,8 +11,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Later than any machine lets a wait of milliseconds end, however busy, and earlier than one that
-// takes its unit for another.
+// Later than a wait of some milliseconds ends, even on a very busy machine, and earlier than a wait
+// that takes its timeout in a wrong unit.
 constexpr auto kLate = std::chrono::seconds(8);
 
 class EvdTest : public ConformanceTest {
@@ -75,7 +75,8 @@ TEST_P(EvdTest, WaitTakesTheOldestAndTellsHowManyAreLeft) {
   ASSERT_OK(Wait(0, 4));
   EXPECT_EQ(ValueOf(event_), 2u);
   EXPECT_EQ(nmore_, 3);
-  // Fewer than the threshold: nothing is taken, nmore tells.
+  // There are fewer events than the threshold: nothing is taken, and nmore tells how many there
+  // are.
   EXPECT_TYPE(Wait(5'000, 4), DAT_TIMEOUT_EXPIRED);
   EXPECT_EQ(nmore_, 3);
   ASSERT_OK(dat_evd_dequeue(se_, &event_));
@@ -113,7 +114,7 @@ TEST_P(EvdTest, BadArgumentsAreNamed) {
                 BadArgument(5));
 }
 
-// An empty DTO EVD answers with the bare type, any other with the class bits.
+// An empty DTO EVD returns the bare type. Any other EVD returns the class bits too.
 // covers: semantics 1, 5.4, 19
 TEST_P(EvdTest, EmptyIsSpeltAsProgramsExpect) {
   EXPECT_EQ(static_cast<DAT_UINT32>(dat_evd_dequeue(a_->recv_evd, &event_)), 0x000D0000u);
@@ -231,7 +232,7 @@ TEST_P(EvdTest, OverflowIsReportedOnTheAsyncEvd) {
   EXPECT_EQ(event.event_number, DAT_ASYNC_ERROR_EVD_OVERFLOW);
   EXPECT_EQ(event.event_data.asynch_error_event_data.dat_handle, small);
   EXPECT_EQ(event.event_data.asynch_error_event_data.reason, DAT_EVD_OVERFLOW_ERROR);
-  // What had room is there, in order.
+  // The events that had room are there, in order.
   for (DAT_COUNT i = 0; i < length; ++i) {
     ASSERT_OK(dat_evd_dequeue(small, &event));
     EXPECT_EQ(event.event_data.dto_completion_event_data.user_cookie.as_64,

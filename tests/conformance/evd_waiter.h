@@ -10,8 +10,8 @@
 
 namespace softdat::conformance {
 
-// Waits on an EVD that holds nothing yet; the thread is inside the call when the constructor
-// returns.
+// Waits on an EVD that holds nothing yet. When the constructor returns, the thread is inside the
+// call.
 class EvdWaiter {
  public:
   explicit EvdWaiter(DAT_EVD_HANDLE evd, DAT_COUNT threshold = 1) : evd_(evd) {
@@ -31,7 +31,7 @@ class EvdWaiter {
   EvdWaiter(const EvdWaiter&) = delete;
   EvdWaiter& operator=(const EvdWaiter&) = delete;
 
-  // While a thread waits, a dequeue is refused: that is how one can tell.
+  // A dequeue is refused while a thread waits, so this shows whether one does.
   bool waits() const {
     DAT_EVENT unused{};
     return DAT_GET_TYPE(dat_evd_dequeue(evd_, &unused)) == DAT_INVALID_STATE;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What events of 2.0 tell besides: which operation completed, and that no private data were cut off
-// (semantics 9.3, 10.3).
+// Details that only events of 2.0 have: which operation completed, and that no private data were
+// cut off (semantics 9.3, 10.3).
 #include "tests/conformance/fixture.h"
 
 namespace softdat::conformance {

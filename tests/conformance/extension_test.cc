@@ -33,7 +33,7 @@ class ExtensionTest : public ConnectedTest {
     target_.reset();
     ConnectedTest::TearDown();
   }
-  // The next event of `evd` is an extension event of this kind.
+  // Expects that the next event of `evd` is an extension event of this kind.
   DAT_DTO_COMPLETION_EVENT_DATA ExpectExtension(Side& side, DAT_EVD_HANDLE evd, uint64_t cookie,
                                                 DAT_IB_EXT_TYPE type, uint32_t immediate = 0) {
     const DAT_EVENT event = side.Expect(evd, static_cast<DAT_EVENT_NUMBER>(DAT_IB_DTO_EVENT));
@@ -51,7 +51,7 @@ class ExtensionTest : public ConnectedTest {
     EXPECT_EQ(dto.ep_handle, side.ep);
     return dto;
   }
-  // A word of the target, aligned as atomics want it.
+  // A word of the target, aligned as atomics need it.
   uint64_t* Word() { return reinterpret_cast<uint64_t*>((target_->address() + 7) & ~uint64_t{7}); }
   DAT_RMR_TRIPLET WordTriplet() {
     return target_->remote(reinterpret_cast<uintptr_t>(Word()) - target_->address(), 8);
@@ -87,13 +87,13 @@ TEST_P(ExtensionTest, ASuppressedWriteWithImmediateIsToldToThePeerAlone) {
   ASSERT_OK(dat_ib_post_rdma_write_immed(a_->ep, 1, &local, Cookie(12), &remote, 0x7777,
                                          DAT_COMPLETION_SUPPRESS_FLAG));
   ExpectExtension(*b_, b_->recv_evd, 11, DAT_IB_RDMA_WRITE_IMMED_DATA, 0x7777);
-  // What stands behind it completes, so that it is over.
+  // The request after it completes, so it is over.
   ASSERT_OK(PostRead(a_->ep, {source_->local()}, target_->remote(), 13));
   a_->ExpectDto(a_->request_evd, a_->ep, 13);
   ExpectNothingMore({a_->request_evd});
 }
 
-// Nothing but the initiator's own completion tells that the data are there.
+// Only the initiator's own completion tells that the data are there.
 // covers: semantics 10.3
 TEST_P(ExtensionTest, AConfirmedWriteIsInThePeersMemory) {
   const auto confirm = static_cast<DAT_COMPLETION_FLAGS>(SOFTDAT_COMPLETION_CONFIRM_FLAG);
@@ -135,8 +135,8 @@ TEST_P(ExtensionTest, CompareAndSwapSwapsOnlyOnAMatch) {
   EXPECT_EQ(__atomic_load_n(Word(), __ATOMIC_ACQUIRE), 9u);
 }
 
-// The local processor adds all the while, and the remote adds that count are those during which it
-// did: each could lose one of its own, or make one of the processor's undone.
+// The local processor adds the whole time. Only the remote adds during which it did so count. Each
+// of these could lose one of its own adds, or undo one of the processor's.
 // covers: semantics 10.3
 TEST_P(ExtensionTest, AtomicsAreAtomicAgainstTheLocalProcessor) {
   constexpr uint64_t kWanted = 1000, kWindow = 8;
@@ -169,8 +169,8 @@ TEST_P(ExtensionTest, AtomicsAreAtomicAgainstTheLocalProcessor) {
   EXPECT_EQ(__atomic_load_n(Word(), __ATOMIC_ACQUIRE), remote_adds + added.load());
 }
 
-// A word as a lock between the local processor, which takes it as 2, and a peer, which takes it as
-// 1: whoever has it is alone.
+// A word is a lock between the local processor, which takes it as 2, and a peer, which takes it as
+// 1. Only one of them has it at a time.
 // covers: semantics 10.3
 TEST_P(ExtensionTest, ASwapIsAtomicAgainstTheLocalProcessor) {
   constexpr uint64_t kFree = 0, kPeer = 1, kLocal = 2, kWanted = 150;
@@ -212,7 +212,7 @@ TEST_P(ExtensionTest, ASwapIsAtomicAgainstTheLocalProcessor) {
 
 // covers: semantics 7.2, 15.2
 TEST_P(ExtensionTest, AtomicsNeedTheirRight) {
-  const auto plain = b_->MakeBuffer(64);  // every right but that of atomics
+  const auto plain = b_->MakeBuffer(64);  // every right except that of atomics
   DAT_RMR_TRIPLET remote = plain->remote(0, 8);
   remote.virtual_address = (remote.virtual_address + 7) & ~DAT_VADDR{7};
   DAT_LMR_TRIPLET local = source_->local(0, 8);

@@ -17,7 +17,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// SOFTDAT_ATTR_COMPLETION of dat2/softdat.h, which programs of 1.2 do not include.
+// This is SOFTDAT_ATTR_COMPLETION of dat2/softdat.h, which programs of 1.2 do not include.
 constexpr char kCompletionAttribute[] = "SOFTDAT_COMPLETION";
 
 DAT_LMR_TRIPLET* Iov(std::initializer_list<DAT_LMR_TRIPLET> iov) {
@@ -142,7 +142,7 @@ Side::~Side() {
   EXPECT_OK(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
 }
 
-// Of what the case has not read: a connection ends once.
+// Checks the events that the case has not read. A connection ends only once.
 void Side::ExpectOneEndEach() {
   std::map<DAT_EP_HANDLE, int> ends;
   for (const DAT_EVENT& event : Drain(connect_evd)) {
@@ -173,7 +173,7 @@ void Side::FreeEp(DAT_EP_HANDLE made) {
 
 DAT_EVENT Side::Next(DAT_EVD_HANDLE evd) {
   DAT_EVENT event{};
-  // The EVD that the IA made has no CNO to tell of its events.
+  // The IA has made this EVD itself, without a CNO that would tell of its events.
   if (mode_ == EventMode::kWait || (mode_ == EventMode::kCno && evd == async_evd)) {
     DAT_COUNT nmore = -1;
     EXPECT_OK(dat_evd_wait(evd, kPatienceUs, 1, &event, &nmore));
@@ -205,7 +205,7 @@ void Side::ExpectSilence(DAT_EVD_HANDLE evd) {
   DAT_EVENT event{};
   DAT_COUNT nmore = 0;
   const DAT_RETURN ret = dat_evd_wait(evd, kSilenceUs, 1, &event, &nmore);
-  // With or without the bits of the class: that is another test's matter.
+  // The bits of the class may be there or not. Another test checks them.
   EXPECT_EQ(DAT_GET_TYPE(ret), DAT_UINT32{DAT_TIMEOUT_EXPIRED})
       << Name(ret) << ' ' << EventName(event.event_number);
 }

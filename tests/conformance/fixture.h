@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What every conformance test stands on: open IAs, memory with guard bytes, endpoints, and events
-// collected in the variant's mode. Only the public uDAPL calls are used.
+// The base of every conformance test: open IAs, memory with guard bytes, endpoints, and events that
+// are collected in the variant's mode. Only the public uDAPL calls are used.
 #ifndef SOFTDAT_TESTS_CONFORMANCE_FIXTURE_H_
 #define SOFTDAT_TESTS_CONFORMANCE_FIXTURE_H_
 
@@ -27,7 +27,7 @@ inline constexpr DAT_TIMEOUT kSilenceUs = 20'000;
 DAT_DTO_COOKIE Cookie(uint64_t value);
 const char* EventName(DAT_EVENT_NUMBER number);
 
-// Memory of one PZ between guard bytes.
+// Memory of one PZ, between guard bytes.
 class Buffer {
  public:
   Buffer(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, size_t size, uint8_t fill = 0,
@@ -51,7 +51,7 @@ class Buffer {
   DAT_RMR_TRIPLET remote() const { return remote(0, size_); }
   DAT_LMR_HANDLE lmr() const { return lmr_; }
   DAT_RMR_CONTEXT rmr_context() const { return rmr_context_; }
-  // dat_lmr_free, once.
+  // Calls dat_lmr_free, once.
   DAT_RETURN Free();
 
  private:
@@ -69,36 +69,36 @@ class Buffer {
 class Side {
  public:
   explicit Side(EventMode mode);
-  // Everything of it is freed one by one, and a graceful close succeeds. No connection has told of
-  // two ends.
+  // Frees every object one by one, and expects that a graceful close succeeds and that no
+  // connection has reported two ends.
   ~Side();
   Side(const Side&) = delete;
   Side& operator=(const Side&) = delete;
 
   DAT_EVD_HANDLE MakeEvd(DAT_EVD_FLAGS flags, DAT_COUNT qlen = 64);
   DAT_EP_HANDLE MakeEp(const DAT_EP_ATTR* attr = nullptr);
-  // Frees it now; the side forgets it.
+  // Frees the EP now. The side forgets it.
   void FreeEp(DAT_EP_HANDLE ep);
   std::unique_ptr<Buffer> MakeBuffer(size_t size, uint8_t fill = 0,
                                      DAT_MEM_PRIV_FLAGS rights = DAT_MEM_PRIV_ALL_FLAG) {
     return std::make_unique<Buffer>(ia, pz, size, fill, rights);
   }
 
-  // The next event of an EVD, within the patience, collected as the variant says.
+  // The next event of an EVD, within kPatienceUs, collected in the variant's mode.
   DAT_EVENT Next(DAT_EVD_HANDLE evd);
-  // No event comes for a while. Only where something is still to happen on the EVD: what must never
-  // come is for ExpectNothingMore.
+  // No event comes for a while. Use it only if something is still to happen on the EVD. For events
+  // that must never come, use ExpectNothingMore.
   void ExpectSilence(DAT_EVD_HANDLE evd);
-  // The next event is of this kind; returns it.
+  // Expects that the next event is of this kind, and returns it.
   DAT_EVENT Expect(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number);
-  // The next event is a connection event of `ep`.
+  // Expects that the next event is a connection event of `ep`.
   DAT_CONNECTION_EVENT_DATA ExpectConnection(DAT_EP_HANDLE ep, DAT_EVENT_NUMBER number);
-  // The connection of `ep` has ended, in whatever way.
+  // Expects that the connection of `ep` has ended, in whatever way.
   void ExpectEnd(DAT_EP_HANDLE ep);
-  // The next event of `evd` completes this work of `ep`.
+  // Expects that the next event of `evd` completes this work of `ep`.
   DAT_DTO_COMPLETION_EVENT_DATA ExpectDto(DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep, uint64_t cookie,
                                           DAT_DTO_COMPLETION_STATUS status = DAT_DTO_SUCCESS);
-  // What an EVD holds now.
+  // Takes all events that an EVD holds now.
   static std::vector<DAT_EVENT> Drain(DAT_EVD_HANDLE evd);
 
   DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
@@ -120,10 +120,10 @@ class Side {
 };
 
 DAT_EP_STATE StateOf(DAT_EP_HANDLE ep);
-// Whether the IA has memory windows; without them, creating one is DAT_MODEL_NOT_SUPPORTED.
+// Whether the IA has memory windows. Without them, creating one is DAT_MODEL_NOT_SUPPORTED.
 bool HasWindows(DAT_IA_HANDLE ia);
-// Whether a send or write that has completed is in the peer's memory, as on InfiniBand, and not
-// only taken by the device. A provider that says nothing of it is taken for one of InfiniBand.
+// Whether a completed send or write has reached the peer's memory, as on InfiniBand. Otherwise only
+// the device has taken it. A provider that does not say counts as one of InfiniBand.
 bool ConfirmsCompletions(DAT_IA_HANDLE ia);
 
 // Two opens of the IA, a (active) and b (passive), each with an unconnected EP.
@@ -133,24 +133,24 @@ class PairTest : public testing::Test {
   void SetUp() override;
   void TearDown() override;
 
-  // Where b listens, in the variant's family.
+  // The address where b listens, in the variant's family.
   DAT_IA_ADDRESS_PTR address();
-  // A PSP of `side` on a free qualifier.
+  // Makes a PSP of `side` on a free qualifier.
   static DAT_PSP_HANDLE Listen(Side& side, DAT_CONN_QUAL* qualifier);
   // A qualifier where nobody listens.
   DAT_CONN_QUAL FreeQualifier();
   DAT_RETURN Connect(DAT_EP_HANDLE ep, DAT_CONN_QUAL qualifier, std::span<uint8_t> data = {},
                      DAT_TIMEOUT timeout_us = kPatienceUs);
   static DAT_CR_HANDLE NextRequest(Side& side);
-  // Connects two EPs through a PSP that is gone afterwards; both are CONNECTED.
+  // Connects two EPs through a PSP that is gone afterwards. Both are CONNECTED.
   void Join(Side& active, DAT_EP_HANDLE active_ep, Side& passive, DAT_EP_HANDLE passive_ep);
   void Join() { Join(*a_, a_->ep, *b_, b_->ep); }
   // Disconnects abruptly at the active end and takes the final event of each side.
   void Part();
   void ResetBoth();
-  // Nothing more comes of what was done so far, neither a connection event nor anything on `evds`:
-  // proven not by a pause but by an end, that of the connection of the two EPs, and if that is over
-  // by another connection between them. Leaves both EPs in DISCONNECTED.
+  // Expects no further event of what was done so far: no connection event, and nothing on `evds`.
+  // The proof is not a pause but the end of a connection between the two EPs. If theirs is over
+  // already, they connect once more for it. Leaves both EPs in DISCONNECTED.
   void ExpectNothingMore(std::initializer_list<DAT_EVD_HANDLE> evds = {});
 
   std::unique_ptr<Side> a_;
@@ -160,13 +160,13 @@ class PairTest : public testing::Test {
   sockaddr_storage address_{};
 };
 
-// The same for TEST_P, in the variants of the instantiation.
+// The base for TEST_P, in the variants of the instantiation.
 class ConformanceTest : public PairTest, public testing::WithParamInterface<Variant> {
  protected:
   Variant variant() const override { return GetParam(); }
 };
 
-// The same, already connected.
+// A ConformanceTest that is already connected.
 class ConnectedTest : public ConformanceTest {
  protected:
   void SetUp() override {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What becomes of outstanding work when a connection ends (semantics 8.4, 9.6, 10.5).
+// What happens to outstanding work when a connection ends (semantics 8.4, 9.6, 10.5).
 #include "tests/conformance/fixture.h"
 
 namespace softdat::conformance {
@@ -34,7 +34,7 @@ TEST_P(FlushTest, EveryRequestCompletesOnceAndNoneSucceedsAfterAFlush) {
     ASSERT_OK(PostRead(a_->ep, {memory->local()}, target->remote(), 3 * i + 2));
   }
   Part();
-  // Nothing of it reached the peer's memory.
+  // None of it reached the peer's memory.
   bool flushed = ConfirmsCompletions(a_->ia);
   for (uint64_t i = 0; i < 12; ++i) {
     const auto done =

@@ -18,8 +18,8 @@ TEST_P(ForkTest, TheChildsCallsFailAndTheParentGoesOn) {
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
-    // No assertions here: the exit status tells the first call that did not refuse its handle. Most
-    // of them would fail for another reason in the parent.
+    // No assertions here. The exit status names the first call that did not refuse its handle. Most
+    // of these calls would fail for another reason in the parent.
     const auto refused = [](DAT_RETURN ret) {
       return DAT_GET_TYPE(ret) == DAT_RETURN{DAT_INVALID_HANDLE};
     };
@@ -46,7 +46,7 @@ TEST_P(ForkTest, TheChildsCallsFailAndTheParentGoesOn) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   ASSERT_TRUE(WIFEXITED(status)) << "the child was killed by signal " << WTERMSIG(status);
   EXPECT_EQ(WEXITSTATUS(status), 0) << "this call of the child did not refuse its handle";
-  // The connection is as it was.
+  // The connection has stayed as it was.
   EXPECT_EQ(StateOf(a_->ep), DAT_EP_STATE_CONNECTED);
   ASSERT_OK(PostRecv(b_->ep, {to->local()}, 1));
   ASSERT_OK(PostSend(a_->ep, {from->local()}, 2));

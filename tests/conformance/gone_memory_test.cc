@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that is taken away under a registration: what would access it fails, the connection ends,
-// and the process lives. On softnet that is what SOFTDAT_CHECK_MEMORY is for.
+// Memory that is taken away while it is registered. The operation that would access it fails, the
+// connection ends, and the process lives. On softnet, SOFTDAT_CHECK_MEMORY does this.
 #include "tests/conformance/pages.h"
 
 namespace softdat::conformance {
@@ -19,7 +19,8 @@ const Way kWays[] = {
     {"cut off", [](Pages* pages) { pages->CutTo(0); }},
 };
 
-// Bytes that are copied, that may go either way, and that a kernel moves in place.
+// A length that is copied, one that is either copied or moved, and one that a kernel moves in
+// place.
 const size_t kLengths[] = {8, PageSize() + 64, kPages* PageSize()};
 
 class GoneMemoryTest : public ConnectedTest {
@@ -55,13 +56,13 @@ class GoneMemoryTest : public ConnectedTest {
     DAT_RMR_CONTEXT remote_context = 0;
   };
 
-  // For each way and each length: registers pages of `owner`, takes them away, and lets `access`
-  // use them; it and ends with both ends of the connection broken.
+  // For each way and each length: registers pages of `owner`, takes them away, and calls `access`
+  // to use them. `access` ends with both ends of the connection broken.
   template <typename F>
   void ForEach(Side& owner, F access) {
     for (const Way& way : kWays) {
       for (const size_t length : kLengths) {
-        // The first page of that one is still there.
+        // This way leaves the first page mapped.
         if (std::strcmp(way.name, "its second part unmapped") == 0 && length <= PageSize())
           continue;
         SCOPED_TRACE(std::string(way.name) + ", " + std::to_string(length) + " bytes");

@@ -10,7 +10,7 @@ namespace {
 
 enum class Kind { kIa, kEp, kEvd, kCno, kPz, kLmr, kRmr, kPsp, kRsp, kCsp, kCr, kSrq, kAny };
 
-// Somewhere to put results that must not come.
+// A place for results that must not come.
 struct Scratch {
   DAT_HANDLE handle = DAT_HANDLE_NULL;
   DAT_EVENT event{};
@@ -44,7 +44,7 @@ struct Scratch {
 
 struct Call {
   const char* name;
-  Kind kind;  // of the handle it wants
+  Kind kind;  // of the handle that the call takes
   std::function<DAT_RETURN(DAT_HANDLE, Scratch&)> run;
 };
 
@@ -156,7 +156,7 @@ const Call kCalls[] = {
 
 class HandlesTest : public ConformanceTest {
  protected:
-  // A live handle of each kind that can be had without a peer.
+  // Makes a live handle of each kind that needs no peer.
   void SetUp() override {
     ConformanceTest::SetUp();
     memory_ = a_->MakeBuffer(8);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A request is handed to another service point (semantics 9.3): the active side does not notice.
+// A request is handed to another service point (semantics 9.3). The active side does not notice.
 #include <cstring>
 
 #include "tests/conformance/fixture.h"
@@ -67,7 +67,7 @@ TEST_P(HandoffTest, BackAgainAndRejected) {
   a_->ExpectConnection(a_->ep, DAT_CONNECTION_EVENT_PEER_REJECTED);
 }
 
-// Another open of the IA in this process: its EPs accept what came to the first one.
+// Another open of the IA in this process. Its EPs accept requests that came to the first open.
 class HandoffToAnotherIaTest : public HandoffTest {
  protected:
   void SetUp() override {
@@ -131,7 +131,7 @@ TEST_P(HandoffToAnotherIaTest, BackAgainAndRejected) {
   a_->ExpectConnection(a_->ep, DAT_CONNECTION_EVENT_PEER_REJECTED);
 }
 
-// It arrives there like any other: no room is no room.
+// The request arrives there like any other, so a full queue rejects it.
 // covers: semantics 9.1, 9.3
 TEST_P(HandoffToAnotherIaTest, AFullEventQueueThereRejectsIt) {
   const DAT_EVD_HANDLE full = c_->MakeEvd(DAT_EVD_CR_FLAG, 1);

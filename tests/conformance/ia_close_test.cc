@@ -30,8 +30,8 @@ class IaCloseTest : public ConformanceTest {
 };
 CONFORMANCE_FAMILIES(IaCloseTest);
 
-// Of each kind that needs no other object of the same open. (An LMR, RMR or SRQ needs a PZ, which
-// cannot go before it: see below.)
+// One object of each kind that needs no other object of the same open. (An LMR, RMR or SRQ needs a
+// PZ, which cannot go before it. See below.)
 // covers: semantics 3.1
 TEST_P(IaCloseTest, OneObjectIsEnoughToRefuseAGracefulClose) {
   DAT_PZ_HANDLE pz = DAT_HANDLE_NULL;
@@ -59,7 +59,7 @@ TEST_P(IaCloseTest, OneObjectIsEnoughToRefuseAGracefulClose) {
   ExpectRefused("an EP");
   ASSERT_OK(dat_ep_free(ep));
 
-  // The EVD of a service point may be that of another open.
+  // A service point may have an EVD of another open.
   DAT_CONN_QUAL qualifier = 0;
   DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
   ASSERT_OK(dat_psp_create_any(ia_, &qualifier, a_->cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
@@ -67,7 +67,7 @@ TEST_P(IaCloseTest, OneObjectIsEnoughToRefuseAGracefulClose) {
   ASSERT_OK(dat_psp_free(psp));
 }
 
-// Each of them alone keeps the zone, and the zone keeps the IA.
+// Each of these objects alone keeps the zone, and the zone keeps the IA.
 // covers: semantics 3.1
 TEST_P(IaCloseTest, APzInUseIsNotFreed) {
   DAT_PZ_HANDLE pz = DAT_HANDLE_NULL;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The program of launched_program_test: two ends in one process send each other a message, and it
-// leaves in the way that it is told.
+// The program of launched_program_test. Two ends in one process send each other a message, and then
+// the process leaves in the way that it is told.
 //
 //   launched_program IA close|abrupt|return|exit
 //
-// Exit status 0 and "done" on standard output when all went well. Everything else on standard
+// The exit status is 0 and standard output is "done" if all went well. Everything else on standard
 // output or error is a fault of the library, which prints nothing.
 #include <unistd.h>
 
@@ -16,8 +16,8 @@
 
 #ifdef __SANITIZE_ADDRESS__
 static bool g_closed = true;
-// Asked by LeakSanitizer at exit. A program that closes nothing has threads of the library then,
-// which its tracer cannot look at (LLVM 14), and what they use is no leak.
+// LeakSanitizer asks this at exit. If a program closes nothing, threads of the library are still
+// running then. The tracer cannot look at them (LLVM 14), and what they use is no leak.
 extern "C" [[gnu::visibility("default")]] int __lsan_is_turned_off() { return g_closed ? 0 : 1; }
 #endif
 

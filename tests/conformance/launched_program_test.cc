@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program (launched_program) as launchers and shells start it: without standard descriptors, with
-// pipes for them, with an empty environment, as a daemon, with small limits and all signals
-// blocked; and each of these leaving by closing everything, by closing the IA alone, and by not
-// closing anything (docs/porting.md, "What programs do").
+// Starts a program (launched_program) as launchers and shells do: without standard descriptors,
+// with pipes for them, with an empty environment, as a daemon, and with small limits and all
+// signals blocked. Each of these leaves in three ways: it closes everything, only the IA, or
+// nothing (docs/porting.md, "What programs do").
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -42,13 +42,13 @@ void PipedInput() {
   dup2(ends[0], STDIN_FILENO);
   close(ends[0]);
 }
-// Nothing of the shell: no PATH, no HOME, no user.
+// Nothing of the shell is left: no PATH, no HOME, no user.
 void EmptyEnvironment() {
   const std::string path = getenv("SOFTDAT_PROVIDER_PATH");
   clearenv();
   setenv("SOFTDAT_PROVIDER_PATH", path.c_str(), 1);
 }
-// The second fork is the daemon; the test process adopts it.
+// The child of the second fork is the daemon. The test process adopts it.
 void Daemon() {
   setsid();
   if (fork() != 0) _exit(0);
@@ -90,7 +90,7 @@ constexpr Launch kLaunches[] = {
 class LaunchedProgramTest : public testing::TestWithParam<std::tuple<Launch, const char*>> {
  protected:
   static void SetUpTestSuite() {
-    // What chdir() must not make meaningless.
+    // Relative paths, which would be meaningless after chdir().
     for (const char* name : {"SOFTDAT_PROVIDER_PATH", "LAUNCHED_PROGRAM"}) {
       char absolute[PATH_MAX];
       ASSERT_NE(realpath(getenv(name), absolute), nullptr) << name;
@@ -98,7 +98,7 @@ class LaunchedProgramTest : public testing::TestWithParam<std::tuple<Launch, con
     }
     prctl(PR_SET_CHILD_SUBREAPER, 1);
   }
-  // Starts the program so; `output` is the read end of what it prints.
+  // Starts the program in this way. `output` is the read end of its output.
   static void Start(const Launch& launch, const char* way, int* output) {
     int ends[2];
     ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
@@ -133,7 +133,7 @@ TEST_P(LaunchedProgramTest, DoesItsWorkAndPrintsNothingElse) {
   Start(launch, way, &output);
   if (HasFatalFailure()) return;
   const std::string text = ReadAll(output);
-  // The program, and in front of it who made it a daemon.
+  // Collects the program and, before it, the process that made it a daemon.
   int status = 0;
   while (wait(&status) > 0) {
     EXPECT_TRUE(WIFEXITED(status)) << "killed by signal " << WTERMSIG(status) << '\n' << text;

@@ -84,7 +84,7 @@ std::string VariantName(const Variant& variant) {
 int main(int argc, char** argv) {
   namespace conformance = softdat::conformance;
   if (const char* ia = std::getenv("SOFTDAT_TEST_IA")) conformance::options.ia = ia;
-  // Before gtest looks at the arguments: the list of variants depends on them.
+  // This is done before gtest looks at the arguments, because the list of variants depends on them.
   for (int i = 1; i < argc; ++i) {
     if (const char* value = conformance::Value("--ia", argv, argc, &i)) {
       conformance::options.ia = value;

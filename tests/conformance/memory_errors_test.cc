@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Refused accesses: remote ones leave memory untouched and break the connection, local ones are
-// refused at the post or complete with a protection error (semantics 7, 10.1, 10.5).
+// Refused accesses. A remote one leaves memory untouched and breaks the connection. A local one is
+// refused at the post, or completes with a protection error (semantics 7, 10.1, 10.5).
 #include <functional>
 
 #include "tests/conformance/fixture.h"
@@ -53,7 +53,8 @@ class RemoteAccessTest : public ConnectedTest {
  protected:
   using Told = std::function<void(bool write)>;
 
-  // Makes the target, does the access, looks at what the two ends are `told`, and at all memory.
+  // Makes the target, does the access, and checks what each of the two ends is `told`, and all
+  // memory.
   void Refuse(const Refusal& refusal, bool write, const Told& told) {
     SCOPED_TRACE(std::string(refusal.name) + (write ? " write" : " read"));
     DAT_PZ_HANDLE other = DAT_HANDLE_NULL;
@@ -79,7 +80,7 @@ class RemoteAccessTest : public ConnectedTest {
       EXPECT_EQ(StateOf(b_->ep), DAT_EP_STATE_DISCONNECTED);
       a_->ExpectDto(a_->recv_evd, a_->ep, 6, DAT_DTO_ERR_FLUSHED);
       b_->ExpectDto(b_->recv_evd, b_->ep, 5, DAT_DTO_ERR_FLUSHED);
-      // Both are fit for another connection, and for one more.
+      // Both EPs are fit for another connection, and for one more.
       ExpectNothingMore({a_->request_evd, a_->recv_evd, b_->recv_evd});
       EXPECT_TRUE(target.untouched());
       EXPECT_TRUE(local->untouched());
@@ -113,7 +114,7 @@ class RemoteAccessTest : public ConnectedTest {
 };
 CONFORMANCE_ALL_VARIANTS(RemoteAccessTest);
 
-// Whatever the two ends are told: it is over, and nothing was read or written.
+// Whatever the two ends are told, the connection is over, and nothing was read or written.
 // covers: semantics 10.4
 TEST_P(RemoteAccessTest, EveryRefusalLeavesMemoryAsItWas) {
   RefuseAll([this](bool write) {
@@ -148,7 +149,8 @@ TEST_P(RemoteAccessTest, TheWholeRegionIsAccessibleToItsLastByte) {
 
 class LocalAccessTest : public ConnectedTest {
  protected:
-  // Refused at the post with one of two types, or completed as a protection error that breaks.
+  // The work was refused at the post with one of two types, or completed with a protection error
+  // that breaks the connection.
   void ExpectRefused(DAT_RETURN posted, DAT_RETURN_TYPE expected) {
     if (posted != DAT_SUCCESS) {
       EXPECT_TYPE(posted, expected);
@@ -216,7 +218,7 @@ TEST_P(LocalAccessTest, MemoryFreedUnderAPostedReceive) {
   EXPECT_TRUE(to->untouched());
 }
 
-// Whatever the two ends are told of it.
+// This holds whatever the two ends are told.
 // covers: semantics 10.4
 TEST_P(LocalAccessTest, MemoryFreedUnderAPostedReceiveStaysAsItWas) {
   const auto from = a_->MakeBuffer(16), to = b_->MakeBuffer(16, 0x29);

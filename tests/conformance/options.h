@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the conformance suite runs on: --ia NAME (or SOFTDAT_TEST_IA), --families 4,6.
+// The environment of the conformance suite: --ia NAME (or SOFTDAT_TEST_IA), --families 4,6.
 #ifndef SOFTDAT_TESTS_CONFORMANCE_OPTIONS_H_
 #define SOFTDAT_TESTS_CONFORMANCE_OPTIONS_H_
 
@@ -27,7 +27,7 @@ struct Variant {
 
 // Every family of the IA with every event mode.
 std::vector<Variant> AllVariants();
-// Every family, waiting; for tests that event modes do not touch.
+// Every family, with waiting. For tests that do not depend on the event mode.
 std::vector<Variant> FamilyVariants();
 std::string VariantName(const Variant& variant);
 

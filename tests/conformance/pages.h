@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pages of a file in memory, that tests protect, unmap or take from under a registration.
+// Pages of a file in memory. Tests protect or unmap them, or take them away while they are
+// registered.
 #ifndef SOFTDAT_TESTS_CONFORMANCE_PAGES_H_
 #define SOFTDAT_TESTS_CONFORMANCE_PAGES_H_
 
@@ -19,8 +20,8 @@ class Pages {
   explicit Pages(size_t count) : size_(count * PageSize()) {
     EXPECT_GE(file_, 0);
     EXPECT_EQ(ftruncate(file_, static_cast<off_t>(size_)), 0);
-    // In the middle of a wide hole: what is mapped later does not come to addresses that a test has
-    // unmapped.
+    // The pages lie in the middle of a wide hole. Later mappings do not come to addresses that a
+    // test has unmapped.
     void* const hole =
         mmap(nullptr, kHole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     EXPECT_NE(hole, MAP_FAILED);
@@ -45,7 +46,7 @@ class Pages {
     EXPECT_EQ(mprotect(page(first), count * PageSize(), protection), 0);
   }
   void Unmap(size_t first, size_t count) { EXPECT_EQ(munmap(page(first), count * PageSize()), 0); }
-  // The file ends here, its mapping goes on.
+  // The file ends here, but its mapping goes on.
   void CutTo(size_t count) {
     EXPECT_EQ(ftruncate(file_, static_cast<off_t>(count * PageSize())), 0);
   }

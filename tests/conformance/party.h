@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One party of a connection as small programs have it: an IA, a PZ and memory, and no more event
-// dispatchers than the test makes. Closed abruptly at the end, as most programs do.
+// One party of a connection, as small programs have it: an IA, a PZ and memory, and only the event
+// dispatchers that the test makes. It is closed abruptly at the end, as most programs do.
 #ifndef SOFTDAT_TESTS_CONFORMANCE_PARTY_H_
 #define SOFTDAT_TESTS_CONFORMANCE_PARTY_H_
 
@@ -13,8 +13,8 @@
 
 namespace softdat::conformance {
 
-// All kinds of events on one dispatcher, and those of connections on one beside that of the DTOs,
-// which is what every provider can do.
+// All kinds of events on one dispatcher. The second value is for a dispatcher for connections,
+// beside one for DTOs, which every provider can do.
 inline constexpr int kEveryStream = DAT_EVD_DEFAULT_FLAG | DAT_EVD_SOFTWARE_FLAG;
 inline constexpr int kConnections = DAT_EVD_CONNECTION_FLAG | DAT_EVD_CR_FLAG;
 
@@ -85,7 +85,7 @@ class Party {
   std::array<uint8_t, kMemory> memory{};
 };
 
-// The next event, by dat_evd_wait or by dat_evd_dequeue alone.
+// The next event, which is taken by dat_evd_wait, or only by dat_evd_dequeue.
 inline DAT_EVENT WaitFor(DAT_EVD_HANDLE evd) {
   DAT_EVENT event{};
   DAT_COUNT nmore = 0;
@@ -94,8 +94,8 @@ inline DAT_EVENT WaitFor(DAT_EVD_HANDLE evd) {
 }
 DAT_EVENT PollFor(DAT_EVD_HANDLE evd);
 
-// A connection between two parties, each with the EVDs that its program chose. Every event of it is
-// taken by `next`.
+// A connection between two parties, each with the EVDs that its program chose. `next` takes every
+// event of it.
 struct Ends {
   Party& active;
   DAT_EP_HANDLE active_ep;

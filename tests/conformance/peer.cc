@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The other process of peer_test: serves one connection and obeys one-word commands on its standard
-// input. While it waits for a command it makes no DAT call.
+// The other process of peer_test. It serves one connection and obeys one-word commands on its
+// standard input. While it waits for a command it makes no DAT call.
 //
 // usage: peer IA BYTES
-//   prints "listening QUALIFIER", after the connection "connected"; then reads
+//   prints "listening QUALIFIER", then "connected" when it is connected; then reads
 //     sum        prints "sum N", the sum of its buffer's bytes
 //     receive N  posts N receives into its buffer, prints "posted"
 //     leave      exits without closing anything

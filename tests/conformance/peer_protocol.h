@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the peer process says about itself in the private data of its accept.
+// The private data of the peer process's accept, in which it describes itself.
 #ifndef SOFTDAT_TESTS_CONFORMANCE_PEER_PROTOCOL_H_
 #define SOFTDAT_TESTS_CONFORMANCE_PEER_PROTOCOL_H_
 

@@ -91,7 +91,7 @@ class PeerTest : public ConformanceTest {
     const DAT_CONNECTION_EVENT_DATA data =
         a_->ExpectConnection(a_->ep, DAT_CONNECTION_EVENT_ESTABLISHED);
     TargetDescription target{};
-    // Connection managers of InfiniBand fill it up with zeros.
+    // Connection managers of InfiniBand pad the private data with zeros.
     ASSERT_GE(data.private_data_size, static_cast<DAT_COUNT>(sizeof target));
     std::memcpy(&target, data.private_data, sizeof target);
     AddressOf(remote_) = target.address;
@@ -99,7 +99,7 @@ class PeerTest : public ConformanceTest {
     remote_.rmr_context = target.rmr_context;
     ASSERT_EQ(peer_->Line(), "connected");
   }
-  // One final event: the peer's system says for its process that it has left.
+  // Expects one final event. The peer's operating system reports for its process that it has left.
   void ExpectEnd() {
     a_->ExpectConnection(a_->ep, DAT_CONNECTION_EVENT_DISCONNECTED);
     EXPECT_EQ(StateOf(a_->ep), DAT_EP_STATE_DISCONNECTED);
@@ -117,7 +117,7 @@ TEST_P(PeerTest, ATargetThatMakesNoCallIsServed) {
   Start(kSize);
   const auto out = a_->MakeBuffer(kSize), in = a_->MakeBuffer(kSize);
   out->FillPattern(7);
-  // The peer sits in read(2) all the while.
+  // The peer is in read(2) the whole time.
   ASSERT_OK(PostWrite(a_->ep, {out->local()}, remote_, 1));
   ASSERT_OK(PostRead(a_->ep, {in->local()}, remote_, 2));
   a_->ExpectDto(a_->request_evd, a_->ep, 1);
@@ -153,7 +153,7 @@ TEST_P(PeerTest, APeerKilledInMidTransferLeavesNoRequestUnanswered) {
   for (; posted < kRequests; ++posted) {
     const DAT_RETURN ret = posted % 3 == 2 ? PostRead(a_->ep, {memory->local()}, remote_, posted)
                                            : PostWrite(a_->ep, {memory->local()}, remote_, posted);
-    // The end may be quicker than the last posts.
+    // The connection may end before the last posts.
     if (posted > kRequests / 2 && DAT_GET_TYPE(ret) == DAT_INVALID_STATE) break;
     ASSERT_OK(ret);
     if (posted == kRequests / 2) peer_->Kill();

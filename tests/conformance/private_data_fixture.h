@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What tests of private data stand on: how much the IA carries, and bytes of that length.
+// The base of the tests of private data: how much the IA carries, and bytes of that length.
 #ifndef SOFTDAT_TESTS_CONFORMANCE_PRIVATE_DATA_FIXTURE_H_
 #define SOFTDAT_TESTS_CONFORMANCE_PRIVATE_DATA_FIXTURE_H_
 
@@ -22,7 +22,7 @@ class PrivateDataTest : public ConformanceTest {
     ASSERT_GT(attr.max_private_data_size, 0);
     most_ = std::min<size_t>(256, static_cast<size_t>(attr.max_private_data_size));
   }
-  // Those of the sizes that the IA carries, and its largest ones.
+  // The sizes among `sizes` that the IA carries, and its largest ones.
   std::vector<size_t> Carried(std::vector<size_t> sizes) const {
     std::erase_if(sizes, [this](size_t size) { return size + 1 >= most_; });
     sizes.push_back(most_ - 1);
@@ -43,7 +43,7 @@ class PrivateDataTest : public ConformanceTest {
     return {bytes, bytes + param.private_data_size};
   }
 
-  size_t most_ = 0;  // bytes that the suite sends at most
+  size_t most_ = 0;  // the largest number of bytes that the suite sends
 };
 
 }  // namespace softdat::conformance

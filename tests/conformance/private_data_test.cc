@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Private data of connect and accept: whole, exact, up to 256 bytes or what the IA says that it
-// carries (semantics 9.3, 9.5).
+// Private data of connect and accept: whole and exact, up to 256 bytes or the length that the IA
+// announces (semantics 9.3, 9.5).
 #include <algorithm>
 #include <vector>
 
@@ -44,7 +44,7 @@ TEST_P(PrivateDataTest, TheRequestsDataIsWritableAndMayBeTheAnswer) {
   std::fill(question.begin(), question.end(), 0);  // it was copied
   const DAT_CR_HANDLE cr = NextRequest(*b_);
   DAT_CR_PARAM param{};
-  // What the tools ask with: a mask that leaves the EP out.
+  // The tools ask with this mask, which leaves the EP out.
   ASSERT_OK(dat_cr_query(
       cr, static_cast<DAT_CR_PARAM_MASK>(DAT_CR_FIELD_ALL & ~DAT_CR_FIELD_LOCAL_EP_HANDLE),
       &param));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// With SOFTDAT_PROFILE set (by the test's rule) a program meets on another IA what it would meet on
-// the device: smaller limits, missing operations, other ways to fail.
+// With SOFTDAT_PROFILE set (by the test's rule) another IA shows a program what the device would
+// show it: smaller limits, missing operations, other ways to fail.
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -18,7 +18,7 @@ std::string Profile() {
   return value != nullptr ? value : "";
 }
 
-// What the device allows, as docs/differences.md has it.
+// The limits of the device, according to docs/differences.md.
 struct Limits {
   const char* profile;
   DAT_COUNT max_dto_per_ep;
@@ -54,7 +54,7 @@ class ProfileTest : public ConnectedTest {
 };
 CONFORMANCE_FAMILIES(ProfileTest);
 
-// A limit of the IA's own may be the smaller one.
+// A limit of the IA itself may be smaller.
 TEST_P(ProfileTest, TheLimitsAreTheDevices) {
   DAT_IA_ATTR ia{};
   DAT_PROVIDER_ATTR provider{};
@@ -120,7 +120,7 @@ TEST_P(ProfileTest, WhatTheDeviceHasNotIsRefused) {
     softdat_last_reason(reason, sizeof reason);
     EXPECT_NE(std::string(reason).find("SOFTDAT_PROFILE"), std::string::npos) << reason;
   }
-  // What has no acknowledgements confirms no writes either.
+  // A device without acknowledgements does not confirm writes either.
   const DAT_RETURN confirmed = PostWrite(
       a_->ep, {iov}, target, 2, static_cast<DAT_COMPLETION_FLAGS>(SOFTDAT_COMPLETION_CONFIRM_FLAG));
   if (limits_->extensions) {
@@ -144,7 +144,8 @@ TEST_P(ProfileTest, ARefusedReadFailsAsOnTheDevice) {
   b_->ExpectConnection(b_->ep, end);
 }
 
-// The device's windows are of type 2: bound over one EP, they are not there for another.
+// The device's windows are of type 2. A window that is bound over one EP does not exist for
+// another.
 TEST_P(ProfileTest, AWindowServesTheEpThatBoundIt) {
   if (!limits_->windows) return;
   DAT_PROVIDER_ATTR provider{};

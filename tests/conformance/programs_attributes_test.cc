@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Attributes of end points as programs fill them in (docs/porting.md, "What programs do").
+// Attributes of endpoints as programs fill them in (docs/porting.md, "What programs do").
 #include "tests/conformance/fixture.h"
 
 namespace softdat::conformance {
@@ -13,7 +13,8 @@ class ProgramsAttributesTest : public ConformanceTest {
                             attr, &ep));
     return ep;
   }
-  // A message and a write go from a's to b's, larger than any size that the attributes name.
+  // A message and a write go from a's EP to b's. They are larger than any size that the attributes
+  // name.
   void ExpectUsable(DAT_EP_HANDLE active, DAT_EP_HANDLE passive) {
     Join(*a_, active, *b_, passive);
     const auto from = a_->MakeBuffer(9000), to = b_->MakeBuffer(9000);
@@ -43,7 +44,7 @@ TEST_P(ProgramsAttributesTest, NoAttributes) {
   ExpectUsable(Make(*a_, nullptr), Make(*b_, nullptr));
 }
 
-// Sizes, reads and flags of 0 mean no wish.
+// The values 0 for sizes, reads and flags mean that the program wishes nothing.
 // covers: semantics 8.1
 TEST_P(ProgramsAttributesTest, AZeroedStructureWithCounts) {
   const DAT_EP_ATTR attr = Counts();
@@ -63,8 +64,8 @@ TEST_P(ProgramsAttributesTest, AllZero) {
       BadArgument(6));
 }
 
-// A program takes the defaults from an EP that it makes for the purpose, changes the numbers, and
-// makes all others with the result. It may never free the first one.
+// A program makes an EP only to take the defaults from it. It changes the numbers, and makes all
+// others with the result. It may never free the first EP.
 // covers: semantics 8.1
 TEST_P(ProgramsAttributesTest, WhatAQueryTellsWithOtherNumbers) {
   DAT_EP_PARAM param{};
@@ -87,7 +88,7 @@ TEST_P(ProgramsAttributesTest, LongQueuesAndSmallSizes) {
   ExpectUsable(Make(*a_, &attr), Make(*b_, &attr));
 }
 
-// The flags of an EP say what its posts may do; what one post asks for counts.
+// The flags of an EP say what its posts may do. The flags of the post decide.
 // covers: semantics 8.1, 10.2
 TEST_P(ProgramsAttributesTest, RequestsSuppressedByTheEp) {
   DAT_EP_ATTR attr = Counts();
@@ -104,8 +105,8 @@ TEST_P(ProgramsAttributesTest, RequestsSuppressedByTheEp) {
   EXPECT_OK(dat_ep_free(passive));
 }
 
-// What belongs to shared receive queues is not looked at for an EP without one: programs that fill
-// a structure member by member leave it as the stack had it.
+// An EP without a shared receive queue ignores the attributes of such queues. Programs that fill a
+// structure member by member leave them as they were on the stack.
 // covers: semantics 8.1
 TEST_P(ProgramsAttributesTest, TheWatermarkOfAQueueThatIsNotThere) {
   for (const DAT_COUNT left_over : {-77, 0x7fffffff, -1, 0}) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Programs that give back what they have in another order than that of the text, or do not give it
-// back (docs/porting.md, "What programs do"). What is still used is refused and works on; the
-// abrupt close ends everything.
+// Programs that free their objects in another order than the text's, or do not free them
+// (docs/porting.md, "What programs do"). The free of an object in use is refused, and the object
+// works on. The abrupt close ends everything.
 #include "tests/conformance/party.h"
 
 namespace softdat::conformance {
@@ -48,7 +48,8 @@ TEST_P(ProgramsClosingTest, WhatIsUsedIsRefusedAndWorksOn) {
   ExpectUsable();
 }
 
-// Everything alive: connections, receives, a service point, a request that nobody answered, a CNO.
+// Everything is alive: connections, receives, a service point, a request that nobody answered, a
+// CNO.
 // covers: semantics 3.1
 TEST_P(ProgramsClosingTest, AbruptlyWithAllAlive) {
   DAT_CNO_HANDLE cno = DAT_HANDLE_NULL;
@@ -62,7 +63,7 @@ TEST_P(ProgramsClosingTest, AbruptlyWithAllAlive) {
   ASSERT_OK(dat_cno_wait(cno, kPatienceUs, &told));
   for (uint64_t i = 0; i < 8; ++i) ASSERT_OK(PostRecv(ping_, {active_.Local(64 * i, 64)}, i));
   EXPECT_OK(active_.Close());
-  // One connection ends, and one attempt fails, in either order.
+  // One connection ends and one attempt fails, in any order.
   int disconnected = 0, rejected = 0;
   for (int i = 0; i < 2; ++i) {
     const DAT_EVENT event = WaitFor(connect_b_);
@@ -73,7 +74,7 @@ TEST_P(ProgramsClosingTest, AbruptlyWithAllAlive) {
   EXPECT_EQ(rejected, 1);
 }
 
-// A benchmark's end, which ignores what it is answered: EP, PZ, dispatchers, CNO, service point.
+// The end of a benchmark that ignores the results: EP, PZ, dispatchers, CNO, service point.
 TEST_P(ProgramsClosingTest, TheServicePointLast) {
   DAT_CNO_HANDLE cno = DAT_HANDLE_NULL;
   ASSERT_OK(dat_cno_create(active_.ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno));
@@ -90,7 +91,7 @@ TEST_P(ProgramsClosingTest, TheServicePointLast) {
   ExpectPeerTold();
 }
 
-// The memory goes, and then the receives that name it.
+// The memory is freed first, and then the receives that name it.
 // covers: semantics 3.1, 19
 TEST_P(ProgramsClosingTest, MemoryBeforeTheReceivesInIt) {
   ASSERT_OK(PostRecv(ping_, {active_.Local(0, 64)}, 1));
@@ -122,7 +123,7 @@ TEST_P(ProgramsClosingTest, TwiceEverything) {
   ExpectPeerTold();
 }
 
-// MPI's finalization in a program that goes on: closed, and open again.
+// MPI is finalized in a program that goes on: the IA is closed, and opened again.
 TEST_P(ProgramsClosingTest, ClosedAndOpenedAgain) {
   EXPECT_OK(active_.Close());
   ExpectPeerTold();

@@ -12,7 +12,7 @@ namespace {
 
 class ProgramsConnectingTest : public ConformanceTest {
  protected:
-  // Looks at an EP's state until it is this one; no event is taken.
+  // Looks at an EP's state until it is `wanted`. No event is taken.
   static void AwaitState(DAT_EP_HANDLE ep, DAT_EP_STATE wanted) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::microseconds(kPatienceUs);
     while (StateOf(ep) != wanted) {
@@ -20,7 +20,7 @@ class ProgramsConnectingTest : public ConformanceTest {
       sched_yield();
     }
   }
-  // A message from one EP to the other.
+  // Sends a message from one EP to the other.
   static void Pass(Side& sender, DAT_EP_HANDLE from, Side& receiver, DAT_EP_HANDLE to) {
     ASSERT_OK(PostRecv(to, {}, 5));
     ASSERT_OK(PostSend(from, {}, 6));
@@ -30,7 +30,7 @@ class ProgramsConnectingTest : public ConformanceTest {
 };
 CONFORMANCE_FAMILIES(ProgramsConnectingTest);
 
-// The listening program computes; the others connect meanwhile, all of them.
+// While the listening program computes, all the others connect.
 // covers: semantics 9.1
 TEST_P(ProgramsConnectingTest, ManyConnectBeforeTheListenerLooks) {
   constexpr int kPeers = 20;
@@ -56,7 +56,7 @@ TEST_P(ProgramsConnectingTest, ManyConnectBeforeTheListenerLooks) {
   EXPECT_OK(dat_psp_free(psp));
 }
 
-// The active program sends at once; the passive one posts its receives when it has seen that it is
+// The active program sends at once. The passive one posts its receives when it has seen that it is
 // connected.
 // covers: semantics 10.5
 TEST_P(ProgramsConnectingTest, ReceivesBehindTheEstablishment) {
@@ -75,8 +75,8 @@ TEST_P(ProgramsConnectingTest, ReceivesBehindTheEstablishment) {
   EXPECT_OK(dat_psp_free(psp));
 }
 
-// A rank that connects to every rank, itself included, over one dispatcher, and ends each of its
-// two end points itself.
+// A rank connects to every rank, including itself, over one dispatcher. It disconnects each of its
+// own two endpoints.
 // covers: semantics 5.1
 TEST_P(ProgramsConnectingTest, ToItselfOnOneDispatcher) {
   Party party;
@@ -97,7 +97,7 @@ TEST_P(ProgramsConnectingTest, ToItselfOnOneDispatcher) {
   EXPECT_OK(dat_evd_free(evd));
 }
 
-// Each connects to the other at the same time, so that there are two connections.
+// Each side connects to the other at the same time, so that there are two connections.
 TEST_P(ProgramsConnectingTest, BothConnectAtOnce) {
   DAT_CONN_QUAL to_a = 0, to_b = 0;
   const DAT_PSP_HANDLE psp_a = Listen(*a_, &to_a), psp_b = Listen(*b_, &to_b);
@@ -145,7 +145,7 @@ TEST_P(ProgramsConnectingTest, StatusInsteadOfEvents) {
   EXPECT_OK(dat_psp_free(psp));
 }
 
-// A server with one EP for one client after the other; both disconnect, each twice.
+// A server uses the same EP for one client after the other. Both sides disconnect, each twice.
 // covers: semantics 8.3, 19
 TEST_P(ProgramsConnectingTest, TheSameEpForOneClientAfterTheOther) {
   DAT_CONN_QUAL qualifier = 0;
@@ -171,7 +171,7 @@ TEST_P(ProgramsConnectingTest, TheSameEpForOneClientAfterTheOther) {
   ExpectNothingMore();
 }
 
-// A client that comes too early is rejected, resets, takes back its flushed receives and tries
+// A client that comes too early is rejected. It resets, takes its flushed receives, and tries
 // again.
 // covers: semantics 9.2
 TEST_P(ProgramsConnectingTest, RejectedAndAgain) {
@@ -193,7 +193,7 @@ TEST_P(ProgramsConnectingTest, RejectedAndAgain) {
   EXPECT_OK(dat_psp_free(psp));
 }
 
-// Ranks take a number derived from their process and go on until one is free.
+// Ranks take a number that they derive from their process, and count up until one is free.
 // covers: semantics 9.1
 TEST_P(ProgramsConnectingTest, QualifiersByCountingUp) {
   DAT_CONN_QUAL next = FreeQualifier();
@@ -212,7 +212,8 @@ TEST_P(ProgramsConnectingTest, QualifiersByCountingUp) {
   EXPECT_OK(dat_psp_free(taken));
 }
 
-// A wait of 0 looks once; a connection attempt of 0 is a mistake, and the EP is as it was.
+// A wait with timeout 0 looks once. A connect with timeout 0 is a mistake, and the EP stays as it
+// was.
 // covers: semantics 5.3, 9.2
 TEST_P(ProgramsConnectingTest, TimeoutsOfZero) {
   DAT_EVENT event{};

@@ -9,7 +9,7 @@ namespace {
 
 class ProgramsEventsTest : public ConformanceTest {
  protected:
-  // `rounds` messages there and back, one at a time.
+  // Sends `rounds` messages there and back, one at a time.
   static void PingPong(DAT_EP_HANDLE ping, DAT_EVD_HANDLE ping_dto, DAT_EP_HANDLE pong,
                        DAT_EVD_HANDLE pong_dto, const Party& at, const Party& back, int rounds,
                        NextEvent next) {
@@ -35,7 +35,7 @@ class ProgramsEventsTest : public ConformanceTest {
 };
 CONFORMANCE_FAMILIES(ProgramsEventsTest);
 
-// Requests, receives, connections, connection requests: a program with one queue.
+// A program has one queue for requests, receives, connections and connection requests.
 // covers: semantics 5.1, 19
 TEST_P(ProgramsEventsTest, OneDispatcherForEverything) {
   const DAT_EVD_HANDLE a = active_.MakeEvd(kEveryStream, 32);
@@ -48,7 +48,7 @@ TEST_P(ProgramsEventsTest, OneDispatcherForEverything) {
   EXPECT_EQ(WaitFor(b).event_number, DAT_CONNECTION_EVENT_DISCONNECTED);
 }
 
-// Room for one event each, and never more than one on its way.
+// Each dispatcher has room for one event, and there is never more than one on its way.
 // covers: semantics 5.1
 TEST_P(ProgramsEventsTest, DispatchersOfOneEvent) {
   const auto make = [](Party& party, DAT_EVD_HANDLE* recv, DAT_EVD_HANDLE* request,
@@ -87,7 +87,7 @@ TEST_P(ProgramsEventsTest, ADispatcherShorterThanTheEp) {
   PingPong(ping, a, pong, b, active_, passive_, 20, WaitFor);
 }
 
-// No call that waits, from the connection request to the disconnection.
+// From the connection request to the disconnection, no call waits.
 TEST_P(ProgramsEventsTest, DequeueAlone) {
   const DAT_EVD_HANDLE a = active_.MakeEvd(DAT_EVD_DTO_FLAG, 32);
   const DAT_EVD_HANDLE b = passive_.MakeEvd(DAT_EVD_DTO_FLAG, 32);
@@ -101,9 +101,9 @@ TEST_P(ProgramsEventsTest, DequeueAlone) {
   EXPECT_EQ(PollFor(connect_b).event_number, DAT_CONNECTION_EVENT_DISCONNECTED);
 }
 
-// A thread sleeps on one CNO for all dispatchers, that of asynchronous errors too, and ends by a
-// software event. Whichever dispatcher it is told, it empties them all: a CNO that is triggered
-// already remembers no second one.
+// A thread sleeps on one CNO for all dispatchers, including that of asynchronous errors. A software
+// event ends it. Whichever dispatcher the CNO names, the thread empties them all, because a CNO
+// that is already triggered does not remember a second one.
 // covers: semantics 6
 TEST_P(ProgramsEventsTest, OneCnoForEverything) {
   DAT_CNO_HANDLE cno = DAT_HANDLE_NULL;
@@ -154,7 +154,8 @@ TEST_P(ProgramsEventsTest, OneCnoForEverything) {
   for (uint64_t i = 0; i < kMessages; ++i) ExpectDto(WaitFor(a), ping, i);
   server.join();
   EXPECT_EQ(received, kMessages);
-  // The end of such programs: the dispatchers leave the CNO, what it had is taken, and it goes.
+  // Such programs end like this: the dispatchers leave the CNO, its trigger is taken, and it is
+  // freed.
   for (const DAT_EVD_HANDLE evd : {passive_.async_evd, dto, connect, cr, stop}) {
     EXPECT_OK(dat_evd_modify_cno(evd, DAT_HANDLE_NULL));
   }
@@ -177,7 +178,7 @@ TEST_P(ProgramsEventsTest, DisableUnwaitableDrainAndFree) {
   EXPECT_OK(dat_evd_free(evd));
 }
 
-// A program that resizes its queue for each peer that comes, with work under way.
+// A program resizes its queue for each new peer, while work is under way.
 // covers: semantics 5.2
 TEST_P(ProgramsEventsTest, AQueueThatGrowsWithThePeers) {
   const DAT_EVD_HANDLE a = active_.MakeEvd(DAT_EVD_DTO_FLAG, 8);

@@ -35,7 +35,7 @@ class ProgramsMemoryTest : public ConnectedTest {
 };
 CONFORMANCE_FAMILIES(ProgramsMemoryTest);
 
-// A cache of registrations: the same buffer with other rights, twice, and overlapping.
+// A cache of registrations has the same buffer with other rights, twice, and overlapping.
 // covers: semantics 7.2
 TEST_P(ProgramsMemoryTest, TheSameMemoryAgain) {
   std::vector<uint8_t> bytes(8192, 0x21);
@@ -76,7 +76,7 @@ TEST_P(ProgramsMemoryTest, RegisteredForOneMessage) {
   }
 }
 
-// Programs that want no more than a context give no place for the rest.
+// Programs that want only a context pass NULL for the rest.
 // covers: semantics 7.2, 19
 TEST_P(ProgramsMemoryTest, OnlyTheContextThatIsWanted) {
   std::vector<uint8_t> bytes(64);
@@ -96,7 +96,8 @@ TEST_P(ProgramsMemoryTest, OnlyTheContextThatIsWanted) {
   make(nullptr, nullptr);
 }
 
-// Messages of nothing as signs: no segment, none but an array, and segments of no length.
+// Empty messages as signals: without segments, with an array of no segments, and with segments of
+// length 0.
 // covers: semantics 10.1
 TEST_P(ProgramsMemoryTest, MessagesOfNothing) {
   const auto from = a_->MakeBuffer(8), to = b_->MakeBuffer(8, 0x77);
@@ -120,8 +121,8 @@ TEST_P(ProgramsMemoryTest, MessagesOfNothing) {
   EXPECT_TRUE(to->untouched());
 }
 
-// The target makes no call: it looks at the last word of each slot of a ring, clears it and answers
-// in the same way.
+// The target makes no call. It looks at the last word of each slot of a ring, clears it, and
+// answers in the same way.
 // covers: semantics 10.3, 19
 TEST_P(ProgramsMemoryTest, AMarkAtTheEndOfAWrite) {
   constexpr size_t kSlot = 256, kSlots = 4, kRounds = 100;

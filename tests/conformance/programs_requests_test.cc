@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Programs that look at no completion of their requests (docs/porting.md, "What programs do").
+// Programs that do not look at the completions of their requests (docs/porting.md, "What programs
+// do").
 #include <sched.h>
 
 #include <chrono>
@@ -27,7 +28,8 @@ class ProgramsRequestsTest : public ConformanceTest {
     pong_ = passive_.MakeEp(evd_, connections, &attr);
     JoinParties({active_, ping_, connect_, passive_, pong_, connections, connections}, address());
   }
-  // A request whose success nobody wants to hear of; when the queue is full, again a little later.
+  // Posts a request whose success nobody wants to hear of. If the queue is full, tries again a
+  // little later.
   template <typename Post>
   static void PostUntilTaken(Post post) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::microseconds(kPatienceUs);
@@ -50,7 +52,7 @@ class ProgramsRequestsTest : public ConformanceTest {
 };
 CONFORMANCE_FAMILIES(ProgramsRequestsTest);
 
-// Many times the length of the send queue, with receives as the only events.
+// This is many times the length of the send queue. Receives are the only events.
 // covers: semantics 10.1
 TEST_P(ProgramsRequestsTest, AnswersInsteadOfCompletions) {
   for (uint64_t i = 0; i < 500; ++i) {
@@ -64,8 +66,8 @@ TEST_P(ProgramsRequestsTest, AnswersInsteadOfCompletions) {
   }
 }
 
-// One way, without any answer: the queue becomes free by itself. The sender keeps to the receives
-// that are posted.
+// Messages go one way, and nothing comes back. The queue becomes free by itself. The sender sends
+// no more than the posted receives.
 // covers: semantics 10.1
 TEST_P(ProgramsRequestsTest, AStreamOfSuppressedSends) {
   constexpr uint64_t kMessages = 2000;
@@ -103,7 +105,7 @@ TEST_P(ProgramsRequestsTest, AStreamOfSuppressedWrites) {
                        DAT_COMPLETION_SUPPRESS_FLAG);
     });
   }
-  // The notice behind them, which comes last.
+  // The notice comes after them.
   ASSERT_OK(PostRecv(pong_, {}, 1));
   PostUntilTaken([&] { return PostSend(ping_, {}, 2, DAT_COMPLETION_SUPPRESS_FLAG); });
   EXPECT_EQ(WaitFor(evd_).event_data.dto_completion_event_data.status, DAT_DTO_SUCCESS);

@@ -10,7 +10,8 @@ namespace {
 
 class PspTest : public ConformanceTest {
  protected:
-  // A PSP of b on a qualifier that `make` proposes; one that is in use elsewhere is passed over.
+  // Makes a PSP of b on a qualifier that `make` proposes. A qualifier that is used elsewhere is
+  // skipped.
   template <typename Make>
   DAT_PSP_HANDLE ListenAt(Make make, DAT_CONN_QUAL* qualifier) {
     for (int attempt = 0; attempt < 200; ++attempt) {
@@ -24,7 +25,7 @@ class PspTest : public ConformanceTest {
     ADD_FAILURE() << "no qualifier was free";
     return DAT_HANDLE_NULL;
   }
-  // Connects to `qualifier`; the request names it and `psp`.
+  // Connects to `qualifier`, and expects that the request names it and `psp`.
   void ExpectServed(DAT_CONN_QUAL qualifier, DAT_PSP_HANDLE psp) {
     SCOPED_TRACE(qualifier);
     ASSERT_OK(Connect(a_->ep, qualifier));
@@ -82,7 +83,7 @@ TEST_P(PspTest, AQualifierIsTakenOnceAndFreeAgainAfterwards) {
 
 // covers: semantics 9.1, 19
 TEST_P(PspTest, QualifiersHaveSixtyFourBits) {
-  // Wherever they are folded to: the whole value is checked.
+  // Whatever value a qualifier is folded to, the whole qualifier is checked.
   const auto large = [this] { return (random_() & 0xFFFFFFFFFFull) | (1ull << 40); };
   DAT_CONN_QUAL qualifier = 0;
   const DAT_PSP_HANDLE psp = ListenAt(large, &qualifier);
@@ -100,7 +101,7 @@ TEST_P(PspTest, QualifiersHaveSixtyFourBits) {
 
 // covers: semantics 9.1, 19
 TEST_P(PspTest, ManyLargeQualifiersLiveSideBySide) {
-  // Far more strides than a fold to 16 bits can keep apart by chance alone.
+  // There are far more strides than a fold to 16 bits could keep apart by chance.
   std::vector<std::pair<DAT_CONN_QUAL, DAT_PSP_HANDLE>> listening;
   const DAT_CONN_QUAL base = (random_() | (1ull << 50)) & ~0xFFFFull;
   uint64_t step = 0;
@@ -118,7 +119,7 @@ TEST_P(PspTest, ManyLargeQualifiersLiveSideBySide) {
 
 // covers: semantics 9.1
 TEST_P(PspTest, TwoThatFoldToOnePort) {
-  // dapltest's qualifiers and the like: the neighbours of one value at every power of two.
+  // Qualifiers like those of dapltest: the neighbours of one value at every power of two.
   const DAT_CONN_QUAL base = 0x0AFFAB1E + (random_() & 0xFFFF0000ull);
   std::vector<std::pair<DAT_CONN_QUAL, DAT_PSP_HANDLE>> listening;
   for (int bit = 16; bit < 64; bit += 3) {
@@ -192,7 +193,7 @@ TEST_P(PspTest, AProviderPspBringsItsEp) {
   const DAT_EP_HANDLE ep = request.local_ep_handle;
   ASSERT_NE(ep, DAT_HANDLE_NULL);
   EXPECT_EQ(StateOf(ep), DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING);
-  // Another EP cannot take its place, and it needs a PZ and EVDs first.
+  // Another EP cannot take its place. The EP itself needs a PZ and EVDs first.
   EXPECT_RETURN(dat_cr_accept(cr, b_->ep, 0, nullptr), BadHandle(DAT_INVALID_HANDLE_EP));
   DAT_EP_PARAM param{};
   param.pz_handle = b_->pz;

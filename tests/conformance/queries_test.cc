@@ -79,11 +79,11 @@ TEST_P(QueriesTest, TheProviderTellsWhatItHonours) {
   EXPECT_EQ(provider.srq_ep_pz_difference_supported, DAT_FALSE);
   EXPECT_EQ(provider.lmr_sync_req, DAT_FALSE);
   EXPECT_EQ(provider.dto_async_return_guaranteed, DAT_TRUE);
-  // Only iWARP adapters want it, and soft-iWARP does not.
+  // Only iWARP adapters want this, and soft-iWARP does not.
   if (!TheOptions().ia.starts_with("verbs-")) {
     EXPECT_EQ(provider.rdma_write_for_rdma_read_req, DAT_FALSE);
   }
-  // dtestsrq makes its buffers that long.
+  // dtestsrq makes buffers of this length.
   const char* const mtu = Named(provider, "DAT_IB_TRANSPORT_MTU");
   ASSERT_NE(mtu, nullptr);
   char* end = nullptr;
@@ -91,7 +91,7 @@ TEST_P(QueriesTest, TheProviderTellsWhatItHonours) {
   EXPECT_EQ(*end, 0) << mtu;
 }
 
-// What these attributes say can be had, or cannot.
+// These attributes say what a program can have and what it cannot.
 // covers: semantics 12
 TEST_P(QueriesTest, TheProviderKeepsToWhatItTells) {
   // ep_creator IFASKED: both kinds of PSP.
@@ -236,7 +236,7 @@ TEST_P(QueriesTest, AnEpTellsItsPartsAndGrantsAtLeastWhatWasAsked) {
   EXPECT_EQ(param.ep_attr.max_rdma_read_out, 1);
 }
 
-// The small integer that dat_ia_open gave, not the provider's own pointer.
+// This is the small integer that dat_ia_open returned, not the provider's own pointer.
 // covers: semantics 2.4, 3.2
 TEST_P(QueriesTest, EveryObjectNamesTheConsumersIa) {
   for (const Side* side : {a_.get(), b_.get()}) {
@@ -336,7 +336,7 @@ TEST_P(QueriesTest, TheFactsOfAnEpCannotBeModified) {
         DAT_EP_FIELD_LOCAL_PORT_QUAL, DAT_EP_FIELD_REMOTE_IA_ADDRESS_PTR,
         DAT_EP_FIELD_REMOTE_PORT_QUAL, DAT_EP_FIELD_SRQ_HANDLE}) {
     SCOPED_TRACE(fixed);
-    // The very values that it has do not make it legal, nor does company that may change.
+    // The call is refused even if the value does not change, or if another member may change.
     DAT_EP_PARAM change = before;
     EXPECT_TYPE(dat_ep_modify(a_->ep, fixed, &change), DAT_INVALID_PARAMETER);
     change.ep_attr.max_recv_dtos = before.ep_attr.max_recv_dtos + 7;
@@ -399,7 +399,7 @@ TEST_P(QueriesTest, ASharedAsyncEvdGoesWithItsMaker) {
     DAT_EVD_HANDLE seen = made;
     ASSERT_OK(dat_ia_query(other, &seen, 0, nullptr, 0, nullptr));
     EXPECT_EQ(seen, DAT_HANDLE_NULL) << "it is gone";
-    // The IA itself goes on.
+    // The IA itself still works.
     DAT_PZ_HANDLE pz = DAT_HANDLE_NULL;
     ASSERT_OK(dat_pz_create(other, &pz));
     EXPECT_OK(dat_pz_free(pz));

@@ -30,7 +30,8 @@ TEST_P(RdmaReadTest, EverySizeIsFetched) {
   ExpectNothingMore({a_->request_evd, b_->recv_evd, b_->request_evd});
 }
 
-// Devices whose reads have one sink have EPs for such reads by default; more is to be asked for.
+// On devices whose reads have one sink, the default EPs allow only such reads. A program must ask
+// for more.
 // covers: semantics 10.1
 TEST_P(RdmaReadTest, SegmentsAreScattered) {
   DAT_EP_PARAM param{};

@@ -10,8 +10,8 @@
 namespace softdat::conformance {
 namespace {
 
-// Reads what an adapter wrote: the program's memory model has no word for that, and a sanitizer of
-// it would take the adapter's writes for those of an unrelated thread.
+// Reads what an adapter wrote. The program's memory model does not cover that, and ThreadSanitizer
+// would take the adapter's writes for those of an unrelated thread.
 __attribute__((no_sanitize("thread"))) bool AllAre(const uint8_t* bytes, size_t n, uint8_t value) {
   for (size_t i = 0; i < n; ++i) {
     if (bytes[i] != value) return false;
@@ -60,7 +60,7 @@ TEST_P(RdmaWriteTest, SegmentsAreGathered) {
   EXPECT_EQ(to->data()[251], 0);
 }
 
-// The target makes no DAT call and polls the last byte: it comes last.
+// The target makes no DAT call and polls the last byte, which arrives last.
 // covers: semantics 10.3, 19
 TEST_P(RdmaWriteTest, ATargetMayPollTheLastByte) {
   constexpr size_t kSize = 300'000;
@@ -103,7 +103,7 @@ TEST_P(RdmaWriteTest, TheRemoteTripletMayBeLargerButNotSmaller) {
 
 // covers: semantics 8.1, 19
 TEST_P(RdmaWriteTest, ALargeOperationOnAnEpWithZeroSizeAttributes) {
-  // What the tools do: sizes of 0 do not limit (semantics 8.1).
+  // The tools do this: sizes of 0 do not limit (semantics 8.1).
   DAT_EP_ATTR attr{};
   attr.max_recv_dtos = attr.max_request_dtos = 8;
   attr.max_recv_iov = attr.max_request_iov = 2;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is refused for want of a model (NOT_IMPLEMENTED, MODEL_NOT_SUPPORTED) is exactly what
-// docs/differences.md names: no slot of the provider table, no call and no extended operation
-// besides.
+// The operations that a model lacks (NOT_IMPLEMENTED, MODEL_NOT_SUPPORTED) are exactly those that
+// docs/differences.md names. No other slot of the provider table, call or extended operation is
+// refused with these codes.
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -52,8 +52,8 @@ std::vector<AbiRow> Abi() {
   return rows;
 }
 
-// The names in backquotes, in those rows of the document's table that have one of the two codes.
-// `dat_x_*` stands for all that begin so.
+// The names in backquotes in the rows of the document's table that have one of the two codes.
+// `dat_x_*` stands for all names that begin with `dat_x_`.
 Names InTheDocument() {
   std::ifstream file = Open("CONFORMANCE_DIFFERENCES");
   const std::regex quoted("`(dat_[a-z_]+\\*?)`");
@@ -71,7 +71,7 @@ Names InTheDocument() {
   return names;
 }
 
-// The calls to which the table (function x return code) gives one of the two codes.
+// The calls for which the table (function x return code) has one of the two codes.
 Names InTheTable() {
   Names names;
 #define CELL(function, type, subtype) \
@@ -80,7 +80,7 @@ Names InTheTable() {
 #include "tests/conformance/return_codes.inc"
 #undef CELL
 #undef NEVER
-  // That is the extended operations, one by one.
+  // The refusals of this call are those of the extended operations, which are compared one by one.
   names.erase("dat_extension_op");
   return names;
 }
@@ -89,7 +89,7 @@ class RefusalsTest : public PairTest {
  protected:
   Variant variant() const override { return {AF_INET, EventMode::kWait}; }
 
-  // The extended operations that are refused, of all in the headers, by their macro.
+  // The extended operations in the headers that are refused, by their macro.
   Names RefusedOperations() {
     const std::vector<AbiRow> abi = Abi();
     std::map<std::string, DAT_EXTENDED_OP> numbers;
@@ -103,13 +103,13 @@ class RefusalsTest : public PairTest {
     int tried = 0;
     for (const AbiRow& row : abi) {
       if (row.kind != "extop") continue;
-      // The table keeps the operation that published headers have there by mistake.
+      // The table contains the operation that published headers name here by mistake.
       const std::string operation =
           row.name == "dat_ib_collective_set_clock" ? "DAT_IB_COLLECTIVE_SET_CLOCK_OP" : row.member;
       EXPECT_TRUE(numbers.contains(operation)) << operation;
       ++tried;
-      // A protection zone is an object of the provider and no EP: what exists looks at its
-      // arguments and finds them wrong. They are all words, and all zero.
+      // A protection zone is an object of the provider, but no EP. An operation that exists looks
+      // at its arguments and finds them wrong. The arguments are all words, and all zero.
       constexpr uint64_t k0 = 0;
       const DAT_RETURN ret =
           dat_extension_op(a_->pz, numbers[operation], k0, k0, k0, k0, k0, k0, k0, k0, k0, k0);
@@ -123,15 +123,15 @@ class RefusalsTest : public PairTest {
 
 // covers: semantics 16
 TEST_F(RefusalsTest, NoSlotOfTheProviderTableRefuses) {
-  // An object of a provider begins with the address of its table.
+  // An object of a provider begins with the address of the provider's table.
   const DAT_PROVIDER* table = DAT_HANDLE_TO_PROVIDER(a_->pz);
   ASSERT_NE(table, nullptr);
   int slots = 0;
   for (const AbiRow& row : Abi()) {
     if (row.kind != "slot" || !row.name.ends_with("_func")) continue;
-    // The parameters of all slots are words, pointers and small structures: called as C code
-    // would without a prototype, with more zeros than any of them has parameters. Every handle is
-    // null then, so what exists refuses the handle or an argument.
+    // The parameters of all slots are words, pointers and small structures. The slots are called as
+    // C code without a prototype would call them, with more zeros than any slot has parameters.
+    // Every handle is null then, so an operation that exists refuses the handle or an argument.
     using Word = uintptr_t;
     DAT_RETURN(DAT_API * slot)
     (Word, Word, Word, Word, Word, Word, Word, Word, Word, Word, Word, Word, Word, Word, Word,

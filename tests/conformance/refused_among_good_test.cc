@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One request among good ones that the peer refuses: those in front are carried out and succeed, it
-// tells why it failed, those behind are flushed and not carried out (semantics 8.4, 10.5).
+// The peer refuses one request among good ones. The requests before it are carried out and succeed.
+// It reports why it failed. The requests after it are flushed and not carried out (semantics 8.4,
+// 10.5).
 #include <algorithm>
 #include <array>
 #include <map>
@@ -39,9 +40,9 @@ bool HasAtomics(DAT_IA_HANDLE ia) {
 #endif
 }
 
-// What the requests of one case read from and write to, a slot for each.
+// The memory that the requests of one case read from and write to, with a slot for each request.
 struct Memory {
-  // With windows, it is they that refuse.
+  // If there are windows, the windows refuse.
   Memory(Side& a, Side& b, DAT_MEM_PRIV_FLAGS all, bool windows)
       : local(a.ia, a.pz, kRequests * kSlot, kBlank),
         from(a.ia, a.pz, kSlot, 0x77),
@@ -52,7 +53,7 @@ struct Memory {
         write_only(b.ia, b.pz, kSlot, kBlank, windows ? all : kWriteOnly),
         aligned((8 - target.address() % 8) % 8) {}
   DAT_RMR_TRIPLET Word(size_t i) const { return target.remote(aligned + i * kSlot, 8); }
-  // Where the requests go: to the regions, or to windows over them.
+  // The place that a request accesses: in the regions, or in windows over them.
   DAT_RMR_TRIPLET Slot(const Buffer& buffer, size_t i) const {
     DAT_RMR_TRIPLET remote = buffer.remote(i * kSlot, kSlot);
     if (const auto it = contexts.find(&buffer); it != contexts.end()) {
@@ -61,11 +62,11 @@ struct Memory {
     return remote;
   }
 
-  Buffer local;       // where reads and atomics of the active side go
-  Buffer from;        // what it writes and sends
-  Buffer target;      // what is written, and counted up
-  Buffer source;      // what is read
-  Buffer inbox;       // where messages go
+  Buffer local;       // results of the active side's reads and atomics
+  Buffer from;        // the source of its writes and sends
+  Buffer target;      // the place that writes and atomics change
+  Buffer source;      // the source of reads
+  Buffer inbox;       // the place for messages
   Buffer read_only;   // refuses writes and atomics
   Buffer write_only;  // refuses reads
   const size_t aligned;
@@ -101,16 +102,16 @@ class RefusedAmongGoodTest : public ConnectedTest {
       }
     }
   }
-  // What refuses a request: memory without the right, or the last byte of what the good ones use as
-  // well, which has room for no more.
+  // The memory that refuses a request. It lacks the right, or the request begins in the last byte
+  // of the memory of the good requests and does not fit into it.
   DAT_RMR_TRIPLET Refusing(const Memory& m, const Buffer& closed, const Buffer& open) const {
     if (!beyond_the_end_) return m.Slot(closed, 0);
     DAT_RMR_TRIPLET remote = open.remote(open.size() - 1, 1);
     remote.segment_length = kSlot;
     return remote;
   }
-  // The status that request `i` must have, or nothing where the device may have taken it before it
-  // knew of the end.
+  // The status that request `i` must have. There is none if the device may have taken the request
+  // before it knew of the end.
   std::optional<DAT_DTO_COMPLETION_STATUS> Status(Kind kind, size_t i, size_t bad) const {
     const bool answered = confirmed_ || kind == Kind::kRead || kind == Kind::kAtomic;
     if (i < bad || (i == bad && !answered)) return DAT_DTO_SUCCESS;
@@ -122,7 +123,7 @@ class RefusedAmongGoodTest : public ConnectedTest {
   static bool Filled(const uint8_t* at, size_t n, uint8_t value) {
     return std::all_of(at, at + n, [&](uint8_t byte) { return byte == value; });
   }
-  // What was read for those in front, and nothing else.
+  // The answers to the requests before the bad one have arrived, and nothing else.
   static void CheckAnswers(const Memory& m, const Program& program, size_t bad) {
     for (size_t i = 0; i < kRequests; ++i) {
       const bool read = i < bad && program[i] == Kind::kRead;
@@ -130,14 +131,14 @@ class RefusedAmongGoodTest : public ConnectedTest {
     }
     EXPECT_TRUE(m.local.guards_intact());
   }
-  // What was carried out is seen in the target's memory, and nothing else is.
+  // The target's memory shows the requests that were carried out, and nothing else.
   static void CheckTarget(const Memory& m, const Program& program, size_t bad) {
     for (size_t i = 0; i < kRequests; ++i) {
       SCOPED_TRACE(i);
       const bool done = i < bad;
       const uint8_t* const target = m.target.data() + i * kSlot;
       if (program[i] == Kind::kAtomic) {
-        // The word was the blank one, and each byte of it but the last is still.
+        // The word was blank before, and each byte of it but the last still is.
         EXPECT_EQ(target[m.aligned], done ? kBlank + 1 : kBlank);
       } else {
         EXPECT_TRUE(Filled(target + m.aligned, kSlot - m.aligned,
@@ -184,7 +185,7 @@ class RefusedAmongGoodTest : public ConnectedTest {
       if (HasFatalFailure()) return;
     }
   }
-  // All that follows, to the status of each request.
+  // Checks everything that follows from the refusal, including the status of each request.
   void Run(const Program& program, size_t bad) {
     SCOPED_TRACE(Text(program, bad));
     Memory m(*a_, *b_, Rights(), through_windows_);
@@ -208,7 +209,7 @@ class RefusedAmongGoodTest : public ConnectedTest {
       }
     }
     CheckReceives(m, program, bad);
-    // Nothing of it comes later either.
+    // Nothing more of them comes later either.
     ExpectNothingMore({a_->request_evd, b_->recv_evd, b_->request_evd});
     CheckTarget(m, program, bad);
     CheckAnswers(m, program, bad);
@@ -216,8 +217,8 @@ class RefusedAmongGoodTest : public ConnectedTest {
     ResetBoth();
     Join();
   }
-  // What becomes of memory, whatever the initiator is told: its device may not have learned how far
-  // the target has come, and whether an answer was on its way.
+  // Checks only memory, whatever the initiator is told. Its device may not have learned how far the
+  // target has come, or whether an answer was on its way.
   void RunUntold(const Program& program, size_t bad) {
     SCOPED_TRACE(Text(program, bad));
     Memory m(*a_, *b_, Rights(), false);
@@ -244,7 +245,7 @@ class RefusedAmongGoodTest : public ConnectedTest {
     ResetBoth();
     Join();
   }
-  // A window of b's over all of the buffer.
+  // Makes a window of b over all of the buffer.
   DAT_RMR_HANDLE Cover(Memory& m, const Buffer& buffer, int rights) {
     DAT_RMR_HANDLE window = DAT_HANDLE_NULL;
     EXPECT_OK(dat_rmr_create(b_->pz, &window));
@@ -286,7 +287,7 @@ TEST_P(RefusedAmongGoodTest, OfOneKind) {
   }
 }
 
-// Whatever the initiator is told of it.
+// This holds whatever the initiator is told.
 TEST_P(RefusedAmongGoodTest, TheTargetCarriesOutWhatStandsInFrontAndNothingElse) {
   beyond_the_end_ = true;
   for (const Kind good : kinds_) {
@@ -302,7 +303,7 @@ TEST_P(RefusedAmongGoodTest, TheTargetCarriesOutWhatStandsInFrontAndNothingElse)
   }
 }
 
-// With the key of the good ones, so that the key does not tell which one was refused.
+// All requests use the same key, so that the key does not tell which one was refused.
 // covers: semantics 10.5
 TEST_P(RefusedAmongGoodTest, BeyondTheEndOfTheSameRegion) {
   beyond_the_end_ = true;
@@ -316,8 +317,9 @@ TEST_P(RefusedAmongGoodTest, BeyondTheEndOfTheSameRegion) {
   }
 }
 
+// The bad request begins in the place of the good one. Nothing has confirmed the good request
+// before the bad one is refused.
 // covers: semantics 7.3, 10.5
-// Nothing has confirmed the good one before the bad one is refused, whose first byte lies in it.
 TEST_P(RefusedAmongGoodTest, WhereASuppressedOneWent) {
   const Memory m(*a_, *b_, DAT_MEM_PRIV_ALL_FLAG, false);
   ASSERT_OK(PostWrite(a_->ep, {m.from.local()}, m.Slot(m.target, kRequests - 1), 1,

@@ -41,7 +41,7 @@ TEST_P(RejectDataTest, EverySizeOfARejectArrives) {
   EXPECT_OK(dat_psp_free(psp));
 }
 
-// The point that a request was handed to answers it like any other.
+// A request was handed to this point, which answers it like any other.
 // covers: semantics 9.3
 TEST_P(RejectDataTest, ARequestThatWasHandedOnIsRejectedWithData) {
   DAT_CONN_QUAL first_qualifier = 0, second_qualifier = 0;

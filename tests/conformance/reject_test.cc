@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rejected requests: by the consumer and by the provider (semantics 8.3, 9.1, 9.3).
+// Rejected requests, by the consumer and by the provider (semantics 8.3, 9.1, 9.3).
 #include "tests/conformance/fixture.h"
 
 namespace softdat::conformance {
@@ -22,7 +22,7 @@ TEST_P(RejectTest, TheActiveSideHearsItOnceAndTheEpCanBeReset) {
     a_->ExpectConnection(a_->ep, DAT_CONNECTION_EVENT_PEER_REJECTED);
     EXPECT_EQ(StateOf(a_->ep), DAT_EP_STATE_DISCONNECTED);
     a_->ExpectDto(a_->recv_evd, a_->ep, round, DAT_DTO_ERR_FLUSHED);
-    // What the tools do after a failure: success, and no event.
+    // The tools disconnect after a failure. That succeeds and causes no event.
     EXPECT_OK(dat_ep_disconnect(a_->ep, DAT_CLOSE_ABRUPT_FLAG));
     ASSERT_OK(dat_ep_reset(a_->ep));
     EXPECT_EQ(StateOf(a_->ep), DAT_EP_STATE_UNCONNECTED);
@@ -31,7 +31,7 @@ TEST_P(RejectTest, TheActiveSideHearsItOnceAndTheEpCanBeReset) {
   ExpectNothingMore();
 }
 
-// The backlog is the room in the CR EVD; a request that finds none is refused by the provider.
+// The backlog is the room in the CR EVD. The provider refuses a request that finds no room.
 // covers: semantics 5.8, 9.1
 TEST_P(RejectTest, AFullBacklogIsANonPeerReject) {
   const DAT_EVD_HANDLE cr_evd = b_->MakeEvd(DAT_EVD_CR_FLAG, 1);
@@ -45,7 +45,7 @@ TEST_P(RejectTest, AFullBacklogIsANonPeerReject) {
     eps.push_back(a_->MakeEp());
     ASSERT_OK(Connect(eps.back(), qualifier));
   }
-  // One more than there is room for: exactly one is refused, whichever came last.
+  // There is one request more than the room. Exactly one is refused, whichever came last.
   a_->Expect(a_->connect_evd, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
   a_->ExpectSilence(a_->connect_evd);
   for (DAT_COUNT i = 0; i < param.evd_qlen; ++i) {
@@ -58,7 +58,7 @@ TEST_P(RejectTest, AFullBacklogIsANonPeerReject) {
   EXPECT_OK(dat_psp_free(psp));
 }
 
-// A request whose event goes with its EVD has nobody who could answer it.
+// A request is refused if its event is freed with its EVD, because nobody can answer it then.
 // covers: semantics 3.1, 9.2
 TEST_P(RejectTest, RequestsThatNobodySawGoWithTheirEvd) {
   DAT_EVD_HANDLE cr_evd = DAT_HANDLE_NULL;
@@ -67,7 +67,7 @@ TEST_P(RejectTest, RequestsThatNobodySawGoWithTheirEvd) {
   DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
   ASSERT_OK(dat_psp_create_any(b_->ia, &qualifier, cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
   ASSERT_OK(Connect(a_->ep, qualifier));
-  // A threshold that is not reached takes nothing and tells how many are there.
+  // If the threshold is not reached, nothing is taken, and nmore tells how many are there.
   DAT_EVENT event{};
   DAT_COUNT nmore = 0;
   while (nmore == 0) {
@@ -77,7 +77,7 @@ TEST_P(RejectTest, RequestsThatNobodySawGoWithTheirEvd) {
   ASSERT_OK(dat_psp_free(psp));
   ASSERT_OK(dat_evd_free(cr_evd));
   a_->ExpectConnection(a_->ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
-  // And a graceful close of the IA (when the test ends) finds nothing left.
+  // When the test ends, a graceful close of the IA finds nothing left.
 }
 
 }  // namespace

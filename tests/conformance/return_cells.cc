@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the actions of the return code table share.
+// Code that the actions of the return code table share.
 #include "tests/conformance/return_cells.h"
 
 #include <netinet/in.h>
@@ -87,7 +87,7 @@ DAT_SRQ_HANDLE World::Srq() {
   DAT_SRQ_ATTR attr{4, 2, DAT_SRQ_LW_DEFAULT};
   DAT_SRQ_HANDLE srq = DAT_HANDLE_NULL;
   EXPECT_OK(dat_srq_create(a_->ia, a_->pz, &attr, &srq));
-  memory();  // outlives the receives posted from it
+  memory();  // outlives the receives that are posted from it
   Later([srq] { EXPECT_OK(dat_srq_free(srq)); });
   return srq;
 }
@@ -168,11 +168,11 @@ DAT_RETURN World::EachBad(const std::function<DAT_RETURN(DAT_HANDLE)>& call, boo
   DAT_PZ_HANDLE stale = DAT_HANDLE_NULL;
   EXPECT_OK(dat_pz_create(a_->ia, &stale));
   EXPECT_OK(dat_pz_free(stale));
-  DAT_CNO_HANDLE other = DAT_HANDLE_NULL;  // nothing that a call under test wants, but for a CNO's
+  DAT_CNO_HANDLE other = DAT_HANDLE_NULL;  // no tested call wants it, except a CNO's
   EXPECT_OK(dat_cno_create(a_->ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &other));
   const DAT_RETURN result = call(reinterpret_cast<DAT_HANDLE>(uintptr_t{0x777}));
   EXPECT_RETURN(call(stale), result) << "with a freed handle";
-  // Where a CNO's handle is wanted, or any.
+  // For calls that want a CNO's handle, or any handle.
   if (DAT_GET_SUBTYPE(result) != DAT_INVALID_HANDLE_CNO &&
       DAT_GET_SUBTYPE(result) != DAT_INVALID_HANDLE1) {
     EXPECT_RETURN(call(other), result) << "with the handle of a CNO";

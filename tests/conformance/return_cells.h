@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The actions of the table (function x return code): each makes one call return one code. The table
-// itself is return_codes.inc.
+// The actions of the table (function x return code). Each action makes one call return one code.
+// The table itself is return_codes.inc.
 #ifndef SOFTDAT_TESTS_CONFORMANCE_RETURN_CELLS_H_
 #define SOFTDAT_TESTS_CONFORMANCE_RETURN_CELLS_H_
 
@@ -14,8 +14,8 @@
 
 namespace softdat::conformance {
 
-// What a cell's action works in: two sides of the IA, and what it makes of them. Everything that
-// World makes goes before the sides do.
+// The surroundings of a cell's action: two sides of the IA, and the objects that the action makes
+// of them. Everything that World makes goes before the sides do.
 class World : public PairTest {
  public:
   using PairTest::a_;
@@ -30,7 +30,7 @@ class World : public PairTest {
   Side& a() { return *a_; }
   Side& b() { return *b_; }
   DAT_EP_HANDLE ep() { return a_->ep; }
-  // Memory of side a, made on the first call.
+  // Memory of side a. The first call makes it.
   Buffer& memory();
   // A pair of connected EPs, and memory of the peer.
   void Connected();
@@ -55,17 +55,17 @@ class World : public PairTest {
                   DAT_MEM_PRIV_FLAGS rights = DAT_MEM_PRIV_REMOTE_READ_FLAG,
                   DAT_COMPLETION_FLAGS flags = DAT_COMPLETION_DEFAULT_FLAG);
 
-  // What `call` returns for every handle that is none of the wanted kind: NULL (unless it is
-  // allowed), junk, another kind's and a freed one. All must return the same.
+  // What `call` returns for every handle that is not of the wanted kind: NULL (unless it is
+  // allowed), junk, a handle of another kind, and a freed one. All results must be equal.
   DAT_RETURN EachBad(const std::function<DAT_RETURN(DAT_HANDLE)>& call, bool null_is_bad = true);
   DAT_RETURN EachBadIa(const std::function<DAT_RETURN(DAT_HANDLE)>& call);
   // What `call` returns while a thread waits on `evd`.
   DAT_RETURN WhileWaiting(DAT_EVD_HANDLE evd, const std::function<DAT_RETURN()>& call);
   // What `call` returns in a thread that is signalled while it blocks.
   DAT_RETURN Interrupted(const std::function<DAT_RETURN()>& call);
-  // The first result of `call` that is no success.
+  // The first result of `call` that is not a success.
   DAT_RETURN FirstFailure(const std::function<DAT_RETURN()>& call, int at_most = 100000);
-  // Runs when the test is over, before anything that exists now goes.
+  // `undo` runs when the test is over, before anything that exists now goes.
   void Later(std::function<void()> undo) { undo_.push_back(std::move(undo)); }
 
  protected:

@@ -448,7 +448,7 @@ ACTION(dat_cr_handoff, INSUFFICIENT_RESOURCES, RESOURCE_TEVD) {
   w.Later([=, &w] {
     const DAT_EVENT event = w.b().Expect(small, DAT_CONNECTION_REQUEST_EVENT);
     EXPECT_OK(dat_cr_reject(event.event_data.cr_arrival_event_data.cr_handle, 0, nullptr));
-    EXPECT_OK(dat_cr_reject(second, 0, nullptr));  // as good as it was
+    EXPECT_OK(dat_cr_reject(second, 0, nullptr));  // has stayed as it was
     EXPECT_OK(dat_psp_free(psp));
     EXPECT_OK(dat_psp_free(other));
   });

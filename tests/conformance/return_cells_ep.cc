@@ -45,7 +45,7 @@ DAT_RETURN Create(const EpArguments& of) {
   }
   return ret;
 }
-// With one handle of `good` replaced by each bad one.
+// Replaces one handle of `good` by each bad one.
 DAT_RETURN EachBadPart(World& w, EpArguments good, DAT_HANDLE EpArguments::*part) {
   return w.EachBad(
       [&](DAT_HANDLE h) {
@@ -75,7 +75,7 @@ DAT_RETURN PostSrq(DAT_SRQ_HANDLE srq, DAT_LMR_TRIPLET triplet) {
 
 }  // namespace
 
-// What both ways to create an EP refuse.
+// Arguments that both ways to create an EP refuse.
 #define EP_CREATE_ACTIONS(function, good)                           \
   ACTION(function, SUCCESS, NO_SUBTYPE) { return Create(good(w)); } \
   ACTION(function, INVALID_HANDLE, INVALID_HANDLE_IA) {             \
@@ -307,7 +307,7 @@ ACTION(dat_srq_resize, INVALID_PARAMETER, INVALID_ARG2) {
 ACTION(dat_srq_resize, INVALID_STATE, INVALID_STATE_SRQ_OPERATIONAL) {
   const DAT_SRQ_HANDLE srq = w.Srq();
   EXPECT_OK(dat_srq_set_lw(srq, 3));
-  w.a().Expect(w.a().async_evd, DAT_ASYNC_ERROR_EP_BROKEN);  // below it at once
+  w.a().Expect(w.a().async_evd, DAT_ASYNC_ERROR_EP_BROKEN);  // the count is below it at once
   return dat_srq_resize(srq, 2);
 }
 ACTION(dat_srq_resize, INVALID_STATE, NO_SUBTYPE) {

@@ -160,7 +160,7 @@ ACTION(dat_evd_wait, INVALID_STATE, INVALID_STATE_EVD_UNWAITABLE) {
   return Wait(evd);
 }
 ACTION(dat_evd_wait, INVALID_STATE, INVALID_STATE_EVD_CONFIG_NOTIFY) {
-  // A threshold above 1 where a stream has completions that are no notifications.
+  // A threshold above 1 is refused if a stream has completions that are no notifications.
   DAT_EP_ATTR attr{};
   attr.max_recv_dtos = attr.max_request_dtos = 4;
   attr.max_recv_iov = attr.max_request_iov = 1;
@@ -202,7 +202,7 @@ ACTION(dat_evd_dequeue, INVALID_PARAMETER, INVALID_ARG2) {
   return dat_evd_dequeue(w.a().cr_evd, nullptr);
 }
 ACTION(dat_evd_dequeue, QUEUE_EMPTY, NO_SUBTYPE) {
-  // Without the class bits where completions come: what programs compare with (semantics 1).
+  // An EVD for completions returns it without the class bits, as programs compare it (semantics 1).
   EXPECT_EQ(static_cast<DAT_UINT32>(Dequeue(w.a().recv_evd)), DAT_UINT32{DAT_QUEUE_EMPTY});
   return Dequeue(w.a().cr_evd);
 }

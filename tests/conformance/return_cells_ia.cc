@@ -30,7 +30,7 @@ DAT_RETURN QueryIa(World& w, DAT_IA_ATTR_MASK ia_mask, bool ia_attr, DAT_PROVIDE
                       attr ? &provider : nullptr);
 }
 
-// A provider of no library, for the dynamic registry.
+// A provider without a library, for the dynamic registry.
 DAT_PROVIDER* Table() {
   static DAT_PROVIDER table{};
   return &table;

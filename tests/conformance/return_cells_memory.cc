@@ -48,7 +48,7 @@ DAT_LMR_TRIPLET Outside(World& w) {
   return outside;
 }
 
-// A bind with everything right, on connected EPs, but for what `change` does.
+// A bind on connected EPs in which everything is right, except for what `change` does.
 struct BindArguments {
   DAT_RMR_HANDLE rmr;
   DAT_LMR_HANDLE lmr;
@@ -332,7 +332,7 @@ ACTION(dat_rmr_bind, PROTECTION_VIOLATION, NO_SUBTYPE) {
   return ret;
 }
 ACTION(dat_rmr_bind, INSUFFICIENT_RESOURCES, RESOURCE_TEP) {
-  // A peer that posts no receive holds the first send back, and everything behind it.
+  // A peer that posts no receive holds back the first send and everything behind it.
   w.Connected();
   const DAT_RMR_HANDLE rmr = w.Rmr();
   EXPECT_OK(PostSend(w.ep(), {w.memory().local()}, 1));

@@ -63,7 +63,7 @@ DAT_RETURN EachBadEp(World& w, Poster post) {
     return post(p);
   });
 }
-// More posts than the queue holds; a peer without receives holds sends back.
+// Posts more than the queue holds. A peer without receives holds sends back.
 DAT_RETURN Overfill(World& w, Poster post) {
   EXPECT_OK(On(w, post, nullptr));
   return w.FirstFailure([&w, post] {
@@ -89,7 +89,7 @@ void NullIov(World&, PostArguments* p) { p->null_iov = true; }
 void NullRemote(World&, PostArguments* p) { p->null_remote = true; }
 void OddFlags(World&, PostArguments* p) { p->flags = 0x400; }
 void ShortRemote(World&, PostArguments* p) { p->remote.segment_length = 63; }
-// One byte more than the IA moves at once.
+// One byte more than the IA moves in one operation.
 void TooLong(World& w, PostArguments* p) {
   DAT_IA_ATTR ia{};
   EXPECT_OK(
@@ -99,7 +99,7 @@ void TooLong(World& w, PostArguments* p) {
 }
 void LongRemote(World&, PostArguments* p) { p->remote.segment_length = 65; }
 
-// A bound window over side a's memory, on its connected EP.
+// A bound window over side a's memory, on a's connected EP.
 DAT_RMR_CONTEXT Window(World& w) {
   const DAT_LMR_TRIPLET whole = w.memory().local();
   DAT_RMR_CONTEXT context = 0;
@@ -111,7 +111,7 @@ DAT_RMR_CONTEXT Window(World& w) {
 
 }  // namespace
 
-// What every post with a local vector refuses.
+// Arguments that every post with a local vector refuses.
 #define POST_ACTIONS(function, post, flags_argument)                                    \
   ACTION(function, SUCCESS, NO_SUBTYPE) { return On(w, post, nullptr); }                \
   ACTION(function, INVALID_HANDLE, INVALID_HANDLE_EP) { return EachBadEp(w, post); }    \

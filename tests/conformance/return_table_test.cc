@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Drives every cell of the table (function x return code), return_codes.inc, through the public
-// calls; and sees to it that the table is whole: no function of the ABI without rows, no cell
-// without an expectation, no action without a cell.
+// Runs every cell of the table (function x return code), return_codes.inc, through the public
+// calls. Checks that the table is complete: no function of the ABI without rows, no cell without an
+// expectation, no action without a cell.
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
@@ -102,7 +102,7 @@ TEST(ReturnTable, EveryFunctionOfTheAbiSucceedsAndFails) {
     std::string kind, function;
     std::getline(fields, kind, ',');
     std::getline(fields, function, ',');
-    // Two calls of the extension headers turn numbers into text; they are no calls of a provider.
+    // Two calls of the extension headers turn numbers into text. They are not calls of a provider.
     if (kind != "proto" || !function.starts_with("dat_") ||
         function.starts_with("dat_strerror_ext")) {
       continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What tests of memory windows stand on: a connection, memory at one end, a window over it.
+// The base of the tests of memory windows: a connection, memory at one end, and a window over it.
 #ifndef SOFTDAT_TESTS_CONFORMANCE_RMR_FIXTURE_H_
 #define SOFTDAT_TESTS_CONFORMANCE_RMR_FIXTURE_H_
 
@@ -11,10 +11,10 @@
 
 namespace softdat::conformance {
 
-// Bytes of the memory under the windows.
+// The size of the memory under the windows, in bytes.
 inline constexpr size_t kWindowed = 256;
 
-// a offers windows over its memory, b reaches through them.
+// a offers windows over its memory, and b accesses it through them.
 class RmrTest : public ConnectedTest {
  protected:
   void SetUp() override {
@@ -70,7 +70,7 @@ class RmrTest : public ConnectedTest {
     b_->ExpectDto(b_->request_evd, ep, 7);
     EXPECT_TRUE(std::equal(mine_->data(), mine_->data() + length, memory_->data() + offset));
   }
-  // b's read is refused, and the connection breaks on both sides.
+  // Expects that b's read is refused, and that the connection breaks on both sides.
   void ExpectRefused(const DAT_RMR_TRIPLET& remote) {
     ASSERT_OK(PostRead(b_->ep, {mine_->local(0, remote.segment_length)}, remote, 8));
     b_->ExpectDto(b_->request_evd, b_->ep, 8, DAT_DTO_ERR_REMOTE_ACCESS);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory windows as only 2.0 has them: of one EP, with addresses from zero, invalidated by a peer's
-// send or by a read (semantics 7.3, 16.4, 16.5).
+// Memory windows as only 2.0 has them: of one EP, with addresses from zero, and invalidated by a
+// peer's send or by a read (semantics 7.3, 16.4, 16.5).
 #include <utility>
 
 #include "tests/conformance/rmr_fixture.h"
@@ -71,8 +71,8 @@ TEST_P(RmrKindsTest, AReadMayLandInAWindowAndInvalidatesIt) {
   ExpectRefused(Through(context, 0, 8));
 }
 
-// The window is bound, read into and bound to nothing in one go: the fence keeps it until the data
-// are there.
+// The window is bound, read into, and bound to nothing without a pause. The fence keeps the window
+// until the data are there.
 // covers: semantics 10.2, 16.5
 TEST_P(RmrKindsTest, AFencedUnbindLetsAReadIntoTheWindowEnd) {
   constexpr size_t kSize = 1 << 20;

@@ -41,7 +41,8 @@ TEST_P(RmrTest, PrivilegesOfTheWindowCountNotThoseOfTheRegion) {
 
 // covers: semantics 7.3
 TEST_P(RmrTest, LaterPostsStartBehindTheBind) {
-  // The context travels in a message posted right behind the bind; the peer uses it at once.
+  // The context travels in a message that is posted right behind the bind. The peer uses it at
+  // once.
   const auto note = a_->MakeBuffer(sizeof(DAT_RMR_CONTEXT));
   ASSERT_OK(PostRecv(b_->ep, {mine_->local()}, 1));
   const DAT_RMR_CONTEXT context = PostBind(rmr_, memory_->local());
@@ -83,7 +84,7 @@ TEST_P(RmrTest, FreeingABoundWindowUnbindsIt) {
 
 // covers: semantics 7.3
 TEST_P(RmrTest, WindowsAndMemoryMayGoWhileUnbindsAreUnreaped) {
-  // How programs tear down: nothing is reaped in between.
+  // Programs tear down like this: nothing is reaped in between.
   const auto other = a_->MakeBuffer(kWindowed);
   std::vector<DAT_RMR_HANDLE> rmrs(8, DAT_HANDLE_NULL);
   for (auto& rmr : rmrs) {
@@ -102,7 +103,7 @@ TEST_P(RmrTest, WindowsAndMemoryMayGoWhileUnbindsAreUnreaped) {
     EXPECT_EQ(data.status, DAT_RMR_BIND_SUCCESS);
     EXPECT_EQ(data.user_cookie.as_64, i < rmrs.size() ? 60u : 61u);
   }
-  ExpectReadable(Bind(memory_->local()), 0, 32);  // the connection is as it was
+  ExpectReadable(Bind(memory_->local()), 0, 32);  // the connection still works
 }
 
 // covers: semantics 7.3
@@ -143,7 +144,7 @@ TEST_P(RmrTest, ManyWindowsOnOneRegion) {
 TEST_P(RmrTest, ASuppressedBindSucceedsInSilence) {
   DAT_RMR_CONTEXT context = 0;
   ASSERT_OK(PostBindOn(a_->ep, 60, DAT_COMPLETION_SUPPRESS_FLAG, &context));
-  // A later completion implies it.
+  // A later completion implies this one.
   ASSERT_OK(PostRecv(b_->ep, {}, 1));
   ASSERT_OK(PostSend(a_->ep, {}, 61));
   a_->ExpectDto(a_->request_evd, a_->ep, 61);
@@ -152,7 +153,7 @@ TEST_P(RmrTest, ASuppressedBindSucceedsInSilence) {
   ExpectNothingMore({a_->request_evd});
 }
 
-// Nothing else tells of the writes in front, so that the bind must.
+// No other completion confirms the writes before it, so the bind must.
 TEST_P(RmrTest, ABindBehindSuppressedWritesCompletes) {
   const auto source = a_->MakeBuffer(64);
   for (uint64_t i = 0; i < 3; ++i) {
@@ -191,7 +192,7 @@ TEST_P(RmrTest, AnUnsignalledBindNeedsTheEpsConsentAndWakesNobody) {
   Join(*a_, near, *b_, far);
   EvdWaiter waiter(request);
   ASSERT_OK(PostBindOn(near, 61, DAT_COMPLETION_UNSIGNALLED_FLAG, &context));
-  // Behind the bind, so it is done when this arrives.
+  // This is posted behind the bind, so the bind is done when it arrives.
   ASSERT_OK(PostRecv(far, {}, 1));
   ASSERT_OK(PostSend(near, {}, 62, DAT_COMPLETION_UNSIGNALLED_FLAG));
   b_->ExpectDto(b_->recv_evd, far, 1);
@@ -210,9 +211,9 @@ TEST_P(RmrTest, AnUnsignalledBindNeedsTheEpsConsentAndWakesNobody) {
   EXPECT_OK(dat_ep_free(near));
 }
 
-// A fenced bind waits for the read in front of it: who reaches the window finds what was read. b
-// tries it over another connection while the read may be under way, and is either too early or
-// sees all of it.
+// A fenced bind waits for the read in front of it, so a peer that accesses the window finds the
+// data of the read. b tries it over another connection while the read may be under way. It is
+// either too early or sees all data.
 // covers: semantics 10.2
 TEST_P(RmrTest, AFencedBindComesBehindTheRead) {
   constexpr size_t kSize = 1 << 20;
@@ -237,11 +238,11 @@ TEST_P(RmrTest, AFencedBindComesBehindTheRead) {
   ASSERT_OK(PostRead(b_->ep, {last->local()}, end, 63));
   b_->ExpectDto(b_->request_evd, b_->ep, 63);
   EXPECT_TRUE(std::equal(last->data(), last->data() + 8, from->data() + kSize - 8));
-  EXPECT_OK(dat_rmr_free(std::exchange(rmr_, DAT_HANDLE_NULL)));  // before what it is bound over
+  EXPECT_OK(dat_rmr_free(std::exchange(rmr_, DAT_HANDLE_NULL)));  // before the memory under it
 }
 
-// A write, a read, a message and another bind, all posted right behind a bind: each is carried out
-// and completes in its turn, and what tells of the bind finds it done.
+// A write, a read, a message and another bind are all posted right behind a bind. Each is carried
+// out and completes in its turn. Each event that implies the bind finds it done.
 // covers: semantics 7.3, 10.3
 TEST_P(RmrTest, EveryRequestMayStandBehindABind) {
   const auto note = a_->MakeBuffer(sizeof(DAT_RMR_CONTEXT)), sink = a_->MakeBuffer(32);
@@ -272,7 +273,7 @@ TEST_P(RmrTest, EveryRequestMayStandBehindABind) {
   EXPECT_OK(dat_rmr_free(second));
 }
 
-// Bound, bound anew and bound to nothing in one go: the last one counts.
+// The window is bound, bound anew, and bound to nothing without a pause. The last bind counts.
 // covers: semantics 7.3
 TEST_P(RmrTest, BindsOfOneWindowInARowEndAsTheLastOne) {
   const DAT_RMR_CONTEXT first = PostBind(rmr_, memory_->local(), DAT_MEM_PRIV_REMOTE_READ_FLAG, 40);
@@ -285,7 +286,8 @@ TEST_P(RmrTest, BindsOfOneWindowInARowEndAsTheLastOne) {
   ExpectRefused(Through(first, 0, 8));
 }
 
-// The call has returned a context, and then the bind fails: the read in front of it is refused.
+// The call has returned a context, and then the bind fails because the read in front of it is
+// refused.
 // covers: semantics 7.3
 TEST_P(RmrTest, ABindThatFailsAfterItsReturnLeavesNothingBound) {
   const auto closed = b_->MakeBuffer(64, 0, DAT_MEM_PRIV_LOCAL_READ_FLAG);
@@ -307,7 +309,7 @@ TEST_P(RmrTest, ABindThatFailsAfterItsReturnLeavesNothingBound) {
   EXPECT_OK(memory_->Free()) << "nothing is bound";
 }
 
-// Whether windows serve the EP alone over which they were bound.
+// Whether a window serves only the EP over which it was bound.
 bool WindowsAreOfTheirEp(DAT_IA_HANDLE ia) {
 #if DAT_VERSION_MAJOR >= 2
   DAT_PROVIDER_ATTR attr{};
@@ -315,18 +317,18 @@ bool WindowsAreOfTheirEp(DAT_IA_HANDLE ia) {
   return attr.rmr_scope_supported == DAT_RMR_SCOPE_EP;
 #else
   (void)ia;
-  return true;  // it does not say
+  return true;  // the provider does not say
 #endif
 }
 
-// A bind is carried out in its turn, so one in front of a refused request has succeeded, and one
+// A bind is carried out in its turn. A bind in front of a refused request has succeeded, and a bind
 // behind it is flushed.
 TEST_P(RmrTest, ABindInFrontOfARefusedRequestSucceeds) {
   constexpr size_t kSize = 64;
   const auto closed = b_->MakeBuffer(kSize, 0, DAT_MEM_PRIV_LOCAL_READ_FLAG);
   const auto mine = a_->MakeBuffer(kSize);
   const DAT_RMR_TRIPLET good = mine_->remote(kWindowed - kSize, kSize);
-  // Begins in what the good one reaches, and goes on beyond the end.
+  // This begins in the memory of the good request, and goes on beyond its end.
   DAT_RMR_TRIPLET beyond = mine_->remote(kWindowed - 8, 8);
   beyond.segment_length = kSize;
   DAT_RMR_HANDLE second = DAT_HANDLE_NULL;

@@ -7,7 +7,7 @@ namespace {
 
 class RspTest : public ConformanceTest {
  protected:
-  // Free qualifiers can be lost to another process between finding and using them.
+  // Another process may take a free qualifier between finding and using it.
   DAT_RSP_HANDLE Reserve(DAT_CONN_QUAL* qualifier) {
     DAT_RSP_HANDLE rsp = DAT_HANDLE_NULL;
     DAT_RETURN ret = DAT_SUCCESS;
@@ -39,11 +39,11 @@ TEST_P(RspTest, ItServesOneRequestWithItsEp) {
   EXPECT_EQ(arrival.sp_handle.rsp_handle, rsp);
   EXPECT_EQ(arrival.conn_qual, qualifier);
   EXPECT_EQ(StateOf(b_->ep), DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
-  // It listens no more.
+  // The RSP no longer listens.
   const DAT_EP_HANDLE second = a_->MakeEp();
   ASSERT_OK(Connect(second, qualifier));
   a_->ExpectConnection(second, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
-  // The EP is the RSP's.
+  // The RSP decides which EP accepts.
   const DAT_EP_HANDLE other = b_->MakeEp();
   EXPECT_RETURN(dat_cr_accept(arrival.cr_handle, other, 0, nullptr),
                 BadHandle(DAT_INVALID_HANDLE_EP));

@@ -81,7 +81,7 @@ TEST_P(SendTest, ASendWaitsForAReceiverThatIsNotReady) {
   a_->ExpectDto(a_->request_evd, a_->ep, 2);
 }
 
-// The consumer may need the answers to its own requests before it knows where the message is to go.
+// The consumer may need the answers to its own requests before it knows where to place the message.
 TEST_P(SendTest, AnswersDoNotWaitForAReceiveThatIsNotPosted) {
   constexpr size_t kSize = 60'000;
   const auto from = a_->MakeBuffer(kSize), far = a_->MakeBuffer(2 * kSize);
@@ -141,7 +141,7 @@ TEST_P(SendTest, AReceiveTooShortBreaksTheConnection) {
   ExpectNothingMore({a_->request_evd, b_->recv_evd});
 }
 
-// Whatever the two ends are told of it.
+// This holds whatever the two ends are told.
 // covers: semantics 10.4
 TEST_P(SendTest, AReceiveTooShortEndsTheConnectionAndNothingGoesBeyondIt) {
   const auto from = a_->MakeBuffer(65), to = b_->MakeBuffer(64, 0x55);
@@ -197,7 +197,7 @@ TEST_P(SendTest, BadPostsAreRefusedAndChangeNothing) {
   ExpectNothingMore({a_->request_evd, a_->recv_evd});
 }
 
-// Queues of four, or the few more that the provider makes of it.
+// Queues of four, or slightly longer if the provider makes them so.
 DAT_EP_ATTR Shallow() {
   DAT_EP_ATTR attr{};
   attr.service_type = DAT_SERVICE_TYPE_RC;
@@ -239,7 +239,7 @@ TEST_P(SendTest, AFullRequestQueueIsInsufficientResources) {
   EXPECT_TYPE(PostSend(active, {memory->local()}, 99), DAT_INSUFFICIENT_RESOURCES);
   EXPECT_TYPE(PostSend(active, {}, 99, DAT_COMPLETION_SUPPRESS_FLAG), DAT_INSUFFICIENT_RESOURCES);
   EXPECT_EQ(StateOf(active), DAT_EP_STATE_CONNECTED);
-  // Completed work gives its slot back, and the refused posts have left nothing.
+  // Completed work has freed its slot, and the refused posts have left nothing behind.
   EXPECT_OK(dat_ep_disconnect(active, DAT_CLOSE_ABRUPT_FLAG));
   a_->ExpectConnection(active, DAT_CONNECTION_EVENT_DISCONNECTED);
   for (uint64_t i = 0; i < depth; ++i)
@@ -259,7 +259,7 @@ TEST_P(SendTest, DataMayArriveBeforeThePassiveSideSawItsEvent) {
   ASSERT_OK(dat_cr_accept(NextRequest(*b_), passive, 0, nullptr));
   a_->ExpectConnection(active, DAT_CONNECTION_EVENT_ESTABLISHED);
   ASSERT_OK(PostSend(active, {from->local()}, 2));
-  // The receive is collected before the connection event; nothing is dropped.
+  // The receive is collected before the connection event, and nothing is dropped.
   b_->ExpectDto(b_->recv_evd, passive, 1);
   b_->ExpectConnection(passive, DAT_CONNECTION_EVENT_ESTABLISHED);
   a_->ExpectDto(a_->request_evd, active, 2);

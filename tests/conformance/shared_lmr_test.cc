@@ -25,7 +25,7 @@ class SharedLmrTest : public ConnectedTest {
     ConnectedTest::SetUp();
     shared_ = mmap(nullptr, kLength, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     ASSERT_NE(shared_, MAP_FAILED);
-    // All bytes count, zeros in the middle too; no two runs have the same.
+    // All bytes count, including zeros in the middle. No two runs use the same cookie.
     std::memset(id_, 0, sizeof id_);
     std::memcpy(id_, "conformance", 11);
     const pid_t pid = getpid();
@@ -43,7 +43,7 @@ class SharedLmrTest : public ConnectedTest {
     return CreateLmr(side.ia, DAT_MEM_TYPE_SHARED_VIRTUAL, region, kLength, side.pz,
                      DAT_MEM_PRIV_ALL_FLAG, lmr, context, remote, nullptr, nullptr);
   }
-  // The cookie as the table spells it.
+  // The cookie as the table writes it.
   std::string Hex() const {
     std::string text;
     for (const char c : id_) {
@@ -87,13 +87,13 @@ TEST_P(SharedLmrTest, OtherMemoryUnderTheSameCookieIsRefused) {
   ASSERT_NE(other, MAP_FAILED);
   EXPECT_TYPE(Share(*b_, other, &second), DAT_INVALID_STATE);
   EXPECT_OK(dat_lmr_free(first));
-  // The last of the first ones is gone: the cookie may name other memory now.
+  // The last one of the first cookie is gone, so the cookie may name other memory now.
   ASSERT_OK(Share(*b_, other, &second));
   EXPECT_OK(dat_lmr_free(second));
   munmap(other, kLength);
 }
 
-// Another user of the host makes and locks whatever the table of registrations may look for.
+// Another user of the host makes and locks every file that the table of registrations may look for.
 TEST_P(SharedLmrTest, AnotherUserDoesNotHoldUpARegistration) {
   if (geteuid() != 0) GTEST_SKIP() << "not root: there is no other user to be";
   int locked[2], done[2];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// With SOFTDAT_SHORT_READS=on (set by the test's rule) an RDMA read into less memory than its
-// remote triplet names moves what fits (semantics 10.1). Without it the post is refused:
-// return_codes.inc.
+// With SOFTDAT_SHORT_READS=on (set by the test's rule) an RDMA read moves as much as fits if its
+// local memory is shorter than its remote triplet says (semantics 10.1). Without the setting the
+// post is refused: see return_codes.inc.
 #include <cstring>
 
 #include "tests/conformance/fixture.h"
@@ -62,7 +62,7 @@ TEST_P(ShortReadsTest, AShorterRemoteTripletIsReadWhole) {
   EXPECT_EQ(to->data()[10], 0);
 }
 
-// The setting is about reads: a write never moves less than its local total.
+// The setting is only for reads. A write never moves less than its local total.
 // covers: semantics 10.1
 TEST_P(ShortReadsTest, AShortWriteIsRefusedAsEver) {
   const auto from = a_->MakeBuffer(64, 0x99), to = b_->MakeBuffer(64);

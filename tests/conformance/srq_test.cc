@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shared receive queues: whose buffer, whose completion, the counts, the watermarks (semantics 11).
+// Shared receive queues: whose buffer a message takes, whose completion it is, the counts, the
+// watermarks (semantics 11).
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -85,12 +86,12 @@ class SrqTest : public ConformanceTest {
     EXPECT_EQ(data.dat_handle, of);
     EXPECT_EQ(data.reason, reason);
   }
-  // One message from a_'s EP takes the oldest buffer.
+  // Sends one message from a_'s EP, which takes the oldest buffer.
   void Consume(DAT_EP_HANDLE ep, uint64_t cookie) {
     ASSERT_OK(Send(a_->ep));
     b_->ExpectDto(b_->recv_evd, ep, cookie);
   }
-  // The end of the connection, of which the asynchronous EVD tells, and of nothing in front of it.
+  // Ends the connection. The asynchronous EVD reports the end, and nothing before it.
   void ExpectNoNoticeUntilTheEnd(DAT_EP_HANDLE ep) {
     ASSERT_OK(dat_ep_disconnect(a_->ep, DAT_CLOSE_ABRUPT_FLAG));
     a_->ExpectConnection(a_->ep, DAT_CONNECTION_EVENT_DISCONNECTED);
@@ -140,7 +141,7 @@ TEST_P(SrqTest, AReceiveIsOutstandingUntilItsCompletionIsReaped) {
   ExpectCounts(2, 3);
   b_->ExpectDto(b_->recv_evd, ep, 0);
   ExpectCounts(2, 2);
-  // Two at once, of which one stays in the EVD.
+  // Two arrive at once, and one of them stays in the EVD.
   for (int i = 0; i < 2; ++i) ASSERT_OK(Send(a_->ep));
   DAT_EVENT event{};
   DAT_COUNT more = 0;
@@ -162,7 +163,7 @@ TEST_P(SrqTest, WhatAFreedEpLeftUnreapedIsOutstandingToo) {
   AwaitAvailable(2);
   FreeSrqEp(ep);
   ExpectCounts(2, 3);
-  // Another EP on the same EVD changes nothing about it.
+  // Another EP on the same EVD does not change this.
   MakeSrqEp();
   ExpectCounts(2, 3);
   b_->ExpectDto(b_->recv_evd, ep, 0);
@@ -257,14 +258,15 @@ TEST_P(SrqTest, BelowTheLowWatermarkIsToldOncePerSetting) {
   ASSERT_OK(dat_srq_set_lw(srq_, 3));
   for (uint64_t i = 0; i < 3; ++i) Consume(ep, i);
   ExpectAsync(srq_, DAT_SRQ_LOW_WATERMARK_EVENT);
-  // Further below, and from above once more: it has been told.
+  // The count goes further below, and comes from above once more, but the event has already been
+  // reported.
   Consume(ep, 3);
   for (uint64_t i = 0; i < 3; ++i) ASSERT_OK(Post(i));
   ExpectCounts(4, 4);
   Consume(ep, 4);
   for (uint64_t i = 0; i < 2; ++i) Consume(ep, i);
   EXPECT_TRUE(Side::Drain(b_->async_evd).empty());
-  // Set anew, it is told anew; set to 0 it is not.
+  // A watermark that is set anew is reported anew. One that is set to 0 is not.
   for (uint64_t i = 3; i < 5; ++i) ASSERT_OK(Post(i));
   ExpectCounts(3, 3);
   ASSERT_OK(dat_srq_set_lw(srq_, 3));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The table of semantics 8.3, (EP state x call), as data. Seven states are reached over real
-// connections. The two that last only while a handshake or a drain is under way, COMPLETION_PENDING
-// and DISCONNECT_PENDING, cannot be held still from outside: dat/engine/ep_call_table_test.cc has
-// them.
+// connections. The other two, COMPLETION_PENDING and DISCONNECT_PENDING, last only while a
+// handshake or a drain is under way. A test cannot hold them from outside, so they are in
+// dat/engine/ep_call_table_test.cc.
 #include <netinet/in.h>
 
 #include <cstddef>
@@ -15,9 +15,8 @@
 namespace softdat::conformance {
 namespace {
 
-// The state after a call that succeeds; "IS": INVALID_STATE with the state's own subtype, state
-// unchanged;
-// "--": the handle is gone.
+// The state after a call that succeeds. "IS": INVALID_STATE with the state's own subtype, and the
+// state is unchanged. "--": the handle is gone.
 struct Row {
   const char* call;
   std::map<std::string, const char*> cell;
@@ -67,7 +66,7 @@ const std::map<std::string, StateInfo> kStates = {
 
 class StateTableTest : public ConformanceTest {
  protected:
-  // An EP of b_ in the given state; what keeps it there stays until Release().
+  // Brings an EP of b_ into the given state. What keeps the EP there stays until Release().
   void Reach(const std::string& state);
   void Release(bool freed);
   DAT_RETURN Run(const std::string& call);
@@ -115,8 +114,8 @@ void StateTableTest::Reach(const std::string& state) {
     cr_ = NextRequest(*a_);
   } else if (state == "CO" || state == "DI") {
     Join(*a_, a_->ep, *b_, ep_);
-    // For the calls that send: where a message finds no receive, some transports end the connection
-    // before its state is looked at.
+    // For the calls that send. If a message finds no receive, some transports end the connection
+    // before the test looks at its state.
     if (state == "CO") {
       ASSERT_OK(PostRecv(a_->ep, {}, 1));
     }
@@ -150,14 +149,14 @@ void StateTableTest::Release(bool freed) {
     EXPECT_OK(dat_rmr_free(rmr_));
   }
   EXPECT_OK(dat_psp_free(target_));
-  // A fresh pair of sides: what was on its way to the old ones goes with them.
+  // Makes a new pair of sides. What was on its way to the old ones goes with them.
   a_.reset();
   b_.reset();
   ConformanceTest::SetUp();
 }
 
 #if DAT_VERSION_MAJOR >= 2
-// To target_: a PSP's qualifier is a port of the socket name space.
+// Connects to target_. The qualifier of a PSP is a port of the socket name space.
 DAT_RETURN StateTableTest::CommonConnect() {
   sockaddr_storage to{};
   std::memcpy(&to, address(),
@@ -174,9 +173,9 @@ DAT_RETURN StateTableTest::CommonConnect() {
 }
 #endif
 
-// A bind of no bytes: the one that needs no memory.
+// Binds no bytes, which needs no memory.
 DAT_RETURN StateTableTest::Unbind() {
-  // An EP that the provider made must first be in the zone of the window.
+  // An EP that the provider made must first get the PZ of the window.
   DAT_EP_PARAM param{};
   param.pz_handle = b_->pz;
   param.request_evd_handle = b_->request_evd;
@@ -192,7 +191,7 @@ DAT_RETURN StateTableTest::Run(const std::string& call) {
   DAT_EP_PARAM param{};
   if (call == "connect") return Connect(ep_, qualifier_);
   if (call == "dup_connect") {
-    // The model is connected through a PSP of a_ that lives on, target_.
+    // The model is connected through target_, a PSP of a_ that stays.
     EXPECT_OK(dat_ep_create(b_->ia, b_->pz, b_->recv_evd, b_->request_evd, b_->connect_evd, nullptr,
                             &model_));
     EXPECT_OK(dat_ep_create(a_->ia, a_->pz, a_->recv_evd, a_->request_evd, a_->connect_evd, nullptr,
@@ -244,7 +243,7 @@ TEST_P(StateTableTest, EveryCell) {
       const std::string expected = row.cell.at(name);
       Reach(name);
       if (HasFatalFailure()) return;
-      // An EP that the provider made has no PZ and no EVDs yet; posts need them as much as the
+      // An EP that the provider made has no PZ and no EVDs yet. Posts need them as well as the
       // state.
       EXPECT_EQ(StateOf(ep_), info.state);
       const DAT_RETURN ret = Run(row.call);
