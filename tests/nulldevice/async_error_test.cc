@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the events of a verbs device become for the program: of its port, of a shared receive queue,
-// and of a queue pair. Through the public API, on a test double; the emulated devices never raise
-// the second, and their flush is too quick to post in front of it.
+// How a program sees the events of a verbs device: of its port, of a shared receive queue, and of a
+// queue pair. The tests use the public API on a test double. The emulated devices never raise the
+// second kind, and they flush too quickly to post in between.
 #include <arpa/inet.h>
 #include <dat2/udat.h>
 #include <gtest/gtest.h>
@@ -68,7 +68,8 @@ class AsyncErrorTest : public testing::Test {
   DAT_EVD_HANDLE async_ = DAT_HANDLE_NULL, dto_ = DAT_HANDLE_NULL, connect_ = DAT_HANDLE_NULL;
 };
 
-// A port may fail, come back and fail again. The other port of the device is none of this IA's.
+// A port may fail, come back, and fail again. The other port of the device does not belong to this
+// IA.
 TEST_F(AsyncErrorTest, APortThatFailsIsACatastropheEachTime) {
   RaiseNullPortError(1);
   ExpectCatastrophe();
@@ -105,8 +106,8 @@ TEST_F(AsyncErrorTest, ASharedQueueThatFailsBreaksItsConnections) {
   EXPECT_EQ(state, DAT_EP_STATE_CONNECTED);
 }
 
-// Between the failure and its event the program does not know yet. What it posts is taken, and
-// flushed behind what was posted before.
+// Between the failure and its event the program does not know of the failure yet. Its posts are
+// taken, and flushed after the earlier posts.
 // covers: semantics 8.3
 TEST_F(AsyncErrorTest, PostsWhileAConnectionBreaksAreTaken) {
   DAT_EP_HANDLE ep = DAT_HANDLE_NULL;

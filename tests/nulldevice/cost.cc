@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Prints what libdat2 and a provider add to a verbs device: user-space instructions for one RDMA
-// write, posted and reaped; for our provider and OFA's, each behind our libdat2 and behind
-// Debian's.
+// write, posted and reaped. It does so for our provider and for OFA's, each behind our libdat2 and
+// behind Debian's.
 #include <fmt/format.h>
 
 #include "tests/nulldevice/step_counter.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What libdat2 and our verbs provider add to the verbs stays small, and smaller than what is added
-// by others.
+// libdat2 and our verbs provider add little to the verbs, and less than the others do.
 #include <gtest/gtest.h>
 
 #include "tests/nulldevice/step_counter.h"
@@ -8,7 +7,7 @@
 namespace softdat::nulldevice {
 namespace {
 
-// Like with like: both providers behind the same registries.
+// The comparison is fair, because both providers run behind the same registries.
 class CostTest : public testing::Test {
  protected:
   static Count Counted(const std::string& ia, bool debian_libdat2) {
@@ -27,8 +26,8 @@ TEST_F(CostTest, OurProviderAddsLittleToTheVerbs) {
   ASSERT_EQ(bare.failure, "");
   const Count ours = Counted("ours", /*debian_libdat2=*/false);
   EXPECT_GT(ours.per_operation, bare.per_operation);
-  // Our provider and our libdat2 together. The aim is 200 and not reached (about 360; OFA's
-  // provider behind Debian's libdat2 adds about 390): this is the bound that keeps it from growing.
+  // Our provider and our libdat2 together. The aim of 200 is not reached (about 360; OFA's provider
+  // behind Debian's libdat2 adds about 390). This bound keeps the number from growing.
   constexpr double kMost = 380;
   EXPECT_LE(ours.per_operation - bare.per_operation, kMost);
 }
@@ -38,7 +37,7 @@ TEST_F(CostTest, OurProviderCostsLessThanOfas) {
   EXPECT_LT(Counted("ours", true).per_operation, Counted("ofa", true).per_operation);
 }
 
-// A post and a dequeue, at ten instructions each.
+// A post and a dequeue may take ten instructions each.
 TEST_F(CostTest, OurLibdat2IsThinForAnyProvider) {
   for (const char* ia : {"ours", "ofa"}) {
     const Count count = Counted(ia, /*debian_libdat2=*/false);
@@ -47,7 +46,7 @@ TEST_F(CostTest, OurLibdat2IsThinForAnyProvider) {
   }
 }
 
-// What libdat.so.1 adds for a program of 1.2.
+// The instructions that libdat.so.1 adds for a program of 1.2.
 double AddedByTheBridge(bool reaps) {
   Subject subject{.ia = "ours", .dat_conf = OurLine(), .reaps = reaps};
   const Count two = CountInstructions(subject);
@@ -69,7 +68,7 @@ TEST(Cost, APostOf12AndItsEvent) {
   const double added = AddedByTheBridge(/*reaps=*/true);
   RecordProperty("added_by_the_bridge", std::to_string(added));
   EXPECT_GT(added, 0);
-  // Three for each of the two calls say whether a failure is wanted in the log.
+  // Each of the two calls spends three instructions on the question whether to log a failure.
   EXPECT_LE(added, 115);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Our verbs provider on iWARP adapters, of which the guests have only soft-iWARP: rights of the
-// sinks of reads, and the end of a device's queues. Through the public API, on a test double.
+// Our verbs provider on iWARP adapters: rights of the sinks of reads, and a device that runs out of
+// queues. The guests have only soft-iWARP, so the tests use the public API on a test double.
 #include <arpa/inet.h>
 #include <dat2/udat.h>
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ namespace softdat::nulldevice {
 namespace {
 
 constexpr uint32_t kSiwVendor = 0x626d74;
-// What the kernel gives a process on soft-iWARP.
+// The pages that the kernel gives a process on soft-iWARP.
 constexpr uint32_t kSiwPages = 143;
 
 class IwarpTest : public testing::Test {
@@ -89,7 +89,7 @@ class IwarpTest : public testing::Test {
     return made;
   }
 
-  // What a read of all of `iov` completes with.
+  // The status with which a read into all of `iov` completes.
   DAT_DTO_COMPLETION_STATUS Read(DAT_EP_HANDLE ep, std::vector<DAT_LMR_TRIPLET> iov) {
     DAT_RMR_TRIPLET remote{};
     remote.virtual_address = 0x1000;
@@ -143,7 +143,7 @@ TEST_F(IwarpTest, OnlyTheSinkOfAReadIsOpenToThePeer) {
   ASSERT_EQ(AccessesTo(one_.data()).size(), 1u);
   EXPECT_EQ(AccessesTo(one_.data())[0] & IBV_ACCESS_REMOTE_WRITE, 0u);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(Read(ep, {sink.all}), DAT_DTO_SUCCESS);
-  // The region as it was, and the sink, made once.
+  // There are two registrations: the unchanged region, and the sink, which was made once.
   ASSERT_EQ(AccessesTo(one_.data()).size(), 2u);
   EXPECT_EQ(AccessesTo(one_.data())[0] & IBV_ACCESS_REMOTE_WRITE, 0u);
   EXPECT_NE(AccessesTo(one_.data())[1] & IBV_ACCESS_REMOTE_WRITE, 0u);
@@ -205,7 +205,8 @@ TEST_F(IwarpTest, SoftIwarpShowsTheSinkAndLeavesItClosed) {
   EXPECT_EQ(AccessesTo(one_.data())[0] & IBV_ACCESS_REMOTE_WRITE, 0u);
 }
 
-// As many EPs as OFA's provider has on soft-iWARP, and the right word when there are no more.
+// There are as many EPs as OFA's provider has on soft-iWARP, and the right return code when there
+// are no more.
 TEST_F(IwarpTest, DefaultEpsTakeLittleOfTheDevice) {
   Open({.iwarp = true, .vendor_id = kSiwVendor, .queue_pages = kSiwPages});
   std::vector<DAT_EP_HANDLE> eps;
@@ -218,18 +219,18 @@ TEST_F(IwarpTest, DefaultEpsTakeLittleOfTheDevice) {
   }
   EXPECT_GE(eps.size(), 67u);
   EXPECT_EQ(DAT_GET_TYPE(result), DAT_UINT32{DAT_INSUFFICIENT_RESOURCES});
-  // Nor are there queues for completions of any size, then.
+  // Then there are no queues for completions either, of any size.
   DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
   EXPECT_EQ(DAT_GET_TYPE(dat_evd_create(ia_, 1024, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &evd)),
             DAT_UINT32{DAT_INSUFFICIENT_RESOURCES});
-  // One that goes makes room.
+  // Freeing one EP makes room.
   ASSERT_FALSE(eps.empty());
   EXPECT_EQ(dat_ep_free(eps.back()), DAT_SUCCESS);
   EXPECT_EQ(MakeEp(&eps.back()), DAT_SUCCESS);
   for (const DAT_EP_HANDLE ep : eps) EXPECT_EQ(dat_ep_free(ep), DAT_SUCCESS);
 }
 
-// Reads that are split take the places that they need.
+// EPs whose reads are split have queues with the places that these need.
 TEST_F(IwarpTest, EpsForScatteredReadsHaveLargerQueues) {
   Open({.iwarp = true, .vendor_id = kSiwVendor});
   DAT_EP_HANDLE plain = DAT_HANDLE_NULL, scattering = DAT_HANDLE_NULL;

@@ -33,10 +33,10 @@ struct NullCmEvent {
 };
 
 std::mutex g_cm_mutex;                // protects the next four
-std::vector<NullCmEvent*> g_pending;  // told and not fetched yet
+std::vector<NullCmEvent*> g_pending;  // reported and not fetched yet
 std::deque<NullAnswer> g_answers;
 NullCmCalls g_calls;
-rdma_cm_id* g_id = nullptr;  // the one made last
+rdma_cm_id* g_id = nullptr;  // the newest one
 
 // g_cm_mutex held.
 void Tell(rdma_cm_id* id, const NullAnswer& answer) {
@@ -93,7 +93,8 @@ rdma_event_channel* rdma_create_event_channel(void) {
 }
 void rdma_destroy_event_channel(rdma_event_channel* base) {
   auto* channel = reinterpret_cast<NullCmChannel*>(base);
-  // The end of a connection that nobody waits for any more is left in it.
+  // The event of a connection's end may be left in the channel, because nobody waits for it any
+  // more.
   close(std::exchange(channel->pipe.ends[1], -1));
   const std::lock_guard<std::mutex> lock(g_cm_mutex);
   for (void* event = nullptr; softdat::nulldevice::Get(channel->pipe.ends[0], &event);) {
@@ -111,7 +112,7 @@ int rdma_get_cm_event(rdma_event_channel* channel, rdma_cm_event** event) {
     std::erase(g_pending, told);
     *event = &told->base;
     if (told->base.id != nullptr) return 0;
-    delete told;  // of an identifier that has gone
+    delete told;  // its identifier has gone
   }
   return -1;
 }
@@ -191,7 +192,7 @@ int rdma_connect(rdma_cm_id* id, rdma_conn_param* param) {
       return 0;
     }
   }
-  // On iWARP, and where librdmacm knows the queue pair, that is all.
+  // On iWARP, and if librdmacm knows the queue pair, the connection is complete now.
   const bool whole = id->qp != nullptr || TheNullDevice().iwarp;
   Tell(id, whole ? RDMA_CM_EVENT_ESTABLISHED : RDMA_CM_EVENT_CONNECT_RESPONSE);
   return 0;

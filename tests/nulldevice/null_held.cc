@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The null device while it holds what is posted.
+// The null device while it holds posted work.
 #include <errno.h>
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace {
 
 std::mutex g_mutex;  // protects the next three
 std::vector<NullPost> g_posts;
-std::deque<int> g_send_errors;  // of the requests that come, 0: taken
+std::deque<int> g_send_errors;  // of the next requests; 0: the request is taken
 int g_receive_error = 0;
 
 ibv_wc Completion(const NullPair& pair, uint64_t wr_id, ibv_wc_status status, ibv_wc_opcode op) {
@@ -44,7 +44,7 @@ void Note(const ibv_send_wr& wr) {
   g_posts.push_back(post);
 }
 
-// The pair's mutex held: all that is there, in order.
+// The pair's mutex is held. Completes everything that is there, in order.
 void Flush(NullPair* pair) {
   for (HeldWork::Send& send : std::exchange(pair->held.sends, {})) {
     send.wc.status = IBV_WC_WR_FLUSH_ERR;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the files of the null device share.
+// Declarations that the files of the null device share.
 #ifndef SOFTDAT_TESTS_NULLDEVICE_NULL_PARTS_H_
 #define SOFTDAT_TESTS_NULLDEVICE_NULL_PARTS_H_
 
@@ -14,8 +14,8 @@
 
 namespace softdat::nulldevice {
 
-// What the library asks for in bursts comes back through a pipe of pointers, so that its
-// descriptor can be polled.
+// Pointers that the library fetches later come to it through a pipe, so that the pipe's descriptor
+// can be polled.
 struct Pipe {
   int ends[2] = {-1, -1};
   bool Open() { return pipe(ends) == 0; }
@@ -42,7 +42,7 @@ struct NullQueue {
   std::unique_ptr<ibv_wc[]> ring;
 };
 
-// Of a pair whose device holds (null_held.cc).
+// The work of a pair whose device holds (null_held.cc).
 struct HeldWork {
   struct Send {
     ibv_wc wc;
@@ -75,14 +75,14 @@ class Locked {
   NullQueue* const queue_;
 };
 
-// The device, as TheNullDevice() says that it is.
+// The device, with the properties in TheNullDevice().
 ibv_context* Context();
-// The pair made last and not destroyed; null: none.
+// The newest pair that is not destroyed, or null.
 NullPair* LastPair();
-// As a device does: into the queue, and an event if that was asked for.
+// Does what a device does: puts `wc` into the queue, and raises an event if one was asked for.
 void PushCompletion(ibv_cq* queue, const ibv_wc& wc);
 
-// Of a device that holds.
+// The posts of a device that holds.
 int PostSendHeld(ibv_qp* qp, ibv_send_wr* first, ibv_send_wr** bad);
 int PostRecvHeld(ibv_qp* qp, ibv_recv_wr* first, ibv_recv_wr** bad);
 void EnterErrorHeld(NullPair* pair);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A test double of libibverbs and (null_cm.cc) librdmacm, loaded in front of both: one device,
-// "null0", on every interface, whose queues complete at once and move nothing. What is left of an
-// operation is what the library above it costs. Connections are those of an active side without a
-// peer: whatever address is asked for accepts.
+// A test double of libibverbs and (null_cm.cc) librdmacm, which is loaded in front of both. It is
+// one device, "null0", on every interface. Its queues complete at once and move nothing, so the
+// rest of an operation is the cost of the library above it. Connections are those of an active side
+// without a peer: every address accepts.
 #include "tests/nulldevice/null_verbs.h"
 
 #include <errno.h>
@@ -43,10 +43,10 @@ std::mutex g_mutex;  // protects the next four
 std::vector<NullRegion> g_regions;
 uint32_t g_pages = 0;
 std::deque<ibv_async_event> g_events;  // raised and not read yet
-ibv_srq* g_shared_queue = nullptr;     // the one made last
-NullPair* g_pair = nullptr;            // the one made last
+ibv_srq* g_shared_queue = nullptr;     // the newest one
+NullPair* g_pair = nullptr;            // the newest one
 
-// What an iWARP adapter says of the sink of a read.
+// What an iWARP adapter decides about the sink of a read.
 ibv_wc_status JudgeSink(const ibv_send_wr& wr) {
   constexpr unsigned kNeeded = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
   const std::lock_guard<std::mutex> lock(g_mutex);
@@ -104,7 +104,7 @@ int PostSendIwarp(ibv_qp* qp, ibv_send_wr* first, ibv_send_wr** bad) {
   return 0;
 }
 
-// As soft-iWARP lays out its queues: a power of two of entries each.
+// The sizes with which soft-iWARP lays out its queues, each with a power of two of entries.
 constexpr uint32_t kPage = 4096, kSendEntry = 120, kReceiveEntry = 112, kCompletionEntry = 48;
 
 uint32_t PagesOf(uint32_t entries, uint32_t entry_size) {
@@ -146,7 +146,8 @@ int PollCq(ibv_cq* cq, int most, ibv_wc* out) {
 int RequestNotify(ibv_cq* cq, int solicited_only) {
   auto* queue = reinterpret_cast<NullQueue*>(cq);
   const Locked lock(queue);
-  // A request for all stays one when solicited ones are asked for next (IBTA vol. 1 §11.4.2.2).
+  // A request for all completions stays one if solicited ones are asked for next (IBTA vol. 1
+  // §11.4.2.2).
   if (solicited_only == 0) queue->armed = true;
   return 0;
 }
@@ -347,7 +348,7 @@ int ibv_query_pkey(ibv_context*, uint8_t, int, __be16* pkey) {
 }
 int ibv_get_async_event(ibv_context* context, ibv_async_event* event) {
   uint64_t count = 0;
-  // Blocks while nothing has happened, or fails with EAGAIN, as the descriptor is.
+  // This blocks if nothing has happened, or fails with EAGAIN if the descriptor does not block.
   if (read(context->async_fd, &count, sizeof count) != sizeof count) return -1;
   const std::lock_guard<std::mutex> lock(g_mutex);
   *event = g_events.front();

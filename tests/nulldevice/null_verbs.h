@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the device of null_verbs.cc is like and does, and what was asked of it, for tests in whose
-// program it is linked.
+// The properties and actions of the device of null_verbs.cc, and what it was asked. This is for
+// tests that link the device into their program.
 #ifndef SOFTDAT_TESTS_NULLDEVICE_NULL_VERBS_H_
 #define SOFTDAT_TESTS_NULLDEVICE_NULL_VERBS_H_
 
@@ -17,18 +17,18 @@ namespace softdat::nulldevice {
 struct NullDevice {
   bool iwarp = false;  // reads have one sink, which must be open to remote writes
   uint32_t vendor_id = 0;
-  // Pages that the queues of a process may take, as soft-iWARP counts them, and fails with EINVAL
-  // when there is none left; 0: no limit.
+  // The pages that the queues of a process may take, counted as soft-iWARP counts them. If there
+  // are none left, calls fail with EINVAL. 0: no limit.
   uint32_t queue_pages = 0;
   // Requests and receives stay in their queues until the test completes them or the pair goes to
   // the error state.
   bool holds = false;
   bool windows = false;
-  bool flushes = true;  // with `holds`: the error state completes what is there, and what comes
+  bool flushes = true;  // with `holds`: the error state completes present and later work
 };
 NullDevice& TheNullDevice();
 
-// What is registered now, oldest first.
+// The regions that are registered now, oldest first.
 struct NullRegion {
   uint32_t key;
   void* address;
@@ -39,15 +39,15 @@ std::vector<NullRegion> NullRegions();
 
 uint32_t QueuePagesInUse();
 
-// The device raises an asynchronous event: of its port, of the shared receive queue or the queue
-// pair made last. It never flushes anything.
+// The device raises an asynchronous event: of its port, of the newest shared receive queue, or of
+// the newest queue pair. It never flushes anything.
 void RaiseNullPortError(int port);
 void RaiseNullSharedQueueError();
 void RaiseNullPairError();
 
-// A device that holds, of the pair made last.
+// The following is for a device that holds, and for its newest pair.
 //
-// What was posted and taken, since the last call.
+// Requests that were posted and taken since the last call.
 struct NullPost {
   ibv_wr_opcode opcode;
   unsigned send_flags;
@@ -56,20 +56,21 @@ struct NullPost {
   uint64_t remote_address;
 };
 std::vector<NullPost> TakeNullPosts();
-// How many receives it has.
+// The number of receives that the pair has.
 size_t NullReceives();
-// The oldest requests complete; those that were not signalled without a word. The last of them as
-// `status` says.
+// The oldest `count` requests complete, the last of them with `status`. Those that were not
+// signalled complete silently.
 void CompleteNullSends(size_t count, ibv_wc_status status = IBV_WC_SUCCESS);
-// The request behind `older` others completes before them.
+// The request after `older` others completes before them.
 void CompleteNullSendEarly(size_t older);
 // A message of `length` bytes takes the oldest receive.
 void ArriveNullMessage(uint32_t length);
-// The request that is posted behind `after` others is refused with this error; receives: the next.
+// The device refuses a request, the one that is posted after `after` others, or the next receive,
+// with this error.
 void RefuseNullSend(size_t after, int error);
 void RefuseNullReceive(int error);
 
-// What the peer says to a request to connect; without any, it accepts.
+// How the peer answers a request to connect. Without an answer it accepts.
 struct NullAnswer {
   rdma_cm_event_type event = RDMA_CM_EVENT_ESTABLISHED;
   int status = 0;
@@ -78,9 +79,10 @@ struct NullAnswer {
   bool silent = false;  // no answer
 };
 void AnswerNullConnect(const NullAnswer& answer);
-// Of the identifier made last: the event happens.
+// The event happens to the newest identifier.
 void TellNullConnection(const NullAnswer& answer);
-// What was asked of rdma_cm since the last call, which also forgets answers that were not fetched.
+// The calls of rdma_cm since the last call of this, which also forgets answers that were not
+// fetched.
 struct NullCmCalls {
   int connects = 0;
   int accepts = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CountInstructions.
+// CountInstructions().
 #include "tests/nulldevice/step_counter.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 constexpr char kOfaProvider[] = "/usr/lib/x86_64-linux-gnu/libdaplofa.so.2";
 constexpr char kDebianLibdat2[] = "/usr/lib/x86_64-linux-gnu/libdat2.so.2";
-// Two lengths, so that what comes before and behind the loop drops out.
+// Two lengths, so that the code before and after the loop drops out.
 constexpr long kFew = 20;
 constexpr long kMany = 80;
 
@@ -40,7 +40,7 @@ fs::path Runfile(const std::string& name) { return fs::absolute(name); }
     _exit(125);
   setenv("DAT_OVERRIDE", fmt::format("/proc/self/fd/{}", file).c_str(), 1);
   std::string preload = Runfile("tests/nulldevice/libnullverbs.so").string();
-  // Ours, which the program would load, has the same name.
+  // The program would load our library, which has the same name.
   if (subject.debian_libdat2) preload += fmt::format(":{}", kDebianLibdat2);
   setenv("LD_PRELOAD", preload.c_str(), 1);
   const std::string count = std::to_string(operations);
@@ -70,14 +70,14 @@ bool RunToMark(pid_t pid, std::string* failure) {
   }
 }
 
-// A raised SIGTRAP comes from a process, a step's from the kernel.
+// A process raises the SIGTRAP of a mark, the kernel that of a step.
 bool IsMark(pid_t pid) {
   siginfo_t info{};
   return ptrace(PTRACE_GETSIGINFO, pid, nullptr, &info) == 0 &&
          (info.si_code == SI_TKILL || info.si_code == SI_USER);
 }
 
-// Where the code of libdat2 lies in the subject; of the package's file, if that is to run.
+// Where the code of libdat2 lies in the subject. It is the package's file if that is to run.
 struct Range {
   uintptr_t begin = 0, end = 0;
   bool Contains(uintptr_t address) const { return address - begin < end - begin; }
@@ -101,7 +101,7 @@ struct Steps {
   long in_libdat2 = 0;
 };
 
-// One instruction. False when the subject has ended or has come to its mark.
+// Executes one instruction. Returns false if the subject has ended or has come to its mark.
 bool Step(pid_t pid, std::string* failure) {
   int status = 0;
   if (ptrace(PTRACE_SINGLESTEP, pid, nullptr, nullptr) != 0 || waitpid(pid, &status, 0) != pid ||

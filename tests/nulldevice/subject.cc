@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // subject IA N [posts]: posts N RDMA writes and reaps each, on an IA or ("-") on the verbs
-// themselves; "posts": the completions are suppressed and nothing is reaped. Compiled with
-// SUBJECT_12, as subject12, it is a program of uDAPL 1.2. A SIGTRAP before the first and one behind
-// the last tell who counts. Exit status 1 with the reason when something fails.
+// themselves. With "posts" the completions are suppressed and nothing is reaped. Compiled with
+// SUBJECT_12, as subject12, it is a program of uDAPL 1.2. A SIGTRAP before the first write and one
+// after the last tell the counting program where they are. If something fails, the exit status is
+// 1, with the reason.
 #include <arpa/inet.h>
 #include <infiniband/verbs.h>
 #include <netinet/in.h>
@@ -63,7 +64,7 @@ void RunBare(long operations) {
   raise(SIGTRAP);
 }
 
-// The two differences of the versions that matter here.
+// The two differences between the versions that matter here.
 DAT_RETURN CreateRegion(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_LMR_CONTEXT* context) {
   DAT_REGION_DESCRIPTION region{};
   region.for_va = g_memory;
@@ -152,5 +153,5 @@ int main(int argc, char** argv) {
   } else {
     RunDat(argv[1], operations, reap);
   }
-  std::_Exit(0);  // what follows is no business of the count
+  std::_Exit(0);  // the count must not include what follows
 }
