@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ByteStreams: what its users call.
+// ByteStreams: the calls of its users.
 #include "tests/sim/byte_streams.h"
 
 #include <errno.h>
@@ -86,7 +86,7 @@ ssize_t ByteStreams::Receive(StreamId stream, std::span<uint8_t> into) {
   const auto last = end.in.begin() + static_cast<ptrdiff_t>(size);
   std::copy(end.in.begin(), last, into.begin());
   end.in.erase(end.in.begin(), last);
-  // The sender hears of the room.
+  // The sender learns of the room.
   const uint64_t delay_us = network_->link(end.local.node, end.remote.node).min_delay_us;
   time_->After(delay_us, [this, peer = end.peer] {
     if (Find(peer) != nullptr) Pump(peer);

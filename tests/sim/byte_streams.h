@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What TCP gives its users, in virtual time over the simulated network: connections that succeed,
-// are refused, get no answer or meet themselves; bytes in order, late instead of lost; FIN, RST and
-// half-close; buffers that fill up; nodes that crash or vanish. It has no inside of TCP's: a lost
-// packet is sent again when a time is over, and whoever sends knows how much room there is.
+// TCP as its users see it, in virtual time over the simulated network. Connections succeed, are
+// refused, get no answer, or meet themselves. Bytes arrive in order, late instead of lost. There
+// are FIN, RST and half-close, buffers that fill up, and nodes that crash or vanish. Nothing of
+// TCP's inside is simulated: a lost packet is sent again after a fixed time, and the sender knows
+// how much room there is.
 //
-// It looks like non-blocking sockets. Calls return at once, errors are negated errno values, and
-// what happens later is told to the node's handler, in order of time and never from inside a call.
-// A node reads and writes until it gets -EAGAIN: events tell of changes, not of states.
+// The interface looks like non-blocking sockets. Calls return at once, and errors are negated errno
+// values. The node's handler is told what happens later, in order of time and never from inside a
+// call. A node reads and writes until it gets -EAGAIN, because events tell of changes, not of
+// states.
 #ifndef SOFTDAT_TESTS_SIM_BYTE_STREAMS_H_
 #define SOFTDAT_TESTS_SIM_BYTE_STREAMS_H_
 
@@ -40,8 +42,8 @@ struct StreamEvent {
     kFailed,    // to connect: error says why
     kAccepted,  // a new stream, by a listener on `port`
     kReadable,
-    kWritable,  // there is room again behind a short Send
-    kClosed,    // the peer sends no more; error is 0 for a FIN. Behind all that can be read
+    kWritable,  // there is room again after a short Send
+    kClosed,    // the peer sends no more; error is 0 for a FIN. Comes after all readable data
   };
   Kind kind;
   StreamId stream = 0;
@@ -57,7 +59,7 @@ struct ByteStreamOptions {
   uint64_t connect_patience_us = 60'000'000;
   uint64_t send_again_us = 200'000;  // without an acknowledgement; doubles
   uint64_t send_patience_us = 60'000'000;
-  uint64_t probe_us = 0;  // an idle stream asks so often whether the peer is there; 0: never
+  uint64_t probe_us = 0;            // an idle stream asks this often if the peer is there; 0: never
   uint64_t linger_us = 60'000'000;  // an end that its user has closed waits for the peer's FIN
 };
 
@@ -69,39 +71,40 @@ class ByteStreams {
 
   void SetHandler(int node, Handler handler);
 
-  // 0, -EADDRINUSE.
+  // Returns 0 or -EADDRINUSE.
   int Listen(Address address);
   void Unlisten(Address address) { listeners_.erase(address); }
-  // kConnected or kFailed (ECONNREFUSED, ETIMEDOUT) follows. Port 0 is some free one, which can be
-  // the one that is aimed at: where nobody listens there, the stream then meets itself.
+  // kConnected or kFailed (ECONNREFUSED, ETIMEDOUT) follows. Port 0 means any free port. That can
+  // be the port of `to`: if nobody listens there, the stream meets itself.
   StreamId Connect(int node, Address to, uint16_t local_port = 0);
 
-  // How many bytes there was room for; -EAGAIN for none, -EPIPE behind an end.
+  // Returns the number of bytes for which there was room, -EAGAIN if there was none, or -EPIPE
+  // after an end.
   ssize_t Send(StreamId stream, std::span<const uint8_t> bytes);
-  // How many bytes came; 0 behind the peer's FIN, -EAGAIN for nothing yet, -ECONNRESET, -EPIPE (a
-  // reset behind a FIN) or -ETIMEDOUT.
+  // Returns the number of bytes that came, 0 after the peer's FIN, -EAGAIN if nothing has come yet,
+  // -ECONNRESET, -EPIPE (a reset after a FIN), or -ETIMEDOUT.
   ssize_t Receive(StreamId stream, std::span<uint8_t> into);
-  // The same for one byte that stays where it is.
+  // As Receive for one byte, which stays in the buffer.
   ssize_t Peek(StreamId stream);
-  // A FIN behind what was sent; the other direction stays open.
+  // Sends a FIN after the data that was sent. The other direction stays open.
   void ShutdownWrite(StreamId stream);
-  // The stream is not the node's any more: no event follows. A FIN goes behind what was sent, or a
-  // reset if something was not read.
+  // The stream does not belong to the node any more, and no event follows. A FIN follows the data
+  // that was sent, or a reset if something was not read.
   void Close(StreamId stream);
   void Reset(StreamId stream);
 
   Address local(StreamId stream) const { return ends_.at(stream).local; }
   Address remote(StreamId stream) const { return ends_.at(stream).remote; }
 
-  // The other end; 0 before there is one.
+  // The other end, or 0 before there is one.
   StreamId peer(StreamId stream) const { return ends_.at(stream).peer; }
 
-  // The node's program ends: its system closes everything for it.
+  // The node's program ends. Its system closes everything for it.
   void Crash(int node);
-  // The node's machine ends: nobody hears of it again.
+  // The node's machine ends. Nobody hears from it again.
   void Vanish(int node);
 
-  // Streams that the node has not closed, and those that its system still has.
+  // The streams that the node has not closed, and the streams that its system still has.
   size_t open(int node) const;
   size_t remaining(int node) const;
 
@@ -126,7 +129,7 @@ class ByteStreams {
     std::optional<uint64_t> fin_at;                  // length of the peer's direction
     bool fin_received = false;
     VirtualTime::Id probe = 0;
-    uint64_t heard_us = 0;  // when the peer was last heard of
+    uint64_t heard_us = 0;  // when something last came from the peer
     VirtualTime::Id timer = 0;
     uint64_t wait_us = 0;              // of the timer
     uint64_t unanswered_since_us = 0;  // while the timer runs
@@ -140,7 +143,7 @@ class ByteStreams {
   void Remove(StreamId id);
   void Tell(StreamId id, StreamEvent::Kind kind, int error = 0);
   uint16_t FreePort(int node);
-  // From the end's node to its peer's.
+  // Carries a packet from the end's node to its peer's.
   void Carry(const End& end, size_t bytes, std::function<void()> arrive);
 
   // byte_streams_connect.cc

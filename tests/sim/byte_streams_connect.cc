@@ -30,10 +30,10 @@ void ByteStreams::Ask(StreamId id) {
   end.timer = time_->After(end.wait_us, [this, id] { OnAskingUnanswered(id); });
 }
 
-// Somebody asks to connect.
+// Somebody has asked to connect.
 void ByteStreams::OnAsked(StreamId from) {
   const End* asking = Find(from);
-  if (asking == nullptr) return;  // it gave up: what we would answer is answered by a reset
+  if (asking == nullptr) return;  // it gave up, and would only reset our answer
   for (const auto& [id, end] : ends_) {
     if (end.accepted_from_listener && end.peer == from) return Answer(id);  // asked once more
   }
@@ -48,7 +48,7 @@ void ByteStreams::OnAsked(StreamId from) {
     end.unanswered_since_us = time_->now_us();
     return Answer(Add(std::move(end)));
   }
-  if (asking->local == asking->remote) return OnAnswered(from, from);  // it meets itself
+  if (asking->local == asking->remote) return OnAnswered(from, from);  // the stream meets itself
   network_->Carry(asking->remote.node, asking->local.node, kHeader, [this, from](bool intact) {
     if (intact) OnReset(from);
   });
@@ -117,7 +117,7 @@ void ByteStreams::Opened(StreamId id) {
   Pump(id);
 }
 
-// From the place of `end`, which may be about to go.
+// Sent from the address of `end`, which may be about to go.
 void ByteStreams::SendReset(const End& end, StreamId to) {
   Carry(end, 0, [this, to] { OnReset(to); });
 }

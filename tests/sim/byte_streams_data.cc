@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ByteStreams: bytes and their end, sent again until they are acknowledged.
+// ByteStreams: data and its end, which are sent again until they are acknowledged.
 #include <errno.h>
 
 #include <algorithm>
@@ -17,8 +17,8 @@ constexpr uint64_t kLongestWaitUs = 5'000'000;
 
 }  // namespace
 
-// How much more may be sent: up to the end of the peer's buffer. A peer that is gone takes all, and
-// answers with a reset.
+// How much more may be sent before the peer's buffer is full. A peer that is gone takes everything,
+// and answers with a reset.
 size_t ByteStreams::Room(const End& end) {
   const End* peer = Find(end.peer);
   if (peer == nullptr) return options_.receive_buffer;
@@ -26,7 +26,7 @@ size_t ByteStreams::Room(const End& end) {
   return up_to - std::min(up_to, end.sent);
 }
 
-// Sends what there is room for.
+// Sends as much as there is room for.
 void ByteStreams::Pump(StreamId id) {
   End& end = ends_.at(id);
   if (end.state != State::kOpen) return;
@@ -113,7 +113,7 @@ void ByteStreams::StartTimer(StreamId id, End* end) {
   end->timer = time_->After(end->wait_us, [this, id] { OnUnacknowledged(id); });
 }
 
-// All that is not acknowledged is sent once more.
+// Sends everything once more that is not acknowledged.
 void ByteStreams::OnUnacknowledged(StreamId id) {
   End& end = ends_.at(id);
   end.timer = 0;
@@ -158,7 +158,7 @@ void ByteStreams::OnProbe(StreamId to, StreamId from) {
   Acknowledge(*end);
 }
 
-// Both directions have ended, and nobody here has a use for it.
+// Both directions have ended, and nobody here needs the end any more.
 void ByteStreams::RemoveIfOver(StreamId id) {
   const End* end = Find(id);
   if (end == nullptr || end->owned || !end->fin_acknowledged || !end->fin_received) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The simulated byte streams behave as TCP's sockets do.
+// The simulated byte streams behave like TCP sockets.
 #include "tests/sim/byte_streams.h"
 
 #include <errno.h>
@@ -43,14 +43,14 @@ class ByteStreamsTest : public testing::Test {
     }
   }
   void RunFor(uint64_t us) { time_.RunUntil(time_.now_us() + us); }
-  // The events of a node, in letters: (c)onnected, (f)ailed, (a)ccepted, (r)eadable, (w)ritable,
+  // The events of a node as letters: (c)onnected, (f)ailed, (a)ccepted, (r)eadable, (w)ritable,
   // closed (x).
   std::string Seen(int node) const {
     std::string all;
     for (const StreamEvent& e : events_[node]) all += "cfarwx"[static_cast<size_t>(e.kind)];
     return all;
   }
-  // A connection from node 0 to node 1.
+  // Makes a connection from node 0 to node 1.
   void Join() {
     ASSERT_EQ(streams_->Listen({1, 7}), 0);
     a_ = streams_->Connect(0, {1, 7});
@@ -70,7 +70,7 @@ class ByteStreamsTest : public testing::Test {
       all.insert(all.end(), some, some + n);
     }
   }
-  // Sends all of it, while the other end reads.
+  // Sends all of `bytes`, while the other end reads.
   Bytes Transfer(StreamId from, StreamId to, const Bytes& bytes) {
     Bytes got;
     size_t sent = 0;
@@ -308,7 +308,7 @@ TEST_F(ByteStreamsTest, ProbesMissAPeerThatIsGone) {
 TEST_F(ByteStreamsTest, AListenerThatLeavesResetsWhoWasAlmostConnected) {
   ASSERT_EQ(streams_->Listen({1, 7}), 0);
   a_ = streams_->Connect(0, {1, 7});
-  RunFor(120);  // the answer has arrived, what answers it is under way
+  RunFor(120);  // the answer has arrived, and the answer to it is under way
   streams_->Unlisten({1, 7});
   RunFor(kSecond);
   EXPECT_EQ(Seen(0), "cx");

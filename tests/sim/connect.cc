@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The simulation of connecting by hand: any number of seeds, or one again.
+// Runs the simulation of connecting by hand: any number of seeds, or one seed again.
 #include <cinttypes>
 #include <cstdio>
 

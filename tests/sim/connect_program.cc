@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The consumer of all nodes: answers requests, exchanges messages, disconnects, and notes what it
-// is told.
+// The consumer of all nodes. It answers requests, exchanges messages, disconnects, and notes what
+// it is told.
 #include "tests/sim/connect_program.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
 constexpr uint64_t kMostEvents = 5'000'000;
 constexpr size_t kNumber = sizeof(uint64_t);
 
-// Message `m` of an end: the same for who sends and who checks.
+// The length of message `m` of an end, for both the sender and the checker.
 uint32_t MessageLength(uint64_t stream, uint64_t m) {
   return static_cast<uint32_t>((stream * 37 + m * 101) % 256);
 }
@@ -37,7 +37,7 @@ void ConnectProgram::Expect(bool ok, const std::string& what) {
       "seed " + std::to_string(seed_) + " at " + std::to_string(time_.now_us()) + " us: " + what;
 }
 
-// The number first, so that the other end knows which Connect it is.
+// The number comes first, so that the other end knows which Connect this is.
 std::vector<uint8_t> ConnectProgram::PrivateData(uint64_t number) {
   const size_t most = softnet::kMaxConsumerPrivateData - kNumber;
   std::vector<uint8_t> data(kNumber + Pick({0, Draw(50), Draw(most + 1)}));
@@ -51,7 +51,7 @@ std::pair<uint64_t, ConnectProgram::End*> ConnectProgram::Find(const Party& part
   return found == ends_.end() ? std::pair<uint64_t, End*>(0, nullptr) : found->second;
 }
 
-// The party goes its own way from now on.
+// The program no longer follows the party.
 void ConnectProgram::Forget(End* end) {
   ends_.erase(end->party);
   end->party = nullptr;
@@ -72,7 +72,7 @@ std::string ConnectProgram::Run() {
 }
 
 // -------------------------------------------------------------------------------------------------
-// What the nodes tell
+// Reports of the nodes
 
 void ConnectProgram::OnRequest(Party& party, Data data) {
   uint64_t number = 0;
@@ -219,7 +219,7 @@ void ConnectProgram::PostMessage(uint64_t number, End* end) {
 
 void ConnectProgram::OnMoved(Party& party) {
   const auto [number, end] = Find(party);
-  if (end == nullptr) return;  // its end was told
+  if (end == nullptr) return;  // its end was reported
   PartySide& side = *party.side();
   for (const Completion& c : side.Sends()) {
     Expect(c.cookie == end->completed + end->send_failures, "a send completes out of order");

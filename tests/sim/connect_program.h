@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One run of the simulation of connecting: two to eight nodes that listen, connect, accept, reject,
-// refuse, give up, exchange messages and disconnect, among strangers who flood them or send
-// garbage, over a network that loses packets, and, in some runs, nodes that crash or vanish and
-// links that are cut. All of it is drawn from the seed. What every run must keep:
+// One run of the simulation of connecting. Two to eight nodes listen, connect, accept, reject,
+// refuse, give up, exchange messages and disconnect. Strangers flood them or send garbage. The
+// network loses packets. In some runs nodes crash or vanish and links are cut. All of it is drawn
+// from the seed. Every run must keep these invariants:
 //
-//   - each Connect and each Accept is reported once, and the end of what was established once;
+//   - each Connect and each Accept is reported once, and so is the end of what was established;
 //   - both ends tell the same story: established at both or at neither, rejected only by a
 //     consumer, and private data arrive whole;
 //   - nobody waits beyond its time limit, and half-open connections never exceed theirs;
 //   - messages arrive once, in order and whole, and a graceful disconnect delivers them all;
-//   - behind the shut-down nothing is left: no connection, stream, timer or region.
+//   - after the shut-down nothing is left: no connection, stream, timer or region.
 //
-// Allowed exceptions, which the checks name where they stand:
+// Some exceptions are allowed. The checks name them in their place:
 //
-//   - established for the initiator and failed for the acceptor, when the initiator's first bytes
-//     were not there within the acceptor's time limit, or its link was reset by a fault or by its
-//     own abrupt disconnect;
-//   - with an initiator that sends no ready-to-receive message (MPA revision 1): established for
-//     the acceptor, whose Reply came too late for the initiator, or never did because the acceptor
-//     had left meanwhile. As long as such an initiator sends nothing, the acceptor must not either,
-//     whatever its disconnect waits for;
-//   - of a node that crashed or vanished nothing is asked.
+//   - A connection is established for the initiator and failed for the acceptor if the initiator's
+//     first bytes did not arrive within the acceptor's time limit, or if its link was reset by a
+//     fault or by its own abrupt disconnect.
+//   - An initiator that sends no ready-to-receive message (MPA revision 1): the connection is
+//     established for the acceptor. Its Reply came too late for the initiator, or never because the
+//     acceptor had left meanwhile. As long as such an initiator sends nothing, the acceptor must
+//     not send either, whatever its disconnect waits for.
+//   - Nothing is asked of a node that crashed or vanished.
 #ifndef SOFTDAT_TESTS_SIM_CONNECT_PROGRAM_H_
 #define SOFTDAT_TESTS_SIM_CONNECT_PROGRAM_H_
 
@@ -41,10 +41,10 @@ class ConnectProgram final : private PartySink {
   explicit ConnectProgram(uint64_t seed);
   ~ConnectProgram() override;
 
-  // Runs to the end. Empty when all invariants held, else what did not.
+  // Runs to the end. Returns an empty text if all invariants held, else the one that did not.
   std::string Run();
 
-  // What happened, so that runs can be compared and counted.
+  // Counts of what happened, so that runs can be compared.
   struct Tally {
     uint64_t events = 0;
     uint64_t connects = 0, established = 0, rejected = 0, timed_out = 0, failed = 0, given_up = 0;
@@ -73,7 +73,7 @@ class ConnectProgram final : private PartySink {
     bool disconnected = false;  // by its own consumer
     bool graceful = false;
     transport::EndReason end_reason = transport::EndReason::kDisconnected;
-    // Of an accepted one.
+    // Of an accepted connection.
     Answer answer = Answer::kNone;
     std::vector<uint8_t> answered;  // with these private data
     bool peer_to_peer = false;
@@ -115,7 +115,7 @@ class ConnectProgram final : private PartySink {
   void KillNode(int i, bool vanish);
   void ShutDown();
 
-  // connect_program.cc: PartySink and what follows from it
+  // connect_program.cc: PartySink, and what follows from it
   void OnRequest(Party& party, Data private_data) override;
   void OnEstablished(Party& party, Data private_data) override;
   void OnFailed(Party& party, transport::RejectReason reason, Data private_data,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What holds during and after every run of connecting, whatever its seed.
+// Checks during and after every run of connecting, whatever its seed.
 #include <algorithm>
 
 #include "tests/sim/connect_program.h"
@@ -11,7 +11,8 @@ using transport::RejectReason;
 
 namespace {
 
-// Behind the shut-down: a graceful disconnect that becomes an abrupt one, and TCP's patience.
+// The longest time after the shut-down: a graceful disconnect becomes an abrupt one, and TCP loses
+// its patience.
 constexpr uint64_t kLongestEndUs = 200'000'000;
 
 }  // namespace
@@ -44,7 +45,7 @@ void ConnectProgram::CheckLeftovers() {
   Expect(ends_.empty() && strangers_.empty(), "somebody still waits to be told");
 }
 
-// Each Connect and each Accept once, and the end of what was established once.
+// Each Connect and each Accept is reported once, and the end of what was established once.
 void ConnectProgram::CheckReports(uint64_t number, const Attempt& attempt) {
   const std::string which = " of connection " + std::to_string(number);
   const auto check = [&](const End& end, int reports) {
@@ -59,13 +60,13 @@ void ConnectProgram::CheckReports(uint64_t number, const Attempt& attempt) {
   }
 }
 
-// The initiator's first bytes were not there in time.
+// The initiator's first bytes did not arrive in time.
 bool ConnectProgram::TooLate(const End& acceptor) {
   return acceptor.result == Result::kFailed &&
          acceptor.why.find("sent nothing after our Reply") != std::string::npos;
 }
 
-// What the acceptor says fits what the initiator says.
+// The acceptor's report fits the initiator's.
 void ConnectProgram::CheckAcceptor(uint64_t number, const End& a, const End& p) {
   const std::string which = " of connection " + std::to_string(number);
   const bool same_link = a.link == p.link;
@@ -77,8 +78,8 @@ void ConnectProgram::CheckAcceptor(uint64_t number, const End& a, const End& p) 
   switch (a.result) {
     case Result::kEstablished:
       Expect(p.answer == Answer::kAccept && a.got == p.answered, "data of the accept" + which);
-      // The initiator's first bytes came too late, or were overtaken by a fault or by the reset
-      // that ends an abrupt disconnect.
+      // The initiator's first bytes came too late, or a fault overtook them, or the reset that ends
+      // an abrupt disconnect did.
       Expect(p.result == Result::kEstablished || faults_ || TooLate(p) ||
                  (a.disconnected && !a.graceful),
              "the initiator alone is established" + which + ": " + p.why);
@@ -87,14 +88,15 @@ void ConnectProgram::CheckAcceptor(uint64_t number, const End& a, const End& p) 
       break;
     case Result::kFailed:
       if (faults_ || a.reason == RejectReason::kTimedOut) break;
-      // The Reply asks for what the initiator's settings forbid.
+      // The Reply asks for something that the initiator's settings forbid.
       if (node(p.node).options().crc == CrcPolicy::kOn &&
           node(a.node).options().crc == CrcPolicy::kOff) {
         break;
       }
       // The Reply was under way for longer than the acceptor waits.
       if (TooLate(p)) break;
-      // Without a ready-to-receive message the acceptor may have made the connection and left it.
+      // Without a ready-to-receive message the acceptor may have established the connection and
+      // left it.
       if (p.result == Result::kEstablished && p.disconnected) break;
       Expect(p.answer != Answer::kAccept,
              "an accept failed for the initiator" + which + ": " + a.why);
@@ -128,7 +130,7 @@ void ConnectProgram::CheckInitiator(uint64_t number, const Attempt& attempt) {
   }
 }
 
-// Messages of `from` at `to`, where both were established.
+// Checks the messages of `from` at `to`. The connection was established at both.
 void ConnectProgram::CheckMessages(uint64_t number, const End& from, const End& to,
                                    bool by_initiator) {
   if (to.result != Result::kEstablished || dead(from.node) || dead(to.node)) return;
@@ -140,7 +142,7 @@ void ConnectProgram::CheckMessages(uint64_t number, const End& from, const End& 
            "a send succeeded, and its message did not arrive" + which);
   }
   if (faults_ || !from.graceful || to.disconnected) return;
-  // Who accepts an old peer sends nothing before that has (RFC 5044 §7.1).
+  // An acceptor sends nothing to an old peer before that has sent something (RFC 5044 §7.1).
   if (!by_initiator && !to.peer_to_peer && to.posted == 0) return;
   Expect(from.completed == from.posted && to.received == from.posted,
          "a graceful disconnect left messages behind" + which + ": " + std::to_string(from.posted) +

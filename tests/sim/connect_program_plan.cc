@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a run of connecting is made of: the network, the nodes, who connects to whom and when, who
+// The plan of a run of connecting: the network, the nodes, who connects to whom and when, and who
 // disturbs them.
 #include <algorithm>
 #include <utility>
@@ -13,7 +13,7 @@ using softnet::CrcPolicy;
 
 namespace {
 
-// Two that are ports, and two that share one.
+// Two qualifiers that are ports, and two that share one port.
 constexpr std::array<uint64_t, 4> kQualifiers = {5000, 50000, 70000, uint64_t{1} << 40};
 
 }  // namespace
@@ -120,7 +120,7 @@ void ConnectProgram::PlanConnects() {
       const uint64_t limit_us = Pick({1000, 100'000, 2'000'000, 20'000'000});
       a.parameters.limit = std::chrono::microseconds(limit_us + Draw(1000));
     }
-    // The port that is aimed at, if the system happens to choose it.
+    // The local port is the one that `to` listens on, as if the system had chosen it by chance.
     if (a.parameters.to == a.from && Draw(2) == 0)
       a.parameters.local_port = PortOf(a.parameters.qualifier);
     time_.At(a.started_us, [this, number] { BeginConnect(number); });
@@ -141,7 +141,7 @@ void ConnectProgram::PlanConnects() {
 void ConnectProgram::BeginConnect(uint64_t number) {
   Attempt& a = attempts_[number];
   if (dead(a.from)) return;
-  // Not where somebody listens: the port is taken then.
+  // A port on which somebody listens is taken.
   if (a.parameters.local_port != 0 && node(a.from).listens(a.parameters.qualifier)) {
     a.parameters.local_port = 0;
   }
@@ -151,7 +151,7 @@ void ConnectProgram::BeginConnect(uint64_t number) {
   ends_[a.active.party] = {number, &a.active};
 }
 
-// Bursts of strangers at one port.
+// Bursts of strangers connect to one port.
 void ConnectProgram::PlanStrangers() {
   if (Draw(2) == 0) return;
   for (uint64_t bursts = 1 + Draw(3); bursts > 0; --bursts) {
@@ -165,7 +165,7 @@ void ConnectProgram::PlanStrangers() {
   }
 }
 
-// Silence, garbage, part of a request, a whole one, or a Reply where a request is due.
+// Silence, garbage, a part of a request, a whole request, or a Reply in place of a request.
 std::vector<uint8_t> ConnectProgram::StrangersWords() {
   std::vector<uint8_t> words(iwarp::kMpaMaxFrameSize);
   iwarp::MpaStart frame;
@@ -217,7 +217,7 @@ void ConnectProgram::KillNode(int i, bool vanish) {
   }
 }
 
-// Everybody ends what there is, in good order.
+// Every node ends its connections in good order.
 void ConnectProgram::ShutDown() {
   for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
     if (dead(i)) continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// 1,000 seeds of connecting, and that a seed replays.
+// Runs 1,000 seeds of connecting, and checks that a seed replays.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -31,7 +31,7 @@ TEST_P(ConnectSeedsTest, InvariantsHold) {
     all.messages += one.messages;
     all.intruders += one.intruders;
   }
-  // The seeds get everywhere.
+  // The seeds reach every kind of event.
   EXPECT_GT(all.established, 100u);
   EXPECT_GT(all.rejected, 20u);
   EXPECT_GT(all.timed_out, 20u);

@@ -68,7 +68,7 @@ void ConnectingNode::Keep(Party* party) {
   if (auto own = half_open_.Take(party)) parties_.emplace(party, std::move(own));
 }
 
-// It may be what called.
+// The party itself may be the caller.
 void ConnectingNode::Retire(Party* party) {
   Keep(party);
   time_->After(0, [this, party] { parties_.erase(party); });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A node of the simulation that connects, listens and answers: what the socket classes of
-// provider_softnet/tcp do with the engines of connecting and the stream, over simulated byte
-// streams. It decides nothing: the program (connect_program.h) is its consumer.
+// A node of the simulation that connects, listens and answers. It uses the engines of connecting
+// and the stream over simulated byte streams, as the socket classes of provider_softnet/tcp use
+// them over sockets. It decides nothing, because the program (connect_program.h) is its consumer.
 #ifndef SOFTDAT_TESTS_SIM_CONNECTING_NODE_H_
 #define SOFTDAT_TESTS_SIM_CONNECTING_NODE_H_
 
@@ -26,11 +26,11 @@ struct NodeOptions {
   uint32_t depth = 4;           // reads and atomics, both ways
   size_t half_open = 8;
   uint64_t handshake_us = 8'000'000;    // for a peer's start-up frame
-  uint64_t close_us = 3'000'000;        // for a peer's end behind our own
-  uint64_t disconnect_us = 60'000'000;  // for what a graceful disconnect waits for
+  uint64_t close_us = 3'000'000;        // for a peer's end after our own
+  uint64_t disconnect_us = 60'000'000;  // for everything that a graceful disconnect waits for
 };
 
-// The port that a connection qualifier is reached at.
+// The port at which a connection qualifier is reached.
 inline uint16_t PortOf(uint64_t qualifier) {
   return qualifier <= 65535 ? static_cast<uint16_t>(qualifier) : uint16_t{4791};
 }
@@ -54,20 +54,20 @@ class ConnectingNode {
   void StopListening(uint64_t qualifier);
   bool listens(uint64_t qualifier) const { return qualifiers_.contains(qualifier); }
   Party* Connect(const ConnectParameters& parameters);
-  // The program of the node ends without a word to anybody.
+  // The program of the node ends without telling anybody.
   void Kill();
 
-  // The connections that are not over, half-open ones among them.
+  // The connections that are not over, including half-open ones.
   std::vector<Party*> parties() const;
   size_t half_open() const { return half_open_.size(); }
-  // The most that there ever were.
+  // The largest number of half-open connections so far.
   size_t most_half_open() const { return most_half_open_; }
 
-  // Of parties.
+  // The serial number of the next party.
   uint64_t NextSerial() { return ++last_serial_; }
   void Route(StreamId stream, Party* party) { routes_[stream] = party; }
   void Unroute(StreamId stream) { routes_.erase(stream); }
-  // Its request is read: it is half-open no more.
+  // The party's request has been read, so it is no longer half-open.
   void Keep(Party* party);
   void Retire(Party* party);
 

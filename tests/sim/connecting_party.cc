@@ -246,14 +246,14 @@ void Party::Judge() {
   node_->sink().OnRequest(*this, responder_->peer_private_data());
 }
 
-// Whether the requester gave up before the Reply.
+// Whether the requester gave up before the Reply, and why.
 std::string Party::RequesterGone() {
   const ssize_t n = node_->streams().Peek(link_);
   if (n > 0 || n == -EAGAIN) return {};
   return n == 0 ? "the requester closed before it was answered" : strerror(static_cast<int>(-n));
 }
 
-// A Reply fits any buffer: nothing else was sent on this link.
+// A Reply fits into any buffer, because nothing else was sent on this link.
 void Party::Answer() {
   while (!responder_->output().empty()) {
     const ssize_t n = node_->streams().Send(link_, responder_->output());
@@ -271,7 +271,8 @@ void Party::Accept(Data private_data) {
   acceptance_.emplace(agreement_, std::move(gone),
                       std::chrono::microseconds(node_->options().handshake_us), node_->now());
   StartStream(/*initiator=*/false);
-  // The consumer is in the middle of its accept: no report from here. The link is looked at then.
+  // The consumer is in the middle of its accept, so nothing is reported from here. The timer looks
+  // at the link afterwards.
   SetTimer(&timer_, node_->time().now_us(), &Party::OnAcceptanceTime);
 }
 

@@ -24,7 +24,7 @@ class Party;
 
 using Data = std::span<const uint8_t>;
 
-// The consumer of all nodes. Called from the events of the virtual time.
+// The consumer of all nodes. Called from events of the virtual time.
 class PartySink {
  public:
   virtual ~PartySink() = default;
@@ -33,11 +33,11 @@ class PartySink {
   virtual void OnEstablished(Party& party, Data private_data) = 0;
   virtual void OnFailed(Party& party, transport::RejectReason reason, Data private_data,
                         const std::string& why) = 0;
-  // Of an established one.
+  // The end of an established connection.
   virtual void OnEnded(Party& party, transport::EndReason reason, const std::string& why) = 0;
   // Something may have completed.
   virtual void OnMoved(Party& party) = 0;
-  // An event of a stream that is no party's.
+  // An event of a stream that belongs to no party.
   virtual void OnStranger(const StreamEvent& event) = 0;
 };
 
@@ -87,14 +87,14 @@ class Party {
   Party(const Party&) = delete;
   Party& operator=(const Party&) = delete;
 
-  // ---- the consumer's ----
+  // ---- for the consumer ----
   void Connect(const ConnectParameters& parameters);
   void GiveUp();  // in kConnecting; no report follows
   void Accept(Data private_data);
   void Reject(Data private_data);
   void Refuse(softnet::RefuseReason reason);
   void Disconnect(transport::DisconnectMode mode);
-  // Posts were made.
+  // To be called after posts.
   void Move();
 
   ConnectingNode& node() { return *node_; }
@@ -103,18 +103,18 @@ class Party {
   PartySide* side() { return side_.get(); }
   bool stream_ended() const { return side_ != nullptr && side_->stream->ended(); }
   uint64_t qualifier() const { return qualifier_; }
-  // The link that was used last, by its initiator's end: the same for both parties.
+  // The link that was used last, named by its initiator's end. It is the same for both parties.
   StreamId initiator_link() const { return initiator_link_; }
-  // Whether the initiator's first message makes the connection for its acceptor.
+  // Whether the initiator's first message establishes the connection for its acceptor.
   bool peer_to_peer() const { return agreement_.rtr != softnet::Rtr::kNone; }
-  // When it has to be out of its phase at the latest.
+  // When the party has to leave its phase at the latest.
   std::optional<uint64_t> due_us() const;
 
-  // ---- the node's ----
+  // ---- for the node ----
   void Receive(StreamId link, uint16_t port);
   void OnEvent(const StreamEvent& event);
   void Evict();
-  void Forget();  // without a word to anybody
+  void Forget();  // without telling anybody
 
  private:
   // connecting_party.cc

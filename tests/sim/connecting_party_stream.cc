@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Party once the connection is agreed on: its stream, its end, its link behind that.
+// Party after the connection is agreed on: its stream, its end, and its link after that.
 #include <errno.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -20,7 +20,7 @@ using transport::DisconnectMode;
 
 namespace {
 
-// How long what is owed waits for something to ride on.
+// How long owed bytes wait for others to travel with.
 constexpr uint64_t kOwedUs = 20;
 
 }  // namespace
@@ -65,7 +65,7 @@ void Party::OnDrainTime() {
   if (phase_ == Phase::kConnected && !side_->stream->ended()) Disconnect(DisconnectMode::kAbrupt);
 }
 
-// Moves what can be moved, and acts on what comes of it.
+// Moves what can be moved, and handles the results.
 void Party::Move() {
   bool moved = true;
   while (moved && phase_ == Phase::kConnected) {
@@ -164,17 +164,17 @@ void Party::OnEnd(const StreamActions& actions) {
     if (end.abrupt) SendRest();
     return CloseGently();
   }
-  // Last words wait for room in the link: not for ever.
+  // Last words wait for room in the link, but not for ever.
   SetTimer(&timer_, node_->time().now_us() + node_->options().close_us, &Party::OnCloseTime);
 }
 
-// The rest of a message that is sent half.
+// Sends the rest of a message that is half sent.
 void Party::SendRest() {
   while (side_->stream->wants_transmit() && Transmit()) {
   }
 }
 
-// Our FIN goes behind what was sent. What comes is dropped until the peer's.
+// Our FIN goes after what was sent. Everything that comes is dropped until the peer's FIN.
 void Party::CloseGently() {
   StopTimers();
   phase_ = Phase::kClosing;
@@ -192,8 +192,8 @@ void Party::Drain() {
   if (n != -EAGAIN) Finish();
 }
 
-// A peer that does not close is given up. What it has not read of ours is still on its way, unless
-// it need not have it.
+// A peer that does not close is given up. The data that it has not read is still on its way, unless
+// it need not get them.
 void Party::OnCloseTime() {
   if (phase_ == Phase::kConnected || (side_ != nullptr && side_->stream->end().abrupt)) {
     return Discard();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A packet network of N nodes in virtual time. Each ordered pair of nodes has a link of its own,
-// also a node with itself, and each link its own ways to go wrong: delay, loss of single packets
-// and of bursts, reordering, duplication, corruption, a limited rate and queue, a cut. All that
+// and so has a node with itself. Each link has its own faults: delay, loss of single packets and of
+// bursts, reordering, duplication, corruption, a limited rate and queue, a cut. Everything that
 // happens is drawn from one seed.
 #ifndef SOFTDAT_TESTS_SIM_NETWORK_H_
 #define SOFTDAT_TESTS_SIM_NETWORK_H_
@@ -16,21 +16,21 @@
 
 namespace softdat::sim {
 
-// "One in": of so many packets, on average, it happens to one; 0: to none.
+// "One in": it happens to one of so many packets on average. 0: to none.
 struct LinkOptions {
   uint64_t min_delay_us = 0, max_delay_us = 0;
   uint64_t lose_one_in = 0;
   uint64_t burst_one_in = 0;    // it and the next few are lost,
-  uint64_t longest_burst = 8;   // at most so many altogether
+  uint64_t longest_burst = 8;   // at most this many altogether
   uint64_t reorder_one_in = 0;  // it is held back, so that those behind it may overtake it,
-  uint64_t reorder_us = 1000;   // at most for so long
+  uint64_t reorder_us = 1000;   // for at most this time
   uint64_t duplicate_one_in = 0;
   uint64_t corrupt_one_in = 0;
   uint64_t bytes_per_ms = 0;  // 0: no limit
   size_t capacity = 0;        // bytes under way; a packet beyond them is dropped. 0: no limit
 };
 
-// What became of packets. sent + duplicated == delivered + lost + cut + dropped + under_way.
+// What happened to packets. sent + duplicated == delivered + lost + cut + dropped + under_way.
 struct LinkTotals {
   uint64_t sent = 0;
   uint64_t duplicated = 0;
@@ -59,17 +59,18 @@ class Network {
   const LinkTotals& totals(int from, int to) const {
     return const_cast<Network*>(this)->At(from, to).totals;
   }
-  // Of all links, those of a node with itself too.
+  // Of all links, including those of a node with itself.
   void SetLinks(const LinkOptions& options);
-  // What is sent while a link is cut never arrives; what is under way does. One way.
+  // A packet that is sent while a link is cut never arrives. One that is under way arrives. One
+  // way.
   void SetCut(int from, int to, bool cut) { At(from, to).cut = cut; }
-  // Both ways, with all others and with itself.
+  // Both ways, with all other nodes and with itself.
   void Isolate(int node, bool cut);
 
   void SetReceiver(int node, Receiver receiver);
-  // A datagram. What arrives corrupted has one bit changed.
+  // Sends a datagram. A corrupted one arrives with one bit changed.
   void Send(int from, int to, Bytes bytes);
-  // The same for packets that are not made of bytes: `arrive` is called for each copy that arrives.
+  // As Send, for packets that are not made of bytes. `arrive` is called for each copy that arrives.
   void Carry(int from, int to, size_t bytes, Arrival arrive);
 
  private:

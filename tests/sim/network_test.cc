@@ -26,7 +26,7 @@ class NetworkTest : public testing::Test {
       });
     }
   }
-  // Packets that carry their numbers, some time apart.
+  // Sends packets that carry their numbers, some time apart.
   void SendNumbered(int from, int to, int count, uint64_t apart_us = 10) {
     for (int k = 0; k < count; ++k) {
       network_->Send(from, to, {static_cast<uint8_t>(k), static_cast<uint8_t>(k >> 8)});
@@ -233,7 +233,7 @@ TEST(VirtualTimeTest, EventsComeInOrderOfTimeThenOfAsking) {
   time.At(20, [&] { order += "d"; });
   time.At(10, [&] {
     order += "a";
-    time.At(3, [&] { order += "c"; });  // in the past: now, behind what is due
+    time.At(3, [&] { order += "c"; });  // in the past: now, after what is due
   });
   time.At(10, [&] { order += "b"; });
   const VirtualTime::Id never = time.At(15, [&] { order += "x"; });

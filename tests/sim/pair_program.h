@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One run of the simulation: a random program of posts on both sides of a pair of engines, over
-// their network in virtual time, all of it drawn from the seed; and the invariants that every run
-// must keep: one completion per signalled post, in order; data by pattern; guard bytes untouched;
-// nothing written outside a window or region; receives consumed once; failures only behind
-// failures; after the end all flushed, then silence; resources balance; bounded progress. With
-// confirmed completions no success for what the peer has not placed. Of requests among which one is
-// bad, those in front of it succeed and those behind it are not carried out.
+// One run of the simulation. A random program posts on both sides of a pair of engines, over their
+// network in virtual time. All of it is drawn from the seed. Every run must keep these invariants:
+// one completion per signalled post, in order; data by pattern; guard bytes untouched; nothing
+// written outside a window or region; receives consumed once; failures only after failures; after
+// the end everything is flushed, and then there is silence; resources balance; bounded progress.
+// With confirmed completions nothing succeeds that the peer has not placed. If one request is bad,
+// those before it succeed and those after it are not carried out.
 #ifndef SOFTDAT_TESTS_SIM_PAIR_PROGRAM_H_
 #define SOFTDAT_TESTS_SIM_PAIR_PROGRAM_H_
 
@@ -42,7 +42,7 @@ struct Posted {
   uint64_t expect = 0;  // atomics: the value before
 };
 
-// What the program knows of a side.
+// The program's knowledge of a side.
 struct Node {
   size_t source = 0, target = 0, sink = 0, counter = 0, inbox = 0;
   uint32_t window = 0, window_key = 0;  // over the target's middle, if the run has windows
@@ -52,7 +52,7 @@ struct Node {
   uint64_t posts_left = 0;
   uint64_t next_cookie = 1;
   uint64_t adds = 0;            // fetch-and-adds posted
-  uint64_t adds_done = 0;       // that completed with success
+  uint64_t adds_done = 0;       // those that completed with success
   std::deque<Posted> sends;     // posted, completion not seen (or suppressed)
   std::deque<Posted> writes;    // posted, not seen in place by the peer
   std::deque<Posted> messages;  // sends and immediates posted, not received by the peer yet
@@ -71,11 +71,11 @@ struct Bad {
   bool posted = false, completed = false, failed = false;
   int side = 0;
   uint64_t cookie = 0;
-  int owner = 0;  // of the memory that goes
+  int owner = 0;  // the side whose memory is freed
   size_t memory = kNoBuffer;
-  uint32_t window = 0;  // over it
+  uint32_t window = 0;  // over that memory
   bool freed = false;
-  uint64_t free_in = 0;  // steps
+  uint64_t free_in = 0;  // in steps
 };
 
 template <EnginePair Pair>
@@ -83,7 +83,7 @@ class PairProgram {
  public:
   explicit PairProgram(uint64_t seed);
 
-  // Runs to the end. Empty when all invariants held, else what did not.
+  // Runs to the end. Returns an empty text if all invariants held, else the one that did not.
   std::string Run();
 
  private:
@@ -92,9 +92,9 @@ class PairProgram {
   static constexpr uint32_t kInboxSlot = 9000;
   static constexpr uint32_t kInboxSlots = 24;
   static constexpr uint64_t kArea = 160 * 1024;
-  // Of the target's region, on both sides of its window.
+  // The size of the target's region on each side of its window.
   static constexpr uint64_t kMargin = 4096;
-  // Of a receive in the memory that goes.
+  // The slot of a receive in the memory that is freed.
   static constexpr uint64_t kNoSlot = ~uint64_t{0};
 
   static const uint8_t* SourceBytes(int i);

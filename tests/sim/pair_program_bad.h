@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Definitions of PairProgram: one bad request among good ones of every kind: how it is posted, and
-// what may come of it.
+// Definitions of PairProgram: one bad request among good ones of every kind. How it is posted, and
+// what may follow.
 #ifndef SOFTDAT_TESTS_SIM_PAIR_PROGRAM_BAD_H_
 #define SOFTDAT_TESTS_SIM_PAIR_PROGRAM_BAD_H_
 
@@ -17,8 +17,8 @@ using transport::Op;
 using transport::SendRequest;
 using transport::WorkStatus;
 
-inline constexpr uint32_t kReach = 16;  // bytes of a reach outside
-// Nothing has this key: keys are counted from another start.
+inline constexpr uint32_t kReach = 16;  // bytes of an access outside
+// Nothing has this key, because keys are counted from another start.
 inline constexpr uint32_t kOtherKey = 0x5a;
 
 inline bool IsMessage(Op op) {
@@ -37,7 +37,7 @@ void PairProgram<Pair>::PostAmongGood(int i) {
     nodes_[k].posts_left += pair_.Draw(10);
     while (nodes_[k].posts_left > 0 && !pair_.side(k).send_queue.full()) Post(k);
   }
-  // A queue that is full takes the bad one when there is room.
+  // If the queue is full, the bad request waits for room.
   for (int n = 0; n < 2000 && pair_.side(i).send_queue.full() && wrong_.empty(); ++n) Step();
   bad_.side = i;
   bad_.posted = PostBad(i);
@@ -54,7 +54,7 @@ void PairProgram<Pair>::PostAmongGood(int i) {
   }
 }
 
-// False if it cannot be posted any more.
+// Returns false if it cannot be posted any more.
 template <EnginePair Pair>
 bool PairProgram<Pair>::PostBad(int i) {
   Side& side = pair_.side(i);
@@ -136,7 +136,7 @@ bool PairProgram<Pair>::PostBad(int i) {
   return true;
 }
 
-// In front of the window, behind it, or through a context that is not bound.
+// Accesses memory in front of the window or behind it, or uses a context that is not bound.
 template <EnginePair Pair>
 void PairProgram<Pair>::ReachOutside(int i, Posted* p, SendRequest* r, Segment* local) {
   Side& side = pair_.side(i);
@@ -148,10 +148,10 @@ void PairProgram<Pair>::ReachOutside(int i, Posted* p, SendRequest* r, Segment* 
   *local =
       write ? side.Local(node.source, 0, kReach) : side.Local(node.sink, node.sink_used, kReach);
   r->remote = TargetOf(1 - i, 0, kReach);
-  // Without windows the whole region, margins and all, is open.
+  // Without windows the whole region is open, including its margins.
   const uint64_t open = windows_ ? kArea : kArea + 2 * kMargin;
   if (!windows_) r->remote.virtual_address -= kMargin;
-  // An atomic reaches outside by its context alone: it has 8 bytes, aligned.
+  // An atomic can miss only by its context, because it has 8 bytes, aligned.
   switch (p->op == Op::kFetchAdd || p->op == Op::kCompareSwap ? 2 : pair_.Draw(3)) {
     case 0:
       r->remote.virtual_address -= kReach / 2;
@@ -165,7 +165,7 @@ void PairProgram<Pair>::ReachOutside(int i, Posted* p, SendRequest* r, Segment* 
   }
 }
 
-// Sees to it that the next message of side `i` meets a receive in memory that goes.
+// Makes sure that the next message of side `i` meets a receive in memory that is freed.
 template <EnginePair Pair>
 bool PairProgram<Pair>::AimAtReceive(int i) {
   Node& node = nodes_[i];
@@ -196,7 +196,7 @@ bool PairProgram<Pair>::AimAtReceive(int i) {
   return wrong_.empty();
 }
 
-// Memory that is freed some steps later.
+// Makes memory that is freed some steps later.
 template <EnginePair Pair>
 size_t PairProgram<Pair>::Mortal(int owner, uint32_t length) {
   bad_.owner = owner;
@@ -226,8 +226,8 @@ bool PairProgram<Pair>::BadStopsWhatIsBehind() const {
   return !read || rules_.failed_read_stops_the_rest;
 }
 
-// A packet that had begun cannot be finished without its source: nothing can be said any more, and
-// what was under way is lost.
+// A packet that had begun cannot be finished without its source. The end can report nothing any
+// more, and what was under way is lost.
 template <EnginePair Pair>
 bool PairProgram<Pair>::LostHalfAPacket() const {
   if (bad_.kind != BadKind::kSourceGone && bad_.kind != BadKind::kReadSourceGone) return false;
@@ -271,7 +271,7 @@ void PairProgram<Pair>::CheckFailedReceive(int i, const Completion& c) {
          "a receive ends with status " + std::to_string(static_cast<int>(c.status)));
 }
 
-// What stood behind the bad request was not carried out, what stood in front of it was.
+// Requests after the bad one were not carried out, and requests before it were.
 template <EnginePair Pair>
 void PairProgram<Pair>::CheckBehindBad() {
   if (!bad_.posted || !wrong_.empty()) return;

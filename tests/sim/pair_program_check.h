@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Definitions of PairProgram: what holds after every run of the simulation, whatever its seed.
+// Definitions of PairProgram: the checks after every run of the simulation, whatever its seed.
 #ifndef SOFTDAT_TESTS_SIM_PAIR_PROGRAM_CHECK_H_
 #define SOFTDAT_TESTS_SIM_PAIR_PROGRAM_CHECK_H_
 
@@ -19,14 +19,14 @@ inline bool IsUntouched(const uint8_t* p, size_t size) {
   return std::all_of(p, p + size, [](uint8_t byte) { return byte == EngineSide::kGuardByte; });
 }
 
-// Whether `at` holds what was at the source of `p`, which nobody changes.
+// Whether `at` holds the data of the source of `p`, which nobody changes.
 template <EnginePair Pair>
 bool PairProgram<Pair>::Matches(const uint8_t* at, const Posted& p) {
   Side& owner = pair_.side(static_cast<int>(p.stream));
   return std::memcmp(at, owner.data(nodes_[p.stream].source) + p.expect, p.length) == 0;
 }
 
-// Whether the success of `p` says that the peer has it.
+// Whether the success of `p` says that the peer has its data.
 template <EnginePair Pair>
 bool PairProgram<Pair>::Confirms(const Posted& p) const {
   const bool write = p.op == Op::kRdmaWrite || p.op == Op::kRdmaWriteImmediate;
@@ -34,7 +34,7 @@ bool PairProgram<Pair>::Confirms(const Posted& p) const {
          (rules_.can_confirm && write && (p.flags & transport::kConfirm) != 0);
 }
 
-// With confirmed completions: the peer has what a successful send or write brought.
+// With confirmed completions the peer has the data of a successful send or write.
 template <EnginePair Pair>
 void PairProgram<Pair>::CheckTaken(int i, const Posted& p) {
   if (!Confirms(p)) return;
@@ -72,7 +72,7 @@ template <EnginePair Pair>
 void PairProgram<Pair>::CheckSend(int i, const Completion& c) {
   Node& node = nodes_[i];
   const bool failed = c.status != WorkStatus::kSuccess;
-  // Suppressed ones before it succeeded.
+  // The suppressed requests before it have succeeded.
   while (!node.sends.empty() && node.sends.front().cookie != c.cookie) {
     const Posted& p = node.sends.front();
     Expect((p.flags & transport::kSuppress) != 0 && !node.send_failed,
@@ -129,7 +129,7 @@ void PairProgram<Pair>::CheckReceive(int i, const Completion& c) {
     Expect(IsUntouched(inbox + m.length, kInboxSlot - m.length), "bytes behind a message");
   }
   std::memset(inbox, Side::kGuardByte, kInboxSlot);
-  // Everything written before it is in place (semantics 10.3).
+  // Everything that was written before it is in place (semantics 10.3).
   while (!peer.writes.empty() && peer.writes.front().cookie <= m.cookie) {
     const Posted w = peer.writes.front();
     peer.writes.pop_front();
@@ -157,8 +157,8 @@ void PairProgram<Pair>::CheckUntouched(int i) {
   Expect(std::memcmp(side.data(node.source), SourceBytes(i), kArea) == 0, "a source has changed");
 }
 
-// After the end: every signalled post has completed, nothing completes any more, and what is posted
-// now is flushed.
+// After the end every signalled post has completed, nothing completes any more, and a new post is
+// flushed.
 template <EnginePair Pair>
 void PairProgram<Pair>::CheckSilence(int k) {
   Side& side = pair_.side(k);
@@ -190,7 +190,7 @@ void PairProgram<Pair>::CheckSilence(int k) {
   Expect(side.send_ring.Poll({}) == 0 && side.receive_ring.Poll({}) == 0, "late completions");
 }
 
-// Resources balance, and the connection ended for the reason that it should.
+// Resources balance, and the connection ended for the right reason.
 template <EnginePair Pair>
 void PairProgram<Pair>::CheckLeftovers(int k) {
   Side& side = pair_.side(k);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Definitions of PairProgram: the random program of a run, what is posted, what moves, how it ends.
+// Definitions of PairProgram: the random program of a run, its posts, its steps, and its end.
 #ifndef SOFTDAT_TESTS_SIM_PAIR_PROGRAM_RUN_H_
 #define SOFTDAT_TESTS_SIM_PAIR_PROGRAM_RUN_H_
 
@@ -16,7 +16,7 @@ using transport::DisconnectMode;
 using transport::Op;
 using transport::SendRequest;
 
-// What the source of side `i` holds, made once.
+// The bytes of the source of side `i`, made once.
 template <EnginePair Pair>
 const uint8_t* PairProgram<Pair>::SourceBytes(int i) {
   static const std::array<std::vector<uint8_t>, 2> sources = [] {
@@ -53,14 +53,14 @@ PairProgram<Pair>::PairProgram(uint64_t seed) : seed_(seed), pair_(seed), rules_
   if (ending_ == Ending::kLost) PlanLoss();
 }
 
-// The connection is lost at some moment that is still to come.
+// The connection is lost at some moment in the future.
 template <EnginePair Pair>
 void PairProgram<Pair>::PlanLoss() {
   lossy_ = true;
   pair_.PlanLoss();
 }
 
-// A window over the middle of each target.
+// Binds a window over the middle of each target.
 template <EnginePair Pair>
 void PairProgram<Pair>::BindTargets() {
   for (int i = 0; i < 2; ++i) {
@@ -95,11 +95,11 @@ void PairProgram<Pair>::Expect(bool ok, const std::string& what) {
 template <EnginePair Pair>
 uint32_t PairProgram<Pair>::RandomLength() {
   const uint64_t kinds[] = {1, 16, 600, 4200, kInboxSlot};
-  // A pipe of few bytes takes many steps: small messages there.
+  // A pipe of few bytes takes many steps, so messages are small there.
   return static_cast<uint32_t>(pair_.Draw(kinds[pair_.Draw(rules_.narrow ? 3 : 5)]));
 }
 
-// Random pieces, empty ones among them.
+// Splits into random pieces, including empty ones.
 template <EnginePair Pair>
 std::vector<Segment> PairProgram<Pair>::Split(Side& side, size_t buffer, uint64_t offset,
                                               uint32_t length) {
@@ -213,7 +213,7 @@ void PairProgram<Pair>::PostReceives(int i) {
   }
 }
 
-// Something moves, or time passes.
+// Moves something, or lets time pass.
 template <EnginePair Pair>
 void PairProgram<Pair>::Step() {
   const int i = static_cast<int>(pair_.Draw(2));
@@ -222,7 +222,7 @@ void PairProgram<Pair>::Step() {
       PostReceives(i);
       break;
     case 1:
-      // No timer goes off while something could move.
+      // No timer expires while something could move.
       if (pair_.UnderWay(i)) pair_.AdvanceClock();
       break;
     case 2:
@@ -237,7 +237,7 @@ void PairProgram<Pair>::Step() {
   if (eager_) Reap(1);
 }
 
-// Posts and moves bytes at random until all is posted and received.
+// Posts and moves bytes at random until everything is posted and received.
 template <EnginePair Pair>
 void PairProgram<Pair>::Drive() {
   for (int idle = 0, steps = 0; idle < 50 && wrong_.empty(); ++steps) {
@@ -256,7 +256,7 @@ void PairProgram<Pair>::Drive() {
         Reap(i);
         break;
       case 3:
-        // Time passes now and then even while something could move.
+        // Time passes now and then, even while something could move.
         if (pair_.UnderWay(i)) moved = pair_.AdvanceClock();
         break;
       case 4:
@@ -271,7 +271,7 @@ void PairProgram<Pair>::Drive() {
     if (moved) {
       idle = 0;
     } else if (++idle == 50) {
-      // Bad luck, or really idle?
+      // Was this bad luck, or is the pair really idle?
       const bool any = pair_.StepAll();
       const uint64_t before = nodes_[0].received + nodes_[1].received;
       for (int k = 0; k < 2; ++k) {
@@ -284,7 +284,7 @@ void PairProgram<Pair>::Drive() {
       if (any || more || pair_.AdvanceClock()) idle = 0;
     }
     if (pair_.side(0).ended() && pair_.side(1).ended()) break;
-    // Some runs are ended in mid-traffic.
+    // Some runs end in the middle of the traffic.
     if (ending_ != Ending::kLost && pair_.Draw(4000) == 0) break;
   }
 }
@@ -336,7 +336,7 @@ void PairProgram<Pair>::End() {
   }
 }
 
-// Until both sides have ended and nothing moves any more.
+// Runs until both sides have ended and nothing moves any more.
 template <EnginePair Pair>
 void PairProgram<Pair>::Settle() {
   for (int round = 0, idle = 0; round < 400000 && wrong_.empty(); ++round) {

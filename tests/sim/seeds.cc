@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RunSeeds.
+// RunSeeds().
 #include "tests/sim/seeds.h"
 
 #include <cinttypes>

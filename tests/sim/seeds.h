@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The command line of a simulation: any number of seeds, or one again.
+// The command line of a simulation: any number of seeds, or one seed again.
 #ifndef SOFTDAT_TESTS_SIM_SEEDS_H_
 #define SOFTDAT_TESTS_SIM_SEEDS_H_
 
@@ -9,8 +9,8 @@
 
 namespace softdat::sim {
 
-// `run` returns what is wrong, nothing if all is right. The exit status of the program `name`: 0
-// all invariants held, 1 one did not (the seed is printed), 2 bad arguments.
+// `run` returns what is wrong, or an empty text. Returns the exit status of the program `name`: 0
+// if all invariants held, 1 if one did not (the seed is printed), 2 for bad arguments.
 int RunSeeds(const char* name, int argc, char** argv,
              const std::function<std::string(uint64_t seed)>& run);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The simulation of traffic by hand: any number of seeds, or one again.
+// Runs the simulation of traffic by hand: any number of seeds, or one seed again.
 #include "tests/sim/seeds.h"
 #include "tests/sim/stream_program.h"
 

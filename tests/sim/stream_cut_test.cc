@@ -18,7 +18,7 @@ using softnet::testing::Side;
 using softnet::testing::StreamPair;
 using transport::WorkStatus;
 
-// What A sends in a fixed program with every kind of frame, up to 256 bytes each.
+// A fixed program in which A sends every kind of frame, of up to 256 bytes each.
 struct Fixture {
   explicit Fixture(bool crc)
       : pair([crc] {
@@ -54,7 +54,7 @@ struct Fixture {
     a.stream->PostSend(r);
     a.Send(4, {a.Local(near, 0, 600)});
   }
-  // Whether B holds what the whole stream brings.
+  // Whether B holds everything that the whole stream brings.
   bool Complete() {
     Side& b = pair.b();
     const auto got = b.Receives();
@@ -144,8 +144,8 @@ TEST(StreamCut, TheReceiverAtEachByte) {
   }
 }
 
-// The connection breaks when `cut` bytes of side `from` went in; both sides run on until they have
-// seen it.
+// The connection breaks after `cut` bytes of side `from`. Both sides run on until they have seen
+// the break.
 void RunWithCut(bool crc, int from, size_t cut) {
   Fixture f(crc);
   StreamPair& pair = f.pair;
@@ -160,7 +160,7 @@ void RunWithCut(bool crc, int from, size_t cut) {
     ASSERT_TRUE(side->send_queue.empty() && side->receive_queue.empty());
     ASSERT_TRUE(side->GuardsIntact());
   }
-  // One completion per post, in order, and no success behind a failure.
+  // There is one completion per post, in order, and no success after a failure.
   const auto sent = pair.a().Sends();
   ASSERT_EQ(sent.size(), 6u);
   const uint64_t cookies[] = {1, 2, 3, 0, 0, 4};
@@ -170,7 +170,7 @@ void RunWithCut(bool crc, int from, size_t cut) {
     failed |= sent[i].status != WorkStatus::kSuccess;
     ASSERT_EQ(failed, sent[i].status != WorkStatus::kSuccess);
   }
-  // What was received is whole, whatever came behind it.
+  // Whatever came after a received message, the message is whole.
   const auto got = pair.b().Receives();
   ASSERT_EQ(got.size(), 4u);
   if (got[0].status == WorkStatus::kSuccess) {

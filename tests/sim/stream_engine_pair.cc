@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is particular to iWARP over a byte stream in the simulation.
+// The parts of the simulation that are particular to iWARP over a byte stream.
 #include "tests/sim/stream_engine_pair.h"
 
 #include <algorithm>
@@ -26,11 +26,11 @@ PairOptions StreamEnginePair::Options(uint64_t seed) {
   o.max_segments = 4;
   o.pipe_capacity = capacities[r() % 5];
   o.share_receives = r() % 4 == 0;
-  // A pipe of one byte makes a flight of each byte: short ones there.
+  // A pipe of one byte sends each byte by itself, so delays are short there.
   const uint64_t delays_us[] = {0, 0, 50, o.pipe_capacity < 3000 ? 200u : 20000u};
   o.max_delay_us = delays_us[r() % 4];
   if (r() % 2 == 0) o.loss_one_in = 40;
-  // Receives are posted within a few arrivals: a timer that goes off all the same is a defect.
+  // Receives are posted within a few arrivals, so a timer that expires all the same is a defect.
   if (r() % 3 == 0) o.rnr_timeout_us = 3600'000'000;
   o.direct_payload = direct[r() % 4];
   o.confirm = r() % 3 != 0;
@@ -48,15 +48,15 @@ EngineRules StreamEnginePair::rules() const {
   rules.reads = drawn_.depth > 0;
   rules.can_confirm = side(0).stream->can_confirm();
   rules.confirms_all = drawn_.confirm && rules.can_confirm;
-  // Answers to reads are sent when there is room for them, and what stands behind is carried out
+  // Answers to reads are sent when there is room for them. The requests after them are carried out
   // meanwhile.
   rules.failed_read_stops_the_rest = false;
   rules.narrow = drawn_.pipe_capacity < 3000;
   return rules;
 }
 
-// The connection is lost at some byte that is still to come: for who reads up to it, with a FIN, an
-// error of the path, or a reset of the peer's system.
+// The connection is lost at some byte in the future. A reader that comes to that byte sees a FIN,
+// an error of the path, or a reset by the peer's system.
 void StreamEnginePair::PlanLoss() {
   softnet::testing::Pipe& pipe = pipes[Draw(2)];
   const uint64_t spans[] = {100, 3000, 60000};

@@ -23,7 +23,7 @@ class StreamEnginePair : public softnet::testing::StreamPair {
   bool UnderWay(int i) const { return !pipes[static_cast<size_t>(i)].flights.empty(); }
   void PlanLoss();
   void Break(int i, const std::string& why) { side(i).stream->OnPeerReset(why); }
-  // The rest of an FPDU that had begun is gone.
+  // Whether the rest of an FPDU that had begun is gone.
   bool EndedInMidPacket() const;
   static transport::WorkStatus StatusOf(BadKind kind);
   std::string Describe(int i) const;

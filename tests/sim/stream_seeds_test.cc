@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The seeds of ./check: SOFTDAT_SIM_SEEDS of them (a build setting: fewer in instrumented builds),
-// in blocks, so that the shards of the test share them.
+// The seeds of ./check: SOFTDAT_SIM_SEEDS of them (a build setting, smaller in instrumented
+// builds), in blocks, so that the shards of the test share them.
 #include <gtest/gtest.h>
 
 #include <cstdio>

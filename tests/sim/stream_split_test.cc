@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every split in two of every frame of up to 256 bytes, both CRC settings; random splits of longer
-// ones.
+// Every split in two of every frame of up to 256 bytes, with both CRC settings, and random splits
+// of longer frames.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -36,7 +36,7 @@ PairOptions Options(bool crc, size_t mulpdu) {
   return o;
 }
 
-// An established pair whose bytes move by hand. Side a sends, side b answers.
+// An established pair whose bytes the test moves. Side a sends, and side b answers.
 class StreamSplitTest : public testing::TestWithParam<bool> {
  protected:
   explicit StreamSplitTest(size_t mulpdu = 1024) : pair_(Options(GetParam(), mulpdu)) {
@@ -45,7 +45,7 @@ class StreamSplitTest : public testing::TestWithParam<bool> {
     EXPECT_TRUE(pair_.Run());  // the RTR frame
   }
 
-  // What side `i` has to send now, as bytes.
+  // Takes what side `i` has to send now, as bytes.
   Bytes Take(int i) {
     while (pair_.Transmit(i)) {
     }
@@ -68,12 +68,12 @@ class StreamSplitTest : public testing::TestWithParam<bool> {
     for (size_t k = 0; k < size; ++k) a_.data(near_)[k] = Pattern(run, k);
     std::memset(b_.data(far_), static_cast<int>(~run & 0xff), size + 1);
   }
-  // `size` bytes are equal at both ends, and b's next one is as it was.
+  // Whether `size` bytes are equal at both ends, and b's next byte has not changed.
   bool Arrived(uint64_t run, size_t size) {
     return std::memcmp(a_.data(near_), b_.data(far_), size) == 0 &&
            b_.data(far_)[size] == static_cast<uint8_t>(~run);
   }
-  // The single completion of a ring.
+  // Returns the single completion of a ring.
   static Completion One(const std::vector<Completion>& all) {
     EXPECT_EQ(all.size(), 1u);
     if (all.size() != 1) return {};
@@ -90,8 +90,8 @@ class StreamSplitTest : public testing::TestWithParam<bool> {
     r.atomic = {.compare = 0, .swap_or_add = 1};
     EXPECT_EQ(a_.stream->PostSend(r), Code::kOk);
   }
-  // For each payload whose frame has at most kFrame bytes: `once(length, split)` for each split.
-  // It returns how long the frame was.
+  // For each payload whose frame has at most kFrame bytes: calls `once(length, split)` for each
+  // split. It returns the length of the frame.
   void EverySplit(const std::function<size_t(uint32_t, size_t)>& once) {
     size_t longest = 0;
     for (uint32_t length = 0; longest < kFrame - 4; ++length) {
@@ -182,7 +182,7 @@ TEST_P(StreamSplitTest, ReadResponses) {
   });
 }
 
-// Requests and answers of one size.
+// Requests and answers have one size.
 TEST_P(StreamSplitTest, ReadAndAtomicRequestsAndAnswers) {
   for (const Op op : {Op::kRdmaRead, Op::kFetchAdd, Op::kCompareSwap}) {
     size_t request_size = 0, answer_size = 0;
@@ -228,7 +228,7 @@ TEST_P(StreamSplitTest, WritesWithImmediate) {
   }
 }
 
-// A Terminate is a connection's last frame: a pair for each split.
+// A Terminate is a connection's last frame, so each split needs a pair.
 TEST_P(StreamSplitTest, Terminates) {
   size_t size = 0;
   for (size_t split = 0; split <= size; ++split) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The clock of a simulation: events that are due at some time, carried out in order of their time,
-// and those of the same time in the order in which they were asked for. Time passes only from one
-// event to the next.
+// The clock of a simulation. Events are carried out in the order of their time. Events of the same
+// time are carried out in the order in which they were asked for. Time passes only from one event
+// to the next.
 #ifndef SOFTDAT_TESTS_SIM_VIRTUAL_TIME_H_
 #define SOFTDAT_TESTS_SIM_VIRTUAL_TIME_H_
 
@@ -19,7 +19,7 @@ class VirtualTime {
   using Event = std::function<void()>;
 
   uint64_t now_us() const { return now_us_; }
-  // What is due in the past is due now.
+  // An event that is due in the past is due now.
   Id At(uint64_t at_us, Event event) {
     const Id id = ++last_id_;
     at_us = std::max(at_us, now_us_);
@@ -28,14 +28,14 @@ class VirtualTime {
     return id;
   }
   Id After(uint64_t delay_us, Event event) { return At(now_us_ + delay_us, std::move(event)); }
-  // Harmless for an event that was carried out, and for 0.
+  // Does nothing for an event that was carried out, and for 0.
   void Cancel(Id id) {
     const auto due = due_us_.find(id);
     if (due == due_us_.end()) return;
     events_.erase({due->second, id});
     due_us_.erase(due);
   }
-  // Goes to the next event and carries it out; false if there is none.
+  // Goes to the next event and carries it out. Returns false if there is none.
   bool Step() {
     if (events_.empty()) return false;
     auto next = events_.extract(events_.begin());
@@ -44,7 +44,7 @@ class VirtualTime {
     next.mapped()();
     return true;
   }
-  // Carries out what is due up to then.
+  // Carries out the events that are due up to then.
   void RunUntil(uint64_t until_us) {
     while (!events_.empty() && events_.begin()->first.first <= until_us) Step();
     now_us_ = std::max(now_us_, until_us);
