@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A process whose address space is limited (ulimit -v): IAs open, and what does not fit any more
-// fails with a reason.
+// A process whose address space is limited (ulimit -v). IAs open, and a call for which the space is
+// too small fails with a reason.
 #include <dat2/softdat.h>
 #include <sys/resource.h>
 
@@ -42,7 +42,7 @@ TEST(AddressSpaceTest, AQuarterOfAGigabyteIsEnough) {
   EXPECT_EQ(WaitForChild(child), 0);
 }
 
-// A junk handle beside the smaller table is still no handle.
+// A junk handle is still refused with the smaller table.
 TEST(AddressSpaceTest, HandlesAreStillTold) {
   const int child = StartChild([] {
     LimitAddressSpace(256 * kMiB);

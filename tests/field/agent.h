@@ -13,7 +13,7 @@
 
 namespace softdat::field {
 
-// A CNO whose agent runs a function of the test, once; Set() gives it the next one.
+// A CNO whose agent runs a function of the test once. Set() gives it the next function.
 class Agent {
  public:
   explicit Agent(const Ia& ia) { EXPECT_DAT_OK(cno_.Create(ia)); }
@@ -25,12 +25,12 @@ class Agent {
     }
     EXPECT_DAT_OK(dat_cno_modify_agent(cno_, Proxy()));
   }
-  // From inside the agent: the same function again at the next trigger.
+  // Called from inside the agent. The same function runs again at the next trigger.
   void Again() { EXPECT_DAT_OK(dat_cno_modify_agent(cno_, Proxy())); }
   void Remove() { EXPECT_DAT_OK(dat_cno_modify_agent(cno_, DAT_OS_WAIT_PROXY_AGENT_NULL)); }
   DAT_CNO_HANDLE cno() const { return cno_; }
   int calls() const { return calls_; }
-  // The CNO of an agent that frees it.
+  // Gives up the CNO, for an agent that frees it.
   DAT_CNO_HANDLE Release() { return cno_.Release(); }
 
  private:
@@ -45,7 +45,7 @@ class Agent {
         function = agent->function_;
       }
       function(evd);
-      ++agent->calls_;  // the last thing: whoever sees it may look at what the function did
+      ++agent->calls_;  // last, so that whoever sees it may look at the function's results
     };
     return proxy;
   }
@@ -56,7 +56,7 @@ class Agent {
   std::atomic<int> calls_{0};
 };
 
-// Waits until `n` calls of the agent have returned, moving data meanwhile.
+// Waits until `n` calls of the agent have returned. Moves data meanwhile.
 inline bool Called(const Agent& agent, int n, DAT_EVD_HANDLE any_evd) {
   return Eventually([&] {
     DAT_EVENT ignored{};

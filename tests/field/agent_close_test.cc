@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// dat_ia_close from inside a proxy agent: the IA and its handles are dead when it returns, and what
-// is left of the IA goes when the calls below the agent have returned.
+// dat_ia_close from inside a proxy agent. The IA and its handles are dead when it returns. The rest
+// of the IA goes when the calls below the agent have returned.
 #include <set>
 #include <thread>
 
@@ -11,7 +11,7 @@
 namespace softdat::field {
 namespace {
 
-// Until a thread is inside dat_evd_wait on it: others may not dequeue then.
+// Waits until a thread is inside dat_evd_wait on the EVD. Others may not dequeue then.
 bool IsWaitedOn(DAT_EVD_HANDLE evd) {
   return Eventually([evd] {
     DAT_EVENT event{};
@@ -21,7 +21,7 @@ bool IsWaitedOn(DAT_EVD_HANDLE evd) {
   });
 }
 
-// Calls of this and of another thread are inside the IA.
+// Calls of this thread and of another one are inside the IA.
 TEST(AgentCloseTest, ClosesTheIa) {
   WarmUp();
   const std::set<int> fds_before = OpenDescriptors();
@@ -52,7 +52,7 @@ TEST(AgentCloseTest, ClosesTheIa) {
       << " threads, " << threads_before << " before";
 }
 
-// The same from inside an upcall of the IA that is closed: the thread is in dat_evd_wait.
+// The agent runs in an upcall of the IA that it closes, and the thread is in dat_evd_wait.
 TEST(AgentCloseTest, ClosesTheIaOfTheUpcallBelow) {
   WarmUp();
   const std::set<int> fds_before = OpenDescriptors();

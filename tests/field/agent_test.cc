@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Proxy agents that call back into DAT, also on the very objects that the call below them is inside
-// of (semantics 6, 14: calls from an agent must not deadlock).
+// Proxy agents that call back into DAT, even on the objects that the call below them uses
+// (semantics 6, 14: calls from an agent must not deadlock).
 #include "tests/field/agent.h"
 
 #include <atomic>
@@ -41,8 +41,9 @@ TEST(AgentTest, ReapsReportsAndAsksAgain) {
   EXPECT_DAT_OK(dat_evd_free(evd));
 }
 
-// A signal handler's habit: put oneself back first, then leave the work to somebody else. The agent
-// must neither be called from within itself nor over and over for what is queued already.
+// The agent behaves like a signal handler: it first installs itself again, and then leaves the work
+// to somebody else. It must be called neither from within itself nor again and again for events
+// that are already queued.
 TEST(AgentTest, PutsItselfBackFirstAndReapsNothing) {
   constexpr int kMessages = 15;  // a default EP has room for 16
   Ia ia;
@@ -73,7 +74,7 @@ TEST(AgentTest, PutsItselfBackFirstAndReapsNothing) {
   agent.Remove();
 }
 
-// Waits on the EVD itself between calls of the agent use its notifications up; the agent gets the
+// A wait on the EVD itself, between calls of the agent, uses a notification up. The agent gets the
 // next one.
 TEST(AgentTest, IsCalledAgainAfterAWaitOnItsEvd) {
   Ia ia;
@@ -97,7 +98,7 @@ TEST(AgentTest, IsCalledAgainAfterAWaitOnItsEvd) {
   agent.Remove();
 }
 
-// An echo server that lives in its agent alone: it reaps, posts a new receive and answers.
+// An echo server that consists only of its agent, which reaps, posts a new receive and answers.
 // covers: semantics 14
 TEST(AgentTest, AnswersMessages) {
   constexpr uint64_t kMessages = 200;
@@ -156,13 +157,13 @@ TEST(AgentTest, FreesTheEndpointOfThePostBelow) {
     EXPECT_TRUE(Expect(b.connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED));
     EXPECT_DAT_TYPE(dat_ep_free(doomed), DAT_INVALID_HANDLE);
     EXPECT_DAT_TYPE(dat_ep_get_status(doomed, nullptr, nullptr, nullptr), DAT_INVALID_HANDLE);
-    // Nothing of the endpoint is left: its EVDs can go.
+    // Nothing of the endpoint is left, so its EVDs can be freed.
     EXPECT_TRUE(Eventually([&] { return dat_evd_free(a.request_evd) == DAT_SUCCESS; }));
     a.request_evd.Release();
   }
 }
 
-// The end of a connection is reported from inside the endpoint's own upcall: the agent frees
+// The end of a connection is reported from inside the endpoint's own upcall, and the agent frees
 // everything.
 TEST(AgentTest, FreesTheEndpointOfTheEvent) {
   Ia ia;
@@ -175,7 +176,7 @@ TEST(AgentTest, FreesTheEndpointOfTheEvent) {
     EXPECT_EQ(evd, dying->connect_evd);
     EXPECT_DAT_OK(dat_evd_dequeue(evd, &event));
     EXPECT_EQ(event.event_number, DAT_CONNECTION_EVENT_DISCONNECTED);
-    delete dying;  // the endpoint and, which needs it to be gone, its EVDs
+    delete dying;  // the endpoint and then its EVDs, which need it to be gone
   });
   EXPECT_DAT_OK(dat_evd_modify_cno(dying->connect_evd, agent.cno()));
   EXPECT_DAT_OK(dat_ep_disconnect(other.ep, DAT_CLOSE_ABRUPT_FLAG));
@@ -196,7 +197,7 @@ TEST(AgentTest, FreesTheEvdOfTheSoftwareEvent) {
   EXPECT_DAT_OK(dat_cno_free(agent.Release()));  // nothing names it any more
 }
 
-// The service point is freed, and the request answered, from inside the upcall that brought the
+// The agent frees the service point and answers the request from inside the upcall that brought the
 // request.
 TEST(AgentTest, AcceptsAndStopsListening) {
   Ia ia;
@@ -222,7 +223,8 @@ TEST(AgentTest, AcceptsAndStopsListening) {
   }
 }
 
-// Two threads, each inside a post whose agent frees the endpoint that the other one is posting on.
+// Two threads are each inside a post whose agent frees the endpoint that the other thread is
+// posting on.
 TEST(AgentTest, TwoAgentsFreeEachOthersEndpoints) {
   for (int round = 0; round < 50; ++round) {
     Ia ia;
@@ -238,7 +240,8 @@ TEST(AgentTest, TwoAgentsFreeEachOthersEndpoints) {
     for (int i : {0, 1}) {
       agents[i].Set([&, i](DAT_EVD_HANDLE) {
         ++inside;
-        // Both inside, if the other one gets there before this one could be served by nobody else.
+        // Waits a little until both threads are inside. The other one may not get there, if only
+        // this thread could serve it.
         for (int spins = 0; spins < 20000 && inside.load() < 2; ++spins) std::this_thread::yield();
         const DAT_RETURN ret = dat_ep_free(eps[1 - i]);
         EXPECT_EQ(ret, DAT_SUCCESS) << Text(ret);
@@ -264,7 +267,8 @@ TEST(AgentTest, TwoAgentsFreeEachOthersEndpoints) {
   }
 }
 
-// The last EVD of a CNO goes: the agent is released with a NULL EVD, and makes calls itself.
+// When the last EVD of a CNO goes, the agent is released with a NULL EVD. The agent makes calls
+// itself.
 // covers: semantics 6
 TEST(AgentTest, ReleasedWhenTheLastEvdGoes) {
   Ia ia;

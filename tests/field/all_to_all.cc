@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// As many processes as a machine's ranks of MPI, each connected to each other one in both
-// directions, as MPI programs do it: all at once. Over every connection a write and a message go in
-// every round, and each word is checked. Prints time, memory and failures; exit status 0 when there
-// was none.
+// As many processes as a machine has ranks of MPI. Each is connected to each other one in both
+// directions, and all connect at once, as MPI programs do. A write and a message go over every
+// connection in every round, and each word is checked. Prints time, memory and failures. The exit
+// status is 0 if there was no failure.
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -44,7 +44,7 @@ struct Settings {
   long seconds;
 };
 
-// What the processes share. The barrier orders everything else in it.
+// The memory that the processes share. The barrier orders everything else in it.
 struct Board {
   pthread_barrier_t barrier;
   DAT_CONN_QUAL qualifier[kMostRanks];
@@ -83,7 +83,7 @@ class Rank {
         rank_(rank),
         peers_(static_cast<size_t>(settings.ranks)),
         ia_(settings.ia),
-        // Per peer: what it writes, what it sends, what goes to it.
+        // For each peer: the words to write, the words to send, and the words that arrive.
         memory_(ia_, 3 * settings.words * peers_),
         out_(peers_),
         in_(peers_) {}
@@ -112,7 +112,7 @@ class Rank {
   size_t WrittenAt(size_t peer) const { return peer * settings_.words; }
   size_t ReceivedAt(size_t peer) const { return (peers_ + peer) * settings_.words; }
   size_t SourceAt(size_t peer) const { return (2 * peers_ + peer) * settings_.words; }
-  // Of what goes from one rank to another one in a round.
+  // The pattern of the data that goes from one rank to another in a round.
   uint64_t Seed(uint64_t round, size_t from, size_t to) const {
     return (round * peers_ + from) * peers_ + to;
   }
@@ -138,7 +138,7 @@ class Rank {
     MUST(client::PostReceive(in_[peer], memory_.Words(ReceivedAt(peer), settings_.words), peer));
   }
 
-  // To everybody at once, beginning with the next rank; then whoever comes is accepted.
+  // Connects to every rank at once, beginning with the next one. Then accepts every request.
   void Connect() {
     for (size_t step = 1; step < peers_; ++step) {
       const size_t peer = (static_cast<size_t>(rank_) + step) % peers_;
@@ -191,7 +191,7 @@ class Rank {
     MUST(client::PostSend(out_[peer], segment, peer));
   }
 
-  // A message is there, and with it the write in front of it.
+  // A message has arrived, and with it the write before it.
   void Receive(uint64_t round) {
     const DAT_DTO_COMPLETION_EVENT_DATA data = MustComplete(recv_evd_);
     const size_t peer = data.user_cookie.as_64;
@@ -265,7 +265,8 @@ void RaiseDescriptorLimit(int ranks) {
   }
 }
 
-// Until all have ended; the first failure ends the others, which would wait for it.
+// Waits until all have ended. After the first failure ends the others, which would wait for the
+// failed one.
 int Reap(std::vector<pid_t> ranks, int* failures) {
   int seen = 0;
   for (size_t left = ranks.size(); left > 0; --left) {

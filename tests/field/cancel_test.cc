@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A thread is cancelled (pthread_cancel) inside dat_evd_wait or dat_cno_wait, as the one that
-// drives the IA or parked behind another one; afterwards the library is as usable as before.
+// A thread is cancelled (pthread_cancel) inside dat_evd_wait or dat_cno_wait, while it drives the
+// IA or is parked behind another thread. Afterwards the library works as before.
 #include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@
 namespace softdat::field {
 namespace {
 
-// A thread that can be cancelled, and whose end can be told from a return.
+// A thread that can be cancelled. Its cancellation can be told from a return.
 class Victim {
  public:
   explicit Victim(std::function<void()> body) : body_(std::move(body)) {
@@ -35,7 +35,7 @@ class Victim {
   Victim(const Victim&) = delete;
   Victim& operator=(const Victim&) = delete;
 
-  // Until it sleeps in the kernel: state S in /proc/self/task/TID/stat.
+  // Waits until the thread sleeps in the kernel: state S in /proc/self/task/TID/stat.
   bool Sleeps() {
     return Eventually([this] {
       const pid_t tid = tid_.load();
@@ -50,7 +50,7 @@ class Victim {
     });
   }
   void Cancel() { EXPECT_EQ(pthread_cancel(thread_), 0); }
-  // True when the thread was cancelled, false when it returned.
+  // Returns true if the thread was cancelled, and false if it returned.
   bool JoinCancelled() {
     void* result = nullptr;
     EXPECT_EQ(pthread_join(thread_, &result), 0);
@@ -97,10 +97,10 @@ TEST(CancelTest, InEvdWait) {
     const DAT_EVD_HANDLE evd = ia.NewEvd(DAT_EVD_SOFTWARE_FLAG);
     Victim victim([evd] { WaitForEver(evd); });
     ASSERT_TRUE(victim.Sleeps());
-    EXPECT_DAT_TYPE(dat_evd_free(evd), DAT_INVALID_STATE);  // it is inside
+    EXPECT_DAT_TYPE(dat_evd_free(evd), DAT_INVALID_STATE);  // the thread is inside
     victim.Cancel();
     EXPECT_TRUE(victim.JoinCancelled());
-    // Nobody waits on it any more: it can be waited on, polled and freed.
+    // Nobody waits on the EVD any more, so it can be waited on, polled and freed.
     EXPECT_DAT_OK(PostNumber(evd, 7));
     DAT_EVENT event{};
     ASSERT_TRUE(Await(evd, &event));
@@ -150,8 +150,8 @@ TEST(CancelTest, InCnoWait) {
   EXPECT_DAT_OK(dat_cno_free(cno));
 }
 
-// Several wait; whichever of them drives or parks, those that are left go on. They are cancelled
-// one after the other, first the first comer, then the last.
+// Two threads wait, and the second one is parked behind the first. Whichever is cancelled, the
+// other one goes on.
 TEST(CancelTest, DriverAndFollowers) {
   Ia ia;
   Traffic traffic(ia);
@@ -176,7 +176,7 @@ TEST(CancelTest, DriverAndFollowers) {
   }
 }
 
-// The follower of a CNO: two threads wait on one, the trigger of the cancelled one is not lost.
+// Two threads wait on one CNO. The trigger of the cancelled one is not lost.
 TEST(CancelTest, OneOfTwoOnACno) {
   Ia ia;
   DAT_CNO_HANDLE cno = DAT_HANDLE_NULL;
@@ -192,13 +192,13 @@ TEST(CancelTest, OneOfTwoOnACno) {
     ASSERT_TRUE(first.Sleeps());
     Victim second(wait);
     ASSERT_TRUE(second.Sleeps());
-    // At the same moment: one is cancelled and one event comes. If the cancelled one was chosen to
-    // be woken it is either woken or passes the wake-up on.
+    // One thread is cancelled at the moment when an event comes. If it was chosen to be woken, it
+    // is either woken or passes the wake-up on.
     std::jthread cancel([&] { (round % 2 == 0 ? first : second).Cancel(); });
     EXPECT_DAT_OK(PostNumber(evd, 1));
     cancel.join();
     ASSERT_TRUE(Eventually([&] { return woken.load() >= 1; })) << "the wake-up was lost";
-    // Whoever is left.
+    // Ends the threads that are left.
     DAT_EVENT event{};
     while (dat_evd_dequeue(evd, &event) == DAT_SUCCESS) {
     }
@@ -211,7 +211,8 @@ TEST(CancelTest, OneOfTwoOnACno) {
   EXPECT_DAT_OK(dat_cno_free(cno));
 }
 
-// Cancelled at any moment of a life of sends, receives and waits, not only in its sleep.
+// The thread is cancelled at any moment of a life of sends, receives and waits, not only while it
+// sleeps.
 TEST(CancelTest, AnywhereInALifeOfWork) {
   Ia ia;
   Traffic steady(ia);
@@ -236,7 +237,7 @@ TEST(CancelTest, AnywhereInALifeOfWork) {
     ASSERT_TRUE(Eventually([&] { return exchanged.load() > round; }));
     victim.Cancel();
     EXPECT_TRUE(victim.JoinCancelled());
-    // The connection that it worked on is whole.
+    // The connection that the thread worked on is whole.
     DAT_EVENT event{};
     while (dat_evd_dequeue(b.recv_evd, &event) == DAT_SUCCESS) {
     }

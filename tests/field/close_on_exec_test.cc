@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// No descriptor of the library goes to programs that the consumer starts.
+// Programs that the consumer starts inherit no descriptor of the library.
 #include "tests/field/field.h"
 #include "tests/field/process.h"
 
@@ -21,7 +21,7 @@ TEST(CloseOnExecTest, EveryDescriptor) {
     ASSERT_DAT_OK(psp.ListenAny(ia, b.cr_evd));
     const DAT_CONN_QUAL qualifier = psp.qualifier();
     ASSERT_TRUE(Join(a, b));
-    // A request that nobody has answered is one, too.
+    // A request that nobody has answered has a descriptor, too.
     End c(ia);
     ASSERT_DAT_OK(StartConnect(c.ep, ia.address(), qualifier));
     DAT_EVENT event{};

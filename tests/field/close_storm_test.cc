@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// dat_ia_close(ABRUPT) while other threads wait, post, poll, connect and create: every wait ends,
+// dat_ia_close(ABRUPT) while other threads wait, post, poll, connect and create. Every wait ends,
 // every call has a defined result, and nothing is left behind.
 #include <atomic>
 #include <thread>
@@ -56,7 +56,7 @@ class Victim {
       const DAT_RETURN ret =
           dat_evd_create(handle_, 8, DAT_HANDLE_NULL, DAT_EVD_SOFTWARE_FLAG, &evd);
       if (ret != DAT_SUCCESS) return ret;
-      // One that is created and waited on at the last moment must not hang either.
+      // An EVD that is created and waited on at the last moment must not hang either.
       return created_++ % 2 == 0 ? dat_evd_free(evd) : WaitShortly(evd);
     });
   }
@@ -77,7 +77,7 @@ class Victim {
     return DAT_GET_TYPE(ret) == DAT_TIMEOUT_EXPIRED ? dat_evd_free(evd) : ret;
   }
 
-  // Repeats `call` until it says that its object is gone.
+  // Repeats `call` until it returns that its object is gone.
   template <typename Call>
   void Start(Call call) {
     threads_.emplace_back([this, call] {
@@ -119,7 +119,7 @@ TEST(CloseStormTest, EverybodyIsInside) {
       << Threads() << " threads, " << threads << " before";
 }
 
-// Several threads close the same IA: one succeeds.
+// Several threads close the same IA, and one succeeds.
 TEST(CloseStormTest, ClosedByEverybody) {
   for (int round = 0; round < kRounds; ++round) {
     Ia ia;
@@ -138,7 +138,8 @@ TEST(CloseStormTest, ClosedByEverybody) {
   }
 }
 
-// The peer's IA is closed abruptly, in traffic: this side hears of every connection's end, once.
+// The peer's IA is closed abruptly during traffic. This side learns of every connection's end,
+// once.
 TEST(CloseStormTest, ThePeerCloses) {
   for (int round = 0; round < kRounds && !testing::Test::HasFailure(); ++round) {
     Ia ia;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connects and disconnects, many and from several threads at once: every attempt has its outcome,
-// every connection its one final event, and thousands of them leave nothing behind.
+// Many connects and disconnects, from several threads at once. Every attempt has its outcome, every
+// connection has its one final event, and thousands of them leave nothing behind.
 #include <atomic>
 #include <memory>
 #include <thread>
@@ -20,7 +20,8 @@ constexpr int kCycles = 2'000;
 constexpr int kStorm = 200;
 #endif
 
-// Accepts and forgets until told to stop; the accepted endpoints disconnect when the peer does.
+// Accepts requests and forgets them until it is told to stop. The accepted endpoints disconnect
+// when the peer does.
 class Acceptor {
  public:
   explicit Acceptor(const Ia& ia) : ia_(ia), listener_(ia) {
@@ -46,7 +47,7 @@ class Acceptor {
       dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, end->ep, 0, nullptr);
       ends_.push_back(std::move(end));
       ++accepted_;
-      if (ends_.size() > 16) ends_.erase(ends_.begin());  // also connected ones: their peers see it
+      if (ends_.size() > 16) ends_.erase(ends_.begin());  // connected ones too: their peers see it
     }
   }
 
@@ -58,7 +59,7 @@ class Acceptor {
   std::jthread thread_;
 };
 
-// One endpoint, connected, disconnected by either side and reset, over and over.
+// One endpoint is connected, disconnected by either side, and reset, over and over.
 TEST(ConnectStormTest, ThousandsOfCyclesOfTwoEndpoints) {
   Ia ia;
   End a(ia);
@@ -93,7 +94,7 @@ TEST(ConnectStormTest, ThousandsOfCyclesOfTwoEndpoints) {
     ASSERT_DAT_OK(dat_ep_reset(b.ep));
     if (i == kCycles / 10) fds = OpenDescriptors();
   }
-  // Descriptors of closed connections may take a moment to go.
+  // Descriptors of closed connections may take a moment to close.
   EXPECT_TRUE(Eventually([&] { return OpenDescriptors().size() <= fds.size(); }))
       << OpenDescriptors().size() << " descriptors, " << fds.size() << " early on";
   EXPECT_DAT_OK(psp.Free());
@@ -133,14 +134,14 @@ TEST(ConnectStormTest, GivenUpAtEveryStage) {
     clients.clear();
     EXPECT_EQ(established.load(), 3 * kStorm / 2);
   }
-  // After the storm.
+  // A connection works after the storm.
   End a(ia);
   End b(server_ia);
   EXPECT_TRUE(Join(a, b));
 }
 
-// More requests than the CR EVD has room for: the rest is refused, and none is lost or answered
-// twice.
+// There are more requests than the CR EVD has room for. The rest are refused, and none is lost or
+// answered twice.
 TEST(ConnectStormTest, MoreRequestsThanTheBacklog) {
   constexpr int kRequests = 24;
   Ia server_ia;
@@ -156,7 +157,7 @@ TEST(ConnectStormTest, MoreRequestsThanTheBacklog) {
     ends.push_back(std::make_unique<End>(ia));
     ASSERT_DAT_OK(StartConnect(ends.back()->ep, ia.address(), qualifier));
   }
-  // All but those in the backlog hear a refusal without anybody looking at the CR EVD.
+  // All requests but those in the backlog are refused, without anybody looking at the CR EVD.
   int refused = 0;
   for (auto& end : ends) {
     if (refused == kRequests - param.evd_qlen) break;

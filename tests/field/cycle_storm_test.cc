@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ten thousand lives of a connection, from several threads at once: endpoints are created,
-// connected, disconnected in every way and freed. Every one has its events, and nothing is left.
+// Ten thousand lives of a connection, from several threads at once. Endpoints are created,
+// connected, disconnected in every way, and freed. Every connection has its events, and nothing is
+// left.
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -29,7 +30,7 @@ class Couple {
   Couple(const Couple&) = delete;
   Couple& operator=(const Couple&) = delete;
 
-  // One life. The number chooses how it ends.
+  // One life of a connection. The number chooses how it ends.
   void Cycle(int number) {
     ASSERT_DAT_OK(StartConnect(a_.ep, ia_.address(), service_.qualifier()));
     ASSERT_TRUE(AcceptNext(b_.cr_evd, b_.ep));
@@ -49,7 +50,7 @@ class Couple {
         ASSERT_DAT_OK(dat_ep_disconnect(second.ep, DAT_CLOSE_GRACEFUL_FLAG));
         break;
       default:
-        // Freed as it is: the other end hears of it.
+        // Frees the connected endpoint. The other end learns of it.
         Renew(first);
     }
     if (number % 5 < 3) {
@@ -57,7 +58,7 @@ class Couple {
       Renew(first);
     }
     if (number % 5 == 4) {
-      // So is the second, which may or may not have heard of it.
+      // The second endpoint is freed too. It may or may not have learned of the end.
       Renew(second);
       DAT_EVENT event{};
       while (dat_evd_dequeue(second.connect_evd, &event) == DAT_SUCCESS) {
@@ -74,7 +75,7 @@ class Couple {
   }
 
  private:
-  // The next connection event is this one, of the end's own endpoint.
+  // Expects that the next connection event is this one, of the end's own endpoint.
   static bool ExpectOf(const End& end, DAT_EVENT_NUMBER number) {
     DAT_EVENT event{};
     if (!Expect(end.connect_evd, number, &event)) return false;
@@ -113,7 +114,7 @@ void Storm(const Ia& ia, int cycles) {
 TEST(CycleStormTest, TenThousandLivesFromSeveralThreads) {
   Ia ia;
   Storm(ia, kCycles / 50);
-  ASSERT_TRUE(Eventually([&] {  // what the first ones leave while TCP says goodbye
+  ASSERT_TRUE(Eventually([&] {  // descriptors that the first ones leave while TCP says goodbye
     const size_t now = OpenDescriptors().size();
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     return OpenDescriptors().size() == now;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A connection whose path is dead, as when a cable is pulled: broken at both ends within
-// SOFTDAT_DEAD_PATH_MS, with data under way and without. The sockets of the provider drop all that
-// arrives, by a filter that the kernel runs in front of TCP.
+// A connection whose path is dead, as when a cable is pulled. It breaks at both ends within
+// SOFTDAT_DEAD_PATH_MS, with data under way and without. The sockets of the provider drop
+// everything that arrives, because of a filter that the kernel runs in front of TCP.
 #include <linux/filter.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -13,10 +13,10 @@
 namespace softdat::field {
 namespace {
 
-// Before the first DAT call, which reads it.
+// Set before the first DAT call, which reads it.
 const int g_set = setenv("SOFTDAT_DEAD_PATH_MS", "1000", 1);
 
-// Cuts every TCP connection of this process, and tells how many there were.
+// Cuts every TCP connection of this process, and returns how many there were.
 int CutAllPaths() {
   sock_filter drop_all[] = {{BPF_RET | BPF_K, 0, 0, 0}};
   const sock_fprog program{1, drop_all};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Queues asked for 50,000 deep, filled and drained.
+// Queues that are 50,000 deep, filled and drained.
 #include <vector>
 
 #include "tests/field/field.h"
@@ -39,8 +39,8 @@ DAT_EP_ATTR DeepAttributes() {
   return attr;
 }
 
-// 50,000 receives and 50,000 sends outstanding at once; every one arrives, in order, with its own
-// bytes.
+// 50,000 receives and 50,000 sends are outstanding at once. Every message arrives, in order, with
+// its own bytes.
 // covers: semantics 8.1
 TEST(DeepQueueTest, AnEndpointCarriesWhatItWasAskedFor) {
   Ia ia;
@@ -67,7 +67,7 @@ TEST(DeepQueueTest, AnEndpointCarriesWhatItWasAskedFor) {
   for (uint64_t i = 0; i < kDepth; ++i) ASSERT_EQ(words[kDepth + i], i + 7);
 }
 
-// A full send queue says so, and a place is free as soon as one is completed.
+// A full send queue refuses a post, and a place is free as soon as a request has completed.
 // covers: semantics 10.1
 TEST(DeepQueueTest, AFullQueueIsNoEnd) {
   Ia ia;
@@ -79,7 +79,7 @@ TEST(DeepQueueTest, AFullQueueIsNoEnd) {
   End a(ia, options);
   End b(ia, options);
   ASSERT_TRUE(Join(a, b));
-  // The peer has no receive, so nothing can complete but what the transport has taken already.
+  // The peer has no receive, so only requests can complete that the transport has taken already.
   DAT_COUNT posted = 0;
   DAT_RETURN ret = DAT_SUCCESS;
   while (posted < 64 * kDepth && ret == DAT_SUCCESS) {
@@ -91,7 +91,7 @@ TEST(DeepQueueTest, AFullQueueIsNoEnd) {
   EXPECT_DAT_OK(PostSend(a.ep, memory.Local(8, 8), 1));
   EXPECT_TRUE(ExpectDto(b.recv_evd, 0, 8));
   EXPECT_DAT_OK(PostReceive(b.ep, memory.Local(0, 8), 1));
-  // Every one of them comes back when the connection ends.
+  // Every one of them completes when the connection ends.
   EXPECT_DAT_OK(dat_ep_disconnect(a.ep, DAT_CLOSE_ABRUPT_FLAG));
   for (DAT_COUNT i = 0; i < posted; ++i) {
     DAT_EVENT event{};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A process that has no descriptor left: DAT calls fail with DAT_INSUFFICIENT_RESOURCES or the
-// connection attempt with an event, and all is well again when there are descriptors.
+// A process has no descriptor left. DAT calls fail with DAT_INSUFFICIENT_RESOURCES, or a connection
+// attempt fails with an event. Everything works again when there are descriptors.
 #include <memory>
 #include <vector>
 
@@ -18,7 +18,7 @@ void Exchange(const End& a, const End& b, const Memory& memory, uint64_t n) {
   ASSERT_TRUE(ExpectDto(a.request_evd, n, 8));
 }
 
-// With every number of descriptors left, from none to plenty: an open works, or fails cleanly.
+// With every number of descriptors left, from none to plenty, an open works or fails cleanly.
 TEST(DescriptorLimitTest, OpeningAnIa) {
   WarmUp();
   const std::set<int> before = OpenDescriptors();
@@ -41,8 +41,8 @@ TEST(DescriptorLimitTest, OpeningAnIa) {
   const Ia works;
 }
 
-// Connecting with every number of descriptors left: established, or one final event on the active
-// side; the connection that was there before goes on.
+// Connects with every number of descriptors left. The connection is established, or there is one
+// final event on the active side. An older connection goes on.
 TEST(DescriptorLimitTest, Connecting) {
   Ia ia;
   Memory memory(ia, 4096);
@@ -80,13 +80,13 @@ TEST(DescriptorLimitTest, Connecting) {
           << event.event_number;
       Exchange(a, b, memory, ++n);
     }
-    // A request that came late, for an attempt that is over.
+    // A request that came late may belong to an attempt that is over.
     DAT_EVENT late{};
     while (dat_evd_dequeue(b.cr_evd, &late) == DAT_SUCCESS) {
       dat_cr_reject(late.event_data.cr_arrival_event_data.cr_handle, 0, nullptr);
     }
   }
-  // With descriptors all is well.
+  // With enough descriptors everything works.
   End active(ia);
   End passive(ia);
   ASSERT_DAT_OK(StartConnect(active.ep, ia.address(), qualifier));
@@ -96,7 +96,7 @@ TEST(DescriptorLimitTest, Connecting) {
   EXPECT_DAT_OK(psp.Free());
 }
 
-// A flood of connections into the limit, and out of it again.
+// A flood of connections reaches the limit, and then goes back.
 TEST(DescriptorLimitTest, AFlood) {
   Ia ia;
   End listener(ia);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// dat_evd_resize while messages arrive: nothing lost, order kept (semantics 5.2).
+// dat_evd_resize while messages arrive: nothing is lost, and the order is kept (semantics 5.2).
 #include <atomic>
 #include <thread>
 
@@ -32,7 +32,8 @@ TEST(EvdResizeTest, InMidTraffic) {
   for (uint64_t i = 0; i < 16; ++i) ASSERT_DAT_OK(PostReceive(b.ep, memory.Local(0, 8), i));
   std::atomic<uint64_t> received{0};
   std::jthread sender([&] { Send(a, source, &received); });
-  // Another thread resizes too: often refused, because the receiver waits just then.
+  // Another thread resizes too. It is often refused, because the receiver is waiting at that
+  // moment.
   std::jthread resizer([&](const std::stop_token& stop) {
     for (size_t k = 0; !stop.stop_requested(); ++k) {
       const DAT_RETURN ret = dat_evd_resize(b.recv_evd, kSizes[k % std::size(kSizes)]);
@@ -66,7 +67,7 @@ TEST(EvdResizeTest, InMidTraffic) {
   EXPECT_DAT_TYPE(dat_evd_dequeue(ia.async_evd(), &event), DAT_QUEUE_EMPTY);
 }
 
-// With a backlog: as many events as fit stay, fewer places than events are refused.
+// With a backlog, events stay as long as they fit. A length below their number is refused.
 // covers: semantics 5.2
 TEST(EvdResizeTest, KeepsTheBacklog) {
   Ia ia;

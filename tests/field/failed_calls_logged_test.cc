@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SOFTDAT_LOG at debug: each failed call is a line with its arguments, its result and why.
+// SOFTDAT_LOG at debug: each failed call is a line with its arguments, its result and the reason.
 #include <dat2/softdat.h>
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -25,14 +25,14 @@ const std::string& LogPath() {
   return path;
 }
 
-// What is logged is decided when a library of ours is first called.
+// The first call of a library of ours decides what is logged.
 const bool g_set = [] {
   setenv("SOFTDAT_LOG", LogPath().c_str(), 1);
   setenv("SOFTDAT_LOG_LEVEL", "debug", 1);
   return true;
 }();
 
-// What was logged since the last call of this.
+// Returns what was logged since the last call of this function.
 std::string NewLines() {
   static std::streamoff seen = 0;
   std::ifstream file(LogPath(), std::ios::binary);
@@ -90,7 +90,7 @@ TEST_F(FailedCallsLoggedTest, TheReasonOfThisCallAlone) {
                                         "0x[0-9a-f]+\\) = 0x[0-9a-f]+ DAT_INSUFFICIENT_RESOURCES "
                                         "DAT_RESOURCE_TEVD: " +
                                         reason));
-  // What succeeds, or finds nothing, is not logged, and leaves the reason as it was.
+  // A call that succeeds or finds nothing is not logged, and leaves the reason as it was.
   DAT_EP_STATE state{};
   ASSERT_DAT_OK(dat_ep_get_status(end_.ep, &state, nullptr, nullptr));
   DAT_EVENT event{};
@@ -100,14 +100,14 @@ TEST_F(FailedCallsLoggedTest, TheReasonOfThisCallAlone) {
             DAT_RETURN{DAT_TIMEOUT_EXPIRED});
   EXPECT_THAT(NewLines(), Not(HasSubstr("dat_e")));
   EXPECT_THAT(LastReason(), HasSubstr(reason));
-  // A failure without words has none, rather than those of another call.
+  // A failure without a reason shows none, rather than that of another call.
   ASSERT_NE(dat_evd_resize(end_.recv_evd, -1), DAT_SUCCESS);
   const std::string lines = NewLines();
   EXPECT_THAT(lines, HasSubstr("dat_evd_resize("));
   EXPECT_THAT(lines, Not(HasSubstr(reason)));
 }
 
-// Those that the registry refuses are logged by it.
+// The registry logs the calls that it refuses itself.
 TEST_F(FailedCallsLoggedTest, AHandleThatIsNone) {
   NewLines();
   ASSERT_NE(dat_ep_reset(&ia_), DAT_SUCCESS);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A CNO with a file descriptor, in poll(), in epoll and in a libuv loop: the program sleeps in its
-// own loop and makes DAT calls only when the descriptor is readable (dat_cno_fd_create,
+// A CNO with a file descriptor, in poll(), in epoll and in a libuv loop. The program sleeps in its
+// own loop, and makes DAT calls only when the descriptor is readable (dat_cno_fd_create,
 // dat_cno_trigger).
 #include <fcntl.h>
 #include <poll.h>
@@ -35,8 +35,8 @@ class FdCnoTest : public testing::Test {
     return poll(&p, 1, 0) == 1;
   }
 
-  // Whether the descriptor has nothing to tell. It may be readable without a trigger, while the
-  // adapter has something else to do; the call that finds nothing then does that.
+  // Whether the descriptor becomes quiet. It may be readable without a trigger while the adapter
+  // has something else to do. The call that finds nothing then does that.
   bool Quiet() const {
     const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(kPatienceMs);
     while (Readable()) {
@@ -47,8 +47,8 @@ class FdCnoTest : public testing::Test {
     return true;
   }
 
-  // An echo server on `server`, whose sleep is `sleep`: returns when the descriptor is readable,
-  // false when it never is.
+  // Runs an echo server on `server` that sleeps by calling `sleep`. That returns true when the
+  // descriptor is readable, and false if it never is.
   void Serve(const std::function<bool()>& sleep) {
     End::Options options;
     options.cno = cno_;
@@ -64,7 +64,7 @@ class FdCnoTest : public testing::Test {
     while (!ended) {
       ASSERT_TRUE(sleep()) << echoed << " messages echoed";
       DAT_EVD_HANDLE hint = DAT_HANDLE_NULL;
-      // QUEUE_EMPTY is possible: an earlier round has taken what this trigger was for.
+      // QUEUE_EMPTY is possible, because an earlier round may have taken the event of this trigger.
       dat_cno_trigger(cno_, &hint);
       for (const client::Evd* evd :
            {&server.cr_evd, &server.connect_evd, &server.recv_evd, &server.request_evd}) {
@@ -137,7 +137,7 @@ TEST_F(FdCnoTest, IsReadableWhileTriggered) {
   EXPECT_DAT_OK(dat_evd_free(evd));
 }
 
-// An end whose events go to the CNO, and one of another adapter that sends to it.
+// An end whose events go to the CNO, and an end of another adapter that sends to it.
 struct Peers {
   Peers(const Ia& ia, DAT_CNO_HANDLE cno)
       : options{.cno = cno},
@@ -153,8 +153,8 @@ struct Peers {
   End other;
 };
 
-// A program that has nothing to do sleeps: a call that finds nothing does not wake it, also while a
-// thread of the back end looks after the sockets, as it does when the program has made no call for
+// A program that has nothing to do sleeps. A call that finds nothing does not wake it, even while a
+// thread of the back end looks after the sockets. It does so when the program has made no call for
 // a millisecond.
 // covers: semantics 6
 TEST_F(FdCnoTest, StaysAsleepWhenIdle) {
@@ -195,8 +195,8 @@ TEST_F(FdCnoTest, WhatAMessageBringsIsCollectedOnce) {
     }
     EXPECT_EQ(event.event_data.dto_completion_event_data.user_cookie.as_64, i);
   }
-  // Nothing more comes: triggers that are left, of messages that were found without them, come to
-  // an end.
+  // Nothing more comes. A few triggers may be left, of messages that were found without them, but
+  // they come to an end.
   DAT_EVD_HANDLE hint = DAT_HANDLE_NULL;
   const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(kPatienceMs);
   while (Readable() || dat_cno_trigger(cno_, &hint) == DAT_SUCCESS) {
@@ -205,8 +205,8 @@ TEST_F(FdCnoTest, WhatAMessageBringsIsCollectedOnce) {
   }
 }
 
-// A trigger that is collected in the call that raised it leaves the EVD armed: the next message is
-// taken by a thread of the back end, which the write behind it shows, and is told of.
+// A trigger that is collected in the call that raised it leaves the EVD armed. A thread of the back
+// end takes the next message, which the write after it shows, and the program is told of it.
 TEST_F(FdCnoTest, WhatABackEndsThreadTakesIsToldOf) {
   Peers peers(ia_, cno_);
   auto& [options, other_ia, memory, other_memory, mine, other] = peers;
@@ -236,7 +236,7 @@ TEST_F(FdCnoTest, WhatABackEndsThreadTakesIsToldOf) {
   }
 }
 
-// A program with a CNO for each connection, and one epoll set for all of them.
+// A program has a CNO for each connection, and one epoll set for all of them.
 TEST_F(FdCnoTest, ManyInOneEpollSet) {
   const int set = epoll_create1(EPOLL_CLOEXEC);
   ASSERT_GE(set, 0);
@@ -316,7 +316,7 @@ TEST_F(FdCnoTest, InALibuvLoop) {
   EXPECT_EQ(uv_loop_close(&loop), 0);
 }
 
-// The descriptor goes with the CNO.
+// The descriptor is closed with the CNO.
 TEST_F(FdCnoTest, ClosedWithTheCno) {
   DAT_FD fd = -1;
   DAT_CNO_HANDLE cno = DAT_HANDLE_NULL;

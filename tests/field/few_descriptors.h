@@ -12,8 +12,8 @@
 
 namespace softdat::field {
 
-// While it lives the process has `left` descriptors left, below a soft limit that the library may
-// raise.
+// While this object lives, the process has `left` descriptors left, below a soft limit that the
+// library may raise.
 class FewDescriptors {
  public:
   explicit FewDescriptors(int left) {
@@ -42,7 +42,7 @@ class FewDescriptors {
     }
   }
 
-  // For good: the hard limit of this process, which nobody raises any more.
+  // Lowers the hard limit of this process for good. Nobody can raise it any more.
   static void ForbidMore() {
     const rlimit few = {kLimit, kLimit};
     EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);

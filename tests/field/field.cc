@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the field tests share.
+// Functions that the field tests share.
 #include "tests/field/field.h"
 
 #include <cstdlib>

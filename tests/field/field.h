@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the field tests share: dat/client with the expectations of GoogleTest, and connected
+// Code that the field tests share: dat/client with the expectations of GoogleTest, and connected
 // endpoints. Only the public uDAPL 2.0 calls are used. The IA is $SOFTDAT_TEST_IA.
 #ifndef SOFTDAT_TESTS_FIELD_FIELD_H_
 #define SOFTDAT_TESTS_FIELD_FIELD_H_
@@ -19,7 +19,7 @@
 
 namespace softdat::field {
 
-// Reaching it means that something was lost; never part of a passing test.
+// A wait that takes this long has lost something. No passing test takes it.
 inline constexpr DAT_TIMEOUT kPatienceUs = 30'000'000;
 
 std::string IaName();
@@ -48,7 +48,7 @@ using client::PostReceive;
 using client::PostSend;
 using client::PostWrite;
 
-// An open IA with one PZ; closed abruptly at the end unless Close() did it before.
+// An open IA with one PZ. The destructor closes it abruptly unless Close() did it before.
 class Ia : public client::Ia {
  public:
   Ia();
@@ -56,25 +56,25 @@ class Ia : public client::Ia {
 
   const client::Pz& pz() const { return pz_; }
   client::Result Close(DAT_CLOSE_FLAGS flags);
-  // It lives as long as the IA.
+  // The EVD lives as long as the IA.
   DAT_EVD_HANDLE NewEvd(int flags, DAT_COUNT qlen = 64, DAT_CNO_HANDLE cno = DAT_HANDLE_NULL) const;
 
  private:
   client::Pz pz_;
 };
 
-// Registered memory, zeroed.
+// Registered memory, filled with zeros.
 class Memory : public client::Memory {
  public:
   Memory(const Ia& ia, size_t size);
   ~Memory() { EXPECT_DAT_OK(Deregister()); }
 };
 
-// Waits for one event; a test failure when none comes.
+// Waits for one event. It is a test failure if none comes.
 bool Await(DAT_EVD_HANDLE evd, DAT_EVENT* event, DAT_TIMEOUT timeout_us = kPatienceUs);
-// The next event is of this kind.
+// Expects that the next event is of this kind.
 bool Expect(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number, DAT_EVENT* event = nullptr);
-// The next event is a successful DTO completion; answers with its cookie.
+// Expects that the next event is a successful DTO completion with this cookie and length.
 bool ExpectDto(DAT_EVD_HANDLE evd, uint64_t cookie, uint64_t length);
 
 // An EP with EVDs of its own.
@@ -87,7 +87,7 @@ class End {
   };
   explicit End(const Ia& ia) : End(ia, Options{}) {}
   End(const Ia& ia, const Options& options);
-  // Frees what is left of it.
+  // Frees everything of it that is left.
   ~End();
   End(const End&) = delete;
   End& operator=(const End&) = delete;
@@ -115,10 +115,10 @@ inline client::Result StartConnect(DAT_EP_HANDLE active, DAT_IA_ADDRESS_PTR addr
 bool AcceptNext(DAT_EVD_HANDLE cr_evd, DAT_EP_HANDLE ep);
 // Joins two ends through a PSP on a qualifier that the provider chooses.
 bool Join(End& active, End& passive);
-// One IA with one connection: afterwards the process has what libraries keep for good, such as the
-// pipe that libuv has for its signals.
+// Opens one IA with one connection. Afterwards the process has everything that libraries keep for
+// good, such as the pipe that libuv has for its signals.
 void WarmUp();
-// A software event that carries a number, and the number again.
+// Posts a software event that carries a number, and reads the number of an event.
 DAT_RETURN PostNumber(DAT_EVD_HANDLE evd, uint64_t number);
 uint64_t NumberOf(const DAT_EVENT& event);
 

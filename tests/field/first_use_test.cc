@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The first connection of a process that has no descriptor left, or a few: it works, or the call
-// fails with DAT_INSUFFICIENT_RESOURCES, with every number from none to plenty. Each in a process
-// of its own, since libraries make some descriptors once in a process; the limit cannot be raised.
+// The first connection of a process that has no descriptor left, or a few. It works, or the call
+// fails with DAT_INSUFFICIENT_RESOURCES, with every number from none to plenty. Each case runs in a
+// process of its own, because libraries make some descriptors once in a process, and because the
+// limit cannot be raised again.
 #include <string>
 
 #include "tests/field/few_descriptors.h"
@@ -17,7 +18,7 @@ class FirstUseTest : public testing::TestWithParam<int> {};
 
 INSTANTIATE_TEST_SUITE_P(DescriptorsLeft, FirstUseTest, testing::Range(0, kPlenty + 1));
 
-// 0, or 1 for a failure of the test, or 2 when the call was refused for want of descriptors.
+// Returns 0, 1 for a failure of the test, or 2 if the call was refused for want of descriptors.
 int Verdict(DAT_RETURN ret) {
   if (ret == DAT_SUCCESS) return testing::Test::HasFailure() ? 1 : 0;
   EXPECT_EQ(DAT_GET_TYPE(ret), DAT_RETURN{DAT_INSUFFICIENT_RESOURCES}) << Text(ret);

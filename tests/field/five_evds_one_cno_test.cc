@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The classic shape of a server: five EVDs, the asynchronous one among them, on one CNO, and one
-// thread that waits on the CNO and then polls them all.
+// The classic shape of a server: five EVDs, including the asynchronous one, are on one CNO, and one
+// thread waits on the CNO and then polls them all.
 #include <array>
 #include <thread>
 
@@ -15,7 +15,7 @@ class OneCnoTest : public testing::Test {
  protected:
   OneCnoTest() {
     EXPECT_DAT_OK(cno_.Create(ia_));
-    // The IA made its own EVD, without a CNO.
+    // The IA has made this EVD itself, without a CNO.
     EXPECT_DAT_OK(dat_evd_modify_cno(ia_.async_evd(), cno_));
   }
   ~OneCnoTest() override {
@@ -23,7 +23,7 @@ class OneCnoTest : public testing::Test {
     EXPECT_DAT_OK(cno_.Free());
   }
 
-  // The next event of any of the EVDs. The hint is one: all are polled.
+  // Takes the next event of any of the EVDs. The hint names only one, so all are polled.
   template <size_t N>
   bool Next(const std::array<DAT_EVD_HANDLE, N>& evds, DAT_EVENT* event) {
     for (;;) {
@@ -94,7 +94,7 @@ TEST_F(OneCnoTest, AServerServesAClient) {
         } else {
           ++received;
           EXPECT_DAT_OK(PostReceive(server.ep, memory.Local(0, 8), received));
-          // A receive may be seen before ESTABLISHED, on EVDs that are polled in turn.
+          // A receive may be seen before ESTABLISHED if EVDs are polled in turn.
           EXPECT_DAT_OK(PostSend(server.ep, memory.Local(8, 8), received));
         }
         break;
@@ -110,7 +110,7 @@ TEST_F(OneCnoTest, AServerServesAClient) {
   EXPECT_DAT_OK(psp.Free());
 }
 
-// What only the asynchronous EVD says wakes the CNO, too.
+// An event that comes only to the asynchronous EVD wakes the CNO, too.
 TEST_F(OneCnoTest, AnAsynchronousErrorWakes) {
   Memory memory(ia_, 4096);
   End::Options small;
@@ -126,7 +126,8 @@ TEST_F(OneCnoTest, AnAsynchronousErrorWakes) {
       EXPECT_TRUE(ExpectDto(b.recv_evd, static_cast<uint64_t>(i), 8));
     }
   };
-  // Completions that nobody takes, more than the EVD of length 1 holds however it was rounded up.
+  // There are more completions that nobody takes than the EVD of length 1 holds, even if its length
+  // was rounded up.
   DAT_EVD_PARAM param{};
   ASSERT_DAT_OK(dat_evd_query(a.request_evd, DAT_EVD_FIELD_ALL, &param));
   serve_all(4 * param.evd_qlen + 4);

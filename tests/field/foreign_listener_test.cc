@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Another program listens on the port that a connection qualifier stands for.
+// Another program listens on the port to which a connection qualifier leads.
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A peer that is not softnet and does not confirm: completions are those of an iWARP adapter, and
-// the EP says so.
+// A peer that is not softnet and does not confirm. Completions are then those of an iWARP adapter,
+// and the EP says so.
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@
 namespace softdat::field {
 namespace {
 
-// How it answers the request for a connection (RFC 5044 §7.1, RFC 6581 §4), behind the key.
+// The peer's answer to the connection request, after the key (RFC 5044 §7.1, RFC 6581 §4).
 struct Reply {
   const char* what;
   size_t size;
@@ -38,7 +38,7 @@ class ForeignPeerTest : public testing::TestWithParam<Reply> {
     close(listener_);
     close(connection_);
   }
-  // Answers one request, and says nothing more.
+  // Answers one request, and sends nothing more.
   void Serve() {
     peer_ = std::thread([this] {
       connection_ = accept(listener_, nullptr, nullptr);
@@ -57,12 +57,12 @@ class ForeignPeerTest : public testing::TestWithParam<Reply> {
   std::thread peer_;
 };
 
-INSTANTIATE_TEST_SUITE_P(
-    , ForeignPeerTest,
-    testing::Values(Reply{"OldRevision", 4, {0, 1, 0, 0}},
-                    // Enhanced, peer-to-peer with a read as its first message, and no reads.
-                    Reply{"NoReads", 8, {0x10, 2, 0, 4, 0x80, 0, 0x40, 0}}),
-    [](const auto& reply) { return std::string(reply.param.what); });
+INSTANTIATE_TEST_SUITE_P(, ForeignPeerTest,
+                         testing::Values(Reply{"OldRevision", 4, {0, 1, 0, 0}},
+                                         // This is enhanced and peer-to-peer, with a read as its
+                                         // first message, and has no reads.
+                                         Reply{"NoReads", 8, {0x10, 2, 0, 4, 0x80, 0, 0x40, 0}}),
+                         [](const auto& reply) { return std::string(reply.param.what); });
 
 TEST_P(ForeignPeerTest, CompletionsAreTakenAndTheEpSaysSo) {
   Ia ia;

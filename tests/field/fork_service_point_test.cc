@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A forked child that opens the IA anew knows nothing of its parent's service points: to it they
-// are another process's.
+// A forked child that opens the IA anew knows nothing of its parent's service points. To the child
+// they belong to another process.
 #include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@
 namespace softdat::field {
 namespace {
 
-// Qualifiers above 65535 that are so far apart fold to one port (dat/backend_kit/qualifier_port.h).
+// Qualifiers above 65535 with this distance fold to one port (dat/backend_kit/qualifier_port.h).
 constexpr DAT_CONN_QUAL kSamePort = 32768 - 1024;
 
 class Pipe {
@@ -39,7 +39,7 @@ class Pipe {
   int fds_[2] = {-1, -1};
 };
 
-// A request that reached the child goes to `qualifier`, where the parent listens.
+// A request that reached the child is handed to `qualifier`, where the parent listens.
 void HandOff(const Ia& ia, DAT_CONN_QUAL qualifier) {
   const End peer(ia);
   const End here(ia);
@@ -53,7 +53,7 @@ void HandOff(const Ia& ia, DAT_CONN_QUAL qualifier) {
   EXPECT_DAT_OK(psp.Free());
 }
 
-// Both of `qualifier` and its neighbour on the same port are free, and take connections.
+// `qualifier` and its neighbour on the same port are both free, and take connections.
 void ListenThere(const Ia& ia, DAT_CONN_QUAL qualifier) {
   for (const DAT_CONN_QUAL first : {qualifier, qualifier + kSamePort}) {
     const DAT_CONN_QUAL second = first == qualifier ? qualifier + kSamePort : qualifier;
@@ -101,10 +101,10 @@ TEST(ForkServicePoint, TheParentsIsAnotherProcesss) {
   EXPECT_EQ(WaitForChild(child), 0);
 }
 
-// Not under AddressSanitizer: its allocator has locks of its own, which a child of a process with
-// busy threads may find held.
+// Not under AddressSanitizer. Its allocator has locks of its own, and a child of a process with
+// busy threads may find them held.
 #if !defined(__SANITIZE_ADDRESS__)
-// Whichever lock a thread of the parent holds at that moment, the child listens.
+// The child listens, whichever lock a thread of the parent holds at the moment of the fork.
 TEST(ForkServicePoint, WhileThreadsOfTheParentOpenAndListen) {
   constexpr int kForks = 100;
   const auto listen_once = [] {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fork() in a program that uses an IA: the child may not use what it inherited, but gets an error
-// and neither crashes nor hangs; its life and end do not disturb the parent (semantics 14).
+// fork() in a program that uses an IA. The child may not use the objects that it inherited: it gets
+// an error, and neither crashes nor hangs. Its life and its end do not disturb the parent
+// (semantics 14).
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
@@ -17,7 +18,7 @@
 namespace softdat::field {
 namespace {
 
-// Runs `body` in a forked child; its answer is the exit status.
+// Runs `body` in a forked child, whose exit status is the result of `body`.
 int InChild(const std::function<int()>& body) { return WaitForChild(StartChild(body)); }
 
 class ForkTest : public testing::Test {
@@ -78,7 +79,7 @@ TEST_F(ForkTest, EveryInheritedHandleIsInvalid) {
   EXPECT_DAT_OK(dat_cno_free(cno));
 }
 
-// A child that does nothing but leave by exit(), which runs destructors and atexit handlers.
+// The child only leaves by exit(), which runs destructors and atexit handlers.
 // covers: semantics 14
 TEST_F(ForkTest, ExitOfTheChildDisturbsNobody) {
   EXPECT_EQ(InChild([]() -> int { std::exit(7); }), 7);
@@ -96,8 +97,8 @@ TEST_F(ForkTest, ADeathOfTheChildDisturbsNobody) {
   Exchange(20);
 }
 
-// The parent ends its connection while the child still lives: the peer must see that at once, and
-// does not if the child holds the connection's descriptor open in a way that counts.
+// The parent ends its connection while the child still lives. The peer must see that at once. It
+// would not if the child held the connection's descriptor open in a way that counts.
 // covers: semantics 14
 TEST_F(ForkTest, TheParentsDisconnectIsSeenWhileTheChildLives) {
   int hold[2];
@@ -113,7 +114,7 @@ TEST_F(ForkTest, TheParentsDisconnectIsSeenWhileTheChildLives) {
   EXPECT_DAT_OK(dat_ep_disconnect(a_.ep, DAT_CLOSE_ABRUPT_FLAG));
   EXPECT_TRUE(Expect(a_.connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED));
   EXPECT_TRUE(Expect(b_.connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED));
-  // And the qualifier of a service point is free again.
+  // The qualifier of a service point is free again, too.
   client::ServicePoint psp;
   ASSERT_DAT_OK(psp.ListenAny(ia_, b_.cr_evd));
   const DAT_CONN_QUAL qualifier = psp.qualifier();
@@ -124,8 +125,8 @@ TEST_F(ForkTest, TheParentsDisconnectIsSeenWhileTheChildLives) {
   EXPECT_EQ(WaitForChild(pid), 0);
 }
 
-// Forks again and again while threads of the parent create, free, wait and post: whichever lock one
-// of them holds at that moment, the child does not hang on it.
+// The program forks again and again while threads of the parent create, free, wait and post. The
+// child does not hang on a lock that one of them holds at that moment.
 // covers: semantics 14
 TEST_F(ForkTest, InMidTraffic) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -160,7 +161,7 @@ TEST_F(ForkTest, InMidTraffic) {
 
 #if !defined( \
     __SANITIZE_THREAD__)  // which does not allow threads in a child of a program with threads
-// The usual server: fork first-class workers that open the IA anew.
+// A usual server forks workers that open the IA anew.
 // covers: semantics 14
 TEST_F(ForkTest, TheChildOpensTheIaAnew) {
   EXPECT_EQ(InChild([]() -> int {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every call from any thread at any time, the free of the object in use included: a defined result,
-// no crash, no hang.
+// Any thread makes any call at any time, even the free of an object in use. Every call has a
+// defined result, without a crash or a hang.
 #include <array>
 #include <atomic>
 #include <functional>
@@ -19,7 +19,7 @@ constexpr int kRounds = 30;
 constexpr int kRounds = 150;
 #endif
 
-// What a call may answer while others free, disconnect and close around it.
+// Whether a call may return this while others free, disconnect and close around it.
 bool IsDefined(DAT_RETURN ret) {
   switch (DAT_GET_TYPE(ret)) {
     case DAT_SUCCESS:
@@ -42,7 +42,7 @@ bool IsDefined(DAT_RETURN ret) {
     EXPECT_TRUE(IsDefined(field_ret)) << #call << ": " << Text(field_ret); \
   } while (0)
 
-// Runs the bodies at once, as soon as all threads are there.
+// Runs the bodies at the same time, as soon as all threads are there.
 void AllAtOnce(const std::vector<std::function<void()>>& bodies) {
   std::atomic<size_t> ready{0};
   std::vector<std::jthread> threads;
@@ -55,7 +55,7 @@ void AllAtOnce(const std::vector<std::function<void()>>& bodies) {
   }
 }
 
-// What one thread may do to an endpoint and its EVDs while they live, and after.
+// Everything that one thread may do to an endpoint and its EVDs while they live and afterwards.
 void UseEndpoint(const Memory& memory, DAT_EP_HANDLE ep, DAT_EVD_HANDLE recv,
                  DAT_EVD_HANDLE request) {
   for (uint64_t i = 0; i < 40; ++i) {
@@ -96,7 +96,7 @@ TEST(FreeStormTest, AnEndpointInUse) {
   }
 }
 
-// Connect, accept, disconnect, reset and free of the same two endpoints by everybody.
+// Every thread connects, accepts, disconnects, resets and frees the same two endpoints.
 TEST(FreeStormTest, TheStatesOfAnEndpoint) {
   Ia ia;
   for (int round = 0; round < kRounds && !testing::Test::HasFailure(); ++round) {
@@ -178,8 +178,8 @@ TEST(FreeStormTest, AnEvdInUse) {
   EXPECT_DAT_OK(dat_cno_free(cno));
 }
 
-// Frees race with the wait that has just begun: it ends, one way or the other, also when it was to
-// be for ever.
+// Frees race with a wait that has just begun. The wait ends in one way or another, even if it has
+// no timeout.
 TEST(FreeStormTest, AWaitForEverBegins) {
   Ia ia;
   for (int round = 0; round < 4 * kRounds && !testing::Test::HasFailure(); ++round) {
@@ -205,7 +205,7 @@ TEST(FreeStormTest, AWaitForEverBegins) {
       const DAT_RETURN ret = dat_cno_free(cno);
       EXPECT_DEFINED(ret);
       if (DAT_GET_TYPE(ret) != DAT_INVALID_STATE) return;
-      // It waits: wake it by an event of its own.
+      // The thread waits. It is woken by an event of its own.
       const DAT_EVD_HANDLE waker = ia.NewEvd(DAT_EVD_SOFTWARE_FLAG, 8, cno);
       EXPECT_DAT_OK(PostNumber(waker, 1));
       EXPECT_DAT_OK(dat_evd_free(waker));
@@ -216,7 +216,7 @@ TEST(FreeStormTest, AWaitForEverBegins) {
   }
 }
 
-// Memory that is freed while it is used by posts of other threads.
+// Memory is freed while posts of other threads use it.
 TEST(FreeStormTest, ARegionInUse) {
   Ia ia;
   for (int round = 0; round < kRounds && !testing::Test::HasFailure(); ++round) {
@@ -227,7 +227,7 @@ TEST(FreeStormTest, ARegionInUse) {
     auto goes = std::make_unique<Memory>(ia, 4096);
     const DAT_LMR_TRIPLET local = goes->Local(0, 4096);
     const DAT_RMR_TRIPLET remote = goes->Remote(0, 4096);
-    // The bytes stay mapped until the connection is gone: only the registration goes.
+    // The bytes stay mapped until the connection is gone. Only the registration goes.
     const auto write = [&] {
       for (uint64_t i = 0; i < 10; ++i) {
         const DAT_RETURN ret = PostWrite(a.ep, stays.Local(0, 4096), remote, i);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connection requests handed to another process (handoff_target, fork and exec), as a program that
-// spreads its peers over workers does. The active side does not notice.
+// Connection requests are handed to another process (handoff_target, fork and exec), as in a
+// program that spreads its peers over workers. The active side does not notice.
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
@@ -51,7 +51,7 @@ class Target {
   Target& operator=(const Target&) = delete;
 
   DAT_CONN_QUAL qualifier() const { return qualifier_; }
-  // It goes through its next request.
+  // The target goes on to its next request.
   void Go() { EXPECT_EQ(write(to_, "\n", 1), 1); }
   std::string Line() {
     char line[64] = {};
@@ -60,7 +60,7 @@ class Target {
   }
   void Stop() {
     kill(pid_, SIGSTOP);
-    // Stopped when the system says so.
+    // The process is stopped when the system says so.
     EXPECT_TRUE(Eventually([&] {
       std::ifstream stat("/proc/" + std::to_string(pid_) + "/stat");
       std::string text;
@@ -81,7 +81,7 @@ class Target {
     WaitForChild(pid_);
     pid_ = -1;
   }
-  // Its exit status after the end of its input.
+  // Ends the target's input, and returns its exit status.
   int Finish() {
     close(to_);
     to_ = -1;
@@ -102,14 +102,14 @@ class HandoffProcessTest : public testing::Test {
   void SetUp() override { ListenOn(0); }
   void TearDown() override { EXPECT_DAT_OK(psp_.Free()); }
 
-  // 0: a qualifier that the provider chooses.
+  // Listens on `qualifier`. 0: the provider chooses one.
   void ListenOn(DAT_CONN_QUAL qualifier) {
     EXPECT_DAT_OK(psp_.Free());
     EXPECT_DAT_OK(qualifier == 0 ? psp_.ListenAny(ia_, here_.cr_evd)
                                  : psp_.Listen(ia_, here_.cr_evd, qualifier));
     qualifier_ = psp_.qualifier();
   }
-  // `peer` asks for a connection with private data; the request is here.
+  // `peer` asks for a connection with private data. Returns the request, which has arrived here.
   DAT_CR_HANDLE Request(const End& peer) {
     EXPECT_DAT_OK(client::Connect(peer.ep, ia_.address(), qualifier_, kPatienceUs, data_));
     DAT_EVENT event{};
@@ -134,7 +134,7 @@ class HandoffProcessTest : public testing::Test {
     ASSERT_TRUE(Expect(peer.connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED));
     EXPECT_EQ(target.Line(), "served\n");
   }
-  // The request is as good as it was.
+  // The request is still intact and can be accepted here.
   void AcceptHere(DAT_CR_HANDLE cr, const End& peer) {
     ASSERT_DAT_OK(dat_cr_accept(cr, here_.ep, 0, nullptr));
     EXPECT_TRUE(Expect(peer.connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED));
@@ -165,7 +165,8 @@ TEST_F(HandoffProcessTest, TheOtherProcessServesIt) {
   EXPECT_EQ(target.Finish(), 0);
 }
 
-// The Request of a qualifier above 65535 names it: that is not judged again at the other one.
+// The request of a qualifier above 65535 names the qualifier. The other service point does not
+// check it again.
 TEST_F(HandoffProcessTest, FromALargeQualifierAndThroughTwoProcesses) {
   std::random_device random;
   ListenOn((uint64_t{0xAB} << 56) + (static_cast<uint64_t>(getpid()) << 20) + random() % 1000);
@@ -204,7 +205,7 @@ TEST_F(HandoffProcessTest, BackAgainAndRejected) {
   EXPECT_EQ(target.Finish(), 0);
 }
 
-// It arrives there like any other: no room is no room.
+// The request arrives there like any other, so a full queue rejects it.
 // covers: semantics 9.1, 9.3
 TEST_F(HandoffProcessTest, AFullEventQueueThereRejectsIt) {
   Target target("serve", 1);
@@ -236,7 +237,7 @@ TEST_F(HandoffProcessTest, AProcessThatIsKilledMeanwhile) {
   const DAT_CR_HANDLE cr = Request(peer);
   DAT_RETURN ret = DAT_SUCCESS;
   std::thread handing([&] { ret = dat_cr_handoff(cr, target.qualifier()); });
-  // The listening socket and the one that came to it have the same name.
+  // The listening socket and the connected one have the same name.
   const std::string name = "/" + std::to_string(target.qualifier());
   EXPECT_TRUE(Eventually([&] {
     std::ifstream sockets("/proc/net/unix");
@@ -253,7 +254,7 @@ TEST_F(HandoffProcessTest, AProcessThatIsKilledMeanwhile) {
   AcceptHere(cr, peer);
 }
 
-// What was given up here is not taken there, however late it looks.
+// A request that was given up here is not taken there, however late the other process looks.
 TEST_F(HandoffProcessTest, AProcessThatDoesNotAnswer) {
   Target target("serve", 8);
   target.Stop();
@@ -279,7 +280,7 @@ TEST_F(HandoffProcessTest, NoDescriptorIsLost) {
     ASSERT_DAT_OK(dat_cr_handoff(cr, target.qualifier()));
     ExpectServed(target, peer);
   };
-  serve();  // what is opened once
+  serve();  // opens the descriptors that are opened only once
   const size_t before = OpenDescriptors().size();
   const ptrdiff_t there = target.Descriptors();
   for (int i = 0; i < 10; ++i) serve();

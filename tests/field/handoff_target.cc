@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The program of handoff_process_test that connection requests are handed to. It listens on a
-// qualifier that the provider chooses and says which.
+// The program of handoff_process_test to which connection requests are handed. It listens on a
+// qualifier that the provider chooses, and prints it.
 //
 //   handoff_target serve QLEN   for each line on standard input: takes the next request, accepts it
 //                               with the private data that it came with, sends one message back as
@@ -8,8 +8,8 @@
 //   handoff_target pass QUAL    for each line: takes the next request, hands it on to QUAL, and
 //                               says "passed"
 //
-// QLEN is the length of the queue for requests. Ends at the end of its input, with 0 when
-// everything went as it should.
+// QLEN is the length of the queue for requests. The program ends at the end of its input. Its exit
+// status is 0 if everything went well.
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
@@ -38,7 +38,7 @@ struct Target {
     MUST(service.ListenAny(ia.ia, requests));
   }
 
-  // The next request, which names this service point.
+  // Takes the next request, which names this service point.
   client::ConnectionRequest TakeRequest() const {
     const DAT_EVENT event = MustWait(requests, DAT_CONNECTION_REQUEST_EVENT);
     const auto& request = event.event_data.cr_arrival_event_data;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One RDMA operation of 100 MiB, on endpoints created with no attributes or with size attributes of
-// zero (semantics 8.1: zero means no limit).
+// One RDMA operation of 100 MiB, on endpoints that were created with no attributes or with size
+// attributes of zero (semantics 8.1: zero means no limit).
 #include <cstring>
 
 #include "tests/field/field.h"
@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kBytes = size_t{100} << 20;
 
-// Words that tell where they belong.
+// Fills the memory with words that show where they belong.
 void Fill(uint8_t* data, uint64_t seed) {
   auto* const words = reinterpret_cast<uint64_t*>(data);
   for (size_t i = 0; i < kBytes / 8; ++i) words[i] = (i ^ seed) * 0x9E37'79B9'7F4A'7C15;
@@ -39,7 +39,7 @@ void WriteAndRead(const DAT_EP_ATTR* attr) {
   Fill(here.data(), 1);
   ASSERT_DAT_OK(PostWrite(a.ep, here.Local(0, kBytes), there.Remote(0, kBytes), 11));
   ASSERT_TRUE(ExpectDto(a.request_evd, 11, kBytes));
-  // The write's completion does not say that it has arrived; a read behind it does.
+  // The write's completion does not say that the data has arrived. A read after it does.
   std::memset(here.data(), 0, kBytes);
   ASSERT_DAT_OK(PostRead(a.ep, here.Local(0, kBytes), there.Remote(0, kBytes), 12));
   ASSERT_TRUE(ExpectDto(a.request_evd, 12, kBytes));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Connection qualifiers as programs choose them: process ids, addresses of variables, hashes. They
-// are 64 bits wide, whatever the transport's ports are (semantics 9.1).
+// are 64 bits wide, whatever the size of the transport's ports (semantics 9.1).
 #include <unistd.h>
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct Listening {
 };
 
 // Service points on qualifiers that are free, as far as transport ports and the other programs of
-// this host go.
+// this host allow.
 Listening ListenOn(const Ia& ia, DAT_EVD_HANDLE cr_evd, const Choose& choose) {
   std::random_device random;
   for (int attempt = 0; attempt < 100; ++attempt) {
@@ -72,7 +72,7 @@ void ConnectToEach(const Ia& ia, const Choose& choose) {
 TEST(LargeQualifierTest, ProcessIds) {
   Ia ia;
   const auto pid = static_cast<DAT_CONN_QUAL>(getpid());
-  // What launchers do: a base, a job number, and the process ids of the ranks.
+  // Launchers add up a base, a job number, and the process ids of the ranks.
   ConnectToEach(ia, [pid](uint64_t job) {
     return std::vector<DAT_CONN_QUAL>{65536 + job + pid, pid * 65536 + 70000 + job,
                                       pid * 65536 + 70001 + job, (pid << 32) + job,
@@ -90,8 +90,8 @@ TEST(LargeQualifierTest, AllSixtyFourBits) {
   });
 }
 
-// Several that a fold to 16 bits takes for one, whichever way it folds: they share a port and are
-// told apart by their full value.
+// Several qualifiers fold to the same 16 bits, whichever way they are folded. They share a port,
+// and their full values distinguish them.
 // covers: semantics 9.1
 TEST(LargeQualifierTest, SeveralThatFoldToOnePort) {
   Ia ia;
@@ -107,7 +107,7 @@ TEST(LargeQualifierTest, SeveralThatFoldToOnePort) {
 // covers: semantics 9.1
 TEST(LargeQualifierTest, EqualHalves) {
   Ia ia;
-  // Sums, differences and exclusive-ors of the halves coincide.
+  // The sums, differences and exclusive-ors of the halves are equal.
   ConnectToEach(ia, [](uint64_t salt) {
     const auto join = [](uint64_t a, uint64_t b, uint64_t c, uint64_t d) {
       return a << 48 | b << 32 | c << 16 | d;
@@ -119,7 +119,8 @@ TEST(LargeQualifierTest, EqualHalves) {
 
 std::vector<DAT_CONN_QUAL> JustOne(uint64_t salt) { return {(uint64_t{0xBEEF} << 24) + salt}; }
 
-// Nobody listens on a neighbour, and on the same low bits: refused, not misdelivered.
+// Nobody listens on a neighbouring qualifier, nor on one with the same low bits. A request is
+// refused, not misdelivered.
 // covers: semantics 9.1
 TEST(LargeQualifierTest, ANeighbourIsRefused) {
   Ia ia;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program takes the last message and returns from main(), closing nothing. An InfiniBand adapter
-// has acknowledged the message by then, so the sender's completion must succeed here too.
+// A program takes the last message and returns from main() without closing anything. An InfiniBand
+// adapter has acknowledged the message by then, so the sender's completion must succeed here too.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -43,7 +43,7 @@ struct End {
         memory(ia, settings.words) {}
 };
 
-// Never returns to main(), but ends as that does.
+// Never returns to main(), but ends as main() does.
 [[noreturn]] void RunReceiver(const Settings& settings, DAT_CONN_QUAL qualifier) {
   const End end(settings);
   MUST(client::PostReceive(end.ep, end.memory.Words(0, settings.words), 0));

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A program whose sends have completed with success leaves, in each of the ways in which programs
-// leave, while messages that its peer sent lie unread. With confirmed completions all that it sent
-// is in the peer's memory, whatever becomes of the socket; a graceful disconnect loses nothing in
-// either mode. The peer checks each word of each message, and that the connection's end is told.
+// leave, while messages from its peer lie unread. With confirmed completions everything that it
+// sent is in the peer's memory, whatever happens to the socket. A graceful disconnect loses nothing
+// in either mode. The peer checks each word of each message, and that the connection's end is
+// reported.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -52,7 +53,7 @@ DAT_EP_HANDLE NewEp(const PlainIa& ia, const Settings& settings, DAT_EVD_HANDLE 
   return ia.NewEp({recv_evd, request_evd, connect_evd}, &attr);
 }
 
-// Of message `i` in a round.
+// The pattern of message `i` in a round.
 uint64_t Seed(uint64_t round, size_t i) { return round * 1000 + i; }
 
 // ---- the leaver: a process for each round ----
@@ -147,7 +148,7 @@ class Receiver {
     const DAT_EVENT request = MustWait(cr_evd_, DAT_CONNECTION_REQUEST_EVENT);
     MUST(dat_cr_accept(request.event_data.cr_arrival_event_data.cr_handle, ep, 0, nullptr));
     MustWait(connect_evd_, DAT_CONNECTION_EVENT_ESTABLISHED);
-    // Half of them wait before it leaves, the others meet it when it does.
+    // Half of them wait before the program leaves. The others arrive while it leaves.
     const size_t early = (settings_.unread + 1) / 2;
     SendUnread(ep, early);
     if (settings_.busy) Compute();
@@ -167,7 +168,7 @@ class Receiver {
     MUST(dat_ep_free(ep));
   }
 
-  // The leaver may be gone before all are posted: they are flushed then.
+  // The leaver may be gone before all are posted. They are flushed then.
   void SendUnread(DAT_EP_HANDLE ep, size_t n) {
     for (size_t i = 0; i < n; ++i) {
       MUST(client::PostSend(ep, memory_.Words(settings_.messages * settings_.words, kUnreadWords),
@@ -208,7 +209,7 @@ class Receiver {
   uint64_t round_ = 0;
 };
 
-// True when every round went well.
+// Returns true if every round went well.
 bool TryWay(const Settings& settings, Way way) {
   int fds[2];
   if (pipe(fds) != 0) Die("no pipe");

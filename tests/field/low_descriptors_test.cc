@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A process whose standard descriptors are closed, as of a daemon or a rank of an mpiexec: every
-// subset of 0, 1 and 2, each in a process of its own, since some of what libraries open stays for
-// good. No descriptor of the library has one of these numbers, ever.
+// A process whose standard descriptors are closed, like a daemon or a rank of mpiexec. The test
+// tries every subset of 0, 1 and 2, each in a process of its own, since libraries keep some
+// descriptors open for good. No descriptor of the library ever has one of these numbers.
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -25,7 +25,8 @@ int ClosedNow() {
   return closed;
 }
 
-// Open, listen, connect, transfer, hang up, close. Looks at the low descriptors at every step.
+// Opens, listens, connects, transfers, disconnects and closes. Looks at the low descriptors at
+// every step.
 void UseEverything(int closed) {
   Ia ia;
   EXPECT_EQ(ClosedNow(), closed) << "after the open";
@@ -55,7 +56,7 @@ void UseEverything(int closed) {
 TEST_P(LowDescriptorsTest, AreNeverOurs) {
   const int closed = GetParam();
   const int child = StartChild([closed] {
-    // What fails is told where the test's own output goes.
+    // Failures are printed to the test's own output.
     const int output = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 10);
     for (int fd = 0; fd < 3; ++fd) {
       if ((closed & (1 << fd)) != 0) close(fd);

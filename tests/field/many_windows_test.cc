@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ten thousand memory windows at once on one region: each opens its own bytes, none another's, and
-// none is left when they are gone.
+// Ten thousand memory windows at once on one region. Each opens its own bytes and none of another
+// window. None is left when they are gone.
 #include <cstring>
 #include <set>
 #include <vector>
@@ -21,7 +21,7 @@ class ManyWindowsTest : public testing::Test {
  protected:
   void SetUp() override { ASSERT_TRUE(Join(client_, server_)); }
 
-  // Creates and binds all windows of the server; what the client reads through are the contexts.
+  // Creates and binds all windows of the server. The client reads through the contexts.
   void BindAll() {
     windows_ = std::vector<client::Window>(kWindows);
     for (size_t i = 0; i < kWindows; ++i) {
@@ -64,14 +64,14 @@ TEST_F(ManyWindowsTest, EachOpensItsOwnBytes) {
     }
     ASSERT_NO_FATAL_FAILURE(FreeAll());
   }
-  // The last one is gone: its context opens nothing any more, and the connection ends.
+  // The last window is gone. Its context opens nothing any more, and the connection ends.
   ASSERT_DAT_OK(PostRead(client_.ep, sink_.Local(0, kBytes), Through(kWindows - 1), 1));
   DAT_EVENT event{};
   ASSERT_TRUE(Await(client_.request_evd, &event));
   EXPECT_EQ(event.event_data.dto_completion_event_data.status, DAT_DTO_ERR_REMOTE_ACCESS);
 }
 
-// One byte beyond its window belongs to the next one.
+// The byte after a window belongs to the next one.
 TEST_F(ManyWindowsTest, NoneOpensTheBytesOfAnother) {
   ASSERT_NO_FATAL_FAILURE(BindAll());
   DAT_RMR_TRIPLET remote = Through(kWindows / 2);

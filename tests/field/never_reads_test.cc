@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A graceful disconnect waits for a peer that carries out what was posted, however slowly; not for
-// one that never does.
+// A graceful disconnect waits for a peer that carries out the posted requests, however slowly. It
+// does not wait for one that never does.
 #include <stdlib.h>
 
 #include <chrono>
@@ -12,7 +12,7 @@
 namespace softdat::field {
 namespace {
 
-// Before the first DAT call, which reads it.
+// Set before the first DAT call, which reads it.
 const int g_set = setenv("SOFTDAT_DISCONNECT_MS", "1000", 1);
 
 constexpr size_t kSize = 4 << 20;
@@ -25,7 +25,7 @@ DAT_DTO_COMPLETION_STATUS StatusOfNext(DAT_EVD_HANDLE evd) {
 
 class NeverReadsTest : public testing::TestWithParam<size_t> {};
 
-// A message that fits the sockets, and more than that.
+// A message that fits into the sockets' buffers, and one that does not.
 INSTANTIATE_TEST_SUITE_P(Bytes, NeverReadsTest, testing::Values(8, kSize));
 
 TEST_P(NeverReadsTest, APeerWithoutReceivesIsLeft) {
@@ -47,7 +47,7 @@ TEST_P(NeverReadsTest, APeerWithoutReceivesIsLeft) {
   EXPECT_TRUE(Expect(idle.connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED));
 }
 
-// What its TCP takes shows that it reads.
+// The peer's TCP takes data, which shows that the peer reads.
 TEST(SlowReaderTest, IsWaitedForLongerThanTheLimit) {
   constexpr int kMessages = 15;
   Ia ia;
@@ -60,7 +60,7 @@ TEST(SlowReaderTest, IsWaitedForLongerThanTheLimit) {
     ASSERT_DAT_OK(PostSend(leaving.ep, memory.Local(0, kSize), i));
   }
   ASSERT_DAT_OK(dat_ep_disconnect(leaving.ep, DAT_CLOSE_GRACEFUL_FLAG));
-  // Twice the limit in all.
+  // All messages together take twice the limit.
   for (int i = 0; i < kMessages; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(130));
     ASSERT_DAT_OK(PostReceive(slow.ep, target.Local(0, kSize), i));

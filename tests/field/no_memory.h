@@ -21,13 +21,13 @@ inline size_t AddressSpace() {
   return pages * static_cast<size_t>(sysconf(_SC_PAGESIZE));
 }
 
-// The stack grows as it is used, and counts.
+// The stack grows as it is used, and counts as memory.
 inline void GrowStack() {
   volatile char room[512 << 10];
   for (size_t i = 0; i < sizeof(room); i += 1024) room[i] = 0;
 }
 
-// While it exists the process may have this much more address space.
+// While this object exists, the process may have this much more address space.
 class Limit {
  public:
   explicit Limit(size_t more) {
@@ -47,7 +47,7 @@ class Limit {
   rlimit before_{};
 };
 
-// Memory for blocks of up to `size` bytes, not of more, while a Hoard has the rest.
+// Memory for blocks of up to `size` bytes, but not of more, while a Hoard has the rest.
 class Crumbs {
  public:
   explicit Crumbs(size_t size) {
@@ -75,7 +75,7 @@ class Crumbs {
   std::array<Crumb, 64> crumbs_;
 };
 
-// Takes what malloc has left, so that the smallest allocation fails.
+// Takes all memory that malloc has left, so that the smallest allocation fails.
 class Hoard {
  public:
   Hoard() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A connection that comes about when there is no memory for it fails, with an event at either end;
-// the process goes on.
+// A connection that arrives when there is no memory for it fails, with an event at either end. The
+// process goes on.
 #include <malloc.h>
 
 #include "tests/field/field.h"
@@ -9,11 +9,11 @@
 namespace softdat::field {
 namespace {
 
-// What an event needs fits in, what a connection buffers does not.
+// An event fits into this memory, the buffers of a connection do not.
 constexpr size_t kMost = 24 << 10;
 
 TEST(NoMemoryConnection, FailsAtBothEnds) {
-  // All threads allocate where the limit counts.
+  // Makes all threads allocate where the limit counts.
   ASSERT_EQ(mallopt(M_ARENA_MAX, 1), 1);
   WarmUp();
   const Ia ia;
@@ -32,7 +32,7 @@ TEST(NoMemoryConnection, FailsAtBothEnds) {
     const Limit limit(0);
     const Hoard hoard;
     crumbs.Scatter();
-    // Without a macro of GoogleTest, which allocates.
+    // Macros of GoogleTest allocate, so none is used here.
     DAT_COUNT more = 0;
     DAT_EVENT request{};
     rets[0] = StartConnect(active.ep, ia.address(), qualifier);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The first service point and the first connection attempt of a process without memory: an error,
-// and not the end of the process in some library, with blocks of every size left.
+// The first service point and the first connection attempt of a process without memory fail with an
+// error. They do not end the process in some library. The blocks that are left have every size in
+// turn.
 #include <malloc.h>
 
 #include "tests/field/field.h"
@@ -15,7 +16,7 @@ class NoMemoryFirstUse : public testing::TestWithParam<size_t> {};
 INSTANTIATE_TEST_SUITE_P(BlocksLeft, NoMemoryFirstUse,
                          testing::Values(16, 64, 256, 1024, 4096, 16384, 65536));
 
-// The exit status: 0 for a refusal for want of memory, else the type of the answer.
+// The exit status: 0 for a refusal for want of memory, else the type of the result.
 int Verdict(DAT_RETURN ret) {
   return DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES ? 0
          : ret == DAT_SUCCESS                            ? 1

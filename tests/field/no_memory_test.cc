@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls that find no memory left: an error each, nothing half made, and no exception, which would
-// end a program in C.
+// Calls that find no memory left. Each returns an error and leaves nothing half made. None throws
+// an exception, which would end a program in C.
 #include "tests/field/no_memory.h"
 
 #include <array>
@@ -16,7 +16,7 @@ constexpr DAT_RETURN kNoMemory =
 constexpr DAT_COUNT kDeepEvd = 1 << 20;
 constexpr DAT_COUNT kDeepQueue = 65536;
 
-// What the calls need, made while there is memory, and an answer from each of them.
+// The objects that the calls need, made while there is memory, and the result of each call.
 class NoMemoryTest : public testing::Test {
  protected:
   static constexpr size_t kCalls = 13;
@@ -33,8 +33,8 @@ class NoMemoryTest : public testing::Test {
     EXPECT_DAT_OK(dat_srq_create(ia_.handle(), pz_, &attr, &srq_));
   }
 
-  // Nothing is left behind: all that the calls used can be freed, and a graceful close finds
-  // nothing.
+  // Nothing is left behind. All objects that the calls used can be freed, and a graceful close
+  // finds nothing.
   void TearDown() override {
     EXPECT_DAT_OK(dat_srq_free(srq_));
     EXPECT_DAT_OK(dat_evd_free(dto_evd_));
@@ -51,7 +51,7 @@ class NoMemoryTest : public testing::Test {
     return ret;
   }
 
-  // Without an allocation of its own.
+  // Makes all calls, without an allocation of its own.
   void CallAll(Answers* answers) {
     DAT_EP_ATTR ep{};
     ep.service_type = DAT_SERVICE_TYPE_RC;
@@ -129,7 +129,8 @@ class NoMemoryTest : public testing::Test {
   uint8_t memory_[4096] = {};
 };
 
-// From none to plenty, so that the allocations of each call fail one after the other.
+// The memory goes from none to plenty, so that the allocations of each call fail one after the
+// other.
 TEST_F(NoMemoryTest, LessThanACallNeeds) {
   Answers answers{};
   int failures = 0;
@@ -151,7 +152,7 @@ TEST_F(NoMemoryTest, LessThanACallNeeds) {
   ExpectSuccess(answers);
 }
 
-// Not even for the words of a failure.
+// There is no memory even for the text of a failure.
 TEST_F(NoMemoryTest, Nothing) {
   Answers answers{};
   {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A process that may not ask the kernel for random numbers, as a filter of system calls can have
-// it: no IA is opened without them, and one that is open needs no more.
+// A process that may not ask the kernel for random numbers, which a filter of system calls can
+// forbid. No IA is opened without them, and an open one needs no more.
 #include <gmock/gmock.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -20,7 +20,7 @@
 namespace softdat::field {
 namespace {
 
-// From here on, and for good, getrandom() is EPERM to this process.
+// From here on, getrandom() fails with EPERM in this process, for good.
 void ForbidRandomNumbers() {
   sock_filter program[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -51,7 +51,7 @@ TEST(NoRandomNumbersTest, AnOpenIaNeedsNoMore) {
   const int child = StartChild([] {
     const Ia ia;
     ForbidRandomNumbers();
-    // More than what the keys of one step are drawn for.
+    // These are more regions than the keys that are drawn in one step.
     std::vector<std::unique_ptr<Memory>> memories;
     for (int i = 0; i < 3000 && !::testing::Test::HasFailure(); ++i)
       memories.push_back(std::make_unique<Memory>(ia, 64));

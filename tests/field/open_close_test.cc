@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Hundreds of opens and closes of an IA in one process, with traffic in between: no descriptor,
+// Hundreds of opens and closes of an IA in one process, with traffic in between. No descriptor,
 // thread or memory is left behind.
 #include <memory>
 #include <set>
@@ -35,7 +35,7 @@ void UseOnce(DAT_CLOSE_FLAGS flags) {
     EXPECT_DAT_OK(ia.Close(flags));
     return;
   }
-  // In the middle of everything.
+  // Closes in the middle of everything.
   Memory memory(ia, 65536);
   End a(ia);
   End b(ia);
@@ -48,7 +48,7 @@ void UseOnce(DAT_CLOSE_FLAGS flags) {
 class OpenCloseTest : public testing::TestWithParam<DAT_CLOSE_FLAGS> {};
 
 TEST_P(OpenCloseTest, NothingIsLeftBehind) {
-  // The first rounds pay for what stays: tables, arenas of the allocator, the library itself.
+  // The first rounds pay for things that stay: tables, arenas of the allocator, the library itself.
   for (int i = 0; i < kOpens / 4; ++i) UseOnce(GetParam());
   const std::set<int> fds = OpenDescriptors();
   const size_t threads = Threads();
@@ -57,7 +57,7 @@ TEST_P(OpenCloseTest, NothingIsLeftBehind) {
   EXPECT_EQ(OpenDescriptors(), fds);
   EXPECT_EQ(Threads(), threads);
   if (kCountMemory) {
-    // Handles are quarantined for a while: 64 bytes each, about ten an open.
+    // Handles are quarantined for a while: 64 bytes each, about ten for each open.
     EXPECT_LT(PrivateBytes(), memory + kOpens * 2048 + (size_t{1} << 20));
   }
 }
@@ -75,7 +75,7 @@ TEST(ManyOpensTest, ManyAtOnce) {
   {
     std::vector<std::unique_ptr<Ia>> ias;
     for (int i = 0; i < 64; ++i) ias.push_back(std::make_unique<Ia>());
-    // Each of them works: the first talks to the last.
+    // All of them work. The first one communicates with the last.
     End a(*ias.front());
     End b(*ias.back());
     EXPECT_TRUE(Join(a, b));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RDMA into another process (rdma_target, fork and exec) that makes no DAT call while it is written
-// and read.
+// RDMA into another process (rdma_target, fork and exec), which makes no DAT call while its memory
+// is written and read.
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
@@ -84,7 +84,7 @@ void WriteRounds(size_t bytes, int rounds) {
     std::memset(memory.data(), round, bytes);
     ASSERT_DAT_OK(PostWrite(end.ep, memory.Local(0, bytes), target.At(0, bytes), ++cookie));
     ASSERT_TRUE(ExpectDto(end.request_evd, cookie, bytes));
-    // Until the target has seen it: it answers with a store to its memory.
+    // Reads until the target has seen the write, which it answers with a store to its memory.
     ASSERT_TRUE(Eventually([&] {
       EXPECT_DAT_OK(
           PostRead(end.ep, memory.Local(answer_at, 8), target.At(answer_at, 8), ++cookie));
@@ -101,7 +101,7 @@ void WriteRounds(size_t bytes, int rounds) {
 TEST(OtherProcessTest, SmallWrites) { WriteRounds(8, 60); }
 TEST(OtherProcessTest, WritesOfManySegments) { WriteRounds(1'000'003, 12); }
 
-// The target is killed in the middle: the writer hears of it.
+// The target is killed in the middle of the writes, and the writer learns of it.
 TEST(OtherProcessTest, KilledInTheMiddle) {
   Ia ia;
   Memory memory(ia, 4096);

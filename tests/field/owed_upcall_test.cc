@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One step of the wire may owe two notifications. The agent that is called for the first frees the
-// object of the second, which the same thread would have notified next: the free must not wait for
-// its own caller.
+// One step of the wire may have to give two notifications. The agent that is called for the first
+// one frees the object of the second, which the same thread would have notified next. The free must
+// not wait for its own caller.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -15,7 +15,8 @@
 namespace softdat::field {
 namespace {
 
-// Ends the process when the test hangs: the stuck thread may hold what every other call needs.
+// Ends the process if the test hangs, because the stuck thread may hold something that every other
+// call needs.
 class Watchdog {
  public:
   Watchdog() = default;
@@ -35,7 +36,7 @@ class Watchdog {
   }};
 };
 
-// What is posted on both queues is flushed when the peer goes.
+// The work that is posted on both queues is flushed when the peer goes.
 TEST(OwedUpcallTest, TheAgentFreesTheEvdsOfBothQueues) {
   constexpr size_t kLarge = 4 << 20;
   const Watchdog watchdog;
@@ -54,8 +55,8 @@ TEST(OwedUpcallTest, TheAgentFreesTheEvdsOfBothQueues) {
   ASSERT_DAT_OK(PostReceive(dying.ep, memory.Local(0, 8), 1));
   EXPECT_DAT_OK(dat_evd_modify_cno(dying.request_evd, agent.cno()));
   EXPECT_DAT_OK(dat_evd_modify_cno(dying.recv_evd, agent.cno()));
-  // Nobody receives them: more than the sockets hold, so that some are outstanding at the end.
-  // Those that leave must not call the agent.
+  // Nobody receives these. They are more than the sockets hold, so that some are outstanding at the
+  // end. Those that leave must not call the agent.
   for (uint64_t i = 0; i < 8; ++i) {
     ASSERT_DAT_OK(PostSend(dying.ep, memory.Local(0, kLarge), i, DAT_COMPLETION_SUPPRESS_FLAG));
   }
@@ -69,7 +70,8 @@ TEST(OwedUpcallTest, TheAgentFreesTheEvdsOfBothQueues) {
   EXPECT_EQ(agent.calls(), 1);
 }
 
-// A message takes the receive that leaves fewer than the low watermark: a completion and a notice.
+// A message takes a receive, so that fewer are left than the low watermark. That causes a
+// completion and a notice.
 TEST(OwedUpcallTest, TheAgentFreesTheSharedReceiveQueueBelowItsWatermark) {
   const Watchdog watchdog;
   Ia ia;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What programs of several processes share.
+// Functions that programs of several processes share.
 #include "tests/field/plain.h"
 
 #include <signal.h>
@@ -13,7 +13,7 @@
 #include <cstdlib>
 
 #ifdef __SANITIZE_ADDRESS__
-// Asked by LeakSanitizer at exit. These programs end with all their objects, and with threads of
+// LeakSanitizer asks this at exit. These programs end with all their objects, and with threads of
 // the library that its tracer cannot look at (LLVM 14).
 extern "C" [[gnu::visibility("default")]] int __lsan_is_turned_off() { return 1; }
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What programs of several processes share that are no GoogleTest programs, since they also run by
-// hand: dat/client with calls that must succeed, memory whose words can be told apart, processes
-// under a limit of time, and processes that only use the CPUs.
+// Code for programs of several processes. They are no GoogleTest programs, since they also run by
+// hand. It has dat/client with calls that must succeed, memory whose words can be told apart,
+// processes under a time limit, and processes that only use the CPUs.
 #ifndef SOFTDAT_TESTS_FIELD_PLAIN_H_
 #define SOFTDAT_TESTS_FIELD_PLAIN_H_
 
@@ -31,7 +31,7 @@ inline constexpr DAT_TIMEOUT kPlainPatienceUs = 60'000'000;
 void Must(const char* call, DAT_RETURN ret);
 #define MUST(call) ::softdat::field::Must(#call, call)
 
-// An open IA with a zone; not closed unless by a call, since programs end with their process.
+// An open IA with a zone. Only a call closes it, since programs end with their process.
 struct PlainIa {
   client::Ia ia;
   client::Pz pz;
@@ -39,11 +39,11 @@ struct PlainIa {
   explicit PlainIa(const std::string& name);
   ~PlainIa() { ia.Release(); }
   DAT_EVD_HANDLE NewEvd(int flags, DAT_COUNT qlen) const;
-  // With default attributes unless given.
+  // Makes an EP, with default attributes unless `attributes` is given.
   DAT_EP_HANDLE NewEp(const client::EpEvds& evds, const DAT_EP_ATTR* attributes = nullptr) const;
 };
 
-// Registered memory of words, zeroed.
+// Registered memory of words, filled with zeros.
 struct PlainMemory : client::Memory {
   uint64_t* words = nullptr;
 
@@ -53,22 +53,22 @@ struct PlainMemory : client::Memory {
   }
 };
 
-// The word at `index` of the pattern `seed`; no two patterns share a word at the same place.
+// The word at `index` of the pattern `seed`. No two patterns share a word at the same place.
 inline uint64_t PatternWord(uint64_t seed, size_t index) {
   return (seed + 1) * 0x9E3779B97F4A7C15u + index;
 }
 void FillPattern(uint64_t* words, size_t n, uint64_t seed);
-// The index of the first word that is not of the pattern, or n.
+// The index of the first word that does not belong to the pattern, or n.
 size_t FirstStale(const uint64_t* words, size_t n, uint64_t seed);
 
-// The next event of this kind; dies at another one and when none comes.
+// Returns the next event, which must be of this kind. Dies at another one, or if none comes.
 DAT_EVENT MustWait(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number);
-// The next completion succeeded; returns it.
+// Returns the next completion, which must be a success.
 DAT_DTO_COMPLETION_EVENT_DATA MustComplete(DAT_EVD_HANDLE evd);
 
-// Runs `body` in a child, which ends with its answer as exit status and never outlives the parent.
+// Runs `body` in a child that never outlives its parent. Its exit status is the result of `body`.
 pid_t Spawn(const std::function<int()>& body);
-// Children that compute for ever, until the object goes.
+// Children that compute until the object goes.
 class Load {
  public:
   explicit Load(int processes);
@@ -80,14 +80,14 @@ class Load {
   std::vector<pid_t> pids_;
 };
 
-// --NAME VALUE pairs and --NAME flags; dies at unknown ones.
+// --NAME VALUE pairs and --NAME flags. Dies at unknown ones.
 class PlainOptions {
  public:
   PlainOptions(int argc, char** argv, const char* usage);
   long Number(const char* name, long otherwise);
   std::string Text(const char* name, const std::string& otherwise);
   bool Flag(const char* name);
-  // After all were asked for.
+  // Call this after asking for all options.
   void RejectOthers() const;
 
  private:

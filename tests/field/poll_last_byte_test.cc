@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Programs poll the last byte of a buffer that the peer writes by RDMA, and make no DAT call
-// meanwhile: the write goes on without them, and the last byte is the last to change (semantics
-// 10.3).
+// meanwhile. The write goes on without them, and the last byte changes last (semantics 10.3).
 #include <atomic>
 #include <cstring>
 #include <thread>
@@ -19,7 +18,7 @@ uint8_t LastByte(const Memory& memory, size_t length) {
   return __atomic_load_n(memory.data() + length - 1, __ATOMIC_ACQUIRE);
 }
 
-// The writer is another thread of this process, with an IA of its own, which waits for its
+// The writer is another thread of this process, with an IA of its own. It waits for its
 // completions.
 // covers: semantics 10.3
 TEST(PollLastByteTest, TheTargetMakesNoCall) {
@@ -52,7 +51,7 @@ TEST(PollLastByteTest, TheTargetMakesNoCall) {
   writer.join();
 }
 
-// Many small writes side by side, each polled at its own last byte.
+// Many small writes go on at the same time. Each is polled at its own last byte.
 // covers: semantics 10.3
 TEST(PollLastByteTest, ManyMailboxes) {
   constexpr size_t kBoxes = 16;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What this process uses, as /proc tells.
+// The resources that this process uses, according to /proc.
 #include "tests/field/process.h"
 
 #include <fcntl.h>
@@ -22,8 +22,8 @@ bool g_is_child = false;
 }  // namespace
 
 #ifdef __SANITIZE_ADDRESS__
-// Asked by LeakSanitizer at exit. In a child it would wait for locks of its own that threads of the
-// parent held, and stop threads that are not there.
+// LeakSanitizer asks this at exit. In a child it would wait for its own locks that threads of the
+// parent held, and stop threads that do not exist.
 extern "C" [[gnu::visibility("default")]] int __lsan_is_turned_off() { return g_is_child ? 1 : 0; }
 #endif
 
@@ -31,8 +31,8 @@ namespace softdat::field {
 namespace {
 constexpr std::chrono::seconds kPatience{30};
 
-// Opened once and read anew each time: looking must not take a number that somebody has just given
-// up.
+// Opened once and read anew each time, because a look must not take a descriptor number that has
+// just become free.
 int StatDescriptor() {
   static const int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
   return fd;
@@ -53,7 +53,7 @@ std::set<int> OpenDescriptors() {
 size_t Threads() {
   char text[1024] = {};
   if (pread(StatDescriptor(), text, sizeof(text) - 1, 0) <= 0) return 0;
-  // "pid (name) state ...": the count is the 18th field after the name, which may hold anything.
+  // "pid (name) state ...": the count is the 18th field after the name, which may contain anything.
   const char* const name_end = std::strrchr(text, ')');
   if (name_end == nullptr) return 0;
   std::istringstream fields(name_end + 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The passive program of other_process_test: registers memory, tells where it is, accepts one
-// connection and then makes no DAT call at all: it polls the last byte of its buffer until the
-// writer has been through all rounds. Exit status 0 when every round arrived whole.
+// The passive program of other_process_test. It registers memory, prints where that is, and accepts
+// one connection. Then it makes no DAT call at all, but polls the last byte of its buffer until the
+// writer has finished all rounds. The exit status is 0 if every round arrived whole.
 //
 //   rdma_target BYTES ROUNDS    writes "QUALIFIER ADDRESS CONTEXT\n" to standard output
 #include <sched.h>
@@ -15,8 +15,8 @@
 namespace softdat::field {
 namespace {
 
-// Round r fills the buffer with r; the answer is r in the word behind it, which the writer reads by
-// RDMA.
+// Round r fills the buffer with r. The answer is r in the word after the buffer, which the writer
+// reads by RDMA.
 bool PollRounds(uint8_t* buffer, size_t bytes, int rounds) {
   uint64_t* const answer = reinterpret_cast<uint64_t*>(buffer + (bytes + 7) / 8 * 8);
   for (int round = 1; round <= rounds; ++round) {

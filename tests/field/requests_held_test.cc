@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program that listens and has no descriptor left for a connection that comes: the asynchronous
-// EVD says so, once, and the request comes when there are descriptors again. In a process of its
-// own, whose limit nobody can raise.
+// A program that listens has no descriptor left for a new connection. The asynchronous EVD reports
+// that once, and the request comes when there are descriptors again. The test runs in a process of
+// its own, whose limit nobody can raise.
 #include "tests/field/few_descriptors.h"
 #include "tests/field/field.h"
 #include "tests/field/process.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Signals during waits: a handler that runs ends the wait with DAT_INTERRUPTED_CALL, whether the
-// signal comes long before, right at, or after the moment of going to sleep (semantics 5.3, 6, 14).
+// Signals during waits. A handler that runs ends the wait with DAT_INTERRUPTED_CALL, whether the
+// signal comes long before, right at, or after the moment when the thread goes to sleep (semantics
+// 5.3, 6, 14).
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
@@ -34,8 +35,8 @@ class SignalTest : public testing::Test {
   struct sigaction before_ = {};
 };
 
-// Sends signals to `thread` until it says stop: one that comes before the wait has begun ends
-// nothing, so one signal cannot do.
+// Sends signals to `thread` until it is stopped. One signal is not enough, because a signal before
+// the beginning of the wait ends nothing.
 class Pest {
  public:
   explicit Pest(pthread_t thread)
@@ -82,7 +83,7 @@ TEST_F(SignalTest, EndsACnoWait) {
   EXPECT_DAT_OK(cno.Free());
 }
 
-// The follower of a thread that drives the IA is interrupted alike.
+// The follower of a thread that drives the IA is interrupted in the same way.
 // covers: semantics 14
 TEST_F(SignalTest, EndsTheWaitOfAFollower) {
   const DAT_EVD_HANDLE driven = ia_.NewEvd(DAT_EVD_SOFTWARE_FLAG);
@@ -106,7 +107,8 @@ TEST_F(SignalTest, EndsTheWaitOfAFollower) {
   EXPECT_DAT_OK(dat_evd_free(evd));
 }
 
-// A storm of signals under traffic: waits may end early, but nothing is lost and the order is kept.
+// Many signals arrive during traffic. Waits may end early, but nothing is lost, and the order is
+// kept.
 // covers: semantics 14
 TEST_F(SignalTest, LoseNothing) {
   constexpr uint64_t kMessages = 1'000;
@@ -136,7 +138,7 @@ TEST_F(SignalTest, LoseNothing) {
   }
 }
 
-// A signal whose handler the program has not asked for, or that is blocked, ends nothing.
+// A blocked signal ends nothing, nor does one for which the program has no handler.
 TEST_F(SignalTest, BlockedSignalsEndNothing) {
   const DAT_EVD_HANDLE evd = ia_.NewEvd(DAT_EVD_SOFTWARE_FLAG);
   std::atomic<bool> started{false};
@@ -157,15 +159,15 @@ TEST_F(SignalTest, BlockedSignalsEndNothing) {
   EXPECT_DAT_OK(dat_evd_free(evd));
 }
 
-// Signals sent to the process go to the program's threads: those of the library take none.
+// Signals sent to the process go to the program's threads. The library's threads take none.
 TEST_F(SignalTest, TheLibrarysThreadsTakeNone) {
   sigset_t set;
   sigset_t before;
   sigemptyset(&set);
   sigaddset(&set, SIGUSR1);
   pthread_sigmask(SIG_BLOCK, &set, &before);
-  // This is the only thread of the program: if the library's took signals, its handler would run
-  // there.
+  // This is the only thread of the program. If the library's threads took signals, the handler
+  // would run there.
   for (int i = 0; i < 50; ++i) {
     const DAT_EVD_HANDLE evd = ia_.NewEvd(DAT_EVD_SOFTWARE_FLAG);
     kill(getpid(), SIGUSR1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Software events posted from several threads into one EVD: none lost, each thread's in order, a
-// full queue told to the one who posts (semantics 5.6).
+// Several threads post software events into one EVD. None is lost, each thread's events stay in
+// order, and the thread that posts is told of a full queue (semantics 5.6).
 #include <array>
 #include <atomic>
 #include <thread>
@@ -14,7 +14,7 @@ namespace {
 constexpr uint64_t kThreads = 4;
 constexpr uint64_t kEach = 5'000;
 
-// Posts kEach numbered events of one thread; counts how often the queue was full.
+// Posts kEach numbered events of one thread, and counts how often the queue was full.
 void Produce(DAT_EVD_HANDLE evd, uint64_t thread, std::atomic<uint64_t>* full) {
   for (uint64_t i = 0; i < kEach; ++i) {
     for (;;) {
@@ -37,7 +37,7 @@ class SoftwareEventTest : public testing::Test {
   void Join() {
     for (std::jthread& t : producers_) t.join();
   }
-  // The event is the next one of its thread.
+  // Checks that the event is the next one of its thread.
   void Take(const DAT_EVENT& event) {
     ASSERT_EQ(event.event_number, DAT_SOFTWARE_EVENT);
     const uint64_t thread = NumberOf(event) >> 32;
@@ -51,7 +51,7 @@ class SoftwareEventTest : public testing::Test {
   std::array<uint64_t, kThreads> next_{};
   std::atomic<uint64_t> full_{0};
   uint64_t taken_ = 0;
-  std::vector<std::jthread> producers_;  // last: they use what is above
+  std::vector<std::jthread> producers_;  // last: they use the members above
 };
 
 // covers: semantics 5.6
@@ -67,7 +67,7 @@ TEST_F(SoftwareEventTest, OneThreadWaits) {
   EXPECT_EQ(taken_, kThreads * kEach);
   DAT_EVENT event{};
   EXPECT_DAT_TYPE(dat_evd_dequeue(evd, &event), DAT_QUEUE_EMPTY);
-  // A full queue is the business of the one who posts, and no asynchronous error.
+  // A full queue is reported only to the poster, and is no asynchronous error.
   EXPECT_DAT_TYPE(dat_evd_dequeue(ia_.async_evd(), &event), DAT_QUEUE_EMPTY);
   EXPECT_DAT_OK(dat_evd_free(evd));
 }
@@ -92,7 +92,7 @@ TEST_F(SoftwareEventTest, OneThreadWaitsOnACno) {
   EXPECT_DAT_OK(cno.Free());
 }
 
-// A thread that moves data is told by software events of others, on the EVD of its receives.
+// Software events of other threads reach a thread that moves data, on the EVD of its receives.
 // covers: semantics 5.6
 TEST_F(SoftwareEventTest, AmongCompletions) {
   Memory memory(ia_, 4096);

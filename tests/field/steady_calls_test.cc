@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Transfers in their steady state make as many system calls with completions that mean "confirmed"
-// as with such that mean "taken": what confirms rides on what is sent anyway. This program's
-// syscall() counts. One thread is both ends, so that each finds what the other has sent.
+// as with completions that mean "taken", because confirmations travel with messages that are sent
+// anyway. This program's syscall() counts. One thread is both ends, so that each end finds what the
+// other has sent.
 #include <dlfcn.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -19,12 +20,12 @@
 
 namespace {
 
-// On sockets. Those that find nothing are not counted: how often a program looks before the kernel
-// has delivered is the machine's.
+// Calls on sockets. Those that find nothing are not counted, because the machine decides how often
+// a program looks before the kernel has delivered.
 struct Calls {
   uint64_t sends = 0;
   uint64_t receives = 0;
-  uint64_t kicks = 0;  // of a thread that sleeps in the loop
+  uint64_t kicks = 0;  // to a thread that sleeps in the loop
 };
 
 Calls operator-(const Calls& a, const Calls& b) {
@@ -108,7 +109,7 @@ class Programs {
   End a{a_ia_, options_}, b{b_ia_, options_};
 };
 
-// The next completion of `evd`, which is a success; false when there is none yet.
+// Takes the next completion of `evd`, which must be a success. Returns false if there is none yet.
 bool Look(DAT_EVD_HANDLE evd) {
   DAT_EVENT event;
   const DAT_RETURN ret = dat_evd_dequeue(evd, &event);
@@ -127,7 +128,7 @@ void Wait(DAT_EVD_HANDLE evd) {
   ASSERT_EQ(event.event_data.dto_completion_event_data.status, DAT_DTO_SUCCESS);
 }
 
-// What `exchange` costs with completions of this meaning, in a process of its own.
+// The calls that `exchange` makes with completions of this meaning, in a process of its own.
 template <typename Exchange>
 Calls Cost(const char* completion, Exchange exchange) {
   auto* const cost =
@@ -148,8 +149,8 @@ Calls Cost(const char* completion, Exchange exchange) {
   return result;
 }
 
-// The least of several runs: a thread that is stopped for a while finds that the provider's helper
-// has stepped in, which can only cost more.
+// The minimum of several runs. If a thread is stopped for a while, the provider's helper steps in,
+// and that can only cost more.
 template <typename Exchange>
 Calls LeastCost(const char* completion, Exchange exchange) {
   Calls least = Cost(completion, exchange);
@@ -161,7 +162,7 @@ Calls LeastCost(const char* completion, Exchange exchange) {
   return least;
 }
 
-// So many calls more for each exchange, at both ends together.
+// Expects this many more calls for each exchange, at both ends together.
 template <typename Exchange>
 void ExpectMore(uint64_t sends_more, uint64_t receives_more, Exchange exchange) {
   constexpr uint64_t kVaries = kRounds / 8;
@@ -176,8 +177,8 @@ void ExpectMore(uint64_t sends_more, uint64_t receives_more, Exchange exchange) 
   EXPECT_LE(confirmed.kicks, taken.kicks + kVaries);
 }
 
-// A message, behind a write or not, from one program to the other, which takes it, and the
-// completions of what it has sent before: they are there by now.
+// Passes a message from one program to the other, which takes it. A write may go before it. Also
+// takes the completions of what `to` has sent before, which have arrived by now.
 template <typename Take>
 void Pass(End& from, const Memory& source, End& to, const Memory& target, bool write, bool sent,
           Take take) {
@@ -204,8 +205,9 @@ TEST(SteadyCallsTest, AwaitedMessages) { ExpectRoundTripsCostNoMore(false, Wait)
 TEST(SteadyCallsTest, PolledWritesAndTheirNotices) { ExpectRoundTripsCostNoMore(true, Poll); }
 TEST(SteadyCallsTest, AwaitedWritesAndTheirNotices) { ExpectRoundTripsCostNoMore(true, Wait); }
 
-// One way only there is nothing to ride on: what confirms a window of messages is one call of the
-// receiver that sends it, and one of the sender that receives it.
+// If messages go only one way, there is nothing to travel with. The confirmation of a window of
+// messages costs one call of the receiver, which sends it, and one of the sender, which receives
+// it.
 TEST(SteadyCallsTest, AWindowOfMessagesCostsOneCallMoreAtEachEnd) {
   ExpectMore(1, 1, [](Programs& p) {
     for (DAT_COUNT i = 0; i < kWindow; ++i)

@@ -10,14 +10,14 @@
 
 namespace {
 
-// Calls that gave out memory.
+// The number of calls that gave out memory.
 std::atomic<uint64_t> allocations{0};
 
 void Count() { allocations.fetch_add(1, std::memory_order_relaxed); }
 
 }  // namespace
 
-// glibc's own, under the names by which a malloc that stands in front of it reaches it.
+// glibc's own functions, under the names by which a malloc in front of them calls them.
 extern "C" {
 void* __libc_malloc(size_t size);
 void* __libc_calloc(size_t count, size_t size);
@@ -56,13 +56,13 @@ namespace {
 
 constexpr uint64_t kWarmUp = 200;
 constexpr uint64_t kCounted = 2000;
-constexpr DAT_COUNT kWindow = 16;  // what an end point has room for by default
+constexpr DAT_COUNT kWindow = 16;  // the room of a default endpoint
 
 class SteadyStateTest : public testing::Test {
  protected:
   void SetUp() override { ASSERT_TRUE(Join(a_, b_)); }
 
-  // Takes the next completion of `evd`, polling; counts nothing of its own.
+  // Takes the next completion of `evd` by polling. Counts nothing of its own.
   static void Poll(DAT_EVD_HANDLE evd) {
     DAT_EVENT event;
     DAT_RETURN ret = DAT_SUCCESS;
@@ -80,7 +80,7 @@ class SteadyStateTest : public testing::Test {
     ASSERT_EQ(event.event_data.dto_completion_event_data.status, DAT_DTO_SUCCESS);
   }
 
-  // What `round` takes from the heap after it has been run for a while.
+  // Expects that `round` takes nothing from the heap after it has run for a while.
   template <typename Round>
   static void ExpectNone(Round round) {
     for (uint64_t i = 0; i < kWarmUp && !HasFatalFailure(); ++i) round();
@@ -89,7 +89,7 @@ class SteadyStateTest : public testing::Test {
     EXPECT_EQ(allocations.load() - before, 0u);
   }
 
-  // A message there and one back.
+  // Sends a message there and one back.
   template <typename Take>
   void PingPong(size_t size, Take take) {
     ExpectNone([&] {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two connections between the same two processes, as MPI libraries make them: a large RDMA write
-// goes over the first one, and when it has completed, a message over the second one says so. With
+// Two connections between the same two processes, as MPI libraries make them. A large RDMA write
+// goes over the first one. When it has completed, a message over the second one says so. With
 // confirmed completions the message cannot overtake the data, and the target may free the memory at
 // once. The target checks each word.
 #include <signal.h>
@@ -30,7 +30,7 @@ struct Settings {
   size_t words;
 };
 
-// What the target tells before each round, and the writer after it.
+// The message that the target sends before each round, and the writer after it.
 struct Offer {
   uint64_t address;
   uint64_t context;
@@ -41,7 +41,7 @@ struct Side {
   PlainIa ia;
   DAT_EVD_HANDLE recv_evd, request_evd, connect_evd;
   DAT_EP_HANDLE data_ep = DAT_HANDLE_NULL, message_ep = DAT_HANDLE_NULL;
-  PlainMemory mail;  // word 0, 1: what comes; 2, 3: what goes
+  PlainMemory mail;  // word 0, 1: received; 2, 3: to send
 
   explicit Side(const Settings& settings)
       : ia(settings.ia),
@@ -108,7 +108,7 @@ int RunTarget(const Settings& settings, int to_writer) {
     PlainMemory memory(side.ia, settings.words);
     side.Tell({memory.address(), memory.rmr_context()});
     side.Listen();
-    // Freed first: what has completed needs the memory no more, and stays in it.
+    // Freed first, because a completed write needs the memory no more, and its data stays there.
     MUST(memory.Deregister());
     const size_t stale = FirstStale(memory.words, settings.words, round);
     if (stale != settings.words) Die("word %zu is stale in round %" PRIu64, stale, round);
