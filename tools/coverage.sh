@@ -20,14 +20,15 @@ out=$PWD/out/coverage
 rm -rf "$out" && mkdir -p "$out/data"
 
 targets=()
-# The toy's tests put dat/transport through its paces.
+# The tests of the toy exercise dat/transport.
 for folder in "${folders[@]}" provider_toy tests; do [[ ! -d $folder ]] || targets+=("//$folder/...") ; done
 
 echo "building with counters and running all tests; log out/coverage/bazel.log" >&2
-# A build first, so that files which no test links count too, with no line covered.
+# The first step is a build, so that files which no test links count too, with no line covered.
 bazel "${startup[@]}" build --config=coverage --config=quiet "${targets[@]}" >"$out/bazel.log" 2>&1 </dev/null ||
   { echo "coverage: the build failed, see out/coverage/bazel.log" >&2; exit 1; }
-# The compiler notes each counter file as /proc/self/cwd/bazel-out/...: moved to the data folder.
+# The compiler has noted each counter file as /proc/self/cwd/bazel-out/... The tests write them to
+# the data folder instead.
 bazel "${startup[@]}" test --config=coverage --config=quiet --keep_going "${targets[@]}" \
   --sandbox_writable_path="$out/data" \
   --test_env=GCOV_PREFIX="$out/data" --test_env=GCOV_PREFIX_STRIP=3 \

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Merges what gcov says of many objects into line coverage by folder. Used by coverage.sh."""
+"""Merges gcov's figures for many objects into line coverage by folder. Used by coverage.sh."""
 
 import argparse
 import collections
@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 
-# Code of tests and benchmarks is in no library, and not what is measured.
+# Code of tests and benchmarks is in no library, and is not measured.
 TEST_CODE = re.compile(
     r"(_test\.cc|_test\.h|/test_support[^/]*|_fake\.(cc|h)|_benchmark\.cc|/bench_[^/]*|_dev\.cc"
     r"|/fuzz_[^/]*)$|/testing/|/testdata/"

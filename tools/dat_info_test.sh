@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# dat_info over what is built: every mode, as text and as JSON.
+# Runs dat_info with the libraries that are built: every mode, as text and as JSON.
 # usage: dat_info_test.sh LIB PROGRAM PROVIDER-LIBRARY
 . "$1"
 program=$2
 provider=$(readlink -f "$3")
 declared_providers
 
-# json EXPRESSION: holds for `r`, what the last run printed.
+# json EXPRESSION: the expression must hold for `r`, the JSON that the last run printed.
 json() { python3 -c 'import json, sys; r = json.loads(sys.argv[1]); assert eval(sys.argv[2]), r' "$out" "$1"; }
 
 check "table" run 0 "$program"

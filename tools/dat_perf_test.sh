@@ -1,12 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# dat_perf from outside: every test between two processes, columns, JSON, comparisons, and what is said of mistakes.
+# Tests dat_perf from outside: every test between two processes, columns, JSON, comparisons, and the
+# messages about mistakes.
 # usage: dat_perf_test.sh LIB PROGRAM
 . "$1"
 program=$2
 declared_providers
 
-# serve NAME ARGS...: starts a server on any free qualifier, sets $port.
+# serve NAME ARGS...: starts a server on any free qualifier, and sets $port.
 serve() {
   local line
   rm -f "$work/ready"
@@ -25,11 +26,11 @@ served() {
   cat "$work/server.err"
   return 1
 }
-# one TEST ARGS...: server and client of a short run; the client's output in $out.
+# one TEST ARGS...: runs a server and a client for a short time. The client's output is in $out.
 one() {
   serve "$@" && run 0 "$program" "$@" -n 200 -p "$port" 127.0.0.1 && served
 }
-# The rows of the table have so many columns, and are so many.
+# These functions check how many columns and rows the table has.
 columns() { test "$(awk '$1 ~ /^[0-9]+$/ {print NF}' <<<"$out" | sort -u)" = "$1"; }
 rows() { test "$(awk '$1 ~ /^[0-9]+$/' <<<"$out" | wc -l)" = "$1"; }
 
@@ -47,7 +48,7 @@ for test in send_bw write_bw read_bw write_imm_bw; do
   check "$test both ways" one "$test" -b -s 1K -q 2
   check "$test both ways, waiting" one "$test" -b -s 1K -e
 done
-# More messages than the server has receives: its grants must come back.
+# There are more messages than the server has receives, so its grants must come back.
 check "send_bw, few receives" one send_bw -s 64 -r 8 -t 32
 check "send_bw, few receives, both ways" one send_bw -s 64 -r 8 -t 32 -b
 check "data checked" one write_bw -c -s 12345
@@ -80,11 +81,11 @@ check "it is JSON" python3 -c '
 import json, sys
 rows = json.loads(sys.argv[1])["rows"]
 assert len(rows) == 3 and rows[0]["value"] > 0 and rows[1]["value"] <= 0, rows' "$out"
-# One with settings of its own; where there is one CPU it says so.
+# A target with settings of its own. On a machine with one CPU the output says so.
 check "a target with CRC" run 0 "$program" targets --slices 1 --slice-ms 5 --only "polling, CRC"
 check "its name" has "$out" 'softnet-lo,SOFTDAT_CRC=on '
 
-# said STATUS TEXT ARGS...: ends with this status and says this.
+# said STATUS TEXT ARGS...: the program must end with this status and print this text.
 said() {
   local wanted=$1 text=$2
   shift 2

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# dat_pingpong over softnet-lo: two processes for each way to use it.
+# Tests dat_pingpong over softnet-lo, with two processes for each way to use it.
 # usage: dat_pingpong_test.sh LIB PROGRAM
 . "$1"
 program=$2
 declared_providers
 
-# server OPTION...: starts one on any free connection qualifier; waits for its ready line.
+# server OPTION...: starts a server on any free connection qualifier, and waits for its ready line.
 server() {
   local line
   rm -f "$work/ready"
@@ -19,7 +19,7 @@ server() {
   port=${line##* }
 }
 
-# server_ended STATUS: the rest of its output is in $server_out.
+# server_ended STATUS: the rest of the server's output is in $server_out.
 server_ended() {
   server_out=$(cat <&7)
   exec 7<&-

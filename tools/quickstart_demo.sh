@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The job of ./quickstart: two dat_pingpong processes on softnet-lo.
+# The demonstration of ./quickstart: two dat_pingpong processes on softnet-lo.
 # usage: quickstart_demo.sh transfer   connect, send, RDMA write, RDMA read; data checked
 #        quickstart_demo.sh table      latency and bandwidth, short
-# Reasons go to standard error, the last line of it is the one to show.
+# Reasons go to standard error. The last line of it is the one to show.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
@@ -28,7 +28,7 @@ work=$(mktemp -d) || fail "cannot make a temporary folder"
 trap cleanup EXIT
 [[ -x $program ]] || fail "$program is missing: build it with 'bazel build //tools/...'"
 
-# The server takes any free connection qualifier and says which in its first line.
+# The server takes any free connection qualifier, and prints it in its first line.
 mkfifo "$work/ready"
 timeout "$limit_s" "$run" "$program" -d softnet-lo -p 0 >"$work/ready" 2>"$work/server.err" &
 server=$!
@@ -38,7 +38,7 @@ if ! read -r -t "$limit_s" line <&7 || [[ ! $line =~ connection\ qualifier\ ([0-
 fi
 port=${BASH_REMATCH[1]}
 [[ $part != transfer ]] || echo "  server        $line"
-# Its results are not shown; they must not block it either.
+# The server's results are not shown, but they must not block it either.
 cat <&7 >"$work/server.out" &
 timeout "$limit_s" "$run" "$program" -d softnet-lo -p "$port" --demo="$part" 127.0.0.1 ||
   fail "the client failed; the server said: $(tail -1 "$work/server.err")"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# softdat-run in the places it can be in: a source tree, an installation, with SOFTDAT_BIN.
+# Tests softdat-run in all places where it can be: a source tree, an installation, with SOFTDAT_BIN.
 # usage: softdat_run_test.sh LIB SOFTDAT-RUN
 . "$1"
 run_script=$(readlink -f "$2")
@@ -62,7 +62,7 @@ check "a signal is the program's" run 143 "$script" bash -c 'kill -TERM $$'
 "$script" bash -c 'echo up; exec sleep 60' >"$work/up" &
 pid=$!
 pids+=("$pid")
-# Before the program runs, the signal may find a shell that holds it back.
+# Before the program runs, the signal may meet a shell that holds it back.
 until [[ -s $work/up ]]; do read -r -t 0.05 <> <(:) || true; done
 kill "$pid"
 wait "$pid"

@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Sourced by the tests of the tools: counts checks, keeps outputs, ends what was started.
+# The tests of the tools source this. It counts checks, keeps outputs, and ends the processes that
+# were started.
 
 work=${TEST_TMPDIR:-$(mktemp -d)}
 failures=0
 pids=()
 
-# Nothing of the caller's DAT set-up: what the tests find is what was built with them.
+# The caller's DAT settings are removed, because the tests must find only the libraries that were
+# built with them.
 unset DAT_OVERRIDE SOFTDAT_PROVIDER_PATH LD_LIBRARY_PATH SOFTDAT_BIN
 : >"$work/empty.conf"
 export DAT_OVERRIDE=$work/empty.conf
 
-# declared_providers: the tools load the providers that the test names as its data, not every one that the
-# build has left where the program really lies: that may be half linked, or an older build's.
+# declared_providers: the tools load the providers that the test names as its data. The build may
+# have left others where the program really lies, which may be half linked, or from an older build.
 declared_providers() {
   local library
   SOFTDAT_PROVIDER_PATH=
@@ -41,7 +43,8 @@ check() {
   fi
 }
 
-# run STATUS COMMAND...: output in $out, error output in $err; the exit status must be STATUS.
+# run STATUS COMMAND...: the exit status must be STATUS. The output is in $out, the error output in
+# $err.
 run() {
   local wanted=$1 status
   shift
@@ -54,7 +57,7 @@ run() {
   return 1
 }
 
-# has TEXT PATTERN: the regular expression is found in the text.
+# has TEXT PATTERN: the regular expression must be found in the text.
 has() {
   grep -qE -- "$2" <<<"$1" && return 0
   echo "     not found: $2"

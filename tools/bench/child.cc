@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// This program once more, as a child.
+// Runs this program once more, as a child.
 #include "tools/bench/child.h"
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ std::vector<char*> Pointers(std::vector<std::string>* words) {
   return pointers;
 }
 
-// Ours, without what `additions` set anew, and those.
+// This process's environment, with `additions` in place of the variables that they set.
 std::vector<std::string> Environment(const std::vector<std::string>& additions) {
   std::vector<std::string> result = additions;
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -48,7 +48,7 @@ Child::~Child() {
 
 Outcome Child::Start(const std::vector<std::string>& arguments,
                      const std::vector<std::string>& environment) {
-  // A socket rather than a pipe: what is told to a child that has gone is an error, and no signal.
+  // A socket rather than a pipe: writing to a child that has gone is then an error, not a signal.
   int to[2];
   int from[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, to) != 0)

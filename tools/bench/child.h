@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// This program once more, as a child that is told by lines what to do and answers by lines.
+// Runs this program once more, as a child. Lines tell the child what to do, and it answers by
+// lines.
 #ifndef SOFTDAT_TOOLS_BENCH_CHILD_H_
 #define SOFTDAT_TOOLS_BENCH_CHILD_H_
 
@@ -13,7 +14,7 @@
 
 namespace softdat::tools {
 
-// Ends with its owner.
+// The child ends with its owner.
 class Child {
  public:
   Child() = default;
@@ -21,10 +22,10 @@ class Child {
   Child& operator=(const Child&) = delete;
   ~Child();
 
-  // `environment`: "NAME=VALUE", in addition to ours. Standard error stays ours.
+  // `environment`: "NAME=VALUE", in addition to that of this process. Standard error stays shared.
   Outcome Start(const std::vector<std::string>& arguments,
                 const std::vector<std::string>& environment);
-  // Without newlines. Tell() of a child that has gone is a failure, so is Hear().
+  // Lines have no newlines. Tell() fails if the child has gone, and so does Hear().
   Outcome Tell(const std::string& line);
   Outcome Hear(std::string* line);
   pid_t pid() const { return pid_; }
@@ -36,7 +37,7 @@ class Child {
   std::string heard_;
 };
 
-// In the child: ends when the parent does, however that happens.
+// To be called in the child. It then ends when the parent ends, however that happens.
 void EndWithParent();
 
 }  // namespace softdat::tools

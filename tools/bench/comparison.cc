@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ratios, verdicts, and how they are shown.
+// Ratios, verdicts, and their text.
 #include "tools/bench/comparison.h"
 
 #include <fmt/format.h>

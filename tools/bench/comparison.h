@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What two units, measured in turn, say of each other. Pure.
+// Compares two units that were measured in turn. Pure.
 #ifndef SOFTDAT_TOOLS_BENCH_COMPARISON_H_
 #define SOFTDAT_TOOLS_BENCH_COMPARISON_H_
 
@@ -24,10 +24,10 @@ enum class Measure : uint8_t {
 const char* UnitName(Measure measure);
 bool SmallIsGood(Measure measure);
 
-// A series as the measure has it, slice by slice.
+// The values of a series in the unit of the measure, slice by slice.
 Samples Values(const Series& series, Measure measure, uint64_t bytes_per_iteration);
 
-// The median, and between which values the middle half lies.
+// The median, and the values between which the middle half lies.
 struct Spread {
   double median = 0;
   double low = 0;
@@ -37,11 +37,10 @@ Spread SpreadOf(const Samples& samples);
 // "7.35 (7.20..7.61)".
 std::string Format(const Spread& spread);
 
-// Of the medians; its spread is that of the ratios within each slice.
+// The ratio of the medians. Its spread is that of the ratios within each slice.
 Spread RatioOf(const Samples& values, const Samples& base);
 
-// A row of a comparison with a target: what is measured against what must not be exceeded (or
-// missed).
+// A row of a comparison with a target: a measured value, and a floor with a limit for the ratio.
 struct Comparison {
   std::string what;
   Measure measure = Measure::kLatency;
@@ -51,7 +50,7 @@ struct Comparison {
   std::string name;
   Series floor;
   Series series;
-  std::string impossible;  // why it could not be measured; "" if it was
+  std::string impossible;  // why it could not be measured, or ""
 
   Spread Ratio() const;
   bool Met() const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connections made and ended, one after the other.
+// Connections that are made and ended, one after the other.
 #include "tools/bench/connections.h"
 
 #include <sys/socket.h>
@@ -19,7 +19,7 @@ namespace {
 constexpr int kBacklog = 16;
 constexpr uint32_t kConnectTimeoutUs = 10'000'000;
 
-// Until the peer has closed.
+// Waits until the peer has closed.
 Outcome AwaitClose(int fd) {
   uint8_t byte = 0;
   while (true) {

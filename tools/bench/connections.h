@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connections made and ended, one after the other: over DAT, and over plain TCP.
+// Connections that are made and ended, one after the other, over DAT and over plain TCP.
 #ifndef SOFTDAT_TOOLS_BENCH_CONNECTIONS_H_
 #define SOFTDAT_TOOLS_BENCH_CONNECTIONS_H_
 
@@ -17,21 +17,22 @@ class Connections {
  public:
   virtual ~Connections() = default;
 
-  // Server. AcceptOne() waits for a connection, and for the client to end it.
+  // For the server. AcceptOne() waits for a connection, and then until the client ends it.
   virtual Outcome Listen(uint64_t* port) = 0;
   virtual Outcome AcceptOne() = 0;
 
-  // Client.
+  // For the client.
   virtual Outcome PrepareToConnect(uint64_t port) = 0;
   virtual Outcome ConnectOne() = 0;
 };
 
-// socket, connect, shutdown, recv, close; accept, recv, close.
+// The client calls socket, connect, shutdown, recv, close. The server calls accept, recv, close.
 std::unique_ptr<Connections> MakeRawConnections();
-// An end point for each: created, connected, disconnected gracefully, freed.
+// Each connection has an end point, which is created, connected, disconnected gracefully and freed.
 std::unique_ptr<Connections> MakeDatConnections(const std::string& ia);
 
-// Client: `count` of them. The server's processor time stays 0: it does not know of jobs.
+// For the client. Makes `count` connections. The server's processor time stays 0, because the
+// server knows no jobs.
 Outcome TimeConnections(Connections* client, uint64_t count, JobResult* result);
 
 }  // namespace softdat::tools

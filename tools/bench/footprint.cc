@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a process holds, as /proc has it.
+// The resources that a process holds, according to /proc.
 #include "tools/bench/footprint.h"
 
 #include <fmt/format.h>

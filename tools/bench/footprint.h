@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a process holds of its machine.
+// The resources that a process holds.
 #ifndef SOFTDAT_TOOLS_BENCH_FOOTPRINT_H_
 #define SOFTDAT_TOOLS_BENCH_FOOTPRINT_H_
 
@@ -16,7 +16,7 @@ struct Footprint {
   int64_t descriptors = 0;
 };
 
-// Of a process that we may look into: a child.
+// Reads the footprint of a process into which this one may look, such as a child.
 Outcome ReadFootprint(pid_t pid, Footprint* footprint);
 
 }  // namespace softdat::tools

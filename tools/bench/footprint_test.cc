@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests of what is read of a process.
+// Tests of reading the footprint of a process.
 #include "tools/bench/footprint.h"
 
 #include <fcntl.h>

@@ -12,7 +12,7 @@ constexpr uint64_t kMaxGrowth = 1000;
 
 Outcome FindIterations(const Runnable& run, double seconds, uint64_t* iterations) {
   *iterations = kTrialIterations;
-  // Short runs say little about long ones: approach in steps.
+  // Short runs say little about long ones, so the number of iterations grows in steps.
   for (const double part : {0.02, 0.2, 1.0}) {
     JobResult result;
     SOFTDAT_TRY(run(*iterations, &result));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Units measured in turn, in short slices, so that what disturbs the machine disturbs all of them.
+// Measures units in turn, in short slices, so that every disturbance of the machine disturbs all of
+// them.
 #ifndef SOFTDAT_TOOLS_BENCH_INTERLEAVE_H_
 #define SOFTDAT_TOOLS_BENCH_INTERLEAVE_H_
 
@@ -14,26 +15,26 @@
 namespace softdat::tools {
 
 struct SlicePlan {
-  // Many and short: a shared machine changes its speed by the second, and the sides of a ratio are
-  // to see the same of it.
+  // Slices are many and short. A shared machine changes its speed by the second, and both sides of
+  // a ratio must see the same speeds.
   int slices = 41;        // of each unit
   double seconds = 0.05;  // of each slice
 };
 
-// Of one unit, slice by slice.
+// The samples of one unit, slice by slice.
 struct Series {
   Samples seconds;  // per iteration
   Samples cpu;      // processor time of both ends per iteration, in seconds
 };
 
-// How many iterations take about `seconds`, after a run of `iterations` took `elapsed`. At least 1,
-// at most a thousandfold more.
+// The number of iterations that take about `seconds`, if `iterations` took `elapsed`. At least 1,
+// and at most a thousand times `iterations`.
 uint64_t ScaleIterations(uint64_t iterations, double elapsed, double seconds);
 
 using Runnable = std::function<Outcome(uint64_t iterations, JobResult* result)>;
 
-// Runs all in turn; who is first changes from slice to slice. Iterations are found by trial runs.
-// One series for each, in their order.
+// Runs all units in turn. The first one changes from slice to slice. Trial runs find the numbers of
+// iterations. Returns one series for each unit, in their order.
 Outcome RunInterleaved(const std::vector<Runnable>& units, const SlicePlan& plan,
                        std::vector<Series>* series);
 

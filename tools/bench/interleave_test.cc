@@ -19,7 +19,7 @@ TEST(ScaleIterations, ProportionalAndBounded) {
   EXPECT_EQ(ScaleIterations(4, 0, 1.0), 4000u);
 }
 
-// Takes a fixed time for each iteration and notes who ran.
+// Takes a fixed time for each iteration, and notes its name in `order`.
 Runnable Fake(const std::string& name, double each, std::string* order) {
   return [=](uint64_t iterations, JobResult* result) {
     *order += name;

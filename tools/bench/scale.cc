@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What many end points and many connections take.
+// The resources of many end points and many connections.
 #include "tools/bench/scale.h"
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@ namespace softdat::tools {
 namespace {
 
 constexpr double kMostKibPerEndPoint = 16;
-// A page table here, an arena there; a leak of a byte for each connection would be ten times that.
+// A page table here, an arena there. A leak of a byte for each connection would be ten times that.
 constexpr double kMostKibLeft = 64;
 constexpr double kMostDescriptorsLeft = 0;
 constexpr uint64_t kTouches = 1000;
@@ -33,7 +33,7 @@ Outcome StartUnit(const std::string& name, WorkerTask task, Unit* unit) {
 Outcome FootprintOf(const std::string& ia, uint32_t end_points, Footprint* footprint) {
   Unit unit;
   JobResult ignored;
-  // What queues take depends on how long they are wanted.
+  // The memory that queues take depends on their length.
   SOFTDAT_TRY(StartUnit(fmt::format("{}@{}", ia, end_points), WorkerTask::kShortQueues, &unit));
   SOFTDAT_TRY(unit.Run(kTouches, &ignored));
   return unit.Measure(footprint);
@@ -51,7 +51,7 @@ Outcome MeasureIdle(const ScalePlan& plan, std::vector<Amount>* amounts) {
   return {};
 }
 
-// Once two readings in turn agree: the last connection may be closing still.
+// Waits until two readings in turn agree, because the last connection may still be closing.
 Outcome MeasureSettled(Unit* unit, Footprint* footprint) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
   Footprint before;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What many end points and many connections take: amounts with bounds of their own, without a
-// floor.
+// The resources of many end points and many connections. The amounts have bounds of their own,
+// without a floor.
 #ifndef SOFTDAT_TOOLS_BENCH_SCALE_H_
 #define SOFTDAT_TOOLS_BENCH_SCALE_H_
 
@@ -17,8 +17,8 @@ namespace softdat::tools {
 struct ScalePlan {
   std::string ia = "softnet-lo";
   uint32_t end_points = 1000;
-  // What the first ones leave is kept for the next ones. The handles of objects that are gone are
-  // given out again after 16384 others only, of 64 bytes each.
+  // Memory that the first connections leave is kept for the next ones. A handle of 64 bytes is
+  // given out again only after 16384 others.
   uint64_t cycles_before = 17000;
   uint64_t cycles = 10000;
   std::function<void(const std::string& what)> progress;  // may be empty
@@ -33,8 +33,8 @@ struct Amount {
   bool Met() const { return value <= most; }
 };
 
-// Memory of an idle end point, of both ends together; what is left of `cycles` connections, made
-// and ended one after the other.
+// Measures the memory of an idle end point, of both ends together. Then measures what is left of
+// `cycles` connections that are made and ended one after the other.
 Outcome MeasureScale(const ScalePlan& plan, std::vector<Amount>* amounts);
 
 std::string RenderAmounts(const std::vector<Amount>& amounts);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rows of the table of targets, and measuring them.
+// The rows of the table of targets, and their measurement.
 #include "tools/bench/targets.h"
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ constexpr uint32_t kLarge = 1 << 20;
 constexpr uint32_t kLargeWindow = 8;
 constexpr uint32_t kWindow = 64;
 
-// Where the two ends run.
+// The CPUs on which the two ends run.
 enum class Where : uint8_t {
   kTwoCpus,
   kOneCpu,
@@ -39,9 +39,9 @@ struct Row {
   std::string_view floor;  // an IA's settings, if it begins with a comma or is empty
   Job job;
   Where where = Where::kTwoCpus;
-  const char* settings = "";  // after the name of the IA
+  const char* settings = "";  // added to the name of the IA
   WorkerTask task = WorkerTask::kTransfers;
-  std::optional<Job> floor_job = std::nullopt;  // what the floor does, if something else
+  std::optional<Job> floor_job = std::nullopt;  // the floor's job, if it is another one
 };
 
 Job Latency(Operation operation, uint32_t size, WaitMode wait) {
@@ -71,12 +71,13 @@ std::vector<Row> Rows() {
   const Job pages = Stream(kWrite, kPage, kWindow, kPollMode);
   const Job large = Stream(kWrite, kLarge, kLargeWindow, WaitMode::kWait);
   const Job reads = Stream(kRead, kLarge, kLargeWindow, WaitMode::kWait);
-  const Job notice = Latency(kWrite, kSmall, WaitMode::kWait);  // a write, and a message behind it
+  const Job notice = Latency(kWrite, kSmall, WaitMode::kWait);  // a write, and a message after it
   Job pair = wait;
   pair.messages = 2;
   const Job large_sends = Stream(kSend, kLarge, kLargeWindow, WaitMode::kWait);
   static constexpr char kCrc[] = ",SOFTDAT_CRC=on";  // the rows point to it
-  // What the default, by which a completion means that the peer has the data, takes besides.
+  // Rows with this floor show the additional cost of the default, in which a completion means that
+  // the peer has the data.
   static constexpr char kTaken[] = ",SOFTDAT_COMPLETION=taken";
   return {
       {"64 B send, polling", kLatency, 1.08, "raw:tcp-poll", send},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of targets: what DAT over a back end may cost beside the same loop over plain TCP.
+// The table of targets: how much DAT over a back end may cost in comparison with the same loop over
+// plain TCP.
 #ifndef SOFTDAT_TOOLS_BENCH_TARGETS_H_
 #define SOFTDAT_TOOLS_BENCH_TARGETS_H_
 
@@ -23,7 +24,7 @@ struct TargetPlan {
 // The names of the rows.
 std::vector<std::string> TargetNames();
 
-// Measures each row that is asked for; one for which this machine has too few CPUs says so.
+// Measures each row that is asked for. If this machine has too few CPUs for a row, the row says so.
 Outcome MeasureTargets(const TargetPlan& plan, std::vector<Comparison>* rows);
 
 }  // namespace softdat::tools

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Starting the processes of a unit, and telling them what to do.
+// Starts the processes of a unit, and tells them what to do.
 #include "tools/bench/unit.h"
 
 #include <nlohmann/json.hpp>
@@ -9,7 +9,8 @@ namespace {
 
 using nlohmann::json;
 
-// What a child says, which is ours and yet not trusted: it may have died in the middle of a line.
+// Reads a child's answer. It comes from our own program, but the child may have died in the middle
+// of a line.
 Outcome Answer(Child* child, const std::string& name, json* answer) {
   std::string line;
   if (const Outcome heard = child->Hear(&line); !heard.ok())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One of the things that are compared: a driver and a server process with a connection between
-// them, that do the same work any number of times.
+// them. They do the same work any number of times.
 #ifndef SOFTDAT_TOOLS_BENCH_UNIT_H_
 #define SOFTDAT_TOOLS_BENCH_UNIT_H_
 
@@ -24,12 +24,12 @@ struct Placement {
 
 class Unit {
  public:
-  // `work` without its iterations. Its `wait` is that of both ends; floors wait in their own way.
-  // `connections` unless the name says otherwise.
+  // `work` is without its iterations. Both ends use its `wait`, but floors wait in their own way.
+  // There are `connections` of them unless the name says otherwise.
   Outcome Start(const UnitSpec& spec, const Job& work, uint32_t connections,
                 const Placement& placement, WorkerTask task = WorkerTask::kTransfers);
   Outcome Run(uint64_t iterations, JobResult* result);
-  // What the two processes take, together.
+  // The resources of the two processes together.
   Outcome Measure(Footprint* footprint) const;
   const std::string& name() const { return name_; }
 

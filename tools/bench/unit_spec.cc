@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is compared, by name.
+// The names of the units that are compared.
 #include "tools/bench/unit_spec.h"
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kRawPrefix = "raw:";
 
-// Cuts the part before the next comma off.
+// Cuts off the part before the next comma.
 std::string_view NextPart(std::string_view* text) {
   const size_t comma = text->find(',');
   const std::string_view part = text->substr(0, comma);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is compared, by name: "softnet-lo", "softnet-lo@1000" (so many end points),
-// "softnet-lo,SOFTDAT_CRC=on", "raw:tcp-poll". Pure.
+// The names of the units that are compared: "softnet-lo", "softnet-lo@1000" (with this number of
+// end points), "softnet-lo,SOFTDAT_CRC=on", "raw:tcp-poll". Pure.
 #ifndef SOFTDAT_TOOLS_BENCH_UNIT_SPEC_H_
 #define SOFTDAT_TOOLS_BENCH_UNIT_SPEC_H_
 
@@ -20,13 +20,13 @@ struct UnitSpec {
   std::string text;                      // as it was given
   std::string ia;                        // "" for a floor
   RawKind raw = RawKind::kTcpPoll;       // of a floor
-  std::optional<uint32_t> connections;   // of an IA, where the name says how many
+  std::optional<uint32_t> connections;   // of an IA, if the name gives it
   std::vector<std::string> environment;  // "NAME=VALUE", for the processes of this unit
 
   bool IsRaw() const { return ia.empty(); }
 };
 
-// Nothing, and why in *problem, for text that is no such name.
+// Returns nothing for text that is not such a name, and the reason in *problem.
 std::optional<UnitSpec> ParseUnitSpec(std::string_view text, std::string* problem);
 
 }  // namespace softdat::tools

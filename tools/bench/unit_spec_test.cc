@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests of the names of what is compared.
+// Tests of the names of units.
 #include "tools/bench/unit_spec.h"
 
 #include <gmock/gmock.h>

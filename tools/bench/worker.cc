@@ -34,7 +34,7 @@ void Say(const json& line) {
   std::fflush(stdout);
 }
 
-// Enough for the credit of a stream of messages to come back while the window is full.
+// This is enough for the credit of a stream of messages to come back while the window is full.
 LinkDepths Depths(const WorkerOrders& orders) {
   LinkDepths depths;
   if (orders.task == WorkerTask::kShortQueues) return {.receives = 8, .requests = 8};
@@ -73,7 +73,7 @@ Outcome ServeDat(const WorkerOrders& orders, const UnitSpec& spec) {
   return end.link.AwaitDisconnect();
 }
 
-// Jobs as they are told, until standard input ends.
+// Runs jobs as they are told, until standard input ends.
 Outcome Drive(const std::function<Outcome(const Job&, JobResult*)>& run) {
   Say({{"ready", true}});
   std::string line;
@@ -132,7 +132,7 @@ Outcome Connections(const WorkerOrders& orders, const UnitSpec& spec) {
 [[noreturn]] void Spin() {
   Say({{"ready", true}});
   while (true) {
-    // Nothing but processor time.
+    // Uses nothing but processor time.
     asm volatile("" : : : "memory");
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the child processes of a measurement do: one serves, one drives, each over one adapter or
-// floor; one may keep a processor busy. Lines on standard output say how they fare, as JSON:
+// The child processes of a measurement. One serves, and one drives, each over one adapter or floor.
+// One may keep a processor busy. They report by lines on standard output, as JSON:
 //   {"port": 34567}                                      a server that listens
 //   {"ready": true}                                      a driver that is connected
 //   {"seconds": .., "client_cpu": .., "server_cpu": ..}  a job that is done
@@ -23,7 +23,7 @@ enum class WorkerRole : uint8_t { kServe, kDrive, kSpin };
 
 enum class WorkerTask : uint8_t {
   kTransfers,    // jobs over connections that stay
-  kShortQueues,  // the same, with queues as short as can be
+  kShortQueues,  // the same, with queues as short as possible
   kConnections,  // an iteration of a job is a connection, made and ended
 };
 
@@ -31,7 +31,7 @@ struct WorkerOrders {
   WorkerRole role = WorkerRole::kServe;
   WorkerTask task = WorkerTask::kTransfers;
   std::string unit;  // UnitSpec::text
-  int cpu = -1;      // that it runs on; -1: on any
+  int cpu = -1;      // on which it runs; -1: on any
   uint32_t connections = 1;
   uint32_t window = 1;  // the largest of the jobs to come
   uint64_t port = 0;    // of the server, for the driver

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests of what passes between a measurement and its processes.
+// Tests of the lines between a measurement and its processes.
 #include "tools/bench/worker.h"
 
 #include <gtest/gtest.h>

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is measured inside an emulated machine (tests/vm/run): the curves over soft-RoCE, and the
+"""Measurements inside an emulated machine (tests/vm/run): the curves over soft-RoCE, and the
 instructions of an operation.
 
-A machine with SOFTDAT_VM_ICOUNT has a clock that goes on by a nanosecond with each instruction that
-its one processor carries out, so that a microsecond of processor time is a thousand instructions,
-the kernel's included. Only loops that sleep can be counted: one that spins counts its spins.
+The clock of a machine with SOFTDAT_VM_ICOUNT advances by a nanosecond with each instruction of its
+one processor. So a microsecond of processor time is a thousand instructions, including those of the
+kernel. Only loops that sleep can be counted, because a loop that spins counts its spins.
 """
 
 import json
@@ -12,7 +12,7 @@ import os
 import subprocess
 import tempfile
 
-# What is counted: (work, test, options, floor).
+# The operations that are counted: (work, test, options, floor).
 COUNTED = [
     ("64 B send, there and back, `dat_evd_wait`", "send_lat", ["-s", "64", "-e"], "raw:tcp-block"),
     ("64 B send, there and back, `dat_cno_wait`", "send_lat", ["-s", "64", "--wait", "cno"],
@@ -39,7 +39,7 @@ CPU = "CPU us per iteration"
 
 
 def run(root, program, command, say, what, counting=False):
-    """Runs this program's `command` in a guest; the JSON that it prints, or why there is none."""
+    """Runs this program's `command` in a guest. Returns the JSON that it prints, or why there is none."""
     say(what)
     with tempfile.TemporaryDirectory() as share:
         script = ("%s; %s/tools/benchmarks/run --program %s %s >/share/result.json 2>/share/errors"
@@ -60,7 +60,7 @@ def run(root, program, command, say, what, counting=False):
 
 
 def count(measurer):
-    """In the guest: instructions of each operation, both ends together, and of its floor."""
+    """Runs in the guest. Counts the instructions of each operation, of both ends, and of its floor."""
     rows = []
     for work, test, options, floor in COUNTED:
         result = measurer.json("compare", "--cpus", "any", "--slices", "5", "--slice-ms", "40",

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Measures everything that BENCHMARKS.md shows, and keeps it as one JSON document.
 
-Each part is a function that returns what becomes a member of the document; a part that cannot be
-measured on this machine is {"not_measured": "why"}.
+Each part is a function that returns a member of the document. A part that cannot be measured on this
+machine is {"not_measured": "why"}.
 """
 
 import json
@@ -11,7 +11,7 @@ import platform
 import re
 import subprocess
 
-# Bytes of a transfer in the figures; the paper's go to 128 KiB, and to 1 MiB for bandwidths.
+# Bytes of a transfer in the figures. Those of the paper go to 128 KiB, and to 1 MiB for bandwidths.
 SIZES = [64, 1024, 4096, 16384, 32768, 65536, 131072, 262144, 524288, 1048576]
 WINDOW = 16
 VM_SIZES = [64, 4096, 32768, 131072]
@@ -26,7 +26,7 @@ class Measurer:
         self.say = say
 
     def json(self, *arguments):
-        """dat_perf's JSON, or why there is none."""
+        """Returns dat_perf's JSON, or why there is none."""
         command = [self.program, *arguments, "--out_json"]
         run = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                              check=False)
@@ -60,7 +60,7 @@ class Measurer:
                     continue
                 for theirs, ours in names:
                     point[ours] = source["units"][0][theirs]["median"]
-            # There and back; a read is one way.
+            # The latency is that of both ways, except for a read.
             if "latency" in point and operation != "read":
                 point["latency"] /= 2
             points.append(point)
@@ -75,13 +75,13 @@ class Measurer:
         }
 
     def floors(self):
-        """The same for plain loops; they send, which is all that they can."""
+        """The same curves for plain loops, which can only send."""
         return {unit: self.series(unit, "send", "poll")
                 for unit in ("raw:tcp-poll", "raw:tcp-block", "raw:shm")}
 
 
 def machine(root):
-    """What it was measured on."""
+    """Describes the machine of the measurement."""
     model = ""
     with open("/proc/cpuinfo", encoding="utf-8") as cpuinfo:
         found = re.search(r"^model name\s*:\s*(.*)$", cpuinfo.read(), re.MULTILINE)
@@ -95,13 +95,13 @@ def machine(root):
 
 
 def commit(root):
-    """What is measured; with a mark where the tree has changes that are in no commit."""
+    """Names the measured commit, with a mark if the tree has changes that are in no commit."""
     return subprocess.run(["git", "-C", root, "describe", "--always", "--abbrev=12", "--exclude=*",
                            "--dirty"], stdout=subprocess.PIPE, text=True, check=False).stdout.strip()
 
 
 def micro(root, say):
-    """The micro benchmarks."""
+    """Runs the micro benchmarks."""
     say("micro benchmarks")
     run = subprocess.run([os.path.join(root, "build_defs", "micro_benchmarks")],
                          stdout=subprocess.PIPE, text=True, check=False)

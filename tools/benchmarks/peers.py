@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The same work over other libraries on TCP: Debian's ucx_perftest and fi_pingpong.
 
-They cannot be told to run in slices, so that everything takes turns in rounds instead; a figure is
-the median of the rounds.
+These programs cannot run in slices, so everything takes turns in rounds instead. A figure is the
+median of the rounds.
 """
 
 import itertools
@@ -17,7 +17,7 @@ ROUNDS = 5
 FIRST_PORT = 13400
 LIMIT_S = 60
 
-# Work, unit, whether little is good, and how each is asked; None: it has no such test.
+# Work, unit, whether small is good, and how each program is called. None: it has no such test.
 # ucx_perftest's columns from the end: messages/s overall and average, MB/s overall and average,
 # latency overall. fi_pingpong's: Mxfers/sec, usec/xfer, MB/sec.
 WORKS = [
@@ -38,13 +38,13 @@ MEASURES = {"us": "us per iteration", "M/s": "M/s", "MB/s": "MB/s"}
 
 
 def pair(server, client):
-    """Starts a server, runs its client; what the client prints."""
+    """Starts a server and runs its client. Returns the client's output."""
     environment = {**os.environ, "UCX_TLS": "tcp,self", "UCX_NET_DEVICES": "lo"}
     quiet = {"stdin": subprocess.DEVNULL, "env": environment}
     with subprocess.Popen(["taskset", "-c", "0", *server], stdout=subprocess.DEVNULL,
                           stderr=subprocess.DEVNULL, **quiet) as process:
         try:
-            time.sleep(0.7)  # it does not say when it listens
+            time.sleep(0.7)  # the server does not say when it listens
             run = subprocess.run(["taskset", "-c", "1", *client], stdout=subprocess.PIPE,
                                  stderr=subprocess.STDOUT, text=True, check=False, timeout=LIMIT_S,
                                  **quiet)
@@ -56,7 +56,7 @@ def pair(server, client):
 
 
 def last_numbers(text):
-    """The numbers of the last line that ends with some."""
+    """Returns the numbers of the last line that has at least three."""
     for line in reversed(text.splitlines()):
         numbers = re.findall(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])", line)
         if len(numbers) >= 3:
@@ -82,7 +82,7 @@ def libfabric(ports, size, iterations, column):
 
 
 def ours(measurer, unit, test, *options):
-    """softnet and its floor: two figures."""
+    """Returns two figures: softnet's and its floor's."""
     result = measurer.json("compare", "--slices", "3", "--slice-ms", "50", "-Q", "1", "--test", test,
                            *options, FLOORS[test], "softnet-lo")
     if "not_measured" in result:

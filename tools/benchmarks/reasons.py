@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Why targets are not met, by the name of the row: shown where one is not, and only there. Figures in
-them come from what was measured."""
+"""The reasons why targets are not met, by the name of the row. A reason is shown only if its target is
+not met. Figures in the reasons come from the measurements."""
 
 
 def _row(part, member, name):
@@ -11,7 +11,7 @@ def _row(part, member, name):
 
 
 def _own_part(results):
-    """What an end adds to a message, in words."""
+    """Describes in words how much an end adds to a message."""
     row = _row(results["instructions"], "work", "64 B send, there and back, dat_evd_wait")
     if row is None:
         return "its own work"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes BENCHMARKS.md and its plots from what measure.py has kept. No measured figure is written by
-hand, in the reasons neither."""
+"""Writes BENCHMARKS.md and its plots from the measurements that measure.py has kept. No measured figure
+is written by hand, not even in the reasons."""
 
 import os
 
@@ -60,7 +60,7 @@ def plot(curves, member, label, scale, path):
 
 
 def figures(title, curves, prefix, folder, root):
-    """Plots of one back end, and the Markdown that shows them."""
+    """Makes the plots of one back end. Returns the Markdown that shows them."""
     if "not_measured" in curves:
         return "Not measured: %s\n" % curves["not_measured"]
     text = "".join("Not measured: %s\n\n" % problem for problem in sorted(
@@ -73,7 +73,7 @@ def figures(title, curves, prefix, folder, root):
 
 
 def verdict(row, name, why, missing):
-    """"met", or not and why; notes a reason that nobody has given."""
+    """Returns "met", or "not met" and why. Adds the name to `missing` if nobody has given a reason."""
     if row["met"]:
         return "met"
     if name not in why:
@@ -125,7 +125,7 @@ def peers(part):
 
 
 def commits(of_parts):
-    """"commit X", or which parts are of which."""
+    """Returns "commit X", or which parts belong to which commit."""
     by_commit = {}
     for part, one in of_parts.items():
         by_commit.setdefault(one, []).append(part)
@@ -226,7 +226,7 @@ numbers do not. `tests/vm/run 'soft_dummy rxe; tools/benchmarks/run --program DA
 
 
 def write(results, root, folder):
-    """Writes the page; what is wrong with it, or nothing."""
+    """Writes the page. Returns what is wrong with it, or an empty string."""
     os.makedirs(folder, exist_ok=True)
     missing = []
     why = reasons(results)

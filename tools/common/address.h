@@ -17,10 +17,10 @@ namespace softdat::tools {
 // the resolver.
 Outcome ResolveHost(const std::string& host, int family, sockaddr_storage* address);
 
-// "127.0.0.1" or "fe80::1%2"; "no address" for nullptr or another family. Without the port.
+// "127.0.0.1" or "fe80::1%2", without the port. "no address" for nullptr or another family.
 std::string FormatAddress(const sockaddr* address);
 
-// Connection qualifiers are 64 bits: decimal or 0x hexadecimal.
+// Connection qualifiers have 64 bits. The text is decimal or 0x hexadecimal.
 bool ParseConnQual(const std::string& text, uint64_t* conn_qual);
 
 }  // namespace softdat::tools

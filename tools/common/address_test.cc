@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests of addresses and connection qualifiers; numeric hosts only, so that no resolver is asked.
+// Tests of addresses and connection qualifiers. The hosts are numeric, so that no resolver is
+// asked.
 #include "tools/common/address.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where Bazel put the providers.
+// The folders in which Bazel put the providers.
 #include "tools/common/build_paths.h"
 
 #include <glob.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests of finding the providers of a build, over a folder made for it.
+// Tests of finding the providers of a build, in a folder that is made for it.
 #include "tools/common/build_paths.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// On which CPUs this process runs, and how much of them it has used.
+// The CPUs on which this process runs, and the time that it has used of them.
 #include "tools/common/cpu.h"
 
 #include <sched.h>
@@ -28,7 +28,7 @@ bool PinProcess(int cpu) {
   CPU_ZERO(&set);
   CPU_SET(cpu, &set);
   if (sched_setaffinity(0, sizeof set, &set) != 0) return false;
-  // Threads of a provider, too. One that ends meanwhile does not matter.
+  // This includes the threads of a provider. A thread that ends meanwhile does not matter.
   std::error_code error;
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", error))
     sched_setaffinity(atoi(task.path().filename().c_str()), sizeof set, &set);

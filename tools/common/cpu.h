@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// On which CPUs this process runs, and how much of them it has used.
+// The CPUs on which this process runs, and the time that it has used of them.
 #ifndef SOFTDAT_TOOLS_COMMON_CPU_H_
 #define SOFTDAT_TOOLS_COMMON_CPU_H_
 
@@ -10,10 +10,10 @@ namespace softdat::tools {
 // The CPUs that this process may use, ascending.
 std::vector<int> AllowedCpus();
 
-// Puts all threads of this process on one CPU. False if that cannot be.
+// Puts all threads of this process on one CPU. Returns false if that is not possible.
 bool PinProcess(int cpu);
 
-// Processor time of all threads so far, in user space and in the kernel, in seconds.
+// The processor time of all threads so far, in user space and in the kernel, in seconds.
 double ProcessSeconds();
 
 }  // namespace softdat::tools

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DAT calls as steps of a tool: a failure is an outcome, with names and reasons.
+// DAT calls as steps of a tool. A failure becomes an outcome, with names and reasons.
 #ifndef SOFTDAT_TOOLS_COMMON_DAT_CALLS_H_
 #define SOFTDAT_TOOLS_COMMON_DAT_CALLS_H_
 
@@ -16,8 +16,8 @@
 
 namespace softdat::tools {
 
-// Success or a warning, or the failure of a call with its names and reasons. `detail` says which of
-// several calls it was: "CALL(DETAIL)".
+// Returns success also for a warning, else the failure of a call with its names and reasons.
+// `detail` tells several calls apart: "CALL(DETAIL)".
 Outcome CheckFailure(const client::Result& result, std::string_view detail);
 inline Outcome Check(const client::Result& result, std::string_view detail = {}) {
   if (result == DAT_SUCCESS) [[likely]]
@@ -28,7 +28,7 @@ inline Outcome Check(const char* call, DAT_RETURN value) { return Check({call, v
 
 Outcome OpenIa(const std::string& name, client::Ia* ia);
 
-// Zero-filled memory, registered for everything that the adapter has.
+// Makes zero-filled memory, registered for everything that the adapter has.
 Outcome Allocate(const client::Ia& ia, const client::Pz& pz, size_t bytes, client::Memory* memory);
 
 }  // namespace softdat::tools

@@ -8,7 +8,7 @@ namespace softdat::tools {
 enum ExitCode : int {
   kExitOk = 0,
   kExitFailed = 1,   // a DAT call or the peer failed, something is unavailable
-  kExitUsage = 2,    // the command line
+  kExitUsage = 2,    // a wrong command line
   kExitBadData = 3,  // the transfer went through, the bytes are wrong
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Values of command lines that several tools take.
+// Option values that several tools share.
 #include "tools/common/option_values.h"
 
 #include <fmt/format.h>

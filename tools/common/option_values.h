@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Values of command lines that several tools take: checked, and made decimal.
+// Option values that several tools share. They are checked and converted to decimal.
 #ifndef SOFTDAT_TOOLS_COMMON_OPTION_VALUES_H_
 #define SOFTDAT_TOOLS_COMMON_OPTION_VALUES_H_
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What became of a step of a tool: nothing to say, or a message and the exit status it calls for.
+// The result of a step of a tool: success, or a message and the exit status that fits it.
 #ifndef SOFTDAT_TOOLS_COMMON_OUTCOME_H_
 #define SOFTDAT_TOOLS_COMMON_OUTCOME_H_
 
@@ -11,7 +11,7 @@
 
 namespace softdat::tools {
 
-// Success costs no allocation, so that it may be returned on the data path.
+// Success needs no allocation, so that the data path may return it.
 class [[nodiscard]] Outcome {
  public:
   Outcome() = default;
@@ -37,7 +37,7 @@ class [[nodiscard]] Outcome {
 
 }  // namespace softdat::tools
 
-// Leaves the calling function with the outcome of `expression` if it failed.
+// Returns from the calling function with the outcome of `expression` if that failed.
 #define SOFTDAT_TRY(expression)                                                      \
   do {                                                                               \
     if (::softdat::tools::Outcome tried_outcome = (expression); !tried_outcome.ok()) \

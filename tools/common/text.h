@@ -10,14 +10,14 @@
 
 namespace softdat::tools {
 
-// Breaks at blanks so that no line is longer than `width` unless one word is.
+// Breaks the text at blanks, so that no line is longer than `width`, except for a longer word.
 std::vector<std::string> WrapText(std::string_view text, size_t width);
 
-// "64 B", "4 KiB", "1 MiB"; a size that is no whole number of the unit stays in bytes.
+// "64 B", "4 KiB", "1 MiB". A size that is not a whole number of the unit stays in bytes.
 std::string FormatSize(uint64_t bytes);
 
-// Rows in columns that are as wide as their widest cell, two blanks apart. Short rows are filled
-// up with empty cells. No blanks at the ends of lines; ends with a newline.
+// Rows of cells, in columns that are as wide as their widest cell and two blanks apart. Short rows
+// get empty cells at their end. Lines have no blanks at their end. The text ends with a newline.
 class Table {
  public:
   enum class Align : uint8_t { kLeft, kRight };
@@ -28,7 +28,7 @@ class Table {
   std::string Render() const;
 
  private:
-  std::vector<Align> align_;                    // by column; left beyond its end
+  std::vector<Align> align_;                    // by column; the columns after it are left-aligned
   std::vector<std::vector<std::string>> rows_;  // the header first
 };
 

@@ -19,8 +19,8 @@ std::string Text(const char (&text)[kSize]) {
   return {text, strnlen(text, kSize)};
 }
 
-// A provider of another make may leave any word in a member: it is not read as an enumeration
-// before its value is known to be one.
+// A provider of another make may leave any value in a member. It is not read as an enumeration
+// before it is known to be one.
 template <typename Enum>
 uint32_t Raw(const Enum& member) {
   static_assert(sizeof member == sizeof(uint32_t));
@@ -35,7 +35,7 @@ std::string Version(DAT_UINT32 major, DAT_UINT32 minor) {
   return fmt::format("{}.{}", major, minor);
 }
 
-// The words whose bits are set; `none` for 0, and what is left as a number.
+// The names of the bits that are set, and a number for the other bits. `none` for 0.
 struct Bit {
   uint32_t bit;
   const char* word;
@@ -54,7 +54,7 @@ Json Words(uint32_t value, const Bit (&bits)[kCount], const char* zero) {
   return words;
 }
 
-// One of several words, or the number.
+// The name of the value, or the number if it has no name.
 template <size_t kCount>
 Json Word(uint32_t value, const char* const (&words)[kCount]) {
   if (value < kCount) return words[value];

@@ -9,8 +9,8 @@
 
 namespace softdat::tools {
 
-// Every member under its own name; enumerations and flags as the words of the API; named attributes
-// as one object each.
+// Every member is under its own name. Enumerations and flags have the names of the API. The named
+// attributes are one object.
 nlohmann::ordered_json IaAttributes(const DAT_IA_ATTR& attr);
 nlohmann::ordered_json ProviderAttributes(const DAT_PROVIDER_ATTR& attr);
 

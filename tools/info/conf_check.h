@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// dat_info --check: the lines of a dat.conf, and whether what they name is there.
+// dat_info --check: checks the lines of a dat.conf, and whether the libraries that they name are
+// there.
 #ifndef SOFTDAT_TOOLS_INFO_CONF_CHECK_H_
 #define SOFTDAT_TOOLS_INFO_CONF_CHECK_H_
 
@@ -19,17 +20,17 @@ struct ConfFinding {
   };
   Kind kind = Kind::kGood;
   int line = 0;
-  std::string ia_name;  // "" when the line could not be read
+  std::string ia_name;  // "" if the line could not be read
   std::string text;     // "PATH:LINE...: ..."
 };
 
-// Why a library cannot serve as a provider; "" if it can.
+// Returns the reason why a library cannot serve as a provider, or "".
 using LibraryProbe = std::function<std::string(const std::string& library)>;
 
-// Loads it, looks for what a provider must export, and unloads it.
+// Loads the library, looks for the symbols that a provider must export, and unloads it.
 std::string ProbeLibrary(const std::string& library);
 
-// In the order of the lines. `path` is for the messages only.
+// Returns the findings in the order of the lines. `path` is only for the messages.
 std::vector<ConfFinding> CheckConf(std::string_view path, std::string_view text,
                                    const LibraryProbe& probe);
 

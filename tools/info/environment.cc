@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where libdat2 looks, in this process.
+// The places where libdat2 looks, in this process.
 #include "tools/info/environment.h"
 
 #include <dat2/udat.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where libdat2 looks, in this process: its dat.conf and its folders of providers.
+// The places where libdat2 looks, in this process: its dat.conf and its folders of providers.
 #ifndef SOFTDAT_TOOLS_INFO_ENVIRONMENT_H_
 #define SOFTDAT_TOOLS_INFO_ENVIRONMENT_H_
 
@@ -12,7 +12,7 @@ namespace softdat::tools {
 
 registry::ConfSource ConfSourceOfProcess();
 
-// Those of SOFTDAT_PROVIDER_PATH, then those beside the libdat2 that is loaded.
+// The folders of SOFTDAT_PROVIDER_PATH, then those beside the libdat2 that is loaded.
 std::vector<std::string> ProviderFoldersOfProcess();
 
 // The file of the libdat2 that is loaded.

@@ -18,7 +18,8 @@
 namespace softdat::tools {
 namespace {
 
-// The name as it stands in the registry, and how it got there: in libdat2's own order.
+// The name as it stands in the registry, and where it comes from, in the order in which libdat2
+// looks.
 void FindOrigin(const registry::LoadedConf& conf,
                 const std::vector<registry::DiscoveredIa>& discovered, IaEntry* entry) {
   for (const auto& line : conf.parsed.entries) {
@@ -43,8 +44,8 @@ void FindOrigin(const registry::LoadedConf& conf,
 Outcome ListIas(std::vector<IaEntry>* entries) {
   const QuietStdout quiet;
   DAT_COUNT count = 0;
-  // Asking for none is an error that tells how many there are (DAT 2.0, list providers); a list
-  // with too few places is none.
+  // A call that asks for no names is an error that returns their number (DAT 2.0, list providers).
+  // A list with too few places gives nothing.
   const DAT_RETURN asked = dat_registry_list_providers(0, &count, nullptr);
   if (asked != DAT_SUCCESS && DAT_GET_TYPE(asked) != DAT_INVALID_PARAMETER)
     return Check("dat_registry_list_providers", asked);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// dat_info: what IAs there are, what they can do, and why not. See --help.
+// dat_info: which IAs there are, what they can do, and why one cannot be opened. See --help.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Text from files and libraries may hold any bytes.
+// Text from files and libraries may contain any bytes.
 void Print(const Json& json) {
   fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
 }
@@ -34,14 +34,15 @@ ExitCode Fail(const Outcome& outcome) {
   return outcome.exit_code();
 }
 
-// Whether DAT_OVERRIDE, if it is set, names a file that can be read. If it does not, no other
-// source of names takes its place.
+// Checks that DAT_OVERRIDE, if it is set, names a file that can be read. Otherwise no other source
+// of names takes its place.
 Outcome ConfOfProcess() {
   const Status problem = registry::LoadConf(ConfSourceOfProcess()).problem;
   return problem.ok() ? Outcome() : Outcome::Fail(std::string(problem.reason()));
 }
 
-// The entry of a name; a name that is in no list may still be opened, or say why not.
+// Returns the entry of a name. A name that is in no list may still be opened, or give a reason why
+// not.
 ProbedIa ProbeByName(const std::vector<IaEntry>& entries, const std::string& name) {
   ProbedIa ia;
   ia.entry.name = name;

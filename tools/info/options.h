@@ -14,15 +14,15 @@ enum class InfoMode : uint8_t { kTable, kNames, kWhy, kCheck, kSettings };
 
 struct InfoOptions {
   InfoMode mode = InfoMode::kTable;
-  std::string ia;    // kTable: this one only, "" for all; kWhy: the one
+  std::string ia;    // kTable: only this one, "" for all; kWhy: the one to explain
   std::string file;  // kCheck
   bool verbose = false;
   bool json = false;
 };
 
-// `arguments` without the program's name. Nothing when there is nothing left to do: then
-// *exit_status says how to end and *output what to print, to standard output for 0, else to
-// standard error.
+// `arguments` are without the program's name. Returns nothing if there is nothing left to do. Then
+// *exit_status is the exit status, and *output the text to print: to standard output if the status
+// is 0, else to standard error.
 std::optional<InfoOptions> ParseInfoOptions(const std::vector<std::string>& arguments,
                                             int* exit_status, std::string* output);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// While it lives, what is written to standard output goes to standard error, or nowhere: libraries
-// of other makes print there, and our own output must stay parseable.
+// While this object lives, standard output goes to standard error, or nowhere. Libraries of other
+// makes print there, and our own output must stay parseable.
 #ifndef SOFTDAT_TOOLS_INFO_QUIET_STDOUT_H_
 #define SOFTDAT_TOOLS_INFO_QUIET_STDOUT_H_
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What was found about IAs as text and as JSON.
+// The findings about IAs as text and as JSON.
 #include "tools/info/render.h"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// The name of the file alone: the folder is long and mostly the same.
+// The name of the file without its folder, which is long and mostly the same.
 std::string FileOf(const std::string& path) {
   const size_t slash = path.rfind('/');
   return slash == std::string::npos ? path : path.substr(slash + 1);
@@ -27,7 +27,7 @@ std::string Chain(const IaState& state) {
   return text;
 }
 
-// What stood in the way in the end; the way there is what --why prints.
+// The innermost reason. --why prints all of them.
 std::string InnermostReason(const IaState& state) {
   return state.reasons.empty() ? state.error : state.reasons.back();
 }
@@ -41,7 +41,7 @@ std::string ValueText(const Json& value) {
   return text;
 }
 
-// "  name    value"; an object's members are indented below its name.
+// "  name    value". The members of an object are indented below its name.
 void AddAttributes(const Json& attributes, const std::string& indent, Table* table) {
   for (const auto& [name, value] : attributes.items()) {
     if (value.is_object()) {

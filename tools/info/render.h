@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What was found about IAs as text and as JSON. Pure.
+// The findings about IAs as text and as JSON. Pure.
 #ifndef SOFTDAT_TOOLS_INFO_RENDER_H_
 #define SOFTDAT_TOOLS_INFO_RENDER_H_
 
@@ -16,16 +16,16 @@ struct ProbedIa {
   IaState state;
 };
 
-// One IA a line, those that are available first.
+// One IA per line, with the available ones first.
 std::string RenderTable(std::vector<ProbedIa> ias);
 
-// All attributes of one IA, one a line.
+// All attributes of one IA, one per line.
 std::string RenderVerbose(const ProbedIa& ia);
 
-// "softnet-eth7 cannot be opened: ..." with its chain, or that it can be.
+// "softnet-eth7 cannot be opened: ..." with its chain of reasons, or that it can be opened.
 std::string RenderWhy(const ProbedIa& ia);
 
-// With the attributes if `verbose`.
+// Includes the attributes if `verbose`.
 nlohmann::ordered_json IaJson(const ProbedIa& ia, bool verbose);
 
 }  // namespace softdat::tools

@@ -23,7 +23,7 @@ ProbedIa Available() {
   ia.zb_supported = DAT_TRUE;
   ia.extension_supported = DAT_EXTENSION_IB;
   DAT_PROVIDER_ATTR provider{};
-  // A bit that is none of the API's.
+  // A bit that the API does not define.
   const uint32_t foreign = DAT_COMPLETION_SUPPRESS_FLAG | 0x100;
   std::memcpy(&provider.completion_flags_supported, &foreign, sizeof foreign);
   provider.num_provider_specific_attr = 3;

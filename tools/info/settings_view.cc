@@ -21,7 +21,7 @@ constexpr const char* kColumns[] = {"name",    "kind",  "unit",   "range",
                                     "default", "value", "source", "help"};
 constexpr size_t kWidth = 96;
 
-// The table of a provider; "" if it has none.
+// The settings table of a provider, or "" if it has none.
 std::string SettingsOf(const std::string& library) {
   const QuietStdout quiet;
   void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);

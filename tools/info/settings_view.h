@@ -9,21 +9,22 @@
 
 namespace softdat::tools {
 
-// One table of settings and the libraries that have exactly this one.
+// One table of settings, and the libraries that have exactly this table.
 struct SettingsTable {
   std::vector<std::string> libraries;
   nlohmann::ordered_json rows;  // array of {name, kind, unit, range, default, value, source, help}
 };
 
-// Adds a library's table, given as JSON text; libraries with equal tables share one. False if the
-// text is not such a table.
+// Adds a library's table, given as JSON text. Libraries with equal tables share one. Returns false
+// if the text is not such a table.
 bool AddSettings(const std::string& library, const std::string& json,
                  std::vector<SettingsTable>* tables);
 
-// libdat2's, then those of the providers that it would find; a provider of another make has none.
+// The table of libdat2, then those of the providers that it would find. A provider of another make
+// has none.
 std::vector<SettingsTable> CollectSettings();
 
-// One table for people: name, value, where it comes from, default, range, help below.
+// One table for people: name, value, origin, default and range, with the help below.
 std::string RenderSettings(const SettingsTable& table);
 
 }  // namespace softdat::tools

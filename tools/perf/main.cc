@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// dat_perf: what transfers over uDAPL cost. See --help.
+// dat_perf: the cost of transfers over uDAPL. See --help.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ int Main(const std::vector<std::string>& arguments) {
     return exit_status;
   }
   UseProvidersOfThisBuild();
-  // Before a back end or a child process can have read it.
+  // Set before a back end or a child process can have read it.
   if (!options->completion.empty()) setenv("SOFTDAT_COMPLETION", options->completion.c_str(), 1);
   const Outcome outcome = Run(*options);
   if (!outcome.ok()) fmt::print(stderr, "dat_perf: {}\n", outcome.message());

@@ -66,7 +66,7 @@ Examples:
 
 constexpr uint32_t kScaleEndPoints = 1000;
 
-// Letters of perftest without a meaning for DAT.
+// Letters of perftest that have no meaning for DAT.
 struct Refused {
   const char* names;
   const char* why;
@@ -81,7 +81,8 @@ constexpr Refused kRefused[] = {
     {"-g,--mcg", "DAT has no multicast"},
 };
 
-// What several commands have in common with -F, -R: nothing to do, and habits need not change.
+// Options like -F and -R of several commands. They do nothing, so that users need not change their
+// habits.
 void AddIgnored(CLI::App* app, std::vector<bool>* sink) {
   sink->reserve(2);
   app->add_flag_callback(
@@ -102,7 +103,7 @@ void AddRefused(CLI::App* app, std::vector<std::string>* sink) {
   }
 }
 
-// Texts that become something else after parsing.
+// Texts that are converted after parsing.
 struct Texts {
   std::string test = "send_lat";
   std::string wait;
@@ -215,7 +216,7 @@ void AddTargets(CLI::App* app, PerfOptions* options, Texts* texts) {
   AddSlices(app, options, texts);
 }
 
-// What the parser of the command line cannot say by itself.
+// Problems that the parser of the command line cannot find by itself.
 std::string Inconsistent(const PerfOptions& options) {
   if (options.command == PerfCommand::kTargets || options.command == PerfCommand::kScale) return "";
   if (options.all_sizes && (options.size || IsAtomic(options.test.operation)))
@@ -298,7 +299,7 @@ std::optional<PerfOptions> ParsePerfOptions(const std::vector<std::string>& argu
   AddTargets(app.add_subcommand("targets", "the table of targets"), &options, &texts);
   AddScale(app.add_subcommand("scale", "memory of idle end points, and what connections leave"),
            &options);
-  // All tests have the same options: one stands for them in the help.
+  // All tests have the same options, so one of them stands for all in the help.
   for (const auto& name : PerfTestNames()) {
     CLI::App* test = app.add_subcommand(name, std::string(FindPerfTest(name)->title));
     AddTest(test, &options, &texts);

@@ -19,7 +19,7 @@ enum class PerfCommand : uint8_t {
   kTest,     // client or server of one test
   kCompare,  // several adapters and floors in turn
   kTargets,  // the table of targets
-  kScale,    // what many end points take
+  kScale,    // the resources of many end points
 };
 
 struct PerfOptions {
@@ -36,10 +36,10 @@ struct PerfOptions {
   bool both_ways = false;
   bool check = false;
   WaitMode wait = WaitMode::kPoll;
-  uint32_t messages = 1;   // in a row each way, of send_lat
-  std::string completion;  // "confirmed", "taken" or, as the environment has it, ""
+  uint32_t messages = 1;   // in a row each way, for send_lat
+  std::string completion;  // "confirmed", "taken", or "" to leave it to the environment
 
-  // Of kTest.
+  // For kTest.
   std::string host;  // "" for the server
   std::string ia = "softnet-lo";
   uint64_t conn_qual = 18515;
@@ -49,27 +49,27 @@ struct PerfOptions {
   bool cpu = false;
   bool no_peak = false;
 
-  // Of kCompare and kTargets.
+  // For kCompare and kTargets.
   std::vector<UnitSpec> units;
   std::string cpus;   // "0,1"; "": the first two, "any": not pinned
   int busy_cpu = -1;  // kept busy by another process
   SlicePlan slices;
-  std::string only;  // of kTargets: part of the rows' names
+  std::string only;  // for kTargets: part of the rows' names
   bool quick = false;
 
   bool json = false;
   std::string json_file;  // "": standard output
 
   bool IsServer() const { return host.empty(); }
-  // What the test does with transfers of one size.
+  // The job of the test for transfers of one size.
   Job ToJob(uint32_t size_of_one) const;
-  // One, or those of -a.
+  // One size, or those of -a.
   std::vector<uint32_t> Sizes() const;
 };
 
-// `arguments` without the program's name. Nothing when there is nothing left to do: then
-// *exit_status says how to end and *output what to print, to standard output for 0, else to
-// standard error.
+// `arguments` are without the program's name. Returns nothing if there is nothing left to do. Then
+// *exit_status is the exit status, and *output the text to print: to standard output if the status
+// is 0, else to standard error.
 std::optional<PerfOptions> ParsePerfOptions(const std::vector<std::string>& arguments,
                                             int* exit_status, std::string* output);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where results and progress go.
+// The destinations of results and progress.
 #include "tools/perf/output.h"
 
 #include <fmt/format.h>

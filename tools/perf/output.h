@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where results and progress go.
+// The destinations of results and progress.
 #ifndef SOFTDAT_TOOLS_PERF_OUTPUT_H_
 #define SOFTDAT_TOOLS_PERF_OUTPUT_H_
 
@@ -12,7 +12,7 @@ namespace softdat::tools {
 void Print(const std::string& text);
 Outcome WriteFile(const std::string& path, const std::string& text);
 
-// One line on standard error that is written over; nothing where that is no terminal.
+// One line on standard error that is overwritten each time. Prints nothing if that is no terminal.
 class Progress {
  public:
   ~Progress() { Clear(); }

@@ -9,10 +9,10 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// perftest's "MB".
+// The "MB" of perftest.
 constexpr double kMegabyte = 1 << 20;
 
-// Transfers of an iteration that count for bandwidths: one in each direction.
+// The transfers of an iteration that count for bandwidths: one in each direction.
 double TransfersPerIteration(const Job& job) { return job.both_ways ? 2 : 1; }
 
 double MessagesPerSecond(const PerfResult& result) {
@@ -21,7 +21,7 @@ double MessagesPerSecond(const PerfResult& result) {
                                   : 0;
 }
 
-// In the unit of the heads.
+// The bandwidth in the unit of the heads.
 double Bandwidth(const PerfStyle& style, const Job& job, double messages_per_second) {
   const double bytes = messages_per_second * job.size;
   return style.gigabits ? bytes * 8 / 1e9 : bytes / kMegabyte;
@@ -32,13 +32,13 @@ double PeakBandwidth(const PerfStyle& style, const PerfResult& result) {
   return Bandwidth(style, result.job, TransfersPerIteration(result.job) / result.peak_seconds);
 }
 
-// A message there and one back are two.
+// A message there and one back count as two.
 double AverageLatency(const PerfResult& result) {
   return result.total.seconds * 1e6 / static_cast<double>(result.job.iterations) /
          (result.job.IsPingPong() ? 2 : 1);
 }
 
-// Of both ends, in percent of one processor.
+// The CPU utilisation of both ends, in percent of one processor.
 double CpuUtilisation(const PerfResult& result) {
   const double used = result.total.client_cpu + result.total.server_cpu;
   return result.total.seconds > 0 ? used / result.total.seconds * 100 : 0;
@@ -156,7 +156,7 @@ ordered_json PerfJson(const PerfTest& test, const PerfStyle& style,
                        {"BW_unit", style.gigabits ? "Gb/sec" : "MB/sec"}};
   auto list = ordered_json::array();
   for (const auto& result : results) list.push_back(ResultJson(test, style, result));
-  // One size is an object, as perftest has it; a sweep is a list of them.
+  // One size is an object, as in perftest. A sweep is a list of objects.
   ordered_json json = {{"test_info", std::move(info)}};
   json["results"] = list.size() == 1 ? list.front() : list;
   return json;

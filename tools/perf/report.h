@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Results in the columns of perftest, so that what reads those reads these, and as JSON under the
-// names that its --out_json has. Pure.
+// Results in the columns of perftest, so that programs that read its columns can read these, and as
+// JSON under the names of its --out_json. Pure.
 #ifndef SOFTDAT_TOOLS_PERF_REPORT_H_
 #define SOFTDAT_TOOLS_PERF_REPORT_H_
 
@@ -16,12 +16,12 @@
 
 namespace softdat::tools {
 
-// What one size came to.
+// The results for one size.
 struct PerfResult {
-  Job job;  // with the iterations made
+  Job job;  // with the iterations that were made
   JobResult total;
-  double peak_seconds = 0;  // per iteration, in the fastest stretch; 0: not looked for
-  Distribution latency;     // microseconds, halves of round trips; of runs by iterations
+  double peak_seconds = 0;  // per iteration, in the fastest stretch; 0: not measured
+  Distribution latency;     // microseconds, halves of round trips; only for runs by iterations
 };
 
 // How results are shown.
@@ -36,7 +36,7 @@ struct PerfStyle {
 
 // The line that perftest draws.
 std::string Rule();
-// What the test is and what it runs on.
+// Describes the test and its environment.
 std::string Banner(const PerfTest& test, const PerfStyle& style, const Job& job);
 // The heads of the columns, and a row of them.
 std::string Heads(const PerfTest& test, const PerfStyle& style);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests of the columns, which others' parsers read.
+// Tests of the columns, which other programs' parsers read.
 #include "tools/perf/report.h"
 
 #include <gmock/gmock.h>
@@ -13,7 +13,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// As awk has it.
+// Splits a line as awk does.
 std::vector<std::string> Fields(const std::string& line) {
   std::istringstream in(line);
   std::vector<std::string> fields;

@@ -33,12 +33,12 @@ PerfStyle StyleOf(const PerfOptions& options) {
 LinkDepths DepthsOf(const PerfOptions& options) {
   LinkDepths depths;
   depths.requests = static_cast<int>(std::max(options.tx_depth, 16u));
-  // One more for the control message behind the data.
+  // One more receive, for the control message after the data.
   depths.receives = static_cast<int>(options.rx_depth) + 1;
   return depths;
 }
 
-// Streams: the seconds per transfer of the fastest stretch of completions.
+// For streams: the seconds per transfer in the fastest stretch of completions.
 double Peak(const std::vector<double>& nanoseconds, uint64_t per_completion) {
   constexpr size_t kLeast = 8;  // completions of a stretch
   const size_t stretch = std::max(kLeast, nanoseconds.size() / 10);
@@ -68,7 +68,7 @@ Outcome RunOnce(Session* session, const Job& job, LatencyLog* log, PerfResult* r
   return {};
 }
 
-// Jobs of about a second until the time is over.
+// Runs jobs of about a second until the time is over.
 Outcome RunFor(Session* session, Job job, double seconds, PerfResult* result) {
   JobResult trial;
   job.iterations = std::max<uint64_t>(16, job.window);
@@ -92,7 +92,8 @@ Outcome RunFor(Session* session, Job job, double seconds, PerfResult* result) {
   return {};
 }
 
-// Transfers that make caches and pools warm; perftest's iterations are so few that they show.
+// Runs transfers to warm up caches and pools. perftest makes so few iterations that cold ones would
+// show.
 Outcome WarmUp(Session* session, Job job) {
   JobResult unused;
   job.iterations = std::min<uint64_t>(job.iterations, 100);

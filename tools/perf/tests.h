@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The tests by name, as perftest's programs have them: "send_lat", "write_bw", ... Pure.
+// The tests by name, with the names of perftest's programs: "send_lat", "write_bw", ... Pure.
 #ifndef SOFTDAT_TOOLS_PERF_TESTS_H_
 #define SOFTDAT_TOOLS_PERF_TESTS_H_
 
@@ -24,7 +24,7 @@ struct PerfTest {
 std::vector<std::string> PerfTestNames();
 std::optional<PerfTest> FindPerfTest(std::string_view name);
 
-// What perftest takes when it is not told.
+// The values that perftest takes by default.
 uint32_t DefaultSize(const PerfTest& test);
 uint64_t DefaultIterations(const PerfTest& test);
 

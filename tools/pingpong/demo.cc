@@ -15,7 +15,8 @@ namespace {
 constexpr uint32_t kTransferSize = 65536;
 constexpr uint64_t kTransfers = 100;
 
-// A cell of the table: a short run to see how long an iteration takes, then one of this length.
+// The length of the run for a cell of the table. A short run before it shows how long an iteration
+// takes.
 constexpr double kCellSeconds = 0.06;
 constexpr uint64_t kTrialIterations = 8;
 constexpr uint64_t kMaxCellIterations = 20000;
@@ -72,7 +73,7 @@ Outcome DemoTable(Session* session) {
     Operation operation;
     uint32_t window;  // 1: latency
   };
-  // A latency is half of a round trip, of a read the whole of it.
+  // A latency is half of a round trip. For a read it is the whole round trip.
   constexpr Column kColumns[] = {
       {"send us", Operation::kSend, 1},    {"write us", Operation::kWrite, 1},
       {"read us", Operation::kRead, 1},    {"write MB/s", Operation::kWrite, 16},
@@ -90,7 +91,8 @@ Outcome DemoTable(Session* session) {
       job.size = size;
       job.window = column.window;
       job.server_decides_wait = false;
-      // Not polling: that needs a CPU for each end, and a busy or a small machine has none.
+      // The demo does not poll, because that needs a CPU for each end. A busy or a small machine
+      // has none to spare.
       job.wait = WaitMode::kWait;
       JobResult result;
       uint64_t iterations = 1;

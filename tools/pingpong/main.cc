@@ -30,7 +30,7 @@ std::string AddressLines(const Link& link) {
 
 LinkDepths Depths(const PingpongOptions& options) {
   LinkDepths depths;
-  // One more for the control message behind the data.
+  // One more receive, for the control message after the data.
   depths.receives = static_cast<int>(options.receive_depth) + 1;
   return depths;
 }

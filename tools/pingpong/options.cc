@@ -37,7 +37,7 @@ Examples:
   dat_pingpong -d softnet-eth0 --op write -s 64 -n 100000 server.example
   dat_pingpong --demo 127.0.0.1      step by step, then a table of latencies and bandwidths)";
 
-// Letters of the ibv programs without a meaning for DAT.
+// Letters of the ibv programs that have no meaning for DAT.
 struct Refused {
   const char* names;
   bool takes_value;
@@ -75,7 +75,7 @@ void AddRefused(CLI::App* app, std::vector<std::string>* sink) {
   }
 }
 
-// What the parser of the command line cannot say by itself.
+// Problems that the parser of the command line cannot find by itself.
 std::string Inconsistent(const PingpongOptions& options) {
   if (!options.IsServer() && options.conn_qual == 0)
     return "-p 0 (any free connection qualifier) is for a server";

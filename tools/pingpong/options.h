@@ -15,8 +15,8 @@ namespace softdat::tools {
 struct PingpongOptions {
   std::string host;  // "" for a server
   std::string ia = "softnet-lo";
-  uint64_t conn_qual = 18515;  // 0 at a server: any that is free
-  // Unset at a server: whatever the client asks for.
+  uint64_t conn_qual = 18515;  // 0 at a server: any free one
+  // Unset at a server, which takes what the client asks for.
   std::optional<uint32_t> size;
   std::optional<uint64_t> iterations;
   std::optional<Operation> operation;
@@ -31,13 +31,13 @@ struct PingpongOptions {
 
   bool IsServer() const { return host.empty(); }
   bool IsDemo() const { return demo_transfer || demo_table; }
-  // What a client asks for.
+  // The job that a client asks for.
   Job ToJob() const;
 };
 
-// `arguments` without the program's name. Nothing when there is nothing left to do: then
-// *exit_status says how to end and *output what to print, to standard output for 0, else to
-// standard error.
+// `arguments` are without the program's name. Returns nothing if there is nothing left to do. Then
+// *exit_status is the exit status, and *output the text to print: to standard output if the status
+// is 0, else to standard error.
 std::optional<PingpongOptions> ParsePingpongOptions(const std::vector<std::string>& arguments,
                                                     int* exit_status, std::string* output);
 

@@ -9,7 +9,7 @@
 namespace softdat::tools {
 namespace {
 
-// A clock that did not move leaves the rates at 0 instead of infinity.
+// The rates are 0 instead of infinite if the clock did not move.
 double Rate(double amount, double seconds) { return seconds > 0 ? amount / seconds : 0; }
 
 }  // namespace

@@ -14,11 +14,11 @@ namespace softdat::tools {
 //   1000 iters in 0.01 seconds = 10.00 usec/iter
 std::string ResultLines(const Job& job, const JobResult& result);
 
-// One JSON object in one line.
+// One JSON object on one line.
 std::string ResultJson(const std::string& ia, bool is_server, const Job& job,
                        const JobResult& result);
 
-// How a server announces itself.
+// The line by which a server announces itself.
 std::string ReadyLine(const std::string& ia, uint64_t conn_qual);
 
 }  // namespace softdat::tools

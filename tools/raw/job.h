@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The floors that DAT is compared with: the same loops without any of our stack. What a client asks
-// a server to take part in. Pure.
+// The floors with which DAT is compared: the same loops without any of our stack. A client asks a
+// server to take part in one of them. Pure.
 #ifndef SOFTDAT_TOOLS_RAW_JOB_H_
 #define SOFTDAT_TOOLS_RAW_JOB_H_
 
@@ -19,10 +19,10 @@ enum class RawKind : uint8_t {
   kTcpPoll,    // each side spins on a recv that does not block
   kTcpEpoll,   // each side sleeps in epoll_wait, then receives
   kTcpBlock,   // each side sleeps in recv
-  kTcpGather,  // streams: `window` messages for one system call, and the server takes what is there
+  kTcpGather,  // streams: `window` messages per system call; the server takes what is there
   kUdp,        // each side spins; streams: one sendmmsg and recvmmsg for `window` datagrams
   kUdpGso,     // streams: one sendmsg that the kernel cuts into `window` datagrams
-  kShm,        // a ring in memory that both processes have; each side spins; two copies
+  kShm,        // a ring in memory that both processes share; each side spins; two copies
   kMemcpy,     // no server: memcpy from one buffer to another
   kVerbs,      // an RDMA device through libibverbs, polling its completion queue
 };
@@ -33,7 +33,7 @@ std::optional<RawKind> FindRawKind(std::string_view name);
 
 struct RawJob {
   RawKind kind = RawKind::kTcpPoll;
-  Operation operation = Operation::kSend;  // of kVerbs; sockets know messages only
+  Operation operation = Operation::kSend;  // for kVerbs; sockets know only messages
   Shape shape = Shape::kLatency;
   uint32_t size = 64;
   uint32_t window = 64;  // of streams
@@ -44,13 +44,14 @@ inline constexpr uint32_t kMaxRawSize = 1u << 26;
 inline constexpr uint32_t kMaxRawWindow = 1024;
 inline constexpr uint32_t kMaxDatagram = 60000;
 
-// Why a job cannot be run by anybody; "" if it can.
+// Returns the reason why nobody can run a job, or "".
 std::string RawJobProblem(const RawJob& job);
 
-// What the two ends of a job need to know of each other: a port, a shared memory, an address.
+// The information that the two ends of a job need about each other: a port, a shared memory, an
+// address.
 using RawOffer = std::array<uint8_t, 64>;
 
-// Both ends are the same program on the same machine: the structs themselves are the message.
+// Both ends are the same program on the same machine, so the structs themselves are the message.
 struct RawRequest {
   RawJob job;
   RawOffer offer{};

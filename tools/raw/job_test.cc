@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests of the names of floors, and of what is no job for them.
+// Tests of the names of floors, and of jobs that they refuse.
 #include "tools/raw/job.h"
 
 #include <gtest/gtest.h>

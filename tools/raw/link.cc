@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connections, and jobs agreed on over them.
+// Connections, and the agreement on jobs over them.
 #include "tools/raw/link.h"
 
 #include <netinet/tcp.h>
@@ -115,7 +115,7 @@ Outcome RawLink::Serve() {
 
 Outcome RawLink::ServeJobs() {
   while (true) {
-    // An end of the connection here is the end of the work.
+    // If the connection ends here, the work ends.
     uint8_t peeked = 0;
     const ssize_t waiting = recv(fd_.get(), &peeked, 1, MSG_PEEK);
     if (waiting == 0) return {};

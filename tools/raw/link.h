@@ -23,15 +23,16 @@ namespace softdat::tools {
 // One end of a TCP connection over 127.0.0.1.
 class RawLink {
  public:
-  // Any free port; then waits for one client, without limit.
+  // Listens on any free port. Accept() waits for one client, without limit.
   Outcome Listen(uint16_t* port);
   Outcome Accept();
   Outcome Connect(uint16_t port);
 
-  // Client: asks for a job and takes part in it. The time is that from the first byte to the last
-  // answer.
+  // For the client. Asks for a job and takes part in it. The time is that from the first byte to
+  // the last answer.
   Outcome Run(const RawJob& job, JobResult* result);
-  // Server: jobs until the client closes, or asks for something that is no job; then closes.
+  // For the server. Takes part in jobs until the client closes, or asks for something that is no
+  // job. Then closes.
   Outcome Serve();
 
  private:

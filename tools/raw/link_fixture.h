@@ -39,7 +39,7 @@ class RawLinkTest : public testing::Test {
     uint16_t port = 0;
     ASSERT_TRUE(server_.Listen(&port).ok());
     client_ = std::make_unique<RawLink>();
-    // The backlog takes the connection before Accept().
+    // The backlog takes the connection before Accept() does.
     ASSERT_TRUE(client_->Connect(port).ok());
     thread_ = std::thread([this] {
       Outcome outcome = server_.Accept();
@@ -65,7 +65,8 @@ class RawLinkTest : public testing::Test {
     EXPECT_EQ(result.bytes, job.iterations * job.size * (job.shape == Shape::kLatency ? 2 : 1));
   }
 
-  // Sizes at the edges of what the kinds treat alike, windows that do not divide the iterations.
+  // The sizes lie at the limits of what the kinds treat alike. The windows do not divide the
+  // iterations.
   void ExpectStreamsToRun(RawKind kind, const std::vector<uint32_t>& sizes) {
     for (const uint32_t window : {1u, 2u, 3u, 64u, kMaxRawWindow}) {
       for (const uint32_t size : sizes) {

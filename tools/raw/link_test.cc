@@ -31,7 +31,7 @@ TEST_F(RawLinkTest, EachKindOneAfterTheOther) {
   EXPECT_EQ(server_message_, "");
 }
 
-// System calls take parts of messages.
+// A system call may take a part of a message.
 TEST_F(RawLinkTest, GatheredMessagesAreAllThere) {
   ExpectStreamsToRun(RawKind::kTcpGather, {1, 63, 70001});
 }
@@ -57,7 +57,8 @@ TEST_F(RawLinkTest, LatenciesOfOddSizes) {
   EXPECT_EQ(server_message_, "");
 }
 
-// Two slots of the first size take all that a ring may have; of the others there is one.
+// Two slots of the first size fill the largest possible ring. For the other sizes there is only one
+// slot.
 TEST_F(RawLinkTest, LargeMessagesInSharedMemory) {
   ExpectToRun(RawJobOf(RawKind::kShm, Shape::kStream, kMaxRawSize / 3, 16, 3));
   ExpectToRun(RawJobOf(RawKind::kShm, Shape::kStream, kMaxRawSize, 16, 1));
@@ -92,7 +93,7 @@ TEST_F(RawVerbsTest, WithoutAnAddressItSaysWhichVariableIsMissing) {
   unsetenv(kDeviceVariable);
   const std::string why = FailureOf(job_);
   EXPECT_NE(why.find("SOFTDAT_BENCH_VERBS_ADDRESS is not set"), std::string::npos) << why;
-  // The link can be used for something else.
+  // The link can still be used for another job.
   ExpectToRun(RawJobOf(RawKind::kTcpBlock, Shape::kLatency, 1, 1, 1));
 }
 
@@ -102,7 +103,7 @@ TEST_F(RawVerbsTest, WhatIsNoAddressIsRefused) {
   EXPECT_NE(why.find("SOFTDAT_BENCH_VERBS_ADDRESS=rxe0 is neither"), std::string::npos) << why;
 }
 
-// Of TEST-NET-1 (RFC 5737): no host has it.
+// An address of TEST-NET-1 (RFC 5737), which no host has.
 TEST_F(RawVerbsTest, AnAddressWithoutADeviceIsRefused) {
   setenv(kDeviceVariable, "192.0.2.1", 1);
   const std::string why = FailureOf(job_);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a copy costs, without anybody at the other end. An iteration of a latency is two copies,
+// The cost of a copy, without anybody at the other end. An iteration of a latency is two copies,
 // there and back.
 #include <cstring>
 #include <vector>
@@ -24,7 +24,7 @@ class MemcpyTransfer : public RawTransfer {
   }
 
  private:
-  // The compiler must believe that somebody looks at each copy.
+  // Makes the compiler believe that somebody looks at each copy.
   void Copy(uint8_t* from, uint8_t* to) const {
     std::memcpy(to, from, job_.size);
     asm volatile("" : : "r"(to) : "memory");

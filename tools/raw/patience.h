@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How one end of a job spins for the other.
+// How one end of a job spins while it waits for the other.
 #ifndef SOFTDAT_TOOLS_RAW_PATIENCE_H_
 #define SOFTDAT_TOOLS_RAW_PATIENCE_H_
 
@@ -12,21 +12,22 @@ namespace softdat::tools {
 
 inline constexpr std::chrono::seconds kPatience(5);
 
-// Of one wait. As long as something comes soon it costs a counter.
+// Counts the looks of one wait. As long as something comes soon, this costs only a counter.
 class Patience {
  public:
-  // After so many looks in vain the CPU is left to whoever else wants it: it may be the other end.
+  // After this number of looks in vain, the CPU is left to others, because one of them may be the
+  // other end.
   explicit Patience(uint32_t looks) : looks_(looks) {}
 
-  // After a look in vain; true when the CPU was left to others meanwhile, and there is time to ask
-  // whether there is any sense in waiting.
+  // To be called after a look in vain. Returns true if the CPU was left to others meanwhile. Then
+  // there is also time to ask whether waiting makes sense.
   bool Pause() {
     if (++count_ % looks_ != 0) [[likely]]
       return false;
     sched_yield();
     return true;
   }
-  // Whether kPatience has passed since this was asked first.
+  // Whether kPatience has passed since the first call of this function.
   bool IsOver() {
     const auto now = std::chrono::steady_clock::now();
     if (first_asked_ == std::chrono::steady_clock::time_point()) first_asked_ = now;

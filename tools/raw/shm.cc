@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Loops over memory that both processes have: a ring of slots in each direction. A message is
-// copied into a slot and out of it again; both ends spin.
+// Loops over memory that both processes share: a ring of slots in each direction. A message is
+// copied into a slot and out of it again. Both ends spin.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -23,14 +23,14 @@ namespace {
 
 constexpr uint32_t kLooks = 1 << 14;
 constexpr uint64_t kCacheLine = 64;
-constexpr uint64_t kMostRingBytes = 64 << 20;  // of both directions; a slot each there must be
+constexpr uint64_t kMostRingBytes = 64 << 20;  // of both directions; each must have room for a slot
 
 struct ShmOffer {
   pid_t pid = 0;
   int fd = -1;
 };
 
-// How a ring lies in memory: each slot has its turn, then a message.
+// The layout of a ring in memory. Each slot has its turn, then a message.
 struct RingShape {
   uint32_t size = 0;  // of a message
   uint64_t slots = 0;
@@ -56,8 +56,8 @@ struct Unmap {
   void operator()(uint8_t* memory) const { munmap(memory, bytes); }
 };
 
-// One end of a ring: only puts, or only takes. A slot's turn counts its changes of hands: it is
-// the writer's when even, the reader's when odd.
+// One end of a ring, which either only puts or only takes. A slot's turn counts how often the slot
+// changed hands. If it is even, the slot belongs to the writer, else to the reader.
 class Ring {
  public:
   Ring() = default;
@@ -103,7 +103,7 @@ class Ring {
   RingShape shape_;
   uint8_t* memory_ = nullptr;
   uint64_t at_ = 0;     // the next slot
-  uint64_t round_ = 0;  // twice the times that the ring has been gone round
+  uint64_t round_ = 0;  // twice the number of times that the ring was gone round
 };
 
 class ShmTransfer : public RawTransfer {
@@ -120,7 +120,7 @@ class ShmTransfer : public RawTransfer {
   Outcome Prepare(RawOffer* offer) override {
     if (!is_server_) return {};
     memory_fd_ = UniqueFd(memfd_create("softdat-raw", MFD_CLOEXEC));
-    // All of it now: memory that is not there would end the process later.
+    // All memory is allocated now, because missing memory would end the process later.
     if (!memory_fd_ || fallocate(memory_fd_.get(), 0, 0, static_cast<off_t>(Bytes())) != 0)
       return RawErrno("cannot get memory to share");
     const ShmOffer mine{getpid(), memory_fd_.get()};

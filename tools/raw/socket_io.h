@@ -12,9 +12,9 @@
 
 namespace softdat::tools {
 
-// "raw: WHAT: " and what errno says.
+// "raw: WHAT: " and the text of errno.
 Outcome RawErrno(const char* what);
-// What is returned when the peer has closed in the middle of something.
+// The outcome if the peer has closed in the middle of something.
 Outcome RawClosed();
 
 sockaddr_in Loopback(uint16_t port);

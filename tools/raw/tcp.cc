@@ -63,7 +63,7 @@ class TcpTransfer : public RawTransfer {
     return {};
   }
 
-  // A message, as the kind of job waits.
+  // Receives one message, and waits as the kind of job says.
   Outcome Receive() {
     for (size_t done = 0; done < job_.size;) {
       if (job_.kind == RawKind::kTcpEpoll) {
@@ -87,9 +87,10 @@ class TcpTransfer : public RawTransfer {
   Outcome GatherOut() {
     std::vector<iovec> pieces(job_.window);
     uint64_t left = job_.iterations * job_.size;
-    size_t ahead = 0;  // bytes of the next message that are sent already
+    size_t ahead = 0;  // bytes of the next message that were already sent
     while (left > 0) {
-      // All messages are the same bytes: what is left is always a tail of one, then whole ones.
+      // All messages have the same bytes, so the rest is always a tail of one message, and then
+      // whole messages.
       const uint64_t messages = (left + job_.size - 1) / job_.size;
       const size_t count = std::min<uint64_t>(messages, job_.window);
       for (size_t i = 0; i < count; ++i) pieces[i] = {buffer_.data(), job_.size};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One end of one job of one kind: what differs between the floors. link.h makes the two ends meet.
+// One end of one job of one kind, which is what differs between the floors. link.h makes the two
+// ends meet.
 #ifndef SOFTDAT_TOOLS_RAW_TRANSFER_H_
 #define SOFTDAT_TOOLS_RAW_TRANSFER_H_
 
@@ -19,11 +20,12 @@ class RawTransfer {
   RawTransfer& operator=(const RawTransfer&) = delete;
   virtual ~RawTransfer() = default;
 
-  // Before the ends know of each other: makes what is offered.
+  // Called before the ends know of each other. Makes this end's offer.
   virtual Outcome Prepare(RawOffer* /*offer*/) { return {}; }
-  // The other end's offer; what must be there before the client begins. The server's comes first.
+  // Takes the other end's offer, and makes everything that must exist before the client begins. The
+  // server is called first.
   virtual Outcome Meet(const RawOffer& /*offer*/) { return {}; }
-  // The timed part: returns at the client when the server has all of it.
+  // The timed part. At the client it returns when the server has received everything.
   virtual Outcome Run() = 0;
 
  protected:
@@ -31,8 +33,8 @@ class RawTransfer {
   const bool is_server_;
 };
 
-// `fd`: the TCP connection that the job was agreed on, which stays with the caller. The makers of
-// single kinds are in the files named for them.
+// `fd` is the TCP connection on which the job was agreed. It stays with the caller. The functions
+// for single kinds are in the files with their names.
 std::unique_ptr<RawTransfer> MakeRawTransfer(const RawJob& job, bool is_server, int fd);
 
 std::unique_ptr<RawTransfer> MakeTcpTransfer(const RawJob& job, bool is_server, int fd);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Loops over datagrams on the loopback interface. A stream goes in rounds that the server's socket
-// has room for; the server answers each with a datagram of one byte.
+// Loops over datagrams on the loopback interface. A stream goes in rounds for which the server's
+// socket has room. The server answers each round with a datagram of one byte.
 #include <netinet/udp.h>
 #include <sys/socket.h>
 
@@ -22,13 +22,13 @@ constexpr uint32_t kRoundBytes = 64 * 1024;
 // Two rounds are fewer datagrams than loopback's queue holds (net.core.netdev_max_backlog, 1000).
 constexpr uint64_t kMostOfARound = 400;
 constexpr int kReceiveBuffer = 4 << 20;
-// What the kernel cuts into datagrams at once.
+// The largest message that the kernel cuts into datagrams at once.
 constexpr uint32_t kMostSegments = 64;
 constexpr uint32_t kMostSegmentBytes = 65507;
 
 struct UdpOffer {
   uint16_t port = 0;
-  uint32_t round = 0;      // messages; the server's word counts
+  uint32_t round = 0;      // in messages; the server's value counts
   uint32_t under_way = 0;  // rounds at once
 };
 
@@ -38,8 +38,8 @@ Outcome Lost() {
       "sysctl net.core.rmem_max is small, a larger one helps)");
 }
 
-// How many messages a socket holds: each takes up to twice its bytes, and the kernel's own data.
-// The room of what was received is given back late, a quarter of all at most.
+// The number of messages that a socket holds. Each takes up to twice its bytes, and the kernel's
+// own data. The kernel gives back the room of received messages late, but at most a quarter of it.
 uint64_t MessagesHeld(int fd, uint32_t size) {
   int room = kReceiveBuffer;
   if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof room) != 0)
@@ -156,7 +156,7 @@ class UdpTransfer : public RawTransfer {
     return send(fd_.get(), buffer_.data(), bytes, 0) < 0 ? RawErrno("send") : Outcome();
   }
 
-  // All of them by one call, if the kernel likes.
+  // Sends all messages by one call, if the kernel takes them.
   Outcome SendMany(uint32_t count) {
     for (uint32_t sent = 0; sent < count;) {
       const int more = sendmmsg(fd_.get(), messages_.data() + sent, count - sent, 0);
@@ -166,7 +166,7 @@ class UdpTransfer : public RawTransfer {
     return {};
   }
 
-  // By one call for as many as the kernel cuts at once.
+  // Sends as many messages by one call as the kernel cuts at once.
   Outcome SendCut(uint32_t count) {
     const uint32_t most = std::clamp(kMostSegmentBytes / job_.size, 1u, kMostSegments);
     const auto segment = static_cast<uint16_t>(job_.size);
@@ -194,7 +194,7 @@ class UdpTransfer : public RawTransfer {
     return {};
   }
 
-  // Spins until `receive` has something, and says how much.
+  // Spins until `receive` has got something, and returns its length in *got.
   template <typename Receiver>
   Outcome Await(Receiver receive, uint64_t* got) {
     Patience patience(kLooks);
@@ -219,7 +219,7 @@ class UdpTransfer : public RawTransfer {
         count);
   }
 
-  // A datagram; all that were sent by one call, if the socket gathers.
+  // Receives a datagram. If the socket gathers, these are all datagrams that one call sent.
   Outcome ReceiveUncut(uint64_t* count) {
     SOFTDAT_TRY(Await(
         [this] { return recv(fd_.get(), buffer_.data(), buffer_.size(), MSG_DONTWAIT); }, count));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Loops over an RDMA device. Both ends poll; one-sided transfers end with a message of the client,
+// Loops over an RDMA device. Both ends poll. One-sided transfers end with a message of the client,
 // which the server answers.
 #include <fmt/format.h>
 
@@ -15,8 +15,8 @@
 namespace softdat::tools {
 namespace {
 
-// One completion for so many transfers of a latency; twice as many fit, so that it is there in
-// time.
+// One completion comes for this number of transfers of a latency. The queue holds twice as many, so
+// that the completion is there in time.
 constexpr uint64_t kSignalEvery = 16;
 constexpr uint32_t kLeastDepth = 2 * kSignalEvery;
 
@@ -45,7 +45,7 @@ class VerbsTransfer : public RawTransfer {
         bytes_(IsAtomic(job.operation) ? kAtomicBytes : job.size),
         is_two_sided_(job.operation == Operation::kSend ||
                       job.operation == Operation::kWriteImmediate),
-        // A latency of what has no way back is a stream of one after the other.
+        // A latency of transfers that have no way back is a stream of one transfer after the other.
         window_(job.shape == Shape::kStream ? job.window : 1),
         receives_(std::max(2 * window_, kLeastDepth)) {}
 
@@ -96,7 +96,7 @@ class VerbsTransfer : public RawTransfer {
     return AwaitOutstanding(0);
   }
 
-  // The last byte lands last. The marks of two iterations differ, and none is 0.
+  // The last byte lands last. The marks of two successive iterations differ, and none is 0.
   static uint8_t MarkOf(uint64_t i) { return i % 2 + 1; }
 
   Outcome Give(uint64_t i) {
@@ -112,8 +112,8 @@ class VerbsTransfer : public RawTransfer {
     return connection_.Await([&] { return last.load(std::memory_order_acquire) == mark; });
   }
 
-  // Messages need receives at the server, which grants more of them by a message for each half that
-  // it has taken and posted again. Hence no more than two grants and the answer are under way.
+  // Messages need receives at the server. It grants more of them by a message for each half that it
+  // has taken and posted again. Hence at most two grants and the answer are under way.
   uint32_t Batch() const { return receives_ / 2; }
   uint64_t Grants() const { return is_two_sided_ ? job_.iterations / Batch() : 0; }
 
@@ -126,9 +126,10 @@ class VerbsTransfer : public RawTransfer {
       const bool signalled = (i + 1) % every == 0 || i + 1 == job_.iterations;
       SOFTDAT_TRY(connection_.Post(opcode_, bytes_, signalled));
     }
-    // Over iWARP a message overtakes the answers to reads, and the server would close before them.
+    // Over iWARP a message overtakes the answers to reads, and the server would close before they
+    // arrive.
     if (IsOneSided(job_.operation)) SOFTDAT_TRY(AwaitOutstanding(0));
-    // The server does not see by itself that these have come.
+    // The server does not see by itself that these transfers have arrived.
     if (!is_two_sided_) SOFTDAT_TRY(PostNotice());
     SOFTDAT_TRY(AwaitReceived(Grants() + 1));
     return AwaitOutstanding(0);
@@ -142,11 +143,11 @@ class VerbsTransfer : public RawTransfer {
     }
     SOFTDAT_TRY(AwaitReceived(is_two_sided_ ? job_.iterations : 1));
     SOFTDAT_TRY(PostNotice());
-    // What is under way would be lost with the connection.
+    // Transfers that are under way would be lost with the connection.
     return AwaitOutstanding(0);
   }
 
-  // Of one byte: not every device treats empty ones alike.
+  // The message has one byte, because not every device treats empty messages alike.
   Outcome PostNotice() { return connection_.Post(IBV_WR_SEND, 1, true); }
 
   Outcome AwaitReceived(uint64_t count) {

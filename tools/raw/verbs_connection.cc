@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// VerbsConnection: from an address to a queue pair that is connected.
+// VerbsConnection: from an address to a connected queue pair.
 #include "tools/raw/verbs_connection.h"
 
 #include <fmt/format.h>
@@ -17,11 +17,11 @@
 namespace softdat::tools {
 namespace {
 
-constexpr int kMeetMs = 10000;  // for each step of the two ends towards one another
+constexpr int kMeetMs = 10000;  // for each step in which the two ends meet
 constexpr int kResolveMs = 2000;
-constexpr uint8_t kRetry = 7;  // of a receiver that is not ready: without end
+constexpr uint8_t kRetry = 7;  // retries without end while the receiver is not ready
 constexpr uint32_t kMostInline = 256;
-constexpr int kMostReads = 16;  // under way at once, of RDMA reads and atomics
+constexpr int kMostReads = 16;  // RDMA reads and atomics under way at once
 constexpr uint32_t kPage = 4096;
 
 Outcome BenchAddress(sockaddr_storage* address) {
@@ -45,7 +45,7 @@ Outcome BenchAddress(sockaddr_storage* address) {
   return {};
 }
 
-// Before librdmacm is asked, which only says ENODEV.
+// Checked before librdmacm is asked, which only says ENODEV.
 Outcome AnyDevice() {
   int count = 0;
   ibv_device** const devices = ibv_get_device_list(&count);
@@ -140,7 +140,7 @@ Outcome VerbsConnection::Connect(const VerbsOffer& peer, uint32_t depth, uint32_
     SOFTDAT_TRY(Resolve(peer.port));
   }
   SOFTDAT_TRY(MakeQueues(id, depth, receives));
-  // Before the other end can send.
+  // Posted before the other end can send.
   for (uint32_t i = 0; i < receives; ++i) SOFTDAT_TRY(PostReceive());
   rdma_conn_param parameters = Parameters(device_);
   const int begun = is_server_ ? rdma_accept(id, &parameters) : rdma_connect(id, &parameters);
@@ -150,7 +150,7 @@ Outcome VerbsConnection::Connect(const VerbsOffer& peer, uint32_t depth, uint32_
 
 Outcome VerbsConnection::Resolve(uint16_t port) {
   rdma_cm_id* id = bound_.get();
-  // The port lies at the same place in an IPv6 address.
+  // The port is at the same place in an IPv6 address.
   reinterpret_cast<sockaddr_in*>(&address_)->sin_port = htons(port);
   if (rdma_resolve_addr(id, nullptr, reinterpret_cast<sockaddr*>(&address_), kResolveMs) != 0)
     return RawErrno("rdma_resolve_addr");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A reliable connection of an RDMA device to itself, through librdmacm and libibverbs alone.
+// A reliable connection of an RDMA device to itself, only through librdmacm and libibverbs.
 #ifndef SOFTDAT_TOOLS_RAW_VERBS_CONNECTION_H_
 #define SOFTDAT_TOOLS_RAW_VERBS_CONNECTION_H_
 
@@ -18,7 +18,7 @@
 
 namespace softdat::tools {
 
-// An IPv4 or IPv6 address of the interface that the device lies on.
+// An IPv4 or IPv6 address of the interface on which the device lies.
 inline constexpr char kVerbsAddressVariable[] = "SOFTDAT_BENCH_VERBS_ADDRESS";
 
 struct VerbsDevice {
@@ -29,7 +29,7 @@ struct VerbsDevice {
   uint8_t max_reads = 0;  // reads and atomics under way at once, as we use it
 };
 
-// What one end tells the other.
+// The message of one end to the other.
 struct VerbsOffer {
   uint64_t address = 0;  // of its inbox
   uint32_t key = 0;
@@ -38,20 +38,22 @@ struct VerbsOffer {
 
 class VerbsConnection {
  public:
-  // One after the other. Finds the device; the server listens there, at a port of its own.
+  // To be called at one end after the other. Finds the device. The server listens there, at a port
+  // of its own.
   Outcome Open(bool is_server, VerbsDevice* device);
-  // Memory for transfers of so many bytes.
+  // Registers memory for transfers of `bytes`.
   Outcome Register(uint32_t bytes, VerbsOffer* offer);
-  // Both ends at once. `depth` sends and `receives` receives are possible; the receives are posted.
+  // To be called at both ends at once. `depth` sends and `receives` receives are possible. The
+  // receives are posted.
   Outcome Connect(const VerbsOffer& peer, uint32_t depth, uint32_t receives);
 
-  // What is sent and written lies in the outbox. The inbox is where messages, what the peer writes
-  // and what is read from its inbox arrive.
+  // Messages and writes are sent from the outbox. Messages, the peer's writes, and data read from
+  // the peer's inbox arrive in the inbox.
   uint8_t* outbox() { return memory_.get(); }
   uint8_t* inbox() { return memory_.get() + box_; }
 
-  // No more than `depth` may be outstanding. Only those that are signalled complete, each for
-  // all before it too.
+  // At most `depth` may be outstanding. Only the signalled ones complete, each for all before it
+  // too.
   Outcome Post(ibv_wr_opcode opcode, uint32_t bytes, bool signalled);
   // Takes completions. A receive that was used is posted again at once.
   void Poll();
@@ -59,13 +61,13 @@ class VerbsConnection {
   uint64_t received() const { return received_; }
 
   // Looks until `done`, without limit, but not longer than the connection lasts. `done` polls
-  // itself, if what it looks for are completions.
+  // itself if it looks for completions.
   template <typename Done>
   Outcome Await(Done done) {
     constexpr uint32_t kLooks = 1024;
     Patience patience(kLooks);
     for (bool is_over = false; !done();) {
-      // What came before the end counts: there was one more look since.
+      // What came before the end counts, because there was one more look since.
       if (is_over) return std::move(failure_);
       if (patience.Pause()) is_over = HasFailed();
     }
@@ -111,10 +113,10 @@ class VerbsConnection {
   VerbsDevice device_;
   VerbsOffer peer_;
   uint64_t posted_ = 0;
-  uint64_t unsignalled_ = 0;  // at the end of those posted
+  uint64_t unsignalled_ = 0;  // the last ones of those posted
   uint64_t done_ = 0;
   uint64_t received_ = 0;
-  Outcome failure_;  // the first
+  Outcome failure_;  // the first failure
 };
 
 }  // namespace softdat::tools

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The floor over libibverbs on a device: SOFTDAT_BENCH_VERBS_ADDRESS is an address of it. A program
-// for hosts that have one, the guest of tests/vm among them.
+// The floor over libibverbs on a device. SOFTDAT_BENCH_VERBS_ADDRESS is an address of the device.
+// This is a program for hosts that have one, such as the guest of tests/vm.
 #include <algorithm>
 
 #include "tools/raw/link_fixture.h"
@@ -20,7 +20,7 @@ TEST_F(RawLinkTest, EachOperationThatTheDeviceHas) {
         job.operation = operation;
         JobResult result;
         const std::string why = client_->Run(job, &result).message();
-        // What iWARP does not have is refused, and no more than that.
+        // Operations that iWARP does not have are refused, and no others.
         if (why.find(fmt::format("has no {}", OperationName(operation))) != std::string::npos)
           continue;
         ASSERT_EQ(why, "") << Text(job);

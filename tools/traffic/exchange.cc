@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What all jobs need: memory, receives, posting, completions that are taken late.
+// The parts that all jobs need: memory, receives, posting, completions that are taken late.
 #include "tools/traffic/exchange.h"
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ Exchange::Exchange(Link* link, client::Memory* memory, const Job& job, const End
       memory_(*memory),
       job_(job),
       ends_(ends),
-      // Two streams have completions on two EVDs, and dat_evd_wait knows one.
+      // Two streams have completions on two EVDs, and dat_evd_wait knows only one.
       wait_(job.both_ways && ends.wait == WaitMode::kWait ? WaitMode::kCno : ends.wait),
       is_two_sided_(job.operation == Operation::kSend ||
                     job.operation == Operation::kWriteImmediate),
@@ -31,7 +31,7 @@ Exchange::Exchange(Link* link, client::Memory* memory, const Job& job, const End
       remote_landing_(Part(ends.remote, LandingOffset(job), job.size)),
       source_(memory->Local(SourceOffset(), job.size)),
       landing_(memory->Local(LandingOffset(job), job.size)),
-      // Two batches may be under way: one done but not taken, one being posted.
+      // Two batches may be under way: one that is done but not taken, and one that is being posted.
       signal_every_(std::max(1, link->depths().requests / 4)) {
   MakeLanes();
   const bool messages = job_.operation == Operation::kSend;

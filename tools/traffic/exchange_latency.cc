@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One there and one back; or one, again and again. Connection 0 carries them.
+// Transfers that go there and back, or one-sided ones again and again. Connection 0 carries them.
 #include <fmt/format.h>
 
 #include <atomic>
@@ -10,7 +10,7 @@
 
 namespace softdat::tools {
 
-// Turns are numbered through: the client's are even, the server's odd.  A turn is a message, or
+// Turns are numbered throughout. The client's are even, the server's odd. A turn is a message, or
 // several in a row.
 Outcome Exchange::SendPingPong() {
   ReceiveFeed& feed = feeds_[0];
@@ -21,7 +21,7 @@ Outcome Exchange::SendPingPong() {
       SOFTDAT_TRY(feed.PostNext(job_.messages));
     } else {
       SOFTDAT_TRY(Give(2 * i));
-      // The receives that the last turn took are replaced while this one is on its way.
+      // The receives that the last turn took are replaced while this turn is on its way.
       if (i > 0) SOFTDAT_TRY(feed.PostNext(job_.messages));
       SOFTDAT_TRY(Take(2 * i + 1));
       if (ends_.log != nullptr) ends_.log->Lap();
@@ -48,7 +48,8 @@ Outcome Exchange::Take(uint64_t sequence) {
   return {};
 }
 
-// Who polls sees the last byte change (it lands last); who waits is told by an empty message.
+// An end that polls sees the last byte change, which lands last. An empty message tells an end that
+// waits.
 Outcome Exchange::WritePingPong() {
   const auto give = [this](uint64_t sequence) -> Outcome {
     if (job_.check) FillPattern(sequence, Source());
@@ -80,7 +81,7 @@ Outcome Exchange::WritePingPong() {
 Outcome Exchange::AwaitMark(uint64_t sequence) {
   const std::atomic_ref<uint8_t> last(Landing().back());
   const uint8_t mark = ArrivalMark(sequence);
-  // Who looks at memory alone still wants to know when the connection is over.
+  // An end that looks only at memory must still learn when the connection is over.
   const uint32_t looks = wait_ == WaitMode::kMemory ? 1u << 24 : 1;
   for (uint32_t n = 1; last.load(std::memory_order_acquire) != mark; ++n) {
     if (n % looks == 0) SOFTDAT_TRY(link_.PollForTrouble());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Several transfers outstanding, on one connection or more. Who sends messages (or immediate data)
-// never has more of them under way than the peer has receives: the peer grants more as it takes
-// them, by empty messages, so that a stream works on transports too which end a connection when a
+// Several transfers are outstanding, on one or more connections. A sender of messages (or immediate
+// data) never has more of them under way than the peer has receives. The peer grants more as it
+// takes them, by empty messages. So a stream also works on transports that end a connection if a
 // message finds no receive.
 #include <fmt/format.h>
 
@@ -59,7 +59,7 @@ Outcome Exchange::OnRequest(const Completion& completion) {
 }
 
 Outcome Exchange::OnReceive(const Completion& completion) {
-  // Streams both ways are of transfers that are no empty messages.
+  // The transfers of a stream in both directions are never empty messages.
   const bool is_grant = !Takes() || (completion.bytes == 0 && !completion.is_immediate);
   return is_grant ? OnGrant(completion) : OnData(completion);
 }
@@ -88,7 +88,7 @@ Outcome Exchange::OnData(const Completion& completion) {
   return link_.PostNotice(completion.connection);
 }
 
-// Completions are awaited as long as there are any to come; else it is credit that is missing.
+// Waits for completions as long as any are to come. Otherwise credit is missing.
 Outcome Exchange::StreamOut() {
   for (uint32_t i = 0; i < lanes_.size(); ++i) SOFTDAT_TRY(Fill(i));
   while (left_to_send_ > 0) {
@@ -103,7 +103,8 @@ Outcome Exchange::StreamOut() {
     SOFTDAT_TRY(OnRequest(completion));
     const Lane& lane = lanes_[completion.connection];
     if (lane.credits == 0 && lane.posted < lane.to_send) [[unlikely]] {
-      // Probably here already; the other transfers under way are not to run out before it is seen.
+      // The grant is probably here already. It must be seen before the other transfers under way
+      // run out.
       std::optional<Completion> grant;
       SOFTDAT_TRY(link_.TryReceive(&grant));
       if (grant) SOFTDAT_TRY(OnGrant(*grant));
@@ -113,7 +114,8 @@ Outcome Exchange::StreamOut() {
 }
 
 Outcome Exchange::StreamIn() {
-  // Enough for the notices of a round; few enough for the request queue of one connection.
+  // This is enough for the notices of a round, and few enough for the request queue of one
+  // connection.
   constexpr uint32_t kNotices = 16;
   while (left_to_take_ > 0) {
     Completion completion;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Control messages: big-endian words at fixed places.
+// Control messages, with big-endian words at fixed places.
 #include "tools/traffic/job.h"
 
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ std::optional<Enum> Find(const std::string_view (&names)[kCount], std::string_vi
   return static_cast<Enum>(at - std::begin(names));
 }
 
-// Appends words; the messages are far shorter than kControlBytes.
+// Appends words. The messages are far shorter than kControlBytes.
 class Writer {
  public:
   explicit Writer(MessageKind kind) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a client asks a server to take part in, and the three control messages around it, as bytes.
-// Pure. Both ends of a connection run jobs one after the other:
+// The job in which a client asks a server to take part, and the three control messages around it,
+// as bytes. Pure. Both ends of a connection run jobs one after the other:
 //
 //   client                            server
 //   Request(job, own memory)  ->
@@ -25,7 +25,7 @@ enum class Operation : uint8_t {
   kSend,
   kWrite,
   kRead,
-  kWriteImmediate,  // the rest needs the InfiniBand extension
+  kWriteImmediate,  // this and the rest need the InfiniBand extension
   kFetchAndAdd,
   kCompareAndSwap,
 };
@@ -33,14 +33,14 @@ enum class Operation : uint8_t {
 // "send", "write", "read", "write_imm", "fetch_and_add", "cmp_and_swap".
 std::string_view OperationName(Operation operation);
 std::optional<Operation> FindOperation(std::string_view name);
-// 64-bit words, whatever size is asked for.
+// Atomics transfer 64-bit words, whatever size is asked for.
 bool IsAtomic(Operation operation);
-// The program at the other end takes no part in it.
+// Whether the program at the other end takes no part in it.
 bool IsOneSided(Operation operation);
 
 enum class Shape : uint8_t {
   kLatency,  // one there, one back; a read or an atomic: one, again and again
-  kStream,   // several outstanding, from the client (and, if `both_ways`, from the server too)
+  kStream,   // several outstanding, from the client (and if `both_ways`, from the server)
 };
 
 // How completions are awaited.
@@ -49,7 +49,7 @@ enum class WaitMode : uint8_t {
   kWait,    // dat_evd_wait
   kCno,     // dat_cno_wait, then dat_evd_dequeue
   kFd,      // epoll_wait on the descriptor of a CNO, then dat_evd_dequeue
-  kMemory,  // a look at the memory that an RDMA write changes, and at nothing else
+  kMemory,  // looks only at the memory that an RDMA write changes
 };
 inline constexpr size_t kWaitModes = 5;
 
@@ -60,14 +60,14 @@ std::optional<WaitMode> FindWaitMode(std::string_view name);
 struct Job {
   Operation operation = Operation::kSend;
   Shape shape = Shape::kLatency;
-  bool both_ways = false;  // of streams
+  bool both_ways = false;  // for streams
   bool check = false;      // fill and verify the data
   WaitMode wait = WaitMode::kPoll;
   bool server_decides_wait = true;  // the server uses its own mode, not `wait`
   uint32_t size = 4096;             // bytes of each transfer
-  uint32_t window = 1;              // transfers outstanding, of the streams
-  uint32_t signal_every = 1;        // of the streams: completions for every so many transfers only
-  uint32_t messages = 1;            // in a row each way, when messages go there and back
+  uint32_t window = 1;              // transfers outstanding, for streams
+  uint32_t signal_every = 1;        // for streams: one completion for this many transfers
+  uint32_t messages = 1;            // in a row each way, if messages go there and back
   uint64_t iterations = 1000;
 
   bool IsPingPong() const { return shape == Shape::kLatency && !IsOneSided(operation); }
@@ -80,22 +80,22 @@ inline constexpr uint32_t kMaxWindow = 4096;
 inline constexpr uint32_t kAtomicBytes = 8;
 inline constexpr uint32_t kMaxMessages = 4;
 
-// Why a job cannot be run by anybody; "" if it can.
+// Returns the reason why nobody can run a job, or "".
 std::string JobProblem(const Job& job);
 
-// Bytes moved by one iteration, both directions together.
+// The bytes that one iteration moves, in both directions together.
 uint64_t BytesPerIteration(const Job& job);
 
 struct JobResult {
-  double seconds = 0;  // of the transfers; streams: until the peer has confirmed the last one
+  double seconds = 0;  // for the transfers; streams: until the peer has confirmed the last one
   uint64_t bytes = 0;  // moved, both directions together
-  // Processor time of all threads of the two processes, in user space and in the kernel, in
+  // The processor time of all threads of the two processes, in user space and in the kernel, in
   // seconds.
   double client_cpu = 0;
   double server_cpu = 0;
 };
 
-// Memory of the sender of a message that its peer may read and write.
+// The memory of a message's sender that its peer may read and write.
 struct RemoteMemory {
   uint64_t address = 0;
   uint32_t bytes = 0;
@@ -113,7 +113,7 @@ struct Reply {
   std::string text;  // why not; cut to kMaxReplyText bytes
   RemoteMemory memory;
   uint32_t receives = 0;  // that the server keeps posted
-  uint64_t cpu_us = 0;    // processor time that the job took there, of the last reply
+  uint64_t cpu_us = 0;    // processor time that the job took there; in the last reply
 };
 
 inline constexpr size_t kControlBytes = 256;
@@ -125,8 +125,8 @@ ControlMessage EncodeRequest(const Request& request);
 ControlMessage EncodeReply(const Reply& reply);
 ControlMessage EncodeDone();
 
-// The bytes come from a peer: anything that is not such a message of this version, or a job with
-// values beyond the limits above, is refused with nothing.
+// The bytes come from a peer. If they are not such a message of this version, or if a job has
+// values beyond the limits above, the functions return nothing.
 std::optional<Request> DecodeRequest(std::span<const uint8_t> bytes);
 std::optional<Reply> DecodeReply(std::span<const uint8_t> bytes);
 bool IsDone(std::span<const uint8_t> bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests of the control messages: both ways, and what a peer might send instead.
+// Tests of the control messages: both directions, and bytes that a peer might send instead.
 #include "tools/traffic/job.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How long each iteration took, noted while it goes on: one look at the clock, no allocation.
+// Notes how long each iteration takes, while it goes on: one look at the clock, no allocation.
 #ifndef SOFTDAT_TOOLS_TRAFFIC_LATENCY_LOG_H_
 #define SOFTDAT_TOOLS_TRAFFIC_LATENCY_LOG_H_
 
@@ -12,10 +12,10 @@ namespace softdat::tools {
 
 class LatencyLog {
  public:
-  // Of more iterations than `capacity` it keeps evenly spread ones.
+  // If there are more iterations than `capacity`, keeps evenly spread ones.
   explicit LatencyLog(size_t capacity = 1u << 20) : capacity_(capacity) {}
 
-  // Forgets what it has; `iterations` are to come.
+  // Forgets what it has noted. `iterations` are to come.
   void Start(uint64_t iterations) {
     every_ = iterations / capacity_ + 1;
     left_ = every_;
@@ -23,7 +23,7 @@ class LatencyLog {
     nanoseconds_.reserve(static_cast<size_t>(iterations / every_) + 1);
     last_ = Clock::now();
   }
-  // At the end of an iteration, which is the beginning of the next.
+  // To be called at the end of an iteration, which is the beginning of the next.
   void Lap() {
     const auto now = Clock::now();
     if (--left_ == 0) {

@@ -15,12 +15,12 @@ namespace {
 
 using client::EventName;
 
-constexpr uint32_t kConnectQueue = 8;   // and two for each connection
+constexpr uint32_t kConnectQueue = 8;   // plus two for each connection
 constexpr DAT_COUNT kRequestQueue = 8;  // connection requests; one is served at a time
-// Beside a full window: their completions are suppressed, so that nothing says when their places in
-// the queue are free again.
+// Places for control messages, in addition to a full window. Their completions are suppressed, so
+// nothing tells when their places in the queue are free again.
 constexpr int kControlMessages = 8;
-// How long the other side may take to finish its part of a set-up or a graceful end.
+// The time in which the other side must finish its part of a set-up or a graceful end.
 constexpr DAT_TIMEOUT kSettleUs = 10'000'000;
 
 Outcome NextConnectionEvent(const client::Evd& evd, DAT_TIMEOUT timeout_us, const char* what,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One end of a connection, or of several between the same two processes: adapter, zone, event
-// dispatchers, end points. Uses the standard API only (and the InfiniBand extension for what needs
-// it), and separate EVDs for connection, request and receive events, so that it works on any
-// provider. The end points share the EVDs; connection 0 is the one that jobs are agreed on.
+// dispatchers, end points. It uses only the standard API (and the InfiniBand extension where
+// necessary), and separate EVDs for connection, request and receive events, so that it works on any
+// provider. The end points share the EVDs. Jobs are agreed on over connection 0.
 #ifndef SOFTDAT_TOOLS_TRAFFIC_LINK_H_
 #define SOFTDAT_TOOLS_TRAFFIC_LINK_H_
 
@@ -23,13 +23,13 @@
 
 namespace softdat::tools {
 
-// Of each connection.
+// For each connection.
 struct LinkDepths {
   int receives = 512;
   int requests = 128;
 };
 
-// What a completion says that succeeded.
+// The result of a completion that succeeded.
 struct Completion {
   uint32_t bytes = 0;  // of a receive
   uint32_t connection = 0;
@@ -40,47 +40,47 @@ struct Completion {
 
 class Link {
  public:
-  // Opens the adapter and makes everything but the end points. Depths are cut to what the adapter
-  // has.
+  // Opens the adapter and makes everything except the end points. Depths are cut to the limits of
+  // the adapter.
   Outcome Open(const std::string& ia_name, const LinkDepths& depths, uint32_t connections = 1);
 
-  // Passive side. Listen() with 0 takes any free qualifier. Accept() waits for a request for each
-  // connection, without limit, and for the connections; the service point stays for further calls
-  // of Accept() after Disconnect().
+  // For the passive side. Listen() with 0 takes any free qualifier. Accept() waits for a request
+  // for each connection, without limit, and then for the connections. The service point stays for
+  // further calls of Accept() after Disconnect().
   Outcome Listen(uint64_t conn_qual);
   Outcome Accept();
 
-  // Active side.
+  // For the active side.
   Outcome Connect(const sockaddr* address, uint64_t conn_qual, uint32_t timeout_us);
 
-  // Disconnects gracefully and waits until the connections are over, or only waits for the peer to
-  // do it; then frees the end points.
+  // Disconnects gracefully and waits until the connections are over, or only waits until the peer
+  // disconnects. Then frees the end points.
   Outcome Disconnect();
   Outcome AwaitDisconnect();
 
-  // Before completions are awaited in this way: attaches the EVDs to the CNO that it needs, or to
-  // none.
+  // To be called before completions are awaited in this mode. Attaches the EVDs to the CNO that it
+  // needs, or to none.
   Outcome PrepareWait(WaitMode mode);
 
   // Posts on a connection. The memory must stay until the completion.
   Outcome PostReceive(DAT_LMR_TRIPLET segment, uint32_t connection = 0);
   Outcome PostSend(DAT_LMR_TRIPLET segment, DAT_COMPLETION_FLAGS flags, uint32_t connection = 0);
-  // An empty message, with a completion.
+  // Posts an empty message, with a completion.
   Outcome PostNotice(uint32_t connection = 0);
   // A write, read, write with immediate data or atomic between `segment` and as much of `remote`.
   Outcome PostRdma(Operation operation, DAT_LMR_TRIPLET segment, const RemoteMemory& remote,
                    DAT_COMPLETION_FLAGS flags, uint32_t connection = 0);
 
-  // The next receive (request) completion; `completion` may be nullptr. One that is not a success,
-  // or that is not of the kind expected, is a failure that says how the connection ended.
+  // Takes the next receive (request) completion. `completion` may be nullptr. If the completion is
+  // not a success, or is of an unexpected kind, the failure says how the connection ended.
   Outcome NextReceive(WaitMode mode, Completion* completion);
   Outcome NextRequest(WaitMode mode, Completion* completion);
-  // The next of either kind. Not for WaitMode::kWait, which knows one EVD.
+  // Takes the next completion of either kind. Not for WaitMode::kWait, which knows only one EVD.
   Outcome NextEither(WaitMode mode, Completion* completion);
-  // A receive completion if there is one.
+  // Takes a receive completion if there is one.
   Outcome TryReceive(std::optional<Completion>* completion);
-  // One turn of polling for those who wait by looking at memory: a failure when the connection is
-  // over. No receive may be due.
+  // One turn of polling, for those who wait by looking at memory. Fails if the connection is over.
+  // No receive may be due.
   Outcome PollForTrouble();
 
   const client::Ia& ia() const { return ia_; }
@@ -96,8 +96,8 @@ class Link {
   Outcome MakeEndPoint(client::Ep* ep);
   Outcome AwaitEstablished(const char* what);
   Outcome AwaitEnd();
-  // Completions of one kind: those of an EVD, and in front of them those that were taken off it
-  // while others were awaited. A CNO wakes for every EVD that has something.
+  // Completions of one kind: those of an EVD, and before them those that were taken off it while
+  // others were awaited. A CNO wakes for every EVD that has something.
   struct Completions {
     client::Evd evd;
     std::vector<DAT_EVENT> held;
@@ -105,13 +105,13 @@ class Link {
   };
   // As dat_evd_dequeue.
   static DAT_RETURN Take(Completions* completions, DAT_EVENT* event);
-  // Takes everything off the EVD of those that are not awaited just now.
+  // Takes everything off the EVD of the kind that is not awaited at the moment.
   static void Hold(Completions* completions);
-  // The next event of `wanted`; a failure is returned as DAT has it.
+  // Takes the next event of `wanted`. A failure is returned as DAT's.
   DAT_RETURN NextEvent(Completions* wanted, WaitMode mode, DAT_EVENT* event);
-  // Sleeps as the mode does; kPoll does not.
+  // Sleeps in the way of the mode. kPoll does not sleep.
   DAT_RETURN Sleep(WaitMode mode);
-  // `event`, the outcome of a call, must be a completion that succeeded.
+  // `event`, the result of a call, must be a completion that succeeded.
   Outcome Interpret(DAT_RETURN result, WaitMode mode, const DAT_EVENT& event, bool is_request,
                     Completion* completion);
   Outcome Examine(const DAT_EVENT& event, const char* what);
@@ -132,7 +132,7 @@ class Link {
   uint32_t connections_ = 1;
   LinkDepths depths_;
   uint64_t conn_qual_ = 0;
-  uint32_t ended_ = 0;  // connections whose end was told
+  uint32_t ended_ = 0;  // connections whose end was reported
   // How the first connection that ended did so, once that is known.
   std::optional<DAT_EVENT_NUMBER> end_;
 };

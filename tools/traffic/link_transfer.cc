@@ -18,7 +18,7 @@ namespace {
 using client::EventName;
 using client::StatusName;
 
-// Tells which connection a completion belongs to, and whether it is that of a notice.
+// The cookie tells which connection a completion belongs to, and whether it is that of a notice.
 constexpr uint64_t kNotice = uint64_t{1} << 32;
 
 // One segment, or none if it is empty.
@@ -26,12 +26,12 @@ client::Segments Message(const DAT_LMR_TRIPLET& segment) {
   return {&segment, segment.segment_length > 0 ? size_t{1} : 0};
 }
 
-// The call that fails when a wait of this kind does.
+// The call that fails if a wait of this mode does.
 const char* CallOf(WaitMode mode) {
   return mode == WaitMode::kWait ? "dat_evd_wait" : "dat_evd_dequeue, dat_cno_wait";
 }
 
-// Completions of the extension have the data of a DTO completion too.
+// Completions of the extension also have the data of a DTO completion.
 bool IsCompletion(const DAT_EVENT& event) {
   return event.event_number == DAT_DTO_COMPLETION_EVENT ||
          static_cast<uint32_t>(event.event_number) == DAT_IB_DTO_EVENT;
@@ -159,11 +159,11 @@ Outcome Link::Interpret(DAT_RETURN result, WaitMode mode, const DAT_EVENT& event
   return {};
 }
 
-// Why the connection is over, if it is: its connection event says.
+// Returns why the connection is over, if it is. Its connection event tells that.
 std::string Link::WhyOver() {
   if (!end_) {
     DAT_EVENT event{};
-    constexpr DAT_TIMEOUT kGraceUs = 1'000'000;  // the event may be a moment behind the flush
+    constexpr DAT_TIMEOUT kGraceUs = 1'000'000;  // the event may come a moment after the flush
     if (client::WaitEvent(connect_evd_, kGraceUs, &event) != DAT_SUCCESS) return "";
     ++ended_;
     end_ = event.event_number;

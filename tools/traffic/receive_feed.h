@@ -14,8 +14,8 @@ namespace softdat::tools {
 
 class ReceiveFeed {
  public:
-  // `data_count` receives of `data`, and then one of `control`, if given: the message that ends the
-  // job.
+  // `data_count` receives of `data`, and then one of `control`, if given, for the message that ends
+  // the job.
   ReceiveFeed(Link* link, uint32_t connection, DAT_LMR_TRIPLET data, uint64_t data_count,
               std::optional<DAT_LMR_TRIPLET> control)
       : link_(link),
@@ -25,12 +25,12 @@ class ReceiveFeed {
         control_(control),
         total_(data_count + (control ? 1 : 0)) {}
 
-  // The first `depth` of them.
+  // Posts the first `depth` receives.
   Outcome Prime(uint64_t depth) {
     while (posted_ < std::min(depth, total_)) SOFTDAT_TRY(PostNext());
     return {};
   }
-  // After each receive completion, or after so many.
+  // To be called after each receive completion, or after `count` of them.
   Outcome PostNext(uint32_t count = 1) {
     for (; count > 0 && posted_ < total_; --count)
       SOFTDAT_TRY(link_->PostReceive(posted_++ < data_count_ ? data_ : *control_, connection_));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Control messages around the jobs.
+// The control messages around the jobs.
 #include "tools/traffic/session.h"
 
 #include <fmt/format.h>
@@ -149,11 +149,11 @@ Outcome Session::ServeJob(const Request& request, const Hooks& hooks) {
   SOFTDAT_TRY(
       SendControl(EncodeReply({true, "", OwnMemory(), static_cast<uint32_t>(receive_depth_), 0})));
   SOFTDAT_TRY(exchange.Run());
-  // Of jobs that it takes no part in the server knows the end only.
+  // If the server takes no part in a job, it knows only the end.
   JobResult result;
   result.seconds = SecondsSince(start);
   result.bytes = BytesPerIteration(job) * job.iterations;
-  // Who takes no part leaves the processor to who does.
+  // An end that takes no part leaves the processor to the other one.
   const WaitMode wait = exchange.IsPassive() ? WaitMode::kWait : ends.wait;
   Completion completion;
   if (exchange.early_end()) {

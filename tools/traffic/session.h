@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Jobs over a connected link: the client asks and measures, the server takes part until the client
-// disconnects.
+// Jobs over a connected link. The client asks and measures, and the server takes part until the
+// client disconnects.
 #ifndef SOFTDAT_TOOLS_TRAFFIC_SESSION_H_
 #define SOFTDAT_TOOLS_TRAFFIC_SESSION_H_
 
@@ -20,25 +20,27 @@ namespace softdat::tools {
 
 class Session {
  public:
-  // `link` is connected before the first job, and stays with the caller. `receive_depth`: receives
-  // to keep posted.
+  // `link` must be connected before the first job, and stays with the caller. `receive_depth` is
+  // the number of receives to keep posted.
   Session(Link* link, uint64_t receive_depth) : link_(*link), receive_depth_(receive_depth) {}
 
-  // Before Connect() or Accept(): memory for control messages.
+  // To be called before Connect() or Accept(). Makes memory for control messages.
   Outcome Prepare();
 
-  // Client. Wrong data, at either end, are a failure with kExitBadData. `log`, if given, notes how
-  // long each transfer took; of a stream, how long after the one before each completion came.
+  // For the client. Wrong data at either end are a failure with kExitBadData. `log`, if given,
+  // notes how long each transfer took. For a stream it notes how long after the previous one each
+  // completion came.
   Outcome Run(const Job& job, JobResult* result, LatencyLog* log = nullptr);
 
-  // Server, after Accept(). `wait` is its own way to wait, for clients that leave it the choice.
-  // `examine` says why a job is refused, "" if it is not; `report` hears of each job that is done.
+  // For the server, after Accept(). `wait` is its own way to wait, for clients that leave it the
+  // choice. `examine` returns why a job is refused, or "". `report` is told of each job that is
+  // done.
   struct Hooks {
     WaitMode wait = WaitMode::kPoll;
     std::function<std::string(const Job&)> examine;
     std::function<void(const Job&, const JobResult&)> report;
   };
-  // Returns when the client has disconnected; a failure in the middle of a job.
+  // Returns when the client has disconnected. Fails in the middle of a job.
   Outcome Serve(const Hooks& hooks);
 
  private:
