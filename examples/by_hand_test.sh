@@ -1,12 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Builds each example as the comment at its top says, with the pkg-config files of the tree.
+# Builds each example with the commands in the comment at its top, and the pkg-config files of the
+# tree.
 # usage: by_hand_test.sh LIB PKGCONFIG-FOLDER EXAMPLE.c...
 . "$1"
 declared_providers
 export PKG_CONFIG_PATH=$PWD/$2
 shift 2
-# The test's folders are those of bazel-bin and of the sources in one.
+# The test's folder takes the place of both bazel-bin and the source tree.
 mkdir -p "$work/bin"
 printf '#!/bin/sh\nexec /usr/bin/pkg-config --define-variable=root=%q --define-variable=bin=%q "$@"\n' \
   "$PWD" "$PWD" >"$work/bin/pkg-config"

@@ -20,7 +20,7 @@ enum { kFailedCall = 1, kUsage = 2, kNotConnected = 3 }; /* exit statuses */
 enum { kBufferSize = 64, kPatienceUs = 30000000 };
 static char kGreeting[] = "hello"; /* the private data that the server accepts */
 
-/* What both sides have. */
+/* The objects that both sides have. */
 struct side {
   DAT_IA_HANDLE ia;
   DAT_PZ_HANDLE pz;
@@ -92,13 +92,13 @@ static void open_side(struct side* side, char* ia_name) {
   CHECK(dat_ep_create(side->ia, side->pz, side->dto_evd, side->dto_evd, side->connect_evd, NULL,
                       &side->ep));
   print_state(side);
-  /* Before the peer can send: a message needs a receive that waits for it. */
+  /* Posted before the peer can send, because a message needs a receive that waits for it. */
   target = segment(side, 0, kBufferSize);
   CHECK(dat_ep_post_recv(side->ep, 1, &target, (DAT_DTO_COOKIE){.as_64 = 0},
                          DAT_COMPLETION_DEFAULT_FLAG));
 }
 
-/* A graceful close refuses as long as an object is left: nothing was forgotten. */
+/* A graceful close refuses if an object is left, so this shows that nothing was forgotten. */
 static void close_side(struct side* side) {
   CHECK(dat_ep_free(side->ep));
   CHECK(dat_lmr_free(side->lmr));
@@ -109,7 +109,7 @@ static void close_side(struct side* side) {
   CHECK(dat_ia_close(side->ia, DAT_CLOSE_GRACEFUL_FLAG));
 }
 
-/* A send that succeeds gives no event with this flag; the buffer is not used again. */
+/* With this flag a send that succeeds gives no event. The buffer is not used again. */
 static void send_text(struct side* side, const char* text) {
   DAT_LMR_TRIPLET source = segment(side, 1, strlen(text));
   memcpy(side->buffer[1], text, strlen(text));
@@ -155,7 +155,7 @@ static void server(char* ia_name) {
   close_side(&side);
 }
 
-/* Without an address it connects to that of its own adapter. */
+/* Without an address the client connects to that of its own adapter. */
 static void client(char* ia_name, DAT_CONN_QUAL qualifier, char* greeting, DAT_SOCK_ADDR* address) {
   struct side side = {.async_evd = DAT_HANDLE_NULL};
   DAT_IA_ATTR attr;

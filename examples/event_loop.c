@@ -4,8 +4,8 @@
  * The program sleeps in its own loop, which may have sockets, timers and signals beside DAT. All
  * event dispatchers (EVDs) belong to one consumer notification object (CNO) that has a file
  * descriptor. When this is readable, dat_cno_trigger() moves data and takes the trigger, and the
- * program takes all events that are there. It may find none: the descriptor is readable, too, when
- * the provider only has data to move.
+ * program takes all events that are there. It may find none, because the descriptor is also
+ * readable when the provider only has data to move.
  *
  *   cc -o event_loop event_loop.c $(pkg-config --cflags --libs dat2 libuv)
  *   ./event_loop [IA]            prints QUALIFIER; ends on Ctrl-C
@@ -29,8 +29,8 @@ static DAT_CNO_HANDLE cno;
 static DAT_EVD_HANDLE evds[kEvds];
 static int clients;
 
-/* One connection. Its buffer is in a receive or in a send at any time, until the connection ends;
- * the end and the last completion come in any order, so each takes back a reference. */
+/* One connection. Its buffer is in a receive or in a send at any time, until the connection ends.
+ * The end and the last completion come in any order, so each releases a reference. */
 struct client {
   DAT_EP_HANDLE ep;
   DAT_LMR_HANDLE lmr;
@@ -49,7 +49,7 @@ static void check(DAT_RETURN result, const char* call) {
   exit(kFailedCall);
 }
 
-/* Whether there was something to take. */
+/* Whether the call that takes an event or a trigger found one. */
 static int took(DAT_RETURN result, const char* call) {
   if (DAT_GET_TYPE(result) == DAT_QUEUE_EMPTY) return 0;
   check(result, call);
@@ -70,7 +70,7 @@ static void release(struct client* client) {
   printf("clients: %d\n", --clients);
 }
 
-/* On a connection that has ended the completion comes at once, as flushed. */
+/* If the connection has ended, the completion comes at once, as flushed. */
 static void post(struct client* client, int what, DAT_SEG_LENGTH size) {
   const DAT_DTO_COOKIE cookie = {.as_ptr = client};
   DAT_LMR_TRIPLET segment = {.virtual_address = (uintptr_t)client->buffer,
@@ -103,7 +103,7 @@ static void on_request(DAT_CR_HANDLE cr) {
   printf("clients: %d\n", ++clients);
 }
 
-/* An accept whose client has gone, a disconnect and a broken connection are the same end here. */
+/* An accept whose client has gone, a disconnect and a broken connection all end it alike. */
 static void on_connection(DAT_EVENT_NUMBER number, DAT_EP_HANDLE ep) {
   DAT_CONTEXT context;
   if (number == DAT_CONNECTION_EVENT_ESTABLISHED) return;
@@ -122,7 +122,7 @@ static void on_transfer(const DAT_DTO_COMPLETION_EVENT_DATA* data) {
 }
 
 static void on_readable(uv_poll_t* poll, int status, int events) {
-  DAT_EVD_HANDLE first; /* an EVD that has something; the others may have something, too */
+  DAT_EVD_HANDLE first; /* an EVD that has events; the others may have some, too */
   DAT_EVENT event;
   (void)poll, (void)events;
   check_uv(status, "uv_poll");
@@ -156,7 +156,7 @@ static void run(DAT_FD descriptor) {
     check_uv(uv_signal_start(&signals[i], on_signal, i == 0 ? SIGINT : SIGTERM), "uv_signal_start");
   }
   check_uv(uv_run(loop, UV_RUN_DEFAULT), "uv_run");
-  /* The descriptor belongs to the CNO: the loop must let go of it first. */
+  /* The descriptor belongs to the CNO, so the loop must release it first. */
   uv_close((uv_handle_t*)&readable, NULL);
   for (int i = 0; i < 2; ++i) uv_close((uv_handle_t*)&signals[i], NULL);
   check_uv(uv_run(loop, UV_RUN_DEFAULT), "uv_run");
@@ -186,7 +186,7 @@ int main(int argc, char** argv) {
   printf("connection qualifier: %" PRIu64 "\n", qualifier);
   fflush(stdout);
   run(descriptor);
-  /* Takes along whatever is left: service point, clients, EVDs, CNO. */
+  /* The close also frees everything that is left: service point, clients, EVDs, CNO. */
   CHECK(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
   return 0;
 }

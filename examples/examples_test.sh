@@ -1,12 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The examples on softnet-lo: what they print, and their exit status.
+# Runs the examples on softnet-lo. Checks their output and their exit status.
 # usage: examples_test.sh LIB
 . "$1"
 declared_providers
 
-# serve NAME PROGRAM ARG...: a program that waits for clients, in the background; its output in the
-# file $work/NAME, its process in $server. Returns with the qualifier that it prints, in $qualifier.
+# serve NAME PROGRAM ARG...: starts a program that waits for clients, in the background. Its output
+# goes to the file $work/NAME. Sets $server to its process and $qualifier to the qualifier that it
+# prints.
 serve() {
   local file=$work/$1
   shift
@@ -20,7 +21,8 @@ serve() {
   qualifier=${line##* }
 }
 
-# await PATTERN FILE: the next line of $printed that matches, in $line; all lines go to the file.
+# await PATTERN FILE: waits for a line of $printed that matches, and sets $line to it. All lines go
+# to the file.
 await() {
   while IFS= read -r -t 60 -u "$printed" line; do
     echo "$line" >>"$2"
@@ -30,7 +32,7 @@ await() {
   return 1
 }
 
-# ended NAME: waits for the server; its exit status.
+# ended NAME: waits for the end of the server, and returns its exit status.
 ended() {
   cat <&"$printed" >>"$work/$1"
   exec {printed}<&-
@@ -46,7 +48,7 @@ for example in connection connection12; do
   else
     check "$example: is rejected" has "$err" "rejected"
   fi
-  # The client of the other version: they are one on the wire.
+  # The client has the other version, because both are the same on the wire.
   other=connection
   [[ $example != connection ]] || other=connection12
   check "$example: with a client of $other" run 0 "examples/$other" client "$qualifier" softnet-lo hello 127.0.0.1
@@ -89,7 +91,7 @@ check "event_loop: says so" has "$(tail -1 "$work/event_loop")" "^ends on signal
 check "event_loop: no such adapter" run 1 examples/event_loop softnet-nowhere
 check "event_loop: says so" has "$err" "^event_loop: softnet-nowhere: DAT_PROVIDER_NOT_FOUND DAT_NAME_NOT_REGISTERED$"
 
-# A name that a program of 1.2 has built in, given to softnet by dat.conf (docs/porting.md).
+# dat.conf gives softnet a name that is built into a program of 1.2 (docs/porting.md).
 echo "OpenIB-cma u2.0 nonthreadsafe default $(ls "$PWD"/provider_softnet/libdaplsoftnet.so.2) softdat.1.0 \"lo\" \"\"" \
   >"$work/own.conf"
 DAT_OVERRIDE=$work/own.conf check "a name of dat.conf" run 0 examples/window12 OpenIB-cma

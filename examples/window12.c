@@ -7,7 +7,7 @@
  * unbinds the window, which costs a request and no registration, and the writer tries again. Such a
  * write is refused: it completes with DAT_DTO_ERR_REMOTE_ACCESS, and the connection breaks at both
  * ends. iWARP adapters, and softnet with SOFTDAT_COMPLETION=taken, complete a write when their TCP
- * has it, and know no more then: there it is told as a success before the connection breaks.
+ * has it, and know no more at that time. They report it as a success before the connection breaks.
  *
  *   cc -o window12 window12.c $(pkg-config --cflags --libs dat)
  *   ./window12 [IA]
@@ -33,7 +33,7 @@ struct side {
   char memory[kMemorySize];
 };
 
-/* What the owner tells the writer: no triplet, since those of 1.2 and 2.0 differ. */
+/* The owner's message to the writer. It is no triplet, since those of 1.2 and 2.0 differ. */
 struct advertisement {
   uint64_t address;
   uint32_t length, context;
@@ -55,7 +55,7 @@ static DAT_EVENT next_event(DAT_EVD_HANDLE evd) {
   return event;
 }
 
-/* `number` must be what the step gives: an event, or a status. */
+/* `number`, an event or a status, must be the one that the step should give. */
 static void expect(const char* step, int number, int wanted) {
   if (number == wanted) return;
   fprintf(stderr, "window12: %s: %#x came instead of %#x\n", step, number, wanted);
@@ -72,7 +72,7 @@ static DAT_LMR_TRIPLET local(struct side* side, size_t offset, DAT_VLEN length) 
                            .lmr_context = side->lmr_context};
 }
 
-/* Remote write is for the window to grant: the context of the region stays with its owner. */
+/* The window grants remote write. The context of the region stays with its owner. */
 static void open_side(struct side* side) {
   const DAT_EVD_FLAGS request_flags = DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG;
   const DAT_REGION_DESCRIPTION region = {.for_va = side->memory};
@@ -111,7 +111,7 @@ static void connect_sides(struct side* owner, struct side* writer) {
   CHECK(dat_evd_free(cr_evd));
 }
 
-/* A message of what stands at the start of the sender's memory to the start of the receiver's. */
+/* Sends a message from the start of the sender's memory to the start of the receiver's. */
 static void send_message(struct side* from, struct side* to, DAT_VLEN size) {
   DAT_LMR_TRIPLET source = local(from, 0, size), target = local(to, 0, size);
   const DAT_DTO_COOKIE cookie = {.as_64 = 0};
@@ -121,7 +121,7 @@ static void send_message(struct side* from, struct side* to, DAT_VLEN size) {
   expect("receive", dto_status(to->recv_evd), DAT_DTO_SUCCESS);
 }
 
-/* The triplet's context names the region. Length 0 unbinds. Done when the completion comes. */
+/* The triplet's context names the region. Length 0 unbinds. The completion ends the bind. */
 static DAT_RMR_CONTEXT bind_window(DAT_RMR_HANDLE rmr, struct side* owner, DAT_VLEN length) {
   const DAT_LMR_TRIPLET part = local(owner, kWindowOffset, length);
   const DAT_RMR_COOKIE cookie = {.as_64 = 0};
@@ -181,7 +181,7 @@ int main(int argc, char** argv) {
   printf("writer: a window of %" PRIu32 " bytes\n", window.length);
 
   expect("write", write_to(&writer, &window, "through the window"), DAT_DTO_SUCCESS);
-  send_message(&writer, &owner, 1); /* arrives behind the write, so that this has arrived too */
+  send_message(&writer, &owner, 1); /* arrives after the write, so the write has arrived too */
   printf("owner: %s\n", owner.memory + kWindowOffset);
 
   bind_window(rmr, &owner, 0);
