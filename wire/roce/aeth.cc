@@ -10,7 +10,7 @@
 namespace softdat::roce {
 namespace {
 
-// Code 0 is the longest; the others grow.
+// Code 0 is the longest time. The other times grow with the code.
 constexpr std::array<uint32_t, 32> kRnrTimersUs = {
     655360, 10,    20,    30,    40,    60,     80,     120,    160,    240,   320,
     480,    640,   960,   1280,  1920,  2560,   3840,   5120,   7680,   10240, 15360,

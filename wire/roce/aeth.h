@@ -20,7 +20,7 @@ enum class NakCode : uint8_t {
   kInvalidRdRequest = 4,
 };
 
-/// Credit code of a responder that does not use end-to-end flow control.
+/// The credit code of a responder that does not use end-to-end flow control.
 inline constexpr uint8_t kCreditsUnused = 31;
 
 struct Syndrome {
@@ -47,13 +47,13 @@ constexpr Syndrome ParseSyndrome(uint8_t octet) {
   return {AethKind::kReserved, octet};
 }
 
-/// Codes have five bits; what is above them is left off.
+/// Codes have five bits. Higher bits are dropped.
 constexpr uint8_t AckSyndrome(uint8_t credit_code) { return credit_code & 0x1f; }
 constexpr uint8_t RnrNakSyndrome(uint8_t timer_code) { return 0x20 | (timer_code & 0x1f); }
 constexpr uint8_t NakSyndrome(NakCode code) { return 0x60 | static_cast<uint8_t>(code); }
 
-/// Messages that a credit code grants, beyond the acknowledged one; nothing for kCreditsUnused.
-/// From 2 on the codes are the powers of two and the numbers half-way between them.
+/// The number of messages that a credit code grants beyond the acknowledged one, or nothing for
+/// kCreditsUnused. From 2 on the codes are the powers of two and the numbers half-way between them.
 constexpr std::optional<uint32_t> CreditsOf(uint8_t code) {
   if (code >= kCreditsUnused) return std::nullopt;
   if (code < 4) return code;
@@ -64,7 +64,8 @@ constexpr std::optional<uint32_t> CreditsOf(uint8_t code) {
 /// How long a requester waits after an RNR NAK with this code, which has five bits.
 uint32_t RnrTimerUs(uint8_t code);
 
-/// The code of the shortest time that is not below `us`; that of the longest where none is.
+/// The code of the shortest time that is not below `us`. If there is none, the code of the longest
+/// time.
 uint8_t RnrTimerCode(uint32_t us);
 
 }  // namespace softdat::roce

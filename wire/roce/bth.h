@@ -14,7 +14,7 @@
 namespace softdat::roce {
 
 inline constexpr size_t kBthSize = 12;
-/// The octet of the BTH that the ICRC does not cover: congestion marks.
+/// The octet of the BTH that the ICRC does not cover. It has the congestion marks.
 inline constexpr size_t kBthMaskedOctet = 4;
 inline constexpr uint16_t kDefaultPKey = 0xffff;
 /// QPNs and PSNs have 24 bits.
@@ -23,8 +23,8 @@ inline constexpr uint32_t kMask24 = 0xffffff;
 struct Bth {
   Opcode opcode = Opcode::kSendOnly;
   bool solicited = false;  ///< SE: the message raises a solicited event.
-  bool migrated = false;   ///< M. Linux rxe never sets it, adapters always do; nobody checks it.
-  uint8_t pad = 0;         ///< Octets behind the payload, below 4.
+  bool migrated = false;   ///< M. rxe never sets it, adapters always do, and nobody checks it.
+  uint8_t pad = 0;         ///< Octets after the payload, below 4.
   uint16_t pkey = kDefaultPKey;
   bool fecn = false;
   bool becn = false;
@@ -43,7 +43,7 @@ enum class BthParse : uint8_t {
 };
 
 /// Reads the header at the front of `packet`. Reserved bits are ignored. `out` is written for kOk
-/// and for kUnknownOpcode: a responder answers an opcode that it does not know with a NAK.
+/// and for kUnknownOpcode, because a responder answers an opcode that it does not know with a NAK.
 inline BthParse ParseBth(ByteSpan packet, Bth* out) {
   if (packet.size() < kBthSize) return BthParse::kTooShort;
   const uint8_t* p = packet.data();
@@ -61,7 +61,7 @@ inline BthParse ParseBth(ByteSpan packet, Bth* out) {
   return TraitsOf(out->opcode).known() ? BthParse::kOk : BthParse::kUnknownOpcode;
 }
 
-/// Writes the header; of `dest_qpn` and `psn` the low 24 bits, of `pad` the low two.
+/// Writes the header, with the low 24 bits of `dest_qpn` and `psn`, and the low two of `pad`.
 inline void EncodeBth(const Bth& bth, std::span<uint8_t, kBthSize> out) {
   uint8_t* p = out.data();
   p[0] = static_cast<uint8_t>(bth.opcode);

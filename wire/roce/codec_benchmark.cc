@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Micro benchmark of what the data path does per packet: ICRC of the headers, packet out, packet
-// in.
+// Micro benchmark of the data path's work per packet: ICRC of the headers, packet out, packet in.
 #include <benchmark/benchmark.h>
 
 #include <array>
@@ -25,7 +24,7 @@ void StartIcrc(benchmark::State& state, Flow flow) {
 BENCHMARK_CAPTURE(StartIcrc, ipv4, kFlow);
 BENCHMARK_CAPTURE(StartIcrc, ipv6, kFlow6);
 
-// A SEND Only with state.range(0) octets, whole.
+// A whole SEND Only packet with state.range(0) octets.
 std::vector<uint8_t> SendPacket(size_t payload) {
   const std::vector<uint8_t> data(payload);
   std::vector<uint8_t> out(PacketSize(Opcode::kSendOnly, payload));

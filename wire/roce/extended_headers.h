@@ -13,7 +13,7 @@
 
 namespace softdat::roce {
 
-/// Datagram: which queue pair sent it, and the key that the receiving one asks for.
+/// For datagrams: the queue pair that sent the packet, and the key that the receiving one asks for.
 struct Deth {
   uint32_t qkey = 0;
   uint32_t source_qpn = 0;  ///< 24 bits.
@@ -21,7 +21,7 @@ struct Deth {
   bool operator==(const Deth&) const = default;
 };
 
-/// RDMA: the memory that is written or read.
+/// For RDMA: the memory that is written or read.
 struct Reth {
   uint64_t va = 0;
   uint32_t rkey = 0;
@@ -46,7 +46,8 @@ struct Aeth {
   bool operator==(const Aeth&) const = default;
 };
 
-/// All of them. Which ones a packet has follows from its opcode; the others stay as they were.
+/// All extended headers. The opcode of a packet says which of them it has. The others stay as they
+/// were.
 struct ExtendedHeaders {
   Deth deth = {};
   Reth reth = {};
@@ -59,12 +60,13 @@ struct ExtendedHeaders {
   bool operator==(const ExtendedHeaders&) const = default;
 };
 
-/// Reads the headers that belong to the opcode. False, and `out` untouched, when `in` is shorter
-/// than they are. Reserved bits are ignored.
+/// Reads the headers that belong to the opcode. Reserved bits are ignored. If `in` is shorter than
+/// the headers, returns false and leaves `out` untouched.
 bool ParseExtendedHeaders(Opcode op, ByteSpan in, ExtendedHeaders* out);
 
-/// Writes the headers that belong to the opcode. Returns the octets written, or 0 when `out` is too
-/// small or there are none. Of numbers with 24 bits the low 24 are written.
+/// Writes the headers that belong to the opcode. Returns the number of octets written, or 0 if
+/// `out` is too small or there are no headers. Numbers with 24 bits are written with their low 24
+/// bits.
 size_t EncodeExtendedHeaders(Opcode op, const ExtendedHeaders& headers, std::span<uint8_t> out);
 
 }  // namespace softdat::roce

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Fuzz target: a received UDP payload through ICRC, BTH, extended headers, pad and the receiver's
-// checks. What parses, encodes to a packet that parses to the same.
+// checks. An input that parses encodes to a packet that parses to the same.
 
 #include <algorithm>
 #include <array>
@@ -24,7 +24,7 @@ bool IsWithin(ByteSpan part, ByteSpan whole) {
          (part.data() >= whole.data() && part.data() + part.size() <= whole.data() + whole.size());
 }
 
-// A syndrome is one of the kinds, and those that are not reserved can be written again.
+// Every syndrome has one of the kinds. Those that are not reserved can be written again.
 void CheckSyndrome(uint8_t octet) {
   const Syndrome s = ParseSyndrome(octet);
   if (s.kind == AethKind::kAck) Require(AckSyndrome(s.code) == octet);
@@ -34,7 +34,7 @@ void CheckSyndrome(uint8_t octet) {
   Require(CreditsOf(octet).value_or(0) <= 32768);
 }
 
-// Our encoder writes what was there, but for the reserved bits that a peer may set.
+// Our encoder writes the same octets, except for reserved bits that a peer may set.
 void CheckAgain(const Packet& packet, ByteSpan in) {
   static std::array<uint8_t, kMaxPacketSize> out;
   const size_t size = EncodePacket(packet, kStart, out);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ICRC of every vector and of a published packet; what it covers and what it does not.
+// The ICRC of every vector and of a published packet. Which octets it covers.
 
 #include "wire/roce/icrc.h"
 
@@ -60,7 +60,7 @@ TEST(IcrcTest, PublishedPackets) {
   EXPECT_EQ(checked, 1);
 }
 
-// Every octet of the packet but the congestion marks is covered, the ICRC itself included.
+// Every octet of the packet except the congestion marks is covered, including the ICRC itself.
 TEST(IcrcTest, OneChangedOctetIsNoticed) {
   TestRandom random;
   Bytes packet = random.Octets(kBthSize + 64 + kIcrcSize);

@@ -22,7 +22,7 @@ std::array<uint8_t, kSize> Take(const uint8_t* p) {
   return out;
 }
 
-// Reads the ports and returns what is behind the UDP header.
+// Reads the ports and returns the octets after the UDP header.
 template <typename Flow>
 ByteSpan TakeUdp(ByteSpan udp, Flow* flow) {
   if (udp.size() < kUdpSize || LoadBe16(&udp[4]) != udp.size()) {

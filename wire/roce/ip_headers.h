@@ -21,8 +21,8 @@ struct Datagram {
   }
 };
 
-/// `ip`: from the IP header on. Fails the calling test, and gives no payload, on anything but one
-/// whole UDP datagram in an IPv4 packet without options or an IPv6 packet.
+/// `ip` begins with the IP header. Anything but one whole UDP datagram in an IPv4 packet without
+/// options or an IPv6 packet fails the calling test, and gives no payload.
 Datagram ParseIp(ByteSpan ip);
 
 }  // namespace softdat::roce

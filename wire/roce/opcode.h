@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Opcodes of the reliable connection and unreliable datagram services, and what a packet with each
-// of them holds: IBTA vol. 1 §9.2.1, and annex A17 for the congestion notification packet.
+// Opcodes of the reliable connection and unreliable datagram services, and the contents of a packet
+// with each of them: IBTA vol. 1 §9.2.1, and annex A17 for the congestion notification packet.
 
 #ifndef SOFTDAT_WIRE_ROCE_OPCODE_H_
 #define SOFTDAT_WIRE_ROCE_OPCODE_H_
@@ -40,7 +40,7 @@ enum class Opcode : uint8_t {
   kCongestionNotification = 0x81,
 };
 
-/// What a packet is a part of.
+/// The operation to which a packet belongs.
 enum class Operation : uint8_t {
   kUnknown,  ///< No opcode of RC or UD.
   kSend,
@@ -54,10 +54,10 @@ enum class Operation : uint8_t {
   kNotification,
 };
 
-/// Where in its message a packet stands.
+/// The place of a packet in its message.
 enum class Position : uint8_t { kFirst, kMiddle, kLast, kOnly };
 
-/// How much payload a packet has (IBTA vol. 1 §9.7.4.1.6).
+/// The amount of payload that a packet has (IBTA vol. 1 §9.7.4.1.6).
 enum class PayloadRule : uint8_t {
   kNone,
   kFull,  ///< Exactly the path MTU.
@@ -178,7 +178,7 @@ inline constexpr Table kTable = MakeTable();
 
 }  // namespace opcode_internal
 
-/// What a packet with this opcode holds. Any octet may be asked; most are unknown.
+/// The contents of a packet with this opcode. Any octet is allowed, and most are unknown opcodes.
 constexpr const OpcodeTraits& TraitsOf(Opcode op) {
   return opcode_internal::kTable[static_cast<uint8_t>(op)];
 }

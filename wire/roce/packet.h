@@ -17,15 +17,15 @@
 namespace softdat::roce {
 
 inline constexpr size_t kMaxPad = 3;
-/// Most octets in front of the payload, and behind it.
+/// The largest numbers of octets before the payload and after it.
 inline constexpr size_t kMaxHeaderSize = kBthSize + kMaxExtendedSize;
 inline constexpr size_t kMaxTrailerSize = kMaxPad + kIcrcSize;
 inline constexpr size_t kMaxMtu = 4096;
-/// Largest packet that can be stated in one datagram of IPv4.
+/// The largest packet that fits into one datagram of IPv4.
 inline constexpr size_t kMaxPacketSize = 65535 - 28;
 
 struct Packet {
-  Bth bth = {};  ///< `pad` is what the packet had; an encoder makes its own.
+  Bth bth = {};  ///< `pad` is that of the packet. An encoder makes its own.
   ExtendedHeaders headers = {};
   ByteSpan payload = {};  ///< Without pad.
 };
@@ -33,20 +33,20 @@ struct Packet {
 enum class PacketParse : uint8_t {
   kOk,
   kTooShort,       ///< Shorter than BTH and ICRC.
-  kUnaligned,      ///< No multiple of four octets.
+  kUnaligned,      ///< Not a multiple of four octets.
   kBadVersion,     ///< The transport header version is not 0.
   kUnknownOpcode,  ///< No opcode of RC or UD.
   kHeadersCut,     ///< The packet ends inside its extended headers.
-  kBadPad,         ///< More pad than there is behind the headers.
+  kBadPad,         ///< More pad than there are octets after the headers.
 };
 
-/// Pad octets behind a payload.
+/// The number of pad octets after a payload.
 constexpr size_t PadOf(size_t payload) { return (0 - payload) & kMaxPad; }
 
-/// Octets in front of the payload.
+/// The number of octets before the payload.
 constexpr size_t HeaderSize(Opcode op) { return kBthSize + TraitsOf(op).extended_size; }
 
-/// Octets of the whole packet.
+/// The number of octets of the whole packet.
 constexpr size_t PacketSize(Opcode op, size_t payload) {
   return HeaderSize(op) + payload + PadOf(payload) + kIcrcSize;
 }
@@ -56,7 +56,7 @@ constexpr size_t PacketSize(Opcode op, size_t payload) {
 /// an answer needs it.
 PacketParse ParsePacket(ByteSpan udp_payload, Packet* out);
 
-/// How a payload disagrees with its opcode and the path MTU (IBTA vol. 1 §9.7.4.1.6).
+/// The way in which a payload disagrees with its opcode and the path MTU (IBTA vol. 1 §9.7.4.1.6).
 enum class PayloadCheck : uint8_t {
   kOk,
   kUnexpected,  ///< The opcode has none.
@@ -66,16 +66,16 @@ enum class PayloadCheck : uint8_t {
 };
 PayloadCheck CheckPayload(Opcode op, size_t payload, size_t mtu);
 
-/// Writes BTH and extended headers, with the pad count that `payload` calls for. Returns their
-/// size, or 0 when the opcode is unknown or `out` too small.
+/// Writes BTH and extended headers, with the pad count that `payload` needs. Returns their size, or
+/// 0 if the opcode is unknown or `out` is too small.
 size_t EncodeHeaders(const Packet& packet, size_t payload, std::span<uint8_t> out);
 
-/// Writes pad and ICRC for a sender that has run everything in front of them through `state`.
-/// `out` has room for kMaxTrailerSize octets. Returns the octets written.
+/// Writes pad and ICRC for a sender that has run everything before them through `state`. `out` has
+/// room for kMaxTrailerSize octets. Returns the number of octets written.
 size_t StoreTrailer(uint8_t* out, size_t payload, uint32_t state);
 
 /// Writes the whole packet. `start` is IcrcStart's state for PacketSize octets. Returns the size,
-/// or 0 when the opcode is unknown or `out` too small.
+/// or 0 if the opcode is unknown or `out` is too small.
 size_t EncodePacket(const Packet& packet, uint32_t start, std::span<uint8_t> out);
 
 /// Fixed texts.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Captures of a real Linux rxe: each packet has the ICRC that we compute, and our encoders write
-// the same octets again, down to the CM messages and the header of rdma_cm.
+// Captures of a real Linux rxe. Each packet has the ICRC that we compute. Our encoders write the
+// same octets again, down to the CM messages and the header of rdma_cm.
 
 #include <gtest/gtest.h>
 
@@ -40,7 +40,7 @@ std::ostream& operator<<(std::ostream& out, const Totals& t) {
              << t.acknowledges << " ACKs";
 }
 
-// Requests that rdma_cm made start with its header, whose addresses are those of the path.
+// Requests of rdma_cm start with its header, and the addresses in it are those of the path.
 void CheckRequest(const rdmacm::CmReq& req, Totals* totals) {
   ASSERT_TRUE(rdmacm::PortOf(rdmacm::PortSpace::kTcp, req.service_id).has_value());
   rdmacm::IpHeader header;
