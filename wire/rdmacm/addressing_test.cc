@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who asks whom: the header of rdma_cm, service ids, and the identity of a datagram endpoint.
+// The parties of a request: the header of rdma_cm, service ids, and the identity of a datagram
+// endpoint.
 
 #include <gtest/gtest.h>
 
@@ -77,7 +78,7 @@ TEST(IpHeaderTest, GidsOfAddresses) {
   HeaderAddress ipv6 = {0x20, 0x01, 0x0d, 0xb8};
   ipv6[15] = 1;
   EXPECT_EQ(ToHex(GidOf(6, ipv6)), "20010db8000000000000000000000001");
-  // What a peer left in front of an IPv4 address is no part of the GID.
+  // Octets that a peer left in front of an IPv4 address do not belong to the GID.
   HeaderAddress dirty = HeaderAddressOf({192, 0, 2, 1});
   dirty[0] = 0x55;
   dirty[10] = dirty[11] = 0x55;

@@ -23,10 +23,10 @@ class CmFieldReader {
  public:
   explicit CmFieldReader(std::span<const uint8_t, kCmBodySize> body) : body_(body) {}
 
-  /// Whether all that was read makes sense.
+  /// Whether everything that was read makes sense.
   bool ok() const { return ok_; }
 
-  /// The number of `bits` bits that starts `bit` bits behind the front of octet `at`.
+  /// Reads the number of `bits` bits that starts `bit` bits after the front of octet `at`.
   template <typename T>
   void Bits(size_t at, size_t bit, size_t bits, T* value) {
     const size_t end = at * 8 + bit + bits;
@@ -43,7 +43,7 @@ class CmFieldReader {
 
   void PrivateData(size_t at, size_t size, ByteSpan* data) { *data = body_.subspan(at, size); }
 
-  /// Additional information at `at`, whose length is such a number as Bits reads.
+  /// Reads the additional information at `at`. Its length is a number as in Bits.
   void Info(size_t length_at, size_t length_bits, size_t at, ByteSpan* info) {
     size_t length = 0;
     Bits(length_at, 0, length_bits, &length);
@@ -61,7 +61,7 @@ class CmFieldWriter {
  public:
   explicit CmFieldWriter(std::span<uint8_t, kCmBodySize> body) : body_(body) {}
 
-  /// Whether each value fitted its field.
+  /// Whether each value fits its field.
   bool ok() const { return ok_; }
 
   template <typename T>

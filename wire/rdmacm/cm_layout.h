@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the fields of each CM message stand: octet, bit within it, bits; octets count from the end
-// of the MAD header (IBTA vol. 1 §12.6 and §12.11). What is not named is reserved: zero when it is
-// sent, ignored when it arrives.
+// The places of the fields of each CM message: octet, bit within it, and number of bits. Octets
+// count from the end of the MAD header (IBTA vol. 1 §12.6 and §12.11). Fields that are not named
+// are reserved. They are zero when a message is sent, and ignored when it arrives.
 
 #ifndef SOFTDAT_WIRE_RDMACM_CM_LAYOUT_H_
 #define SOFTDAT_WIRE_RDMACM_CM_LAYOUT_H_

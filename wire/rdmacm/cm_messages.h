@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The messages of the communication manager: IBTA vol. 1 §12.6 (connections) and §12.11 (service ID
-// resolution). Names are those of the standard; "local" is the sender of a message, "remote" its
-// receiver. Private data have no length on the wire: what arrives is the whole field, and what is
-// sent is padded with zeros.
+// resolution). Names are those of the standard. "Local" is the sender of a message, "remote" its
+// receiver. Private data have no length on the wire. The whole field arrives, and sent data are
+// padded with zeros.
 
 #ifndef SOFTDAT_WIRE_RDMACM_CM_MESSAGES_H_
 #define SOFTDAT_WIRE_RDMACM_CM_MESSAGES_H_
@@ -30,7 +30,7 @@ inline constexpr size_t kSidrRepPrivateSize = 136;
 /// Octets of the additional information in REJ and SIDR_REP.
 inline constexpr size_t kInfoSize = 72;
 
-/// What a timeout code of five bits means: 4.096 us times a power of two.
+/// The meaning of a timeout code of five bits: 4.096 us times a power of two.
 constexpr uint64_t TimeoutNs(uint8_t code) { return uint64_t{4096} << (code & 0x1f); }
 
 enum class TransportType : uint8_t { kRc = 0, kUc = 1, kRd = 2, kExtended = 3 };
@@ -94,7 +94,7 @@ struct CmMra {
 };
 
 struct CmRej {
-  uint32_t local_comm_id = 0;  ///< 0 when the sender has made none.
+  uint32_t local_comm_id = 0;  ///< 0 if the sender has made none.
   uint32_t remote_comm_id = 0;
   Answered answered = Answered::kReq;
   RejectReason reason = RejectReason::kConsumer;
@@ -149,7 +149,7 @@ struct SidrReq {
 struct SidrRep {
   uint32_t request_id = 0;
   SidrStatus status = SidrStatus::kOk;
-  uint32_t qpn = 0;  ///< 0, and so the Q_Key, unless the status is kOk.
+  uint32_t qpn = 0;  ///< 0 unless the status is kOk, and so is the Q_Key.
   uint64_t service_id = 0;
   uint32_t qkey = 0;
   ByteSpan info = {};  ///< Additional information, at most kInfoSize octets.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The endpoint that asks, in the last octets of a SIDR_REQ's private data: a magic number, its QPN
-// and its Q_Key. The standard's message does not name it, but DAT's datagram extension tells it to
-// the side that accepts. A peer that knows only rdma_cm finds the consumer's data where it looks
-// for them, in front.
+// The endpoint that sends a request, in the last octets of a SIDR_REQ's private data: a magic
+// number, its QPN and its Q_Key. The standard's message does not name the endpoint, but DAT's
+// datagram extension tells it to the side that accepts. A peer that knows only rdma_cm looks for
+// the consumer's data in front, and finds it there.
 
 #ifndef SOFTDAT_WIRE_RDMACM_DATAGRAM_IDENTITY_H_
 #define SOFTDAT_WIRE_RDMACM_DATAGRAM_IDENTITY_H_
@@ -33,7 +33,7 @@ inline void StoreDatagramIdentity(const DatagramIdentity& identity,
   StoreBe32(out.data() + 8, identity.qkey);
 }
 
-/// Whether `private_data` end with an identity. `out` is written only then.
+/// Whether `private_data` end with an identity. `out` is written only if they do.
 inline bool FindDatagramIdentity(ByteSpan private_data, DatagramIdentity* out) {
   if (private_data.size() < kDatagramIdentitySize) return false;
   const uint8_t* p = private_data.last<kDatagramIdentitySize>().data();

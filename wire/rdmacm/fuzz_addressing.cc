@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fuzz target: what private data say of who asks: the header of rdma_cm in front, the identity of a
-// datagram endpoint at the end.
+// Fuzz target: the parts of private data that say who asks. These are the header of rdma_cm in
+// front, and the identity of a datagram endpoint at the end.
 
 #include <algorithm>
 #include <array>

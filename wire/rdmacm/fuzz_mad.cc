@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fuzz target: MADs with CM messages. What parses, encodes to a MAD that parses to the same.
+// Fuzz target: MADs with CM messages. An input that parses encodes to a MAD that parses to the
+// same.
 
 #include <algorithm>
 #include <array>
@@ -41,7 +42,7 @@ void Fuzz(ByteSpan in) {
   Require(std::visit([in](const auto& m) { return IsWithin(m.private_data, in); }, mad.message));
   Octets wire;
   Require(EncodeMad(mad, wire));
-  // Only reserved bits, and what lies behind additional information, are left out.
+  // Only reserved bits and octets after additional information are left out.
   for (size_t i = 0; i < kMadSize; ++i) Require((wire[i] & ~in[i]) == 0);
   Mad same;
   Require(ParseMad(wire, &same) == MadParse::kOk);

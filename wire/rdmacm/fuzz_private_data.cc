@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fuzz target: private data fields of rdma_cm. What a field says must make a field that says the
-// same. The first octet of the input chooses the field and whether the device is iWARP.
+// Fuzz target: private data fields of rdma_cm. The meaning of a field must make a field with the
+// same meaning. The first octet of the input chooses the field and whether the device is iWARP.
 
 #include <algorithm>
 #include <cstddef>

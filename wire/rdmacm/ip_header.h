@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What rdma_cm puts in front of the private data of a REQ and of a SIDR_REQ: who asks whom, in IP
-// terms (IBTA vol. 1, annex A11).
+// The header that rdma_cm puts in front of the private data of a REQ and of a SIDR_REQ. It says who
+// asks whom, in IP terms (IBTA vol. 1, annex A11).
 
 #ifndef SOFTDAT_WIRE_RDMACM_IP_HEADER_H_
 #define SOFTDAT_WIRE_RDMACM_IP_HEADER_H_
@@ -17,7 +17,7 @@ namespace softdat::rdmacm {
 
 inline constexpr size_t kIpHeaderSize = 36;
 
-/// An address as the header holds it: IPv4 in the last four octets behind zeros.
+/// An address in the form of the header. An IPv4 address is in the last four octets, after zeros.
 using HeaderAddress = std::array<uint8_t, 16>;
 
 struct IpHeader {
@@ -43,7 +43,8 @@ void EncodeIpHeader(const IpHeader& header, std::span<uint8_t, kIpHeaderSize> ou
 
 HeaderAddress HeaderAddressOf(const std::array<uint8_t, 4>& ipv4);
 
-/// The GID of an address over RoCE, which differs for IPv4: ::ffff:a.b.c.d.
+/// The GID of an address over RoCE. For IPv4 it differs from the address in the header:
+/// ::ffff:a.b.c.d.
 Gid GidOf(uint8_t ip_version, const HeaderAddress& address);
 
 /// A fixed text for a parse result.

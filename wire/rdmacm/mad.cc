@@ -51,7 +51,7 @@ MadParse ParseMad(ByteSpan in, Mad* out) {
   if (p[1] != kCmClass) return MadParse::kOtherClass;
   if (p[2] != kCmClassVersion) return MadParse::kBadClassVersion;
   if (p[3] != kMethodSend) return MadParse::kOtherMethod;
-  // An attribute below the first wraps, and is then above the last.
+  // An attribute below the first one wraps, and is then above the last one.
   const size_t index = static_cast<uint16_t>(LoadBe16(p + 16) - kFirstCmAttribute);
   if (index >= kReaders.size()) return MadParse::kUnknownAttribute;
   if (!kReaders[index](in.subspan<kMadHeaderSize, kCmBodySize>(), &out->message)) {
@@ -71,7 +71,7 @@ bool EncodeMad(const Mad& mad, std::span<uint8_t, kMadSize> out) {
   StoreBe64(p + 8, mad.transaction_id);
   StoreBe16(p + 16, static_cast<uint16_t>(kFirstCmAttribute + mad.message.index()));
   CmFieldWriter writer(out.subspan<kMadHeaderSize, kCmBodySize>());
-  // By value: a layout names places that could be written as well.
+  // Passed by value, because Layout also takes messages that it writes.
   std::visit([&writer](auto message) { Layout(&writer, &message); }, mad.message);
   return writer.ok();
 }

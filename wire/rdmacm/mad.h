@@ -16,12 +16,12 @@ namespace softdat::rdmacm {
 
 inline constexpr size_t kMadSize = 256;
 inline constexpr size_t kMadHeaderSize = 24;
-/// The queue pair of the general services interface, and the Q_Key that it asks for.
+/// The queue pair of the general services interface, and its Q_Key.
 inline constexpr uint32_t kGsiQpn = 1;
 inline constexpr uint32_t kGsiQKey = 0x80010000;
 
 struct Mad {
-  /// Chosen by the sender of a request; its answers carry the same.
+  /// The sender of a request chooses it. The answers carry the same number.
   uint64_t transaction_id = 0;
   CmMessage message = {};
 };
@@ -41,8 +41,9 @@ enum class MadParse : uint8_t {
 /// kOk; its private data and additional information point into `in`.
 MadParse ParseMad(ByteSpan in, Mad* out);
 
-/// Writes a MAD. False when it cannot be stated: private data or additional information longer than
-/// their field, or a number wider than its own; the octets are of no use then.
+/// Writes a MAD. Returns false if it cannot be expressed, because private data or additional
+/// information are longer than their field, or a number is wider than its field. The octets are
+/// useless then.
 bool EncodeMad(const Mad& mad, std::span<uint8_t, kMadSize> out);
 
 /// "REQ", "MRA", ...

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CM messages in their MADs: every vector both ways, the places that the vectors leave at zero, and
-// everything that must be refused.
+// CM messages in their MADs: every vector in both directions, the places that are zero in all
+// vectors, and everything that must be refused.
 
 #include "wire/rdmacm/mad.h"
 
@@ -193,7 +193,7 @@ TEST(MadTest, WholePacketsOfTheVectorsHoldTheMad) {
   }
 }
 
-// What a message with one field set has in its body: these octets at this place, and zeros.
+// A message with one field set has these octets at this place of its body, and zeros elsewhere.
 void ExpectOnly(const CmMessage& message, size_t at, const std::string& octets) {
   std::string expected(2 * (kMadSize - kMadHeaderSize), '0');
   expected.replace(2 * at, octets.size(), octets);
@@ -333,7 +333,7 @@ TEST(MadTest, WhatParsesIsWrittenAgainButForReservedBits) {
     const Bytes again = FromHex(Encode(first));
     ASSERT_EQ(again.size(), kMadSize);
     for (size_t at = kMadHeaderSize; at < kMadSize; ++at) {
-      // Behind the end of additional information is nothing that a reader would see.
+      // After the end of additional information a reader sees nothing.
       ASSERT_EQ(again[at] & ~wire[at], 0) << at;
     }
     Mad second;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Why a communication manager says no: IBTA vol. 1 §12.6.7.2 (REJ) and §12.11.2 (SIDR_REP).
+// The reasons for which a communication manager refuses: IBTA vol. 1 §12.6.7.2 (REJ) and §12.11.2
+// (SIDR_REP).
 
 #ifndef SOFTDAT_WIRE_RDMACM_REJECT_REASON_H_
 #define SOFTDAT_WIRE_RDMACM_REJECT_REASON_H_
@@ -53,7 +54,7 @@ enum class SidrStatus : uint8_t {
   kUnsupportedVersion = 5,
 };
 
-/// Fixed texts for logs; "unknown" outside the lists.
+/// Fixed texts for logs. "unknown" for values outside the lists.
 const char* RejectReasonText(RejectReason reason);
 const char* SidrStatusText(SidrStatus status);
 

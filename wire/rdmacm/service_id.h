@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Service ids of rdma_cm: a port of one of its port spaces (IBTA vol. 1, annex A11).
+// Service ids of rdma_cm. Each names a port of one of its port spaces (IBTA vol. 1, annex A11).
 
 #ifndef SOFTDAT_WIRE_RDMACM_SERVICE_ID_H_
 #define SOFTDAT_WIRE_RDMACM_SERVICE_ID_H_
