@@ -21,8 +21,8 @@ using transport::QueuePairAttributes;
 
 namespace {
 
-// One direction of an EP that the consumer described: an EVD and room for work go together. An
-// EVD may be missing all the same, to be supplied by dat_ep_modify (semantics 8.1).
+// Checks one direction of an EP that the consumer described. An EVD and room for work go together.
+// The EVD may be missing all the same, so that dat_ep_modify supplies it (semantics 8.1).
 DAT_RETURN CheckDirection(const Evd* evd, DAT_COUNT dtos, DAT_COUNT iov, int argument,
                           const char* name) {
   if (evd != nullptr && dtos == 0) {
@@ -177,8 +177,7 @@ void Ep::GetStatus(DAT_EP_STATE* state_out, DAT_BOOLEAN* recv_idle, DAT_BOOLEAN*
 }
 
 void Ep::ReceiveQuery(DAT_COUNT* buffers, DAT_COUNT* span) {
-  // Receives complete in message order, so the messages they are for are consecutive (semantics
-  // 11).
+  // Receives complete in message order, so the messages for them are consecutive (semantics 11).
   const auto held = static_cast<DAT_COUNT>(qp_->OutstandingReceives());
   if (buffers != nullptr) *buffers = held;
   if (span != nullptr) *span = held;
@@ -235,8 +234,8 @@ void Ep::TakeBack() {
 }
 
 void Ep::Teardown() {
-  // Upcalls may run until the destructor returns and look at qp_: it goes first, the pointer after
-  // it.
+  // Upcalls may run until the destructor returns, and they look at qp_. So the object goes first,
+  // and the pointer after it.
   delete qp_.get();
   static_cast<void>(qp_.release());
   service_->Teardown();
