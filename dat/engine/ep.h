@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Endpoint: what consumers post to, and what meets peers through its service (semantics 8).
+// Endpoint: the object to which consumers post, and which meets peers through its service
+// (semantics 8).
 //
-// Files: ep_core.h what its parts share; ep_service.h how it meets peers; ep.cc creation, query and
-// life; ep_modify.cc; ep_post.cc the data path.
+// Files: ep_core.h has what its parts share, ep_service.h how it meets peers. ep.cc has creation,
+// query and life, ep_modify.cc modification, and ep_post.cc the data path.
 #ifndef SOFTDAT_DAT_ENGINE_EP_H_
 #define SOFTDAT_DAT_ENGINE_EP_H_
 
@@ -24,7 +25,7 @@ namespace softdat::engine {
 
 class Ep final : public EpCore {
  public:
-  // What an EP is made of; each pointer may be null. All pinned by the caller.
+  // The parts of an EP. Each pointer may be null. The caller pins all of them.
   struct Parts {
     Pz* pz = nullptr;
     Evd* recv_evd = nullptr;
@@ -50,7 +51,7 @@ class Ep final : public EpCore {
   DAT_RETURN Free();
   // Each pointer may be null.
   void ReceiveQuery(DAT_COUNT* buffers, DAT_COUNT* span);
-  // Each a count or DAT_WATERMARK_INFINITE.
+  // Each value is a count or DAT_WATERMARK_INFINITE.
   DAT_RETURN SetWatermarks(DAT_COUNT soft, DAT_COUNT hard);
   // See CounterReader.
   static constexpr size_t kCounters = EpCounters::kCount;
@@ -63,7 +64,7 @@ class Ep final : public EpCore {
   const PostLimits& limits(PostKind kind) const { return post_limits_[static_cast<size_t>(kind)]; }
 
   [[gnu::always_inline]] DAT_RETURN PostSend(const transport::SendRequest& request) {
-    // Read here, where the compiler still knows them, and not behind the call.
+    // These are read here, where the compiler still knows them, and not after the call.
     const transport::Op op = request.op;
     const uint64_t bytes = EpCounters::Bytes(request.local);
     const DAT_EP_STATE now = state();
@@ -85,34 +86,35 @@ class Ep final : public EpCore {
     return DAT_SUCCESS;
   }
 
-  // Of an EP for datagrams, in any state.
+  // For an EP for datagrams, in any state.
   DAT_RETURN PostDatagram(const transport::SendRequest& request);
 
-  // For binds, with pz(): whether the EVD takes what windows must agree with. Any state.
+  // For binds, which also check pz(): whether the request EVD takes their completions. Any state.
   bool TakesBinds() const { return takes_binds_.load(std::memory_order_acquire); }
 
   // --- for service points and connection requests -----------------------------------------------
-  // State changes of semantics 8.3 that a service point causes; false (state unchanged) when not in
-  // `from`, or being freed or modified.
+  // State changes of semantics 8.3 that a service point causes. False, with the state unchanged, if
+  // the EP is not in `from`, or is being freed or modified.
   bool Transition(DAT_EP_STATE from, DAT_EP_STATE to);
-  // A provider-created EP whose request was not accepted goes back: its handle dies.
+  // Takes back a provider-created EP whose request was not accepted. Its handle dies.
   void TakeBack();
 
  private:
   Ep(Ia* ia, Srq* srq, transport::Service service_type, DAT_EP_STATE initial);
-  ~Ep() override { qp_.reset(); }  // before what it reports to
+  ~Ep() override { qp_.reset(); }  // before the members to which it reports
   void Teardown() override;
 
   transport::QueuePairAttributes QueueAttributes(const Configuration& c);
   // The steps of Modify, in order.
   struct Modification;
-  // What does not depend on the state. No lock.
+  // The checks that do not depend on the state. No lock.
   DAT_RETURN CheckModification(const Modification& m);
-  // Checks the state and makes the new configuration. On success no other one begins meanwhile.
+  // Checks the state and makes the new configuration. On success no other modification begins
+  // meanwhile.
   DAT_RETURN BeginModification(Modification* m);
-  // What the EP will have, with everything in it in use. mu_ is held.
+  // The configuration that the EP will have. Everything in it is in use. mu_ is held.
   DAT_RETURN ModifiedConfiguration(const Modification& m, Configuration* next);
-  // `taken`: the back end has it; then configuration_ is the new one.
+  // `taken`: whether the back end has accepted it. If so, configuration_ becomes the new one.
   void FinishModification(Modification* m, bool taken);
   // Copies what the data path needs out of configuration_. mu_ is held, or nobody else knows the
   // EP.
