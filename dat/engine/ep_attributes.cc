@@ -30,7 +30,7 @@ DAT_COUNT Clip(uint32_t wish, uint32_t limit) {
   return static_cast<DAT_COUNT>(std::min(wish, limit));
 }
 
-// Of an EP that does not say how many segments its reads have: no more than cost nothing.
+// The default of an EP that does not say how many segments its reads have: as many as cost nothing.
 DAT_COUNT DefaultReadIov(const transport::AdapterAttributes& limits, DAT_COUNT request_iov) {
   if (limits.plain_read_iov == 0) return request_iov;
   return std::min(request_iov, static_cast<DAT_COUNT>(limits.plain_read_iov));
@@ -88,8 +88,8 @@ DAT_RETURN CheckFlags(int argument, const DAT_EP_ATTR& attr) {
   return DAT_SUCCESS;
 }
 
-// Named attributes that a query tells of a connection: in attributes that a program has queried and
-// gives to another EP they ask for nothing.
+// Whether the attributes have only named ones that a query reports for a connection. A program may
+// query them and give them to another EP, where they ask for nothing.
 bool AreOnlyTold(const DAT_EP_ATTR& attr) {
   if (attr.ep_provider_specific_count == 0) return true;
   if (attr.ep_provider_specific_count < 0 || attr.ep_provider_specific == nullptr) return false;
@@ -149,7 +149,7 @@ DAT_RETURN GrantEpAttributes(const transport::AdapterAttributes& limits, bool us
     attr->max_rdma_read_iov = DefaultReadIov(limits, attr->max_request_iov);
   if (attr->max_rdma_write_iov == 0) attr->max_rdma_write_iov = attr->max_request_iov;
   // A zeroed structure asks for no watermark, not for one that any buffer exceeds. Programs without
-  // an SRQ leave there what the stack had.
+  // an SRQ leave there what was on the stack.
   if (attr->srq_soft_hw == 0 || !uses_srq) attr->srq_soft_hw = DAT_HW_DEFAULT;
   if (uses_srq && attr->srq_soft_hw != DAT_HW_DEFAULT && !limits.receive_watermarks) {
     return Error(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE,
