@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Endpoint attributes: defaults, and what a request for attributes is granted (semantics 8.1).
+// Endpoint attributes: the defaults, and the attributes that a request is granted (semantics 8.1).
 #ifndef SOFTDAT_DAT_ENGINE_EP_ATTRIBUTES_H_
 #define SOFTDAT_DAT_ENGINE_EP_ATTRIBUTES_H_
 
