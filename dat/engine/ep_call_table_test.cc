@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every (state x call) of semantics 8.3: what is returned, and which state follows.
+// Every (state x call) of semantics 8.3: the return code, and the state that follows.
 #include <functional>
 #include <map>
 #include <tuple>
@@ -11,8 +11,8 @@ namespace {
 
 // UC unconnected, RS reserved, PP passive pending, TP tentative pending, AP active pending,
 // CP completion pending, CO connected, DP disconnect pending, DI disconnected.
-// A cell: the state after a call that succeeds; "IS": INVALID_STATE with the subtype of the state,
-// which stays; "--": the handle is dead after a call that succeeds.
+// A cell: the state after a call that succeeds. "IS": INVALID_STATE with the subtype of the state,
+// which stays. "--": the handle is dead after a call that succeeds.
 struct Row {
   const char* call;
   const char* cell[9];  // in the order of kAllStates
