@@ -14,7 +14,7 @@ using transport::DisconnectMode;
 
 namespace {
 
-// Writes only what changed: consumers hold pointers to `to` and may be reading.
+// Writes only what changed, because consumers hold pointers to `to` and may be reading.
 void Refresh(const sockaddr_storage& from, sockaddr_storage* to) {
   if (std::memcmp(&from, to, sizeof(from)) != 0) *to = from;
 }
@@ -110,11 +110,11 @@ DAT_RETURN EpConnection::Disconnect(DAT_CLOSE_FLAGS flags) {
         break;
       case DAT_EP_STATE_ACTIVE_CONNECTION_PENDING:
       case DAT_EP_STATE_COMPLETION_PENDING:
-        aborting_ = true;  // nothing to be graceful about
+        aborting_ = true;  // nothing can end gracefully
         break;
       case DAT_EP_STATE_DISCONNECT_PENDING:
         if (flags == DAT_CLOSE_GRACEFUL_FLAG) return DAT_SUCCESS;
-        break;  // an abrupt one overtakes a graceful one
+        break;  // an abrupt disconnect overtakes a graceful one
       case DAT_EP_STATE_DISCONNECTED:
         return DAT_SUCCESS;
       default:
