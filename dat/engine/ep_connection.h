@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One end of a reliable connection: the state machine of an endpoint (semantics 8.3).
 //
-// ep_connection.cc has the consumer's calls, ep_connection_upcalls.cc what the back end tells.
+// ep_connection.cc has the consumer's calls, ep_connection_upcalls.cc the back end's upcalls.
 // Threads: see ep_core.h.
 #ifndef SOFTDAT_DAT_ENGINE_EP_CONNECTION_H_
 #define SOFTDAT_DAT_ENGINE_EP_CONNECTION_H_
@@ -42,12 +42,12 @@ class EpConnection final : public EpService, private transport::ConnectionSink {
   // The states that an upcall may end. The mutex is held.
   bool Connecting() const;
   bool Ending() const;
-  // A connection attempt begins; its number. The mutex is held.
+  // Begins a connection attempt, and returns its number. The mutex is held.
   uint32_t BeginAttempt(DAT_EP_STATE next, const sockaddr_storage& remote, DAT_PORT_QUAL port);
-  // After Connect or Accept: repeats a Disconnect that came before the back end knew of the
-  // connection `attempt`; after a failed one, goes back to `from`.
+  // To be called after Connect or Accept. Repeats a Disconnect that came before the back end knew
+  // of the connection `attempt`. After a failed attempt it goes back to `from`.
   void SettleAttempt(uint32_t attempt, bool ok, DAT_EP_STATE from);
-  // Copies private data of an upcall to where events point. The mutex is held.
+  // Copies private data of an upcall to the place to which events point. The mutex is held.
   DAT_COUNT KeepPrivateData(std::span<const uint8_t> private_data);
   // `was`: the state before the upcall.
   void PostEvent(Evd* evd, DAT_EP_STATE was, DAT_EVENT_NUMBER number, DAT_COUNT private_data_size);
@@ -59,7 +59,7 @@ class EpConnection final : public EpService, private transport::ConnectionSink {
   sockaddr_storage remote_{};
   DAT_PORT_QUAL local_port_ = 0;
   DAT_PORT_QUAL remote_port_ = 0;
-  // What Connect was asked for; not set on the passive side.
+  // The arguments of Connect. Not set on the passive side.
   bool dialled_ = false;
   Target target_;
   std::array<uint8_t, kMaxPrivateData> private_data_{};
