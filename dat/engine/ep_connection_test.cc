@@ -197,7 +197,8 @@ TEST_F(EpConnectionTest, ResetOfAnUnconnectedEpKeepsReceives) {
   EXPECT_THAT(adapter().last_qp().calls, IsEmpty());
 }
 
-// Completions that were made before the end must come out before the event of the end, on one EVD.
+// Completions that were made before the end must come out before the event of the end, if one EVD
+// has both.
 // covers: semantics 5.5
 TEST_F(EpConnectionTest, CompletionsPrecedeTheEnd) {
   const DAT_EVD_HANDLE all = MakeEvd(DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG);
