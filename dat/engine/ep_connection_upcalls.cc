@@ -31,8 +31,8 @@ DAT_EVENT_NUMBER EventOf(RejectReason reason) {
   return DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR;
 }
 
-// What the event of a connection says about the messages that led to it. `was` is the state of the
-// EP before.
+// Counts the messages that led to the event of a connection. `was` is the state of the EP before
+// the event.
 void CountConnectionEvent(AdapterCounters& counters, DAT_EP_STATE was, DAT_EVENT_NUMBER number) {
   switch (number) {
     case DAT_CONNECTION_EVENT_ESTABLISHED:
@@ -41,7 +41,7 @@ void CountConnectionEvent(AdapterCounters& counters, DAT_EP_STATE was, DAT_EVENT
       counters.Count(DCNT_IA_CM_REP_RX);
       return counters.Count(DCNT_IA_CM_ACTIVE_EST);
     case DAT_CONNECTION_EVENT_DISCONNECTED:
-      // Else this side began, or nothing was connected yet.
+      // Otherwise this side began the disconnect, or nothing was connected yet.
       if (was == DAT_EP_STATE_CONNECTED) counters.Count(DCNT_IA_CM_DREQ_RX);
       return;
     case DAT_CONNECTION_EVENT_PEER_REJECTED:
@@ -93,8 +93,8 @@ void EpConnection::PostEvent(Evd* evd, DAT_EP_STATE was, DAT_EVENT_NUMBER number
   evd->Push(event, number != DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
-// In each upcall: the event may make a consumer's agent free the EP from within the push, so the
-// push comes last and the pin keeps the memory until it returns.
+// In each upcall the push comes last, because the event may make a consumer's agent free the EP
+// from within the push. The pin keeps the memory until the push returns.
 
 void EpConnection::OnEstablished(std::span<const uint8_t> private_data) {
   const UpcallPin pin(&ep_);
@@ -104,7 +104,7 @@ void EpConnection::OnEstablished(std::span<const uint8_t> private_data) {
   DAT_EP_STATE was{};
   {
     std::lock_guard<std::mutex> lock(ep_.mutex());
-    // Disconnected meanwhile: the back end reports the end of it.
+    // The EP was disconnected meanwhile, so the back end reports the end of the connection.
     if (!Connecting()) return;
     was = ep_.state();
     // Only the active side's event carries private data (semantics 5.7).
@@ -128,12 +128,12 @@ void EpConnection::OnFailed(RejectReason reason, std::span<const uint8_t> privat
     if (!Ending()) return;
     was = ep_.state();
     if (was == DAT_EP_STATE_DISCONNECT_PENDING) {
-      // The consumer aborted the attempt first: that is its outcome (semantics 8.3 note 1).
+      // The consumer aborted the attempt first, and that is its outcome (semantics 8.3 note 1).
       number = DAT_CONNECTION_EVENT_DISCONNECTED;
     } else if (was == DAT_EP_STATE_COMPLETION_PENDING) {
       number = DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR;
     } else if (was == DAT_EP_STATE_CONNECTED) {
-      number = DAT_CONNECTION_EVENT_BROKEN;  // a back end must not; one final event all the same
+      number = DAT_CONNECTION_EVENT_BROKEN;  // a back end must not; still one final event
     } else if (reason == RejectReason::kPeer) {
       size = KeepPrivateData(private_data);
     }
@@ -155,7 +155,8 @@ void EpConnection::OnEnded(EndReason reason, const std::string& why) {
     std::lock_guard<std::mutex> lock(ep_.mutex());
     if (!Ending()) return;
     was = ep_.state();
-    // Never established, so not a disconnect (semantics 8.3, fatal error and peer's disconnect).
+    // The connection was never established, so this is no disconnect (semantics 8.3, fatal error
+    // and peer's disconnect).
     if (was == DAT_EP_STATE_COMPLETION_PENDING)
       number = DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR;
     if (was == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING)
