@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an endpoint is whatever its service.
+// The part of an endpoint that does not depend on its service.
 #include "dat/engine/ep_core.h"
 
 #include "dat/engine/dat_error.h"
