@@ -19,7 +19,7 @@ class EpCounters {
 
   // Any thread.
   void Count(DAT_EP_COUNTERS which) { posts_.Add(which); }
-  // What a post moves.
+  // The number of bytes that a post moves.
   static uint64_t Bytes(std::span<const DAT_LMR_TRIPLET> local) {
     if (local.size() == 1) [[likely]]
       return local[0].segment_length;
@@ -27,7 +27,7 @@ class EpCounters {
     for (const DAT_LMR_TRIPLET& segment : local) bytes += segment.segment_length;
     return bytes;
   }
-  // Data path: a post that was taken.
+  // Data path. Counts a post that was taken.
   [[gnu::always_inline]] void CountSend(transport::Op op, uint64_t bytes) {
     switch (op) {
       case transport::Op::kSend:
@@ -51,8 +51,8 @@ class EpCounters {
   }
   void CountReceive(uint64_t bytes) { CountPost(DCNT_EP_POST_RECV, bytes); }
 
-  // `received` is the tally of the EP. The messages that an EP for datagrams receives are
-  // datagrams.
+  // `received` is the tally of the EP. If the EP is for datagrams, the messages that it receives
+  // are datagrams.
   void Read(const ReceiveTally& received, bool datagrams, size_t which, bool reset, uint64_t* out) {
     reader_.Read(which, reset, out, [&](size_t i) {
       const std::atomic<uint64_t>* const arrived =
@@ -62,7 +62,7 @@ class EpCounters {
   }
 
  private:
-  // The counter of messages for that of datagrams, and the other way round.
+  // Turns the counter of messages into that of datagrams, and the other way round.
   static size_t OfDatagrams(size_t which) {
     switch (which) {
       case DCNT_EP_RECV:
