@@ -159,7 +159,7 @@ TEST_F(EpCreateTest, Handles) {
   EXPECT_EQ(slots::EpQuery(ep_, UINT64_C(0x80000000), nullptr), Arg(2));
 }
 
-// OFA's dapltest uses a connect EVD of another instance of the IA, but not DTO EVDs.
+// OFA's dapltest uses a connect EVD of another instance of the IA, but only DTO EVDs of its own.
 // covers: semantics 4, 19
 TEST_F(EpCreateTest, EvdsOfAnotherInstance) {
   char name[] = "fake-0";
@@ -231,8 +231,8 @@ TEST_F(EpCreateTest, QueryShowsWhereTheConnectionLeads) {
   EXPECT_EQ(param.remote_port_qual, 4000u);
 }
 
-// The IA confirms completions, and the peer does not. A program may make another EP from what it
-// queried.
+// The IA confirms completions, but the peer does not. A program may make another EP from the
+// attributes that it queried.
 TEST_F(EpCreateTest, QueryTellsOfAPeerThatDoesNotConfirm) {
   adapter().limits.confirmed_completions = true;
   const DAT_EP_HANDLE ep = MakeEpIn(DAT_EP_STATE_CONNECTED);
