@@ -22,7 +22,7 @@ DAT_RETURN EpDatagrams::Begin(uint64_t* out) {
   Draft<AddressHandle> handle(AddressHandle::Create(&ep_.ia(), &ep_, this, ep_.pz()));
   if (!handle->ReserveHandle())
     return Error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY, NoHandleReason());
-  // So that its success allocates nothing.
+  // Makes room now, so that success allocates nothing.
   if (handles_.capacity() < handles_.size() + begun_.size() + 1)
     handles_.reserve(2 * (handles_.size() + begun_.size() + 1));
   Exchange& exchange = begun_[last_number_ + 1];
@@ -77,7 +77,7 @@ DAT_RETURN EpDatagrams::Accept(transport::ConnectionRequest& request, DAT_EP_STA
     const std::lock_guard<std::mutex> lock(ep_.mutex());
     const DAT_RETURN ret = Begin(&number);
     if (ret != DAT_SUCCESS) return ret;
-    // What the requester said is what the event of this side carries.
+    // The requester's private data is what the event of this side carries.
     Keep(request.private_data(), &begun_.at(number));
   }
   Result<transport::DatagramPeer> requester =
@@ -99,7 +99,7 @@ DAT_RETURN EpDatagrams::Accept(transport::ConnectionRequest& request, DAT_EP_STA
 }
 
 DAT_RETURN EpDatagrams::Reset() {
-  // What peers know of the queue pair they would go on using.
+  // Peers would go on using what they know of the queue pair.
   if (ep_.state() != DAT_EP_STATE_UNCONNECTED) return WrongEpState(ep_.state());
   return DAT_SUCCESS;
 }
@@ -131,7 +131,7 @@ void EpDatagrams::Teardown() {
     std::swap(begun, begun_);
   }
   for (auto& [number, exchange] : begun) exchange.handle->Discard();
-  // Of those that their consumer is freeing just now, it sees to the rest.
+  // If a consumer is freeing a handle at this moment, that call does the rest.
   for (const Ref<AddressHandle>& handle : left) {
     if (handle->RetireAnyway()) handle->Destroy(0);
   }
