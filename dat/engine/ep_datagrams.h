@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An endpoint for unreliable datagrams: how it meets peers, any number of them (semantics 15.2).
+// An endpoint for unreliable datagrams: how it meets any number of peers (semantics 15.2).
 //
 // Connecting and accepting exchange address handles and leave no connection behind, so the state of
-// the EP restricts neither: UNCONNECTED, ACTIVE_CONNECTION_PENDING while the first exchange is
-// under way, CONNECTED from the first handle on, for good. What an exchange brings is an event of
-// the extension. It stays known by its number, the event's context, until dat_ib_ud_cm_free: the
-// private data of the event lie there.
+// the EP restricts neither. The state is UNCONNECTED, then ACTIVE_CONNECTION_PENDING while the
+// first exchange is under way, and CONNECTED from the first handle on, for good. An exchange
+// results in an event of the extension, whose context is the number of the exchange. The exchange
+// is kept until dat_ib_ud_cm_free, because it holds the private data of the event.
 #ifndef SOFTDAT_DAT_ENGINE_EP_DATAGRAMS_H_
 #define SOFTDAT_DAT_ENGINE_EP_DATAGRAMS_H_
 
@@ -33,10 +33,10 @@ class EpDatagrams final : public EpService,
   DAT_RETURN Connect(const Target& target, DAT_TIMEOUT timeout_us,
                      std::span<const uint8_t> private_data) override;
   DAT_RETURN FindTarget(Target* out) override;
-  // In any state; `from` is not looked at.
+  // In any state. `from` is ignored.
   DAT_RETURN Accept(transport::ConnectionRequest& request, DAT_EP_STATE from,
                     std::span<const uint8_t> private_data) override;
-  // There is nothing to disconnect: success, and no event.
+  // There is nothing to disconnect, so this succeeds without an event.
   DAT_RETURN Disconnect(DAT_CLOSE_FLAGS) override { return DAT_SUCCESS; }
   DAT_RETURN Reset() override;
   void QueryAddresses(const transport::ConnectionAddresses& now, DAT_EP_PARAM* param) override;
@@ -59,12 +59,13 @@ class EpDatagrams final : public EpService,
   // AddressHandleOwner
   void Forget(AddressHandle* handle) override;
 
-  // An exchange begins, with everything that its success needs; `*out` is its number. The mutex is
+  // Begins an exchange, with everything that its success needs. `*out` is its number. The mutex is
   // held.
   DAT_RETURN Begin(uint64_t* out);
-  // It has failed, or never went out; what is left of it. The mutex is held.
+  // The exchange has failed, or was never sent. Returns what is left of it. The mutex is held.
   Exchanges::node_type Abandon(uint64_t number);
-  // It has succeeded, and its private data are there: the event. The mutex is held.
+  // The exchange has succeeded, and its private data are there. Returns its event. The mutex is
+  // held.
   DAT_EVENT Complete(uint64_t number, transport::DatagramPeer peer, DAT_IB_EXT_TYPE type);
   static void Keep(std::span<const uint8_t> private_data, Exchange* exchange);
   DAT_EVENT MakeEvent(DAT_IB_EVENT_NUMBER number, const Exchange& exchange,
