@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Endpoints for datagrams: what reaches the back end, and upcalls that cross calls
-// (semantics 15.2).
+// Endpoints for datagrams: what reaches the back end, and upcalls that cross calls (semantics
+// 15.2).
 #include <cstdarg>
 #include <cstring>
 
@@ -12,7 +12,7 @@ namespace {
 
 using transport::RejectReason;
 
-// Counts how many there are.
+// Counts the handles that are alive.
 class Way : public transport::AddressHandle {
  public:
   explicit Way(int* alive) : alive_(alive) { ++*alive_; }
@@ -58,7 +58,7 @@ class EpDatagramsTest : public EngineTest {
     DAT_LMR_TRIPLET local{};
     return Extension(ep, DAT_IB_UD_SEND_OP, 1, &local, &to, cookie_, DAT_COMPLETION_DEFAULT_FLAG);
   }
-  // The one event that there is.
+  // The data of the only event, which must be this one.
   DAT_IB_EXTENSION_EVENT_DATA Told(int number) {
     const std::vector<DAT_EVENT> events = Take(connect_evd_);
     DAT_IB_EXTENSION_EVENT_DATA extension{};
@@ -100,7 +100,7 @@ TEST_F(EpDatagramsTest, OutcomesComeInAnyOrderAndOnce) {
   sink.OnUnresolved(qp_->tokens[2], RejectReason::kUnreachable, {}, "test");
   EXPECT_EQ(Told(DAT_IB_UD_CONNECTION_ERROR_EVENT).type, DAT_IB_UD_CONNECT_ERROR);
   EXPECT_EQ(StateOf(ep_), DAT_EP_STATE_CONNECTED);
-  // A back end must not tell it twice, and nobody hears of it.
+  // A back end must not report an outcome twice. If it does, nobody learns of it.
   sink.OnResolved(qp_->tokens[1], Peer(12), {});
   sink.OnUnresolved(qp_->tokens[1], RejectReason::kPeer, {}, "test");
   EXPECT_TRUE(Take(connect_evd_).empty());
@@ -113,7 +113,7 @@ TEST_F(EpDatagramsTest, AResolveThatFailsAtOnceLeavesNothing) {
   EXPECT_NE(Connect(ep_), DAT_SUCCESS);
   EXPECT_EQ(StateOf(ep_), DAT_EP_STATE_UNCONNECTED);
   EXPECT_TRUE(Take(connect_evd_).empty());
-  // Nor does it disturb what is under way.
+  // A failed call does not disturb an exchange that is under way either.
   ASSERT_EQ(Connect(ep_), DAT_SUCCESS);
   qp_->next_status = Status(Code::kNoResources, "test");
   EXPECT_NE(Connect(ep_), DAT_SUCCESS);
@@ -151,7 +151,7 @@ TEST_F(EpDatagramsTest, AHandleServesItsProtectionZone) {
   EXPECT_EQ(Send(other, met.remote_ah), Arg(4));
   EXPECT_EQ(slots::EpFree(other), DAT_SUCCESS);
   EXPECT_EQ(slots::PzFree(zone), DAT_SUCCESS);
-  // Any EP for datagrams of the IA may give it back.
+  // Any EP for datagrams of the IA may free it.
   DAT_IB_ADDR_HANDLE handle = met.remote_ah;
   EXPECT_EQ(Extension(same, DAT_IB_UD_AH_FREE_OP, &handle), DAT_SUCCESS);
   EXPECT_EQ(alive_, 0);
