@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An endpoint for datagrams: how exchanges with peers come out, and the events of the extension
-// that tell it.
+// An endpoint for datagrams: the outcomes of exchanges with peers, and the events of the extension
+// that report them.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -15,7 +15,7 @@ using transport::RejectReason;
 
 namespace {
 
-// Whether the peer, or its provider, said no; else nothing was heard.
+// Whether the peer or its provider refused. Otherwise nobody answered.
 bool IsReject(RejectReason reason) {
   return reason == RejectReason::kPeer || reason == RejectReason::kNonPeer;
 }
@@ -101,7 +101,7 @@ void EpDatagrams::OnUnresolved(uint64_t token, RejectReason reason,
     event = MakeEvent(
         IsReject(reason) ? DAT_IB_UD_CONNECTION_REJECT_EVENT : DAT_IB_UD_CONNECTION_ERROR_EVENT,
         exchange.mapped(), extension);
-    // The consumer has no context to give back: the data of a reject stay as long as the EP.
+    // The consumer gets no context to free, so the data of a reject stay as long as the EP.
     if (exchange.mapped().size > 0) told_.insert(std::move(exchange));
     evd = Ref<Evd>(ep_.connect_evd());
   }
