@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Endpoint: dat_ep_modify, all or nothing (semantics 8.2).
+// Endpoint: dat_ep_modify, which changes everything or nothing (semantics 8.2).
 #include <optional>
 #include <utility>
 
@@ -13,7 +13,7 @@
 namespace softdat::engine {
 namespace {
 
-// Facts about an EP that nobody sets.
+// Facts about an EP that nobody can set.
 constexpr DAT_EP_PARAM_MASK kFixed =
     DAT_EP_FIELD_IA_HANDLE | DAT_EP_FIELD_EP_STATE | DAT_EP_FIELD_COMM |
     DAT_EP_FIELD_LOCAL_IA_ADDRESS_PTR | DAT_EP_FIELD_LOCAL_PORT_QUAL |
@@ -32,16 +32,17 @@ bool MayModify(DAT_EP_STATE state, DAT_EP_PARAM_MASK mask) {
   }
 }
 
-// An EVD that the mask names: NULL takes the old one away.
+// An EVD that the mask names. NULL takes the old one away.
 class NamedEvd {
  public:
   NamedEvd(DAT_EP_PARAM_MASK mask, DAT_EP_PARAM_MASK bit, DAT_EVD_HANDLE handle)
       : named_((mask & bit) != 0), null_(handle == DAT_HANDLE_NULL) {
     if (named_ && !null_) evd_.emplace(handle);
   }
-  // The EVD of the mask, or else the one that there is now.
+  // The EVD of the mask, or else the present one.
   Evd* Or(Evd* now) const { return named_ ? get() : now; }
-  // Of the right kind; DTO streams also of this IA, whose adapter moves them.
+  // Whether the EVD is of the right kind. For DTO streams it must also belong to this IA, whose
+  // adapter moves them.
   bool Fits(DAT_EVD_FLAGS stream, const Ia* ia) const {
     if (!named_ || null_) return true;
     return get() != nullptr && get()->Accepts(stream) && (ia == nullptr || &get()->ia() == ia);
@@ -75,7 +76,8 @@ struct Ep::Modification {
   const NamedEvd recv;
   const NamedEvd request;
   const NamedEvd connect;
-  // What the EP will have; what it had before, once FinishModification has exchanged them.
+  // The configuration that the EP will have. After FinishModification has exchanged the two, the
+  // configuration that it had before.
   Configuration other;
   DAT_COUNT hard_watermark = DAT_WATERMARK_INFINITE;
 };
@@ -149,7 +151,7 @@ void Ep::FinishModification(Modification* m, bool taken) {
   std::lock_guard<std::mutex> lock(mu_);
   modifying_ = false;
   if (!taken) return;
-  // dat_ep_set_watermark may have been called meanwhile: it wins.
+  // dat_ep_set_watermark may have been called meanwhile. Its value wins.
   if (!m->Names(DAT_EP_FIELD_EP_ATTR_SRQ_SOFT_HW))
     m->other.attr.srq_soft_hw = configuration_.attr.srq_soft_hw;
   m->hard_watermark = hard_watermark_;
