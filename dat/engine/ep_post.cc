@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Endpoint: what a post that was not taken returns. The way in is inline, in ep.h and
+// Endpoint: the return codes of a post that was not taken. The way in is inline, in ep.h and
 // api_ep_post.cc.
 #include "dat/engine/dat_error.h"
 #include "dat/engine/ep.h"
