@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Posts: what reaches the back end, which arguments are refused, and what becomes of the back end's
-// refusals (semantics 10.1, 10.2).
+// Posts: what reaches the back end, which arguments are refused, and what follows from the back
+// end's refusals (semantics 10.1, 10.2).
 #include <cstring>
 
 #include "dat/engine/testing/engine_test.h"
