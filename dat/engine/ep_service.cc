@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What all services of an endpoint do.
+// Functions that all services of an endpoint share.
 #include "dat/engine/ep_service.h"
 
 #include "dat/engine/dat_error.h"
