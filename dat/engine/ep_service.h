@@ -15,35 +15,35 @@ namespace softdat::engine {
 
 inline constexpr DAT_COUNT kMaxPrivateData = 256;  // bytes, each way (semantics 9.5)
 
-// Of one EP, for its whole life. Calls come from any thread that pins the EP, upcalls from the back
-// end; the EP's mutex protects what both change.
+// The service of one EP, for its whole life. Calls come from any thread that pins the EP, and
+// upcalls from the back end. The EP's mutex protects the members that both change.
 class EpService {
  public:
   EpService(const EpService&) = delete;
   EpService& operator=(const EpService&) = delete;
   virtual ~EpService() = default;
 
-  // Of the EP's queue pair: which service it has, and what it reports to.
+  // Fills in the attributes of the EP's queue pair: its service, and the sink to which it reports.
   virtual void Describe(transport::QueuePairAttributes* attributes) = 0;
 
-  // A place to connect to.
+  // A peer's address, to which an EP connects.
   struct Target {
     sockaddr_storage address{};
     DAT_CONN_QUAL conn_qual = 0;
   };
 
-  // The calls of these names.
+  // The calls with these names.
   virtual DAT_RETURN Connect(const Target& target, DAT_TIMEOUT timeout_us,
                              std::span<const uint8_t> private_data) = 0;
-  // Where Connect led, for a dat_ep_dup_connect.
+  // The target of the last Connect, for a dat_ep_dup_connect.
   virtual DAT_RETURN FindTarget(Target* out) = 0;
-  // `from`: the state in which the EP may accept, and to which a failure returns it.
+  // `from` is the state in which the EP may accept, and to which a failure returns it.
   virtual DAT_RETURN Accept(transport::ConnectionRequest& request, DAT_EP_STATE from,
                             std::span<const uint8_t> private_data) = 0;
   virtual DAT_RETURN Disconnect(DAT_CLOSE_FLAGS flags) = 0;
   virtual DAT_RETURN Reset() = 0;
-  // Both ends as dat_ep_query tells them. The mutex is held. Pointers that it hands out are as
-  // long-lived as the EP.
+  // Both ends as dat_ep_query reports them. The mutex is held. The pointers that it returns live as
+  // long as the EP.
   virtual void QueryAddresses(const transport::ConnectionAddresses& now, DAT_EP_PARAM* param) = 0;
   // dat_ib_ud_cm_free.
   virtual DAT_RETURN FreeExchange(const DAT_CONTEXT& context);
@@ -52,7 +52,7 @@ class EpService {
 
  protected:
   explicit EpService(EpCore& ep) : ep_(ep) {}
-  // A call of the consumer as the back end takes it.
+  // The arguments of a consumer's call in the back end's form.
   static transport::ConnectParameters Parameters(const Target& target, DAT_TIMEOUT timeout_us,
                                                  std::span<const uint8_t> private_data);
 
