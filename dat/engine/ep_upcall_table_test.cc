@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every (state x upcall) of semantics 8.3: which state follows, and which event is posted. States
-// without a connection must not react, whatever a back end says.
+// Every (state x upcall) of semantics 8.3: the state that follows, and the event that is posted.
+// States without a connection must not react, whatever a back end reports.
 #include <tuple>
 
 #include "dat/engine/testing/engine_test.h"
