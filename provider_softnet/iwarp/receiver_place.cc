@@ -6,37 +6,11 @@
 
 #include "provider_softnet/iwarp/access_terminate.h"
 #include "provider_softnet/iwarp/receiver.h"
+#include "provider_softnet/memory/polled_copy.h"
 
 namespace softdat::softnet {
 
 using iwarp::Opcode;
-
-namespace {
-
-// Copies the end of a message or an RDMA write, which a program may poll (semantics 10.3). Its last
-// bytes become visible last, after everything before them. The last unit is one store of up to 8
-// bytes.
-void CopyPolledEnd(uint8_t* to, const uint8_t* from, size_t size) {
-  const uintptr_t end = reinterpret_cast<uintptr_t>(to) + size;
-  const size_t unit = end % 8 == 0 && size >= 8 ? 8 : end % 4 == 0 && size >= 4 ? 4 : 1;
-  const size_t rest = size - unit;
-  if (rest > 0) std::memcpy(to, from, rest);
-  to += rest;
-  from += rest;
-  if (unit == 8) {
-    uint64_t v;
-    std::memcpy(&v, from, sizeof v);
-    __atomic_store_n(reinterpret_cast<uint64_t*>(to), v, __ATOMIC_RELEASE);
-  } else if (unit == 4) {
-    uint32_t v;
-    std::memcpy(&v, from, sizeof v);
-    __atomic_store_n(reinterpret_cast<uint32_t*>(to), v, __ATOMIC_RELEASE);
-  } else {
-    __atomic_store_n(to, *from, __ATOMIC_RELEASE);
-  }
-}
-
-}  // namespace
 
 // Finds the access for the next contiguous piece of at most `want` bytes at the cursor, and moves
 // the cursor on. Returns false when the receive's segments are used up (its length was checked, so

@@ -60,6 +60,7 @@ class PacketBatch {
     return packet_count_ < kMostPackets && piece_count_ + pieces <= kMostPieces &&
            pin_count_ + pieces <= kMostPins;
   }
+  bool holds_memory() const { return pin_count_ > 0; }
   // Begins a packet, whose header the caller writes. HasRoom() was true.
   OutgoingPacket& Begin() {
     OutgoingPacket& p = packets_[packet_count_];

@@ -283,7 +283,9 @@ void PairProgram<Pair>::CheckBehindBad() {
   std::memcpy(&counted, pair_.side(1 - i).data(nodes_[1 - i].counter), sizeof counted);
   Expect(counted == node.adds_done, std::to_string(counted) + " additions were carried out, and " +
                                         std::to_string(node.adds_done) + " completed with success");
-  Expect(nodes_[1 - i].last_received < bad_.cookie, "a message behind the bad request arrived");
+  Expect(nodes_[1 - i].last_received < bad_.cookie,
+         "a message behind the bad request (kind " + std::to_string(static_cast<int>(bad_.kind)) +
+             ") arrived");
   for (const Posted& w : node.writes) {
     if (w.cookie < bad_.cookie) {
       Expect(Matches(TargetData(1 - i) + w.slot, w), "a write in front was not carried out");

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Placement of data that a program may poll (semantics 10.3).
+#ifndef SOFTDAT_PROVIDER_SOFTNET_MEMORY_POLLED_COPY_H_
+#define SOFTDAT_PROVIDER_SOFTNET_MEMORY_POLLED_COPY_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace softdat::softnet {
+
+// Copies the end of a message or an RDMA write so that its last bytes become visible last, and
+// after everything before them. The last unit is one store of up to 8 bytes. `size` > 0.
+inline void CopyPolledEnd(uint8_t* to, const uint8_t* from, size_t size) {
+  const uintptr_t end = reinterpret_cast<uintptr_t>(to) + size;
+  const size_t unit = end % 8 == 0 && size >= 8 ? 8 : end % 4 == 0 && size >= 4 ? 4 : 1;
+  const size_t rest = size - unit;
+  if (rest > 0) std::memcpy(to, from, rest);
+  to += rest;
+  from += rest;
+  if (unit == 8) {
+    uint64_t v;
+    std::memcpy(&v, from, sizeof v);
+    __atomic_store_n(reinterpret_cast<uint64_t*>(to), v, __ATOMIC_RELEASE);
+  } else if (unit == 4) {
+    uint32_t v;
+    std::memcpy(&v, from, sizeof v);
+    __atomic_store_n(reinterpret_cast<uint32_t*>(to), v, __ATOMIC_RELEASE);
+  } else {
+    __atomic_store_n(to, *from, __ATOMIC_RELEASE);
+  }
+}
+
+}  // namespace softdat::softnet
+
+#endif  // SOFTDAT_PROVIDER_SOFTNET_MEMORY_POLLED_COPY_H_

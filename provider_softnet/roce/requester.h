@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The own requests of a reliable connection: which packets they are, what of them is on its way,
+// what is acknowledged, what must be sent again (IBTA vol. 1 §9.7).
+//
+// Every request has a range of PSNs, given when its first packet leaves. A read has as many as its
+// responses. Three marks walk through them:
+//
+//     una            cursor           sent             (PSNs)
+//  ----|--------------|----------------|-------
+//   over |  on its way | to be sent again | never sent
+//
+// An answer moves `una`. A loss moves the cursor back, and everything from there on is sent again.
+// A long read is asked for piece by piece, so that its responses do not drown the own socket.
+#ifndef SOFTDAT_PROVIDER_SOFTNET_ROCE_REQUESTER_H_
+#define SOFTDAT_PROVIDER_SOFTNET_ROCE_REQUESTER_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "provider_softnet/queue/raw_array.h"
+#include "provider_softnet/queue/work_ledger.h"
+#include "provider_softnet/roce/congestion_window.h"
+#include "provider_softnet/roce/packet_batch.h"
+#include "provider_softnet/roce/psn.h"
+#include "provider_softnet/roce/rc_state.h"
+#include "provider_softnet/roce/round_trip.h"
+#include "wire/roce/aeth.h"
+#include "wire/roce/packet.h"
+
+namespace softdat::softnet {
+
+class Requester {
+ public:
+  Requester(RcState* state, WorkLedger* ledger);
+
+  // ---- out ----
+  // Whether Offer() would send a packet or carry out a bind.
+  bool wants_transmit() const;
+  // Adds packets to the batch until it is full or nothing may be sent. Carries out binds on its
+  // way.
+  void Offer(PacketBatch* batch, uint64_t now_us);
+  // A request packet of the last batch did not leave, nor did any behind it.
+  void TakeBack(uint32_t wire_psn);
+
+  // ---- in: answers of the peer ----
+  void OnAcknowledge(const roce::Packet& packet, uint64_t now_us);
+  void OnAtomicAcknowledge(const roce::Packet& packet, uint64_t now_us);
+  void OnReadResponse(const roce::Packet& packet, uint64_t now_us);
+
+  // ---- time ----
+  // When OnTime() has something to do; 0: never.
+  uint64_t deadline_us() const {
+    return waits_for_receive_ ? receive_wait_until_us_ : resend_at_us_;
+  }
+  void OnTime(uint64_t now_us);
+
+  // ---- for the ledger ----
+  // Work in front of this position has been begun.
+  uint64_t begun() const { return begun_; }
+  // Work in front of it is answered.
+  uint64_t answered() const { return answered_; }
+
+  // Work that this end cannot carry out: nothing from there on is sent, and the connection breaks
+  // when all in front of it is answered. Null as long as there is none, or something in front of
+  // it.
+  struct LocalFailure {
+    uint64_t position;
+    transport::WorkStatus status;
+    std::string why;
+  };
+  const LocalFailure* failure() const {
+    return local_failure_ != nullptr && answered_ == local_failure_->position ? local_failure_.get()
+                                                                              : nullptr;
+  }
+  // Nothing is sent any more.
+  void End() {
+    stop_at_ = 0;
+    resend_at_us_ = 0;
+    waits_for_receive_ = false;
+  }
+
+ private:
+  // The PSNs of a request. None for a bind.
+  struct Plan {
+    Psn first;
+    uint32_t packets;
+    Psn end() const { return first + packets; }
+  };
+  // Reads and atomics that were asked for and not answered.
+  struct Asked {
+    Psn first, end;
+  };
+
+  SendQueue& sends() const { return ledger_.sends(); }
+  Plan& plan(uint64_t position) { return plans_[position & plan_mask_]; }
+  const Plan& plan(uint64_t position) const { return plans_[position & plan_mask_]; }
+  uint64_t in_flight() const { return cursor_ - una_; }
+  bool MayBegin(const SendWork& work) const;
+  [[gnu::cold]] void FailHere(transport::WorkStatus status, std::string why);
+
+  // requester_send.cc
+  bool Begin(SendWork* work);
+  bool CarryOutBind(SendWork* work);
+  bool EmitData(const SendWork& work, PacketBatch* batch);
+  bool FillPayload(uint64_t offset, size_t size, PacketBatch* batch);
+  void EmitRead(const SendWork& work, PacketBatch* batch);
+  void EmitAtomic(const SendWork& work, PacketBatch* batch);
+  void Finish(OutgoingPacket* out, const roce::Packet& packet, size_t payload, PacketBatch* batch);
+  void MoveCursor(uint32_t packets);
+  void StartTimer();
+
+  // requester_answers.cc
+  uint64_t AnswerUpTo(Psn end);
+  void PassBinds();
+  void AnswerRead(SendWork* work, uint64_t now_us);
+  void OnRnrNak(Psn psn, uint8_t timer, uint64_t now_us);
+  void OnNak(Psn psn, uint8_t code, uint64_t now_us);
+  void OnGap(uint64_t now_us);
+  bool PlaceResponse(const SendWork& work, uint64_t offset, ByteSpan payload);
+  bool StoreOriginal(const SendWork& work, uint64_t original);
+  bool IsExpectedResponse(const roce::Packet& packet) const;
+  void FinishRead(SendWork* work);
+  void Progress(uint64_t packets, uint64_t now_us);
+  void Rewind(Psn psn);
+  void FailOldest(transport::WorkStatus status, std::string why, bool by_peer);
+
+  RcState& state_;
+  WorkLedger& ledger_;
+  const uint32_t read_piece_;   // packets of responses that one read request asks for at most
+  const uint64_t patience_us_;  // silence after which the peer is given up; 0: never
+
+  uint64_t plan_mask_;
+  RawArray<Plan> plans_;
+
+  Psn una_;            // the oldest PSN that is not answered
+  Psn cursor_;         // the next one to be sent
+  Psn sent_;           // behind the last one that was ever sent
+  Psn next_psn_;       // of the next request that begins
+  uint64_t answered_;  // position of the work that has una_
+  uint64_t position_;  // position of the work that has cursor_
+  uint64_t begun_;
+  std::vector<Asked> asked_;       // oldest first; at most reads_out
+  uint32_t unanswered_reads_ = 0;  // reads and atomics begun and not over
+  uint32_t since_ack_request_ = 0;
+  uint64_t stop_at_ = ~uint64_t{0};  // position: work from there on is not sent
+  std::unique_ptr<LocalFailure> local_failure_;
+  uint64_t now_us_ = 0;  // of the call
+
+  CongestionWindow window_;
+  RoundTrip round_trip_;
+  Psn recovery_end_ = 0;      // losses in front of it belong to one that was noticed
+  std::optional<Psn> timed_;  // the packet whose round trip is measured
+  uint64_t timed_at_us_ = 0;
+  uint64_t resend_at_us_ = 0;
+  uint64_t silent_since_us_ = 0;
+  uint32_t rnr_naks_ = 0;  // in a row
+  bool waits_for_receive_ = false;
+  uint64_t receive_wait_until_us_ = 0;
+};
+
+}  // namespace softdat::softnet
+
+#endif  // SOFTDAT_PROVIDER_SOFTNET_ROCE_REQUESTER_H_

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Responder: the order of requests, and what is due after each.
+#include "provider_softnet/roce/responder.h"
+
+namespace softdat::softnet {
+
+using roce::NakCode;
+using roce::Operation;
+using roce::Position;
+
+namespace {
+
+// Requests after which the peer's window needs an acknowledgement.
+constexpr uint32_t kAckAfter = 16;
+
+}  // namespace
+
+Responder::Responder(RcState* state, WorkLedger* ledger)
+    : state_(*state),
+      ledger_(*ledger),
+      expected_(FirstPsn(state->config.expected_psn)),
+      reads_(state->config.reads_in) {}
+
+void Responder::OnRequest(const roce::Packet& packet) {
+  if (silent_) return;
+  const Psn psn = NearestPsn(packet.bth.psn, expected_);
+  if (psn < expected_) return OnDuplicate(packet, psn);
+  if (refusal_) nak_ = refusal_;
+  if (over_ || !state_.open()) return;
+  if (psn > expected_) {
+    // Once, until the expected one has come (IBTA vol. 1 §9.7.5.1.4).
+    if (!waits_for_expected_) Nak(roce::NakSyndrome(NakCode::kPsnSequence));
+    return;
+  }
+  waits_for_expected_ = false;
+  nak_.reset();  // it has been heeded before it was said
+  if (!state_.request_seen) state_.request_seen = state_.established_due = true;
+  const roce::OpcodeTraits& traits = roce::TraitsOf(packet.bth.opcode);
+  if (!Admit(packet, traits) || !CarryOut(packet, traits)) return;
+  if (traits.ends()) ++msn_;
+  ++unacknowledged_;
+  const bool answered_anyhow =
+      traits.operation == Operation::kReadRequest || traits.operation == Operation::kAtomic;
+  if (!packet.bth.ack_request || answered_anyhow) return;
+  ack_due_ = true;
+  // A message of several packets fills the peer's window. A short one gets an answer soon.
+  if (traits.position == Position::kLast || unacknowledged_ >= kAckAfter) urgent_ = true;
+}
+
+// Whether a request may stand here.
+bool Responder::Admit(const roce::Packet& packet, const roce::OpcodeTraits& traits) {
+  if (!InSequence(traits)) {
+    return Refuse(NakCode::kInvalidRequest, Blame::Nobody(),
+                  std::string("a request out of order: ") + roce::OpcodeText(packet.bth.opcode));
+  }
+  const roce::PayloadCheck check =
+      roce::CheckPayload(packet.bth.opcode, packet.payload.size(), state_.config.mtu);
+  if (check == roce::PayloadCheck::kOk) return true;
+  return Refuse(NakCode::kInvalidRequest, Blame::Nobody(),
+                std::string("a request of a wrong size: ") + roce::PayloadCheckText(check));
+}
+
+// The packets of a message follow one another.
+bool Responder::InSequence(const roce::OpcodeTraits& traits) const {
+  const bool begins = traits.position == Position::kFirst || traits.position == Position::kOnly;
+  switch (message_) {
+    case Message::kNone:
+      return begins;
+    case Message::kSend:
+      return !begins && traits.operation == Operation::kSend;
+    case Message::kWrite:
+      return !begins && traits.operation == Operation::kWrite;
+  }
+  return false;
+}
+
+bool Responder::CarryOut(const roce::Packet& packet, const roce::OpcodeTraits& traits) {
+  switch (traits.operation) {
+    case Operation::kSend:
+      return TakeSend(packet, traits);
+    case Operation::kWrite:
+      return TakeWrite(packet, traits);
+    case Operation::kReadRequest:
+      return TakeRead(packet);
+    case Operation::kAtomic:
+      return TakeAtomic(packet);
+    default:
+      return Refuse(NakCode::kInvalidRequest, Blame::Nobody(), "an unknown request");
+  }
+}
+
+bool Responder::Refuse(NakCode code, const Blame& blame, std::string why) {
+  refusal_ = PendingNak{roce::NakSyndrome(code), expected_};
+  nak_ = refusal_;
+  state_.Fail(blame, std::move(why), /*by_peer=*/false);
+  return false;
+}
+
+bool Responder::RefuseAccess(AccessError error, const char* what) {
+  ++state_.counters.remote_accesses_refused;
+  return Refuse(NakCode::kRemoteAccess, Blame::Nobody(),
+                std::string(what) + AccessErrorText(error));
+}
+
+void Responder::End() { over_ = true; }
+
+void Responder::FallSilent() {
+  over_ = silent_ = true;
+  reads_.Forget();
+  reads_due_ = ack_due_ = urgent_ = false;
+  nak_.reset();
+}
+
+}  // namespace softdat::softnet
