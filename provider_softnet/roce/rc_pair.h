@@ -6,6 +6,7 @@
 #ifndef SOFTDAT_PROVIDER_SOFTNET_ROCE_RC_PAIR_H_
 #define SOFTDAT_PROVIDER_SOFTNET_ROCE_RC_PAIR_H_
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -81,7 +82,11 @@ class RcPair {
   bool AdvanceClock();
   uint64_t now_us() const { return now_us_; }
   uint64_t Draw(uint64_t bound) { return random_() % bound; }
-  bool UnderWay(int i) const { return !flights_[static_cast<size_t>(i)].empty(); }
+  // Whether a packet of side `i` has not arrived.
+  bool UnderWay(int i) const {
+    return std::ranges::any_of(flights_[static_cast<size_t>(i)],
+                               [](const auto& f) { return !f.second.disconnect; });
+  }
   // Nothing that is sent from now on arrives.
   void Cut() { cut_ = true; }
   // Delivers a packet to side `i` as if its peer had sent it.
