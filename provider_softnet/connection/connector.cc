@@ -14,7 +14,7 @@
 #include "dat/backend_kit/qualifier_port.h"
 #include "dat/base/log.h"
 #include "dat/base/socket_address.h"
-#include "provider_softnet/connection/loop_time.h"
+#include "provider_softnet/driver/loop_time.h"
 
 namespace softdat::softnet {
 

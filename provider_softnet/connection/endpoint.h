@@ -25,7 +25,7 @@
 #include "provider_softnet/connection/connection_context.h"
 #include "provider_softnet/connection/drain_judge.h"
 #include "provider_softnet/connection/endpoint_pending.h"
-#include "provider_softnet/connection/gathering.h"
+#include "provider_softnet/driver/gathering.h"
 #include "provider_softnet/connection/link_watch.h"
 #include "provider_softnet/driver/channel.h"
 #include "provider_softnet/driver/counters.h"

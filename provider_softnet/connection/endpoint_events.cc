@@ -13,7 +13,7 @@
 #include "dat/base/socket_address.h"
 #include "provider_softnet/connection/connector.h"
 #include "provider_softnet/connection/endpoint.h"
-#include "provider_softnet/connection/loop_time.h"
+#include "provider_softnet/driver/loop_time.h"
 #include "wire/iwarp/fpdu.h"
 
 namespace softdat::softnet {

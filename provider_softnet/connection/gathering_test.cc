@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tests which sends gather, and how long a graceful disconnect waits, as decisions without a link.
-#include "provider_softnet/connection/gathering.h"
+#include "provider_softnet/driver/gathering.h"
 
 #include <gtest/gtest.h>
 

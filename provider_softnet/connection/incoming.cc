@@ -10,7 +10,7 @@
 #include "dat/base/log.h"
 #include "dat/base/socket_address.h"
 #include "provider_softnet/connection/connection_request.h"
-#include "provider_softnet/connection/loop_time.h"
+#include "provider_softnet/driver/loop_time.h"
 
 namespace softdat::softnet {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Decides which sends of a queue pair are written at once, and which gather and leave together
 // (driver/post_bursts.h says why). Guarded by the queue pair's lock.
-#ifndef SOFTDAT_PROVIDER_SOFTNET_CONNECTION_GATHERING_H_
-#define SOFTDAT_PROVIDER_SOFTNET_CONNECTION_GATHERING_H_
+#ifndef SOFTDAT_PROVIDER_SOFTNET_DRIVER_GATHERING_H_
+#define SOFTDAT_PROVIDER_SOFTNET_DRIVER_GATHERING_H_
 
 #include <algorithm>
 #include <cstddef>
@@ -87,4 +87,4 @@ class Gathering {
 
 }  // namespace softdat::softnet
 
-#endif  // SOFTDAT_PROVIDER_SOFTNET_CONNECTION_GATHERING_H_
+#endif  // SOFTDAT_PROVIDER_SOFTNET_DRIVER_GATHERING_H_

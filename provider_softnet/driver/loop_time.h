@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The clock of the loop, in the form in which the engines without I/O count time.
-#ifndef SOFTDAT_PROVIDER_SOFTNET_CONNECTION_LOOP_TIME_H_
-#define SOFTDAT_PROVIDER_SOFTNET_CONNECTION_LOOP_TIME_H_
+#ifndef SOFTDAT_PROVIDER_SOFTNET_DRIVER_LOOP_TIME_H_
+#define SOFTDAT_PROVIDER_SOFTNET_DRIVER_LOOP_TIME_H_
 
 #include <chrono>
 
@@ -15,4 +15,4 @@ inline std::chrono::microseconds LoopTime() {
 
 }  // namespace softdat::softnet
 
-#endif  // SOFTDAT_PROVIDER_SOFTNET_CONNECTION_LOOP_TIME_H_
+#endif  // SOFTDAT_PROVIDER_SOFTNET_DRIVER_LOOP_TIME_H_
