@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Local datagram sockets in the abstract name space.
+#include "provider_softnet/udp/member_sockets.h"
+
+#include <errno.h>
+#include <fmt/format.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "provider_softnet/driver/descriptor_limit.h"
+#include "provider_softnet/udp/datagram_calls.h"
+#include "provider_softnet/udp/forward_message.h"
+
+namespace softdat::softnet {
+
+Result<UniqueFd> OpenHandOn() {
+  while (true) {
+    UniqueFd fd(socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    if (fd.valid()) return fd;
+    const int error = errno;
+    if (error == EMFILE && RaiseDescriptorLimit()) continue;
+    return Status(Code::kNoResources, fmt::format("no local socket: {}", strerror(error)));
+  }
+}
+
+Result<UniqueFd> OpenNamed(const MemberName& name) {
+  if (name.size == 0) return Status(Code::kInvalidArgument, "the name of a member is too long");
+  Result<UniqueFd> opened = OpenHandOn();
+  if (!opened.ok()) return opened;
+  const int fd = opened.value().get();
+  const int on = 1;
+  setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on));
+  if (bind(fd, reinterpret_cast<const sockaddr*>(&name.address), name.size) == 0) return opened;
+  const Code code = errno == EADDRINUSE ? Code::kInUse : Code::kNoResources;
+  return Status(code, fmt::format("no name for a local socket: {}", strerror(errno)));
+}
+
+Result<ClaimedBlock> OpenFreeBlock(const std::string& host,
+                                   const std::function<uint64_t()>& random) {
+  constexpr uint32_t kUsable = kBlocks - 1;  // without block 0
+  const auto start = static_cast<uint32_t>(random() % kUsable);
+  for (uint32_t i = 0; i < kUsable; ++i) {
+    const uint32_t number = 1 + (start + i) % kUsable;
+    Result<UniqueFd> opened = OpenNamed(BlockName(geteuid(), host, number));
+    if (opened.ok()) return ClaimedBlock{number, opened.Take()};
+    if (opened.status().code() != Code::kInUse) return opened.TakeStatus();
+  }
+  return Status(Code::kNoResources,
+                fmt::format("the members at {} have all queue pair numbers", host));
+}
+
+HandOnResult HandOn(int fd, const MemberName& name, const sockaddr_storage& source,
+                    std::span<const uint8_t> datagram) {
+  if (name.size == 0) return HandOnResult::kNobody;
+  ForwardPrefix prefix = EncodeForwardPrefix(source);
+  iovec iov[2] = {{prefix.data(), prefix.size()},
+                  {const_cast<uint8_t*>(datagram.data()), datagram.size()}};
+  mmsghdr message{};
+  message.msg_hdr.msg_name = const_cast<sockaddr_un*>(&name.address);
+  message.msg_hdr.msg_namelen = name.size;
+  message.msg_hdr.msg_iov = iov;
+  message.msg_hdr.msg_iovlen = 2;
+  if (SendMany(fd, &message, 1) == 1) return HandOnResult::kDone;
+  return errno == ECONNREFUSED ? HandOnResult::kNobody : HandOnResult::kFull;
+}
+
+}  // namespace softdat::softnet

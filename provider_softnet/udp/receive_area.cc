@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ReceiveArea and ReceiveAreas.
+#include "provider_softnet/udp/receive_area.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include "provider_softnet/udp/datagram_calls.h"
+
+namespace softdat::softnet {
+
+// The bytes are not initialised: pages that no datagram reaches are never touched.
+ReceiveArea::ReceiveArea() : bytes_(new uint8_t[kDatagrams * kRoom]) {
+  static_assert(kControl >= CMSG_SPACE(sizeof(ucred)));
+  memset(messages_, 0, sizeof(messages_));
+  for (size_t i = 0; i < kDatagrams; ++i) {
+    iov_[i] = {bytes_.get() + i * kRoom, kRoom};
+    msghdr& m = messages_[i].msg_hdr;
+    m.msg_iov = &iov_[i];
+    m.msg_iovlen = 1;
+    m.msg_name = &sources_[i];
+    m.msg_control = &controls_[i];
+  }
+  used_ = kDatagrams;
+}
+
+size_t ReceiveArea::Read(int fd) {
+  for (size_t i = 0; i < used_; ++i) {
+    messages_[i].msg_hdr.msg_namelen = sizeof(sockaddr_storage);
+    messages_[i].msg_hdr.msg_controllen = kControl;
+  }
+  // A UDP socket may have an error to report (an ICMP message); it is over with that.
+  const int n = ReceiveMany(fd, messages_, kDatagrams);
+  used_ = n > 0 ? static_cast<size_t>(n) : 0;
+  return used_;
+}
+
+bool ReceiveArea::trusted(size_t i) const {
+  auto* const m = const_cast<msghdr*>(&messages_[i].msg_hdr);
+  for (cmsghdr* c = CMSG_FIRSTHDR(m); c != nullptr; c = CMSG_NXTHDR(m, c)) {
+    if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_CREDENTIALS) continue;
+    ucred peer{};
+    memcpy(&peer, CMSG_DATA(c), sizeof(peer));
+    return peer.uid == geteuid() || peer.uid == 0;
+  }
+  return false;
+}
+
+std::unique_ptr<ReceiveArea> ReceiveAreas::Take() {
+  {
+    const std::lock_guard<Mutex> lock(mutex_);
+    if (!free_.empty()) {
+      std::unique_ptr<ReceiveArea> area = std::move(free_.back());
+      free_.pop_back();
+      return area;
+    }
+  }
+  return std::make_unique<ReceiveArea>();
+}
+
+void ReceiveAreas::Give(std::unique_ptr<ReceiveArea> area) {
+  const std::lock_guard<Mutex> lock(mutex_);
+  if (free_.size() < kMostKept) free_.push_back(std::move(area));
+}
+
+}  // namespace softdat::softnet

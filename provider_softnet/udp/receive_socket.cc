@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ReceiveSocket.
+#include "provider_softnet/udp/receive_socket.h"
+
+#include <utility>
+
+namespace softdat::softnet {
+
+ReceiveSocket::ReceiveSocket(std::shared_ptr<UdpCore> core, UniqueFd fd, From from)
+    : core_(std::move(core)),
+      from_(from),
+      fd_(std::move(fd)),
+      watch_(&core_->driver->loop(), [this](int) { OnReadable(); }) {}
+
+Status ReceiveSocket::Watch() {
+  if (closed_) return Status::Ok();
+  core_->driver->counters().sockets_opened.Add();
+  return watch_.Start(fd_.get(), UV_READABLE);
+}
+
+// The descriptor stays open until the last reference is gone, because another thread may be about
+// to read from it.
+void ReceiveSocket::Close() {
+  if (std::exchange(closed_, true)) return;
+  if (watch_.active()) core_->driver->counters().sockets_closed.Add();
+  watch_.Stop();
+  core_->driver->hot().Drop(this);
+  // The handler of this very watch may be what closes it.
+  core_->driver->DeleteLater(std::make_shared<RefPtr<ReceiveSocket>>(this));
+}
+
+void ReceiveSocket::OnReadable() {
+  if (TryReceive()) core_->driver->FoundByTurn(this);
+}
+
+bool ReceiveSocket::TryReceive() {
+  const SinkGate::Pass pass(&core_->gate);
+  if (!pass.open() || reading_.exchange(true, std::memory_order_acquire)) return false;
+  const bool moved = ReadBatch(pass);
+  // An upcall that OnBatchEnd makes may wait for packets of this very socket.
+  reading_.store(false, std::memory_order_release);
+  if (moved && pass.open()) core_->sink->OnBatchEnd();
+  return moved;
+}
+
+bool ReceiveSocket::ReadBatch(const SinkGate::Pass& pass) {
+  std::unique_ptr<ReceiveArea> area = core_->areas.Take();
+  const size_t count = area->Read(fd_.get());
+  core_->counters.receive_calls.Add();
+  if (count == 0) core_->counters.receive_empty.Add();
+  for (size_t i = 0; i < count && pass.open(); ++i) TakeMessage(*area, i);
+  core_->areas.Give(std::move(area));
+  return count > 0;
+}
+
+void ReceiveSocket::TakeMessage(const ReceiveArea& area, size_t i) {
+  if (area.cut(i)) return core_->counters.malformed.Add();
+  if (from_ == From::kNetwork) return core_->TakeDatagram(area.source(i), area.datagram(i));
+  if (!area.trusted(i)) return core_->counters.distrusted.Add();
+  core_->TakeHandedOn(area.datagram(i));
+}
+
+}  // namespace softdat::softnet

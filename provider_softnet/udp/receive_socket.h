@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A socket that a port receives on. The loop watches it, and polling threads read from it while it
+// is hot.
+#ifndef SOFTDAT_PROVIDER_SOFTNET_UDP_RECEIVE_SOCKET_H_
+#define SOFTDAT_PROVIDER_SOFTNET_UDP_RECEIVE_SOCKET_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "dat/base/status.h"
+#include "provider_softnet/driver/channel.h"
+#include "provider_softnet/driver/event_loop.h"
+#include "provider_softnet/driver/unique_fd.h"
+#include "provider_softnet/udp/udp_core.h"
+
+namespace softdat::softnet {
+
+class ReceiveSocket final : public Channel {
+ public:
+  // What comes: datagrams of the network, or messages of other members.
+  enum class From : uint8_t { kNetwork, kMembers };
+
+  ReceiveSocket(std::shared_ptr<UdpCore> core, UniqueFd fd, From from);
+
+  // With the token. Does nothing after Close.
+  Status Watch();
+  // With the token. No packet comes from this socket any more, once a thread that reads has ended.
+  void Close();
+
+  // Channel. One system call reads a batch.
+  bool TryReceive() override;
+  bool FlushSends(Flusher) override { return false; }
+  bool PayOwed(Patience) override { return false; }
+  void Attend() override {}
+
+ private:
+  ~ReceiveSocket() override = default;
+  void OnReadable();
+  bool ReadBatch(const SinkGate::Pass& pass);
+  void TakeMessage(const ReceiveArea& area, size_t i);
+
+  const std::shared_ptr<UdpCore> core_;
+  const From from_;
+  // A thread reads. Others leave the socket to it.
+  std::atomic<bool> reading_{false};
+  // Set by Close with reading_ held for ever. Guarded by the token.
+  bool closed_ = false;
+  UniqueFd fd_;
+  SocketWatch watch_;  // guarded by the token
+};
+
+}  // namespace softdat::softnet
+
+#endif  // SOFTDAT_PROVIDER_SOFTNET_UDP_RECEIVE_SOCKET_H_

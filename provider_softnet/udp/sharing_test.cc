@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Several members at one address: each gets what is its own, whoever it came to, also when one of
+// them is killed.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <set>
+#include <string>
+
+#include "dat/base/socket_address.h"
+#include "provider_softnet/udp/member_sockets.h"
+#include "provider_softnet/udp/port_node.h"
+
+namespace softdat::softnet {
+namespace {
+
+constexpr uint32_t kGsiQpn = 1;
+
+// Whether `member` has each of the payloads from `sender`.
+bool HasAll(const PortNode& member, const PortNode& sender, const std::set<Bytes>& payloads) {
+  std::set<Bytes> missing = payloads;
+  for (const Kept& kept : member.kept()) {
+    if (SocketPort(kept.source) == sender.port().source_port()) missing.erase(kept.payload);
+  }
+  return missing.empty();
+}
+
+// Sends until all have come: a local socket holds few messages (net.unix.max_dgram_qlen), and what
+// it has no room for is lost.
+void ExpectReaches(PortNode& sender, PortNode& member, uint32_t seed) {
+  using Clock = std::chrono::steady_clock;
+  TestPackets packets;
+  std::set<Bytes> payloads;
+  for (uint32_t i = 0; i < 4; ++i) {
+    payloads.insert(PayloadOf(8, seed + i));
+    packets.Add(member.qpn(), PayloadOf(8, seed + i));
+  }
+  Clock::time_point again{};
+  EXPECT_TRUE(member.Until([&] {
+    if (Clock::now() >= again) {
+      EXPECT_TRUE(sender.SendTo(member, packets));
+      again = Clock::now() + std::chrono::milliseconds(100);
+    }
+    return HasAll(member, sender, payloads);
+  }));
+  for (const Kept& kept : member.kept()) EXPECT_EQ(kept.qpn, member.qpn());
+}
+
+uint64_t HandedOn(PortNode& node) { return node.port().counters().handed_on.value(); }
+
+TEST(Sharing, EachMemberGetsItsOwn) {
+  const sockaddr_storage shared = LoopbackOfTest(1);
+  PortNode a(shared), b(shared), c(shared);
+  PortNode sender(LoopbackOfTest(0)), other(LoopbackOfTest(2));
+  std::set<uint32_t> blocks;
+  for (PortNode* member : {&a, &b, &c}) {
+    blocks.insert(member->port().home_block());
+    ExpectReaches(sender, *member, 1);
+    ExpectReaches(other, *member, 1);
+  }
+  EXPECT_EQ(blocks.size(), 3u);
+  // All packets of one sender come to one of them, at first.
+  EXPECT_GT(HandedOn(a) + HandedOn(b) + HandedOn(c), 0u);
+}
+
+TEST(Sharing, AMemberThatClosesTakesNothingAlong) {
+  const sockaddr_storage shared = LoopbackOfTest(1);
+  PortNode a(shared), b(shared);
+  auto c = std::make_unique<PortNode>(shared);
+  PortNode sender(LoopbackOfTest(0));
+  for (PortNode* member : {&a, &b, c.get()}) ExpectReaches(sender, *member, 1);
+  c.reset();
+  for (PortNode* member : {&a, &b}) ExpectReaches(sender, *member, 101);
+}
+
+// A member in a process of its own, forked before this one has threads.
+class OtherProcess {
+ public:
+  explicit OtherProcess(const sockaddr_storage& address) {
+    int pipe_fds[2];
+    EXPECT_EQ(pipe(pipe_fds), 0);
+    child_ = fork();
+    if (child_ == 0) {
+      PortNode node(address);
+      [[maybe_unused]] const ssize_t n = write(pipe_fds[1], "x", 1);
+      while (true) pause();
+    }
+    char ready = 0;
+    EXPECT_EQ(read(pipe_fds[0], &ready, 1), 1);
+    close(pipe_fds[0]);
+    close(pipe_fds[1]);
+  }
+  ~OtherProcess() { Kill(); }
+  void Kill() {
+    if (child_ <= 0) return;
+    EXPECT_EQ(kill(child_, SIGKILL), 0);
+    EXPECT_EQ(waitpid(child_, nullptr, 0), child_);
+    child_ = -1;
+  }
+
+ private:
+  pid_t child_ = -1;
+};
+
+TEST(Sharing, AMemberThatIsKilledTakesNothingAlong) {
+  const sockaddr_storage shared = LoopbackOfTest(1);
+  OtherProcess process(shared);
+  PortNode a(shared), b(shared);
+  PortNode sender(LoopbackOfTest(0)), other(LoopbackOfTest(2));
+  for (PortNode* member : {&a, &b}) {
+    ExpectReaches(sender, *member, 1);
+    ExpectReaches(other, *member, 1);
+  }
+  process.Kill();
+  for (PortNode* member : {&a, &b}) {
+    ExpectReaches(sender, *member, 101);
+    ExpectReaches(other, *member, 101);
+  }
+}
+
+// ---- queue pair 1 -------------------------------------------------------------------------------
+
+constexpr uint64_t kService = 0x1061234;
+
+void SendToGsi(PortNode& sender, PortNode& any) {
+  TestPackets packets;
+  packets.Add(kGsiQpn, PayloadOf(16, 1));
+  ASSERT_TRUE(sender.SendTo(any, packets));
+}
+
+TEST(Sharing, ARequestComesToWhoListens) {
+  const sockaddr_storage shared = LoopbackOfTest(1);
+  PortNode a(shared), listener(shared);
+  const auto hand_on = [](PortNode& node) {
+    return [&node](const Arrival& arrival) {
+      EXPECT_EQ(node.port().HandOnToService(kService, arrival), HandOnResult::kDone);
+    };
+  };
+  std::unique_ptr<ServiceBinding> binding;
+  {
+    const TokenHold token(&listener.driver().token());
+    binding = listener.port().ListenOn(kService).Take();
+    EXPECT_EQ(listener.port().ListenOn(kService).status().code(), Code::kInUse);
+  }
+  a.on_packet = hand_on(a);
+  PortNode sender(LoopbackOfTest(0));
+  SendToGsi(sender, a);
+  ASSERT_TRUE(listener.UntilKept(1));
+  const Kept kept = listener.kept().front();
+  EXPECT_EQ(kept.qpn, kGsiQpn);
+  EXPECT_EQ(kept.payload, PayloadOf(16, 1));
+  EXPECT_TRUE(SameHost(kept.source, sender.port().local()));
+  EXPECT_EQ(kept.handed_on, !a.kept().empty());
+  const TokenHold token(&listener.driver().token());
+  binding.reset();
+}
+
+TEST(Sharing, AnAnswerComesToWhoMadeItsId) {
+  const sockaddr_storage shared = LoopbackOfTest(1);
+  PortNode a(shared), maker(shared);
+  const uint32_t comm_id = maker.port().home_block() << 20 | 7;
+  a.on_packet = [&](const Arrival& arrival) {
+    EXPECT_EQ(a.port().HandOnToBlock(BlockOfCommId(comm_id), arrival), HandOnResult::kDone);
+  };
+  PortNode sender(LoopbackOfTest(0));
+  SendToGsi(sender, a);
+  ASSERT_TRUE(maker.UntilKept(1));
+  EXPECT_EQ(maker.kept().front().handed_on, !a.kept().empty());
+}
+
+TEST(Sharing, AServiceOfNobodyIsTold) {
+  PortNode a(LoopbackOfTest(1));
+  std::atomic<bool> told{false};
+  a.on_packet = [&](const Arrival& arrival) {
+    EXPECT_EQ(a.port().HandOnToService(kService, arrival), HandOnResult::kNobody);
+    told = true;
+  };
+  PortNode sender(LoopbackOfTest(0));
+  SendToGsi(sender, a);
+  EXPECT_TRUE(a.Until([&] { return told.load(); }));
+}
+
+// ---- what other processes send to a member ------------------------------------------------------
+
+void SendToBlock(PortNode& node, const Bytes& message) {
+  const UniqueFd fd(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const MemberName name =
+      BlockName(geteuid(), HostText(node.port().local()), node.port().home_block());
+  EXPECT_EQ(sendto(fd.get(), message.data(), message.size(), 0,
+                   reinterpret_cast<const sockaddr*>(&name.address), name.size),
+            static_cast<ssize_t>(message.size()));
+}
+
+TEST(Sharing, GarbageFromAProcessIsDropped) {
+  PortNode a(LoopbackOfTest(1));
+  SendToBlock(a, {});
+  SendToBlock(a, Bytes(100));
+  EXPECT_TRUE(a.Until([&] { return a.port().counters().malformed.value() == 2; }));
+}
+
+// It takes root to become another user.
+TEST(Sharing, AnotherUserIsNotTrusted) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can send as another user";
+  const sockaddr_storage shared = LoopbackOfTest(1);
+  int blocks[2];
+  ASSERT_EQ(pipe(blocks), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    uint32_t block = 0;
+    if (read(blocks[0], &block, sizeof(block)) != sizeof(block)) _exit(1);
+    const MemberName name = BlockName(geteuid(), HostText(shared), block);
+    if (setresuid(65534, 65534, 65534) != 0) _exit(2);
+    const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    const ssize_t n =
+        sendto(fd, "x", 1, 0, reinterpret_cast<const sockaddr*>(&name.address), name.size);
+    _exit(n == 1 ? 0 : 3);
+  }
+  PortNode a(shared);
+  const uint32_t block = a.port().home_block();
+  ASSERT_EQ(write(blocks[1], &block, sizeof(block)), static_cast<ssize_t>(sizeof(block)));
+  EXPECT_TRUE(a.Until([&] { return a.port().counters().distrusted.value() == 1; }));
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  close(blocks[0]);
+  close(blocks[1]);
+}
+
+}  // namespace
+}  // namespace softdat::softnet

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the sockets of one port have in common. They keep it alive, because a thread may still read
+// from a socket while the port is closed.
+#ifndef SOFTDAT_PROVIDER_SOFTNET_UDP_UDP_CORE_H_
+#define SOFTDAT_PROVIDER_SOFTNET_UDP_UDP_CORE_H_
+
+#include <sys/socket.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "provider_softnet/driver/driver.h"
+#include "provider_softnet/driver/unique_fd.h"
+#include "provider_softnet/udp/member_names.h"
+#include "provider_softnet/udp/member_sockets.h"
+#include "provider_softnet/udp/packet_sink.h"
+#include "provider_softnet/udp/receive_area.h"
+#include "provider_softnet/udp/sink_gate.h"
+#include "provider_softnet/udp/udp_counters.h"
+
+namespace softdat::softnet {
+
+// The blocks of numbers that a member has. Any thread.
+class OwnBlocks {
+ public:
+  void Add(uint32_t block) {
+    words_[block / 64].fetch_or(uint64_t{1} << block % 64, std::memory_order_relaxed);
+  }
+  bool Has(uint32_t block) const {
+    return (words_[block / 64].load(std::memory_order_relaxed) >> block % 64 & 1) != 0;
+  }
+
+ private:
+  std::array<std::atomic<uint64_t>, kBlocks / 64> words_{};
+};
+
+class UdpCore {
+ public:
+  // `address`: of the adapter, with port 4791.
+  UdpCore(const sockaddr_storage& address, Driver* of, PacketSink* to);
+
+  // A datagram from the network, or from another member: judges it, and gives it to the sink or
+  // hands it on.
+  void TakeDatagram(const sockaddr_storage& source, std::span<const uint8_t> datagram);
+  void TakeHandedOn(std::span<const uint8_t> message);
+
+  HandOnResult HandOnTo(const MemberName& name, const Arrival& arrival);
+
+  const sockaddr_storage local;
+  const std::string host;  // of local, as it stands in names
+  Driver* const driver;
+  PacketSink* const sink;  // called inside a pass of `gate` only
+  SinkGate gate;
+  UdpCounters counters;
+  OwnBlocks own_blocks;
+  ReceiveAreas areas;
+  UniqueFd hand_on_fd;
+
+ private:
+  void Route(const Arrival& arrival);
+};
+
+}  // namespace softdat::softnet
+
+#endif  // SOFTDAT_PROVIDER_SOFTNET_UDP_UDP_CORE_H_

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// UdpPort.
+#include "provider_softnet/udp/udp_port.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "dat/base/log.h"
+#include "dat/base/socket_address.h"
+#include "provider_softnet/memory/random_numbers.h"
+#include "provider_softnet/udp/datagram_sockets.h"
+#include "wire/roce/icrc.h"
+
+namespace softdat::softnet {
+namespace {
+
+// Below this, a burst of one peer may be lost while the program computes.
+constexpr int kSmallBuffer = 1 << 20;
+
+void ReportBuffers(const std::string& host, int receive, int send) {
+  if (receive >= kSmallBuffer && send >= kSmallBuffer) return;
+  SOFTDAT_LOG(Info,
+              "UDP buffers at {} are small: {} bytes to receive, {} to send; the kernel's limits "
+              "are net.core.rmem_max and net.core.wmem_max",
+              host, receive, send);
+}
+
+// Starts to watch with the token, on some thread.
+void WatchSoon(Driver* driver, const RefPtr<ReceiveSocket>& socket) {
+  driver->Post([socket] {
+    if (const Status s = socket->Watch(); !s.ok()) {
+      SOFTDAT_LOG(Warning, "a local socket of a UDP port is not watched: {}", s.reason());
+    }
+  });
+}
+
+}  // namespace
+
+UdpPort::UdpPort(std::shared_ptr<UdpCore> core, std::function<uint64_t()> random)
+    : core_(std::move(core)), random_(std::move(random)) {}
+
+UdpPort::~UdpPort() { Close(); }
+
+Result<std::unique_ptr<UdpPort>> UdpPort::Open(const sockaddr_storage& address,
+                                               const UdpPortOptions& options, Driver* driver,
+                                               PacketSink* sink) {
+  static_cast<void>(options);
+  if (AddressSize(address) == 0 || IsWildcard(address) || IsOfNoHost(address)) {
+    return Status(Code::kAddressUnsupported, "RoCE needs one IPv4 or IPv6 address of this host");
+  }
+  auto random = RandomNumbers();
+  if (!random.ok()) return random.TakeStatus();
+  if (Status s = driver->Start(); !s.ok()) return s;
+  sockaddr_storage local = address;
+  SetSocketPort(roce::kUdpPort, &local);
+  std::unique_ptr<UdpPort> port(
+      new UdpPort(std::make_shared<UdpCore>(local, driver, sink), random.Take()));
+  const TokenHold token(&driver->token());
+  if (Status s = port->OpenSockets(); !s.ok()) return s;
+  return port;
+}
+
+// The block comes before the shared socket: what this member receives for itself must find it.
+Status UdpPort::OpenSockets() {
+  Result<UniqueFd> hand_on = OpenHandOn();
+  if (!hand_on.ok()) return hand_on.TakeStatus();
+  core_->hand_on_fd = hand_on.Take();
+  Result<UniqueFd> sender = OpenSender(core_->local, random_);
+  if (!sender.ok()) return sender.TakeStatus();
+  sender_ = sender.Take();
+  source_ = LocalEnd(sender_.get());
+  Result<uint32_t> block = ClaimBlock();
+  if (!block.ok()) return block.TakeStatus();
+  home_block_ = block.value();
+  Result<UniqueFd> receiver = OpenReceiver(core_->local);
+  if (!receiver.ok()) return receiver.TakeStatus();
+  ReportBuffers(core_->host, ReceiveBufferSize(receiver.value().get()),
+                SendBufferSize(sender_.get()));
+  if (Status s = WatchSender(); !s.ok()) return s;
+  return NewSocket(receiver.Take(), ReceiveSocket::From::kNetwork)->Watch();
+}
+
+Status UdpPort::WatchSender() {
+  const std::weak_ptr<UdpCore> weak = core_;
+  writable_ = std::make_shared<SocketWatch>(&core_->driver->loop(), [this, weak](int) {
+    const std::shared_ptr<UdpCore> core = weak.lock();
+    if (!core) return;
+    writable_->Update(0);
+    const SinkGate::Pass pass(&core->gate);
+    if (pass.open()) core->sink->OnWritable();
+  });
+  return writable_->Start(sender_.get(), 0);
+}
+
+void UdpPort::WantWritable() {
+  const std::weak_ptr<SocketWatch> weak = writable_;
+  core_->driver->Post([weak] {
+    const std::shared_ptr<SocketWatch> watch = weak.lock();
+    if (watch && watch->active()) watch->Update(UV_WRITABLE);
+  });
+}
+
+RefPtr<ReceiveSocket> UdpPort::NewSocket(UniqueFd fd, ReceiveSocket::From from) {
+  auto socket = RefPtr<ReceiveSocket>::Adopt(new ReceiveSocket(core_, std::move(fd), from));
+  const std::lock_guard<std::mutex> lock(mutex_);
+  sockets_.push_back(socket);
+  return socket;
+}
+
+void UdpPort::Close() {
+  core_->gate.Close();  // before the token, which a thread inside the sink may wait for
+  const TokenHold token(&core_->driver->token());
+  std::vector<RefPtr<ReceiveSocket>> sockets;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    sockets.swap(sockets_);
+  }
+  for (const auto& socket : sockets) socket->Close();
+  if (writable_) {
+    writable_->Stop();
+    // Its own handler may be what closes the port.
+    core_->driver->DeleteLater(std::move(writable_));
+  }
+  SOFTDAT_LOG(Info, "UDP port of {}: {}", core_->host, core_->counters.Text());
+}
+
+Result<uint32_t> UdpPort::ClaimBlock() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  Result<ClaimedBlock> claimed = OpenFreeBlock(core_->host, random_);
+  lock.unlock();
+  if (!claimed.ok()) return claimed.TakeStatus();
+  ClaimedBlock block = claimed.Take();
+  core_->own_blocks.Add(block.number);
+  // Without the token: a caller may hold a lock that the holder of the token waits for.
+  WatchSoon(core_->driver, NewSocket(std::move(block.fd), ReceiveSocket::From::kMembers));
+  return block.number;
+}
+
+HandOnResult UdpPort::HandOnToBlock(uint32_t block, const Arrival& arrival) {
+  return core_->HandOnTo(BlockName(geteuid(), core_->host, block), arrival);
+}
+
+HandOnResult UdpPort::HandOnToService(uint64_t service_id, const Arrival& arrival) {
+  return core_->HandOnTo(ServiceName(geteuid(), core_->host, service_id), arrival);
+}
+
+Result<std::unique_ptr<ServiceBinding>> UdpPort::ListenOn(uint64_t service_id) {
+  Result<UniqueFd> opened = OpenNamed(ServiceName(geteuid(), core_->host, service_id));
+  if (!opened.ok()) return opened.TakeStatus();
+  auto socket = RefPtr<ReceiveSocket>::Adopt(
+      new ReceiveSocket(core_, opened.Take(), ReceiveSocket::From::kMembers));
+  auto binding = std::make_unique<ServiceBinding>(socket);
+  if (Status s = socket->Watch(); !s.ok()) return s;
+  return binding;
+}
+
+uint16_t UdpPort::source_port() const { return SocketPort(source_); }
+
+}  // namespace softdat::softnet

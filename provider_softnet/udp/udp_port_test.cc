@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One port and another: what is sent arrives, and what is no packet does not.
+#include "provider_softnet/udp/udp_port.h"
+
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <string>
+
+#include "dat/base/socket_address.h"
+#include "provider_softnet/udp/datagram_sockets.h"
+#include "provider_softnet/udp/port_node.h"
+
+namespace softdat::softnet {
+namespace {
+
+const size_t kSizes[] = {0, 1, 2, 3, 4, 64, 255, 256, 257, 1023, 1024, 4093, 4096};
+
+TEST(UdpPort, WhatIsSentArrives) {
+  PortNode a(LoopbackOfTest(0)), b(LoopbackOfTest(1));
+  TestPackets packets;
+  uint32_t seed = 0;
+  for (const size_t size : kSizes) packets.Add(b.qpn(), PayloadOf(size, ++seed));
+  for (const size_t size : {size_t{7}, size_t{300}, size_t{4096}}) {
+    packets.Add(b.qpn(), PayloadOf(size, ++seed), /*pieces=*/3);
+  }
+  ASSERT_TRUE(a.SendTo(b, packets));
+  ASSERT_TRUE(b.UntilKept(packets.batch().size()));
+  const std::vector<Kept> kept = b.kept();
+  for (size_t i = 0; i < kept.size(); ++i) {
+    EXPECT_EQ(kept[i].psn, i);
+    EXPECT_EQ(kept[i].qpn, b.qpn());
+    EXPECT_EQ(kept[i].payload, PayloadOf(kept[i].payload.size(), static_cast<uint32_t>(i + 1)));
+    EXPECT_TRUE(SameHost(kept[i].source, a.port().local()));
+    EXPECT_EQ(SocketPort(kept[i].source), a.port().source_port());
+    EXPECT_FALSE(kept[i].handed_on);
+  }
+  EXPECT_GE(a.port().source_port(), 0xc000);
+  EXPECT_EQ(b.port().counters().solved_ids.value(), 0u) << "the identification is 0";
+  EXPECT_EQ(b.port().counters().bad_icrc.value(), 0u);
+}
+
+// Other processes' tests share ::1, so that packets may come by way of another member, which may
+// end before it hands them on.
+TEST(UdpPort, WhatIsSentArrivesOverIpv6) {
+  PortNode a(Loopback6()), b(Loopback6());
+  TestPackets packets;
+  for (const size_t size : kSizes) packets.Add(b.qpn(), PayloadOf(size, 1));
+  ASSERT_TRUE(b.Until([&] {
+    EXPECT_TRUE(a.SendTo(b, packets));
+    return b.kept().size() >= packets.batch().size();
+  }));
+  for (const Kept& kept : b.kept()) {
+    EXPECT_EQ(kept.payload, PayloadOf(kept.payload.size(), 1));
+    EXPECT_EQ(SocketPort(kept.source), a.port().source_port());
+  }
+}
+
+TEST(UdpPort, ManyPacketsNeedFewSystemCalls) {
+  PortNode a(LoopbackOfTest(0)), b(LoopbackOfTest(1));
+  TestPackets packets;
+  while (packets.batch().size() < PacketBatch::kMostPackets) {
+    packets.Add(b.qpn(), PayloadOf(0, 0));
+  }
+  ASSERT_TRUE(a.SendTo(b, packets));
+  ASSERT_TRUE(b.UntilKept(packets.batch().size()));
+  EXPECT_EQ(a.port().counters().send_calls.value(), 2u);
+  const UdpCounters& counters = b.port().counters();
+  EXPECT_LE(counters.receive_calls.value() - counters.receive_empty.value(), 8u);
+  EXPECT_EQ(static_cast<uint64_t>(b.batches),
+            counters.receive_calls.value() - counters.receive_empty.value());
+}
+
+// ---- what strangers send ------------------------------------------------------------------------
+
+// A UDP socket that can send anything to port 4791.
+class Stranger {
+ public:
+  explicit Stranger(const sockaddr_storage& address)
+      : fd_(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
+    EXPECT_EQ(bind(fd_.get(), reinterpret_cast<const sockaddr*>(&address), AddressSize(address)),
+              0);
+    local_ = LocalEnd(fd_.get());
+  }
+  // A packet as if its IPv4 header had this identification.
+  Bytes Packet(const UdpPort& to, uint32_t qpn, uint16_t identification) const {
+    const auto ipv4 = [](const sockaddr_storage& a) {
+      std::array<uint8_t, 4> out;
+      memcpy(out.data(), &reinterpret_cast<const sockaddr_in&>(a).sin_addr, out.size());
+      return out;
+    };
+    const roce::Ipv4Flow flow = {ipv4(local_), ipv4(to.local()), SocketPort(local_), roce::kUdpPort,
+                                 identification};
+    roce::Packet packet;
+    packet.bth.dest_qpn = qpn;
+    const Bytes payload = PayloadOf(100, 1);
+    packet.payload = payload;
+    Bytes out(roce::PacketSize(packet.bth.opcode, payload.size()));
+    EXPECT_EQ(roce::EncodePacket(packet, roce::IcrcStart(flow, out.size()), out), out.size());
+    return out;
+  }
+  void Send(const UdpPort& to, const Bytes& bytes) const {
+    const sockaddr_storage& a = to.local();
+    EXPECT_EQ(sendto(fd_.get(), bytes.data(), bytes.size(), 0,
+                     reinterpret_cast<const sockaddr*>(&a), AddressSize(a)),
+              static_cast<ssize_t>(bytes.size()));
+  }
+
+ private:
+  UniqueFd fd_;
+  sockaddr_storage local_{};
+};
+
+TEST(UdpPort, ASenderThatCountsIdentificationsIsUnderstood) {
+  PortNode b(LoopbackOfTest(1));
+  const Stranger stranger(LoopbackOfTest(0));
+  stranger.Send(b.port(), stranger.Packet(b.port(), b.qpn(), 0xbeef));
+  ASSERT_TRUE(b.UntilKept(1));
+  EXPECT_EQ(b.port().counters().solved_ids.value(), 1u);
+}
+
+TEST(UdpPort, ADamagedPacketIsDropped) {
+  PortNode b(LoopbackOfTest(1));
+  const Stranger stranger(LoopbackOfTest(0));
+  Bytes packet = stranger.Packet(b.port(), b.qpn(), 0);
+  packet[40] ^= 1;
+  stranger.Send(b.port(), packet);
+  const UdpCounters& counters = b.port().counters();
+  ASSERT_TRUE(b.Until([&] { return counters.bad_icrc.value() == 1; }));
+  EXPECT_TRUE(b.kept().empty());
+}
+
+TEST(UdpPort, WhatIsNoPacketIsDropped) {
+  PortNode b(LoopbackOfTest(1));
+  const Stranger stranger(LoopbackOfTest(0));
+  stranger.Send(b.port(), {});
+  stranger.Send(b.port(), Bytes(15));
+  stranger.Send(b.port(), Bytes(60000));
+  const UdpCounters& counters = b.port().counters();
+  ASSERT_TRUE(b.Until([&] { return counters.malformed.value() == 3; }));
+  EXPECT_TRUE(b.kept().empty());
+}
+
+TEST(UdpPort, APacketForNobodyIsDropped) {
+  PortNode b(LoopbackOfTest(1));
+  const Stranger stranger(LoopbackOfTest(0));
+  const uint32_t other_block = b.qpn() ^ 0x800000;
+  for (const uint32_t qpn : {other_block, 0u, 2u}) {
+    stranger.Send(b.port(), stranger.Packet(b.port(), qpn, 0));
+  }
+  const UdpCounters& counters = b.port().counters();
+  ASSERT_TRUE(b.Until([&] { return counters.nobodys.value() == 3; }));
+  EXPECT_TRUE(b.kept().empty());
+}
+
+// ---- opening and closing ------------------------------------------------------------------------
+
+TEST(UdpPort, ABusyPortIsNamed) {
+  const UniqueFd other(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  sockaddr_storage address = LoopbackOfTest(2);
+  SetSocketPort(roce::kUdpPort, &address);
+  ASSERT_EQ(bind(other.get(), reinterpret_cast<sockaddr*>(&address), AddressSize(address)), 0);
+  Driver driver{DriverOptions{}};
+  const auto opened = UdpPort::Open(LoopbackOfTest(2), {}, &driver, nullptr);
+  EXPECT_EQ(opened.status().code(), Code::kInUse);
+  const std::string reason(opened.status().reason());
+  EXPECT_NE(reason.find("UDP port 4791 of " + HostText(address)), std::string::npos) << reason;
+  EXPECT_NE(reason.find("rdma_rxe"), std::string::npos) << reason;
+}
+
+TEST(UdpPort, AnAddressOfNoHostIsRefused) {
+  Driver driver{DriverOptions{}};
+  sockaddr_storage any{};
+  EXPECT_EQ(UdpPort::Open(any, {}, &driver, nullptr).status().code(), Code::kAddressUnsupported);
+  any.ss_family = AF_INET;
+  EXPECT_EQ(UdpPort::Open(any, {}, &driver, nullptr).status().code(), Code::kAddressUnsupported);
+}
+
+TEST(UdpPort, TheSinkMayCloseThePort) {
+  PortNode a(LoopbackOfTest(0)), b(LoopbackOfTest(1));
+  std::atomic<bool> closed{false};
+  b.on_packet = [&](const Arrival&) {
+    b.ClosePort();
+    closed = true;
+  };
+  TestPackets packets;
+  for (int i = 0; i < 3; ++i) packets.Add(b.qpn(), PayloadOf(8, 1));
+  ASSERT_TRUE(a.SendTo(b, packets));
+  ASSERT_TRUE(b.Until([&] { return closed.load(); }));
+  EXPECT_EQ(b.kept().size(), 1u);
+  EXPECT_EQ(b.batches, 0);
+}
+
+TEST(UdpPort, TellsWhenTheSenderIsWritable) {
+  PortNode a(LoopbackOfTest(0));
+  a.port().WantWritable();
+  ASSERT_TRUE(a.Until([&] { return a.writables == 1; }));
+  a.port().WantWritable();
+  ASSERT_TRUE(a.Until([&] { return a.writables == 2; }));
+}
+
+}  // namespace
+}  // namespace softdat::softnet
