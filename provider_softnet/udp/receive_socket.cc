@@ -47,10 +47,15 @@ bool ReceiveSocket::ReadBatch(const SinkGate::Pass& pass) {
   std::unique_ptr<ReceiveArea> area = core_->areas.Take();
   const size_t count = area->Read(fd_.get());
   core_->counters.receive_calls.Add();
-  if (count == 0) core_->counters.receive_empty.Add();
+  if (count == 0) {
+    core_->counters.receive_empty.Add();
+  } else {
+    last_read_.store(core_->counters.receive_calls.value(), std::memory_order_relaxed);
+  }
   for (size_t i = 0; i < count && pass.open(); ++i) TakeMessage(*area, i);
   core_->areas.Give(std::move(area));
-  return count > 0;
+  const bool was_due = core_->TakeDue(pass);
+  return count > 0 || was_due;
 }
 
 void ReceiveSocket::TakeMessage(const ReceiveArea& area, size_t i) {

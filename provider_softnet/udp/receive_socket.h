@@ -28,6 +28,9 @@ class ReceiveSocket final : public Channel {
   // With the token. No packet comes from this socket any more, once a thread that reads has ended.
   void Close();
 
+  // Grows with the time of the last batch.
+  uint64_t last_read() const { return last_read_.load(std::memory_order_relaxed); }
+
   // Channel. One system call reads a batch.
   bool TryReceive() override;
   bool FlushSends(Flusher) override { return false; }
@@ -44,8 +47,9 @@ class ReceiveSocket final : public Channel {
   const From from_;
   // A thread reads. Others leave the socket to it.
   std::atomic<bool> reading_{false};
-  // Set by Close with reading_ held for ever. Guarded by the token.
-  bool closed_ = false;
+  // A system call's number, so that sockets can be compared. Relaxed: a hint.
+  std::atomic<uint64_t> last_read_{0};
+  bool closed_ = false;  // guarded by the token
   UniqueFd fd_;
   SocketWatch watch_;  // guarded by the token
 };

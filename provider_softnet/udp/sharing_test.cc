@@ -77,6 +77,72 @@ TEST(Sharing, AMemberThatClosesTakesNothingAlong) {
   for (PortNode* member : {&a, &b}) ExpectReaches(sender, *member, 101);
 }
 
+// ---- sockets of one sender ----------------------------------------------------------------------
+
+void SendOne(PortNode& sender, PortNode& member) {
+  TestPackets packets;
+  packets.Add(member.qpn(), PayloadOf(8, 1));
+  EXPECT_TRUE(sender.SendTo(member, packets));
+}
+
+// The member of the two that the kernel does not give this sender's packets to.
+PortNode* Neglected(PortNode& sender, PortNode& a, PortNode& b) {
+  SendOne(sender, a);
+  EXPECT_TRUE(a.UntilKept(1));
+  return a.kept().front().handed_on ? &a : &b;
+}
+
+bool UntilSteered(PortNode& sender, PortNode& member, uint64_t sockets) {
+  const UdpCounters& counters = member.port().counters();
+  return member.Until([&] {
+    if (counters.steered.value() < sockets) SendOne(sender, member);
+    return counters.steered.value() >= sockets;
+  });
+}
+
+TEST(Sharing, ASenderIsSteeredToItsMember) {
+  const sockaddr_storage shared = LoopbackOfTest(1);
+  PortNode a(shared), b(shared), sender(LoopbackOfTest(0));
+  PortNode* const member = Neglected(sender, a, b);
+  ASSERT_TRUE(UntilSteered(sender, *member, 1));
+  // What was under way may still come by way of the other one. Nothing does after that.
+  const auto direct = [&] {
+    const std::vector<Kept> kept = member->kept();
+    return !kept.empty() && !kept.back().handed_on;
+  };
+  ASSERT_TRUE(member->Until([&] {
+    SendOne(sender, *member);
+    return direct();
+  }));
+  const uint64_t handed_on = HandedOn(a) + HandedOn(b);
+  const size_t before = member->kept().size();
+  for (int i = 0; i < 20; ++i) SendOne(sender, *member);
+  ASSERT_TRUE(member->UntilKept(before + 20));
+  EXPECT_EQ(HandedOn(a) + HandedOn(b), handed_on);
+}
+
+TEST(Sharing, TheSilentSenderLosesItsSocket) {
+  const sockaddr_storage shared = LoopbackOfTest(1);
+  const UdpPortOptions options = {.loss = "", .steer_after = 1, .most_steered = 1};
+  PortNode a(shared, options);
+  PortNode b(shared, options);
+  // Senders until two of them come to b by way of a.
+  std::vector<std::unique_ptr<PortNode>> senders;
+  const UdpCounters& counters = b.port().counters();
+  for (int i = 0; i < 32 && counters.unsteered.value() == 0; ++i) {
+    senders.push_back(std::make_unique<PortNode>(LoopbackOfTest(0)));
+    const size_t before = b.kept().size();
+    SendOne(*senders.back(), b);
+    ASSERT_TRUE(b.UntilKept(before + 1));
+    if (b.kept().back().handed_on) {
+      const uint64_t now = counters.handed_here.value();
+      ASSERT_TRUE(b.Until([&] { return counters.steered.value() >= now; }));
+    }
+  }
+  EXPECT_EQ(counters.unsteered.value(), 1u);
+  ExpectReaches(*senders.front(), b, 50);
+}
+
 // A member in a process of its own, forked before this one has threads.
 class OtherProcess {
  public:

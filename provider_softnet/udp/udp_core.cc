@@ -21,6 +21,20 @@ UdpCore::UdpCore(const sockaddr_storage& address, Driver* of, PacketSink* to)
     : local(address), host(HostText(address)), driver(of), sink(to) {}
 
 void UdpCore::TakeDatagram(const sockaddr_storage& source, std::span<const uint8_t> datagram) {
+  if (impaired) return impaired->Offer(source, datagram);
+  JudgeAndRoute(source, datagram);
+}
+
+bool UdpCore::TakeDue(const SinkGate::Pass& pass) {
+  if (!impaired) return false;
+  const std::vector<HeldDatagram> due = impaired->TakeDue();
+  for (const HeldDatagram& datagram : due) {
+    if (pass.open()) JudgeAndRoute(datagram.source, datagram.bytes);
+  }
+  return !due.empty();
+}
+
+void UdpCore::JudgeAndRoute(const sockaddr_storage& source, std::span<const uint8_t> datagram) {
   roce::Packet packet;
   switch (JudgeArrival(source, local, datagram, &packet)) {
     case Verdict::kMalformed:
@@ -55,6 +69,7 @@ void UdpCore::Route(const Arrival& arrival) {
   if (qpn == kGsiQpn || own_blocks.Has(block)) {
     counters.received.Add();
     sink->OnPacket(arrival);
+    if (arrival.handed_on && qpn != kGsiQpn) on_handed_here(arrival.source);
   } else if (block == 0 || arrival.handed_on) {
     counters.nobodys.Add();
   } else {

@@ -9,12 +9,14 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 
 #include "provider_softnet/driver/driver.h"
 #include "provider_softnet/driver/unique_fd.h"
+#include "provider_softnet/udp/impaired_arrivals.h"
 #include "provider_softnet/udp/member_names.h"
 #include "provider_softnet/udp/member_sockets.h"
 #include "provider_softnet/udp/packet_sink.h"
@@ -46,6 +48,8 @@ class UdpCore {
   // A datagram from the network, or from another member: judges it, and gives it to the sink or
   // hands it on.
   void TakeDatagram(const sockaddr_storage& source, std::span<const uint8_t> datagram);
+  // What loss on demand has held back until now, inside a pass. Returns whether there was any.
+  bool TakeDue(const SinkGate::Pass& pass);
   void TakeHandedOn(std::span<const uint8_t> message);
 
   HandOnResult HandOnTo(const MemberName& name, const Arrival& arrival);
@@ -59,8 +63,13 @@ class UdpCore {
   OwnBlocks own_blocks;
   ReceiveAreas areas;
   UniqueFd hand_on_fd;
+  // Null unless something is impaired. Set before the first socket, as is the next one.
+  std::shared_ptr<ImpairedArrivals> impaired;
+  // A packet of this sender for a queue pair of this member was handed here. Any thread.
+  std::function<void(const sockaddr_storage& source)> on_handed_here;
 
  private:
+  void JudgeAndRoute(const sockaddr_storage& source, std::span<const uint8_t> datagram);
   void Route(const Arrival& arrival);
 };
 

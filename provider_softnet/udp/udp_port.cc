@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "dat/base/log.h"
+#include "dat/base/settings.h"
 #include "dat/base/socket_address.h"
 #include "provider_softnet/memory/random_numbers.h"
 #include "provider_softnet/udp/datagram_sockets.h"
@@ -45,7 +46,8 @@ UdpPort::~UdpPort() { Close(); }
 Result<std::unique_ptr<UdpPort>> UdpPort::Open(const sockaddr_storage& address,
                                                const UdpPortOptions& options, Driver* driver,
                                                PacketSink* sink) {
-  static_cast<void>(options);
+  Result<ImpairmentSpec> impairment = ParseImpairment(options.loss);
+  if (!impairment.ok()) return impairment.TakeStatus();
   if (AddressSize(address) == 0 || IsWildcard(address) || IsOfNoHost(address)) {
     return Status(Code::kAddressUnsupported, "RoCE needs one IPv4 or IPv6 address of this host");
   }
@@ -57,8 +59,34 @@ Result<std::unique_ptr<UdpPort>> UdpPort::Open(const sockaddr_storage& address,
   std::unique_ptr<UdpPort> port(
       new UdpPort(std::make_shared<UdpCore>(local, driver, sink), random.Take()));
   const TokenHold token(&driver->token());
+  port->PrepareSteering(options);
+  if (impairment.value().active()) port->PrepareImpairment(impairment.value());
   if (Status s = port->OpenSockets(); !s.ok()) return s;
   return port;
+}
+
+void UdpPort::PrepareSteering(const UdpPortOptions& options) {
+  steered_ = std::make_shared<SteeredSockets>(core_, options.most_steered);
+  auto frequent = std::make_shared<FrequentSenders>(options.steer_after);
+  core_->on_handed_here = [driver = core_->driver, weak = std::weak_ptr(steered_),
+                           frequent](const sockaddr_storage& source) {
+    if (!frequent->Note(source)) return;
+    driver->Post([weak, frequent, source] {
+      const std::shared_ptr<SteeredSockets> steered = weak.lock();
+      if (!steered) return;
+      if (const auto gone = steered->Open(source)) frequent->Forget(*gone);
+    });
+  };
+}
+
+void UdpPort::PrepareImpairment(const ImpairmentSpec& spec) {
+  core_->impaired = std::make_shared<ImpairedArrivals>(
+      spec, core_->driver, &core_->counters, [core = std::weak_ptr(core_)] {
+        const std::shared_ptr<UdpCore> living = core.lock();
+        if (!living) return;
+        const SinkGate::Pass pass(&living->gate);
+        if (pass.open() && living->TakeDue(pass) && pass.open()) living->sink->OnBatchEnd();
+      });
 }
 
 // The block comes before the shared socket: what this member receives for itself must find it.
@@ -117,6 +145,12 @@ void UdpPort::Close() {
     sockets.swap(sockets_);
   }
   for (const auto& socket : sockets) socket->Close();
+  if (steered_) steered_->CloseAll();
+  if (core_->impaired) {
+    core_->impaired->Close();
+    // Its own timer may be what closes the port.
+    core_->driver->DeleteLater(core_->impaired);
+  }
   if (writable_) {
     writable_->Stop();
     // Its own handler may be what closes the port.
@@ -124,6 +158,8 @@ void UdpPort::Close() {
   }
   SOFTDAT_LOG(Info, "UDP port of {}: {}", core_->host, core_->counters.Text());
 }
+
+UdpPortOptions UdpPortOptions::FromSettings() { return {.loss = GetSettings().udp_loss}; }
 
 Result<uint32_t> UdpPort::ClaimBlock() {
   std::unique_lock<std::mutex> lock(mutex_);

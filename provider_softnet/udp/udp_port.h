@@ -14,7 +14,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <optional>
+#include <string>
 #include <vector>
 
 #include "dat/base/status.h"
@@ -24,11 +24,21 @@
 #include "provider_softnet/udp/packet_sender.h"
 #include "provider_softnet/udp/packet_sink.h"
 #include "provider_softnet/udp/receive_socket.h"
+#include "provider_softnet/udp/steering.h"
 #include "provider_softnet/udp/udp_core.h"
 
 namespace softdat::softnet {
 
-struct UdpPortOptions {};
+struct UdpPortOptions {
+  // What SOFTDAT_UDP_LOSS says (impairment.h).
+  std::string loss;
+  // A sender gets a socket of its own when so many of its packets were handed here (steering.h),
+  // and so many senders have one at a time.
+  uint32_t steer_after = 8;
+  size_t most_steered = 256;
+
+  static UdpPortOptions FromSettings();
+};
 
 // A service id that this member listens on, for as long as it lives. To be destroyed with the
 // token, before the port.
@@ -47,7 +57,8 @@ class UdpPort {
  public:
   // Starts the driver if it is not started, and takes its token for a while. `address`: IPv4 or
   // IPv6, whatever its port; not a wildcard. Packets may come before this returns. `driver` and
-  // `sink` outlive the port. Fails with kInUse when somebody else has port 4791.
+  // `sink` outlive the port. Fails with kInUse when somebody else has port 4791, and with
+  // kInvalidArgument when the loss on demand is not understood.
   static Result<std::unique_ptr<UdpPort>> Open(const sockaddr_storage& address,
                                                const UdpPortOptions& options, Driver* driver,
                                                PacketSink* sink);
@@ -92,6 +103,8 @@ class UdpPort {
  private:
   UdpPort(std::shared_ptr<UdpCore> core, std::function<uint64_t()> random);
   Status OpenSockets();
+  void PrepareSteering(const UdpPortOptions& options);
+  void PrepareImpairment(const ImpairmentSpec& spec);
   Status WatchSender();
   RefPtr<ReceiveSocket> NewSocket(UniqueFd fd, ReceiveSocket::From from);
   void Close();
@@ -100,6 +113,7 @@ class UdpPort {
   UniqueFd sender_;
   sockaddr_storage source_{};  // the sender's end
   std::shared_ptr<SocketWatch> writable_;
+  std::shared_ptr<SteeredSockets> steered_;  // guarded by the token
   uint32_t home_block_ = 0;
 
   std::mutex mutex_;  // protects random_ and sockets_

@@ -60,9 +60,7 @@ TEST(UdpPort, WhatIsSentArrivesOverIpv6) {
 TEST(UdpPort, ManyPacketsNeedFewSystemCalls) {
   PortNode a(LoopbackOfTest(0)), b(LoopbackOfTest(1));
   TestPackets packets;
-  while (packets.batch().size() < PacketBatch::kMostPackets) {
-    packets.Add(b.qpn(), PayloadOf(0, 0));
-  }
+  for (size_t i = 0; i < PacketBatch::kMostPackets; ++i) packets.Add(b.qpn(), {});
   ASSERT_TRUE(a.SendTo(b, packets));
   ASSERT_TRUE(b.UntilKept(packets.batch().size()));
   EXPECT_EQ(a.port().counters().send_calls.value(), 2u);
@@ -152,6 +150,51 @@ TEST(UdpPort, APacketForNobodyIsDropped) {
   const UdpCounters& counters = b.port().counters();
   ASSERT_TRUE(b.Until([&] { return counters.nobodys.value() == 3; }));
   EXPECT_TRUE(b.kept().empty());
+}
+
+// ---- loss on demand -----------------------------------------------------------------------------
+
+TEST(UdpPort, LossOnDemandLosesItsShare) {
+  PortNode a(LoopbackOfTest(0)), b(LoopbackOfTest(1), {.loss = "50%;delay=1ms"});
+  TestPackets packets;
+  for (int i = 0; i < 40; ++i) packets.Add(b.qpn(), PayloadOf(8, 1));
+  ASSERT_TRUE(a.SendTo(b, packets));
+  const UdpCounters& counters = b.port().counters();
+  ASSERT_TRUE(b.Until([&] {
+    return counters.impaired.value() + counters.received.value() == packets.batch().size();
+  }));
+  EXPECT_GT(b.kept().size(), 8u);
+  EXPECT_LT(b.kept().size(), 32u);
+}
+
+TEST(UdpPort, DamageOnDemandIsFound) {
+  PortNode a(LoopbackOfTest(0)), b(LoopbackOfTest(1), {.loss = "corrupt=100%"});
+  TestPackets packets;
+  for (int i = 0; i < 32; ++i) packets.Add(b.qpn(), PayloadOf(1000, 1));
+  ASSERT_TRUE(a.SendTo(b, packets));
+  const UdpCounters& counters = b.port().counters();
+  ASSERT_TRUE(b.Until([&] {
+    return counters.bad_icrc.value() + counters.received.value() == packets.batch().size();
+  }));
+  // Congestion marks are not covered, and a flipped bit may look like another identification.
+  EXPECT_GT(counters.bad_icrc.value(), 28u);
+}
+
+// Nobody polls: the timer must deliver.
+TEST(UdpPort, WhatIsDelayedComesWithoutACall) {
+  PortNode a(LoopbackOfTest(0)), b(LoopbackOfTest(1), {.loss = "delay=5ms"});
+  TestPackets packets;
+  packets.Add(b.qpn(), PayloadOf(8, 1));
+  ASSERT_TRUE(a.SendTo(b, packets));
+  ASSERT_TRUE(a.Until([&] { return b.kept().size() == 1; }));
+  // One batch ended when the packet was held back, another one with its delivery.
+  ASSERT_TRUE(a.Until([&] { return b.batches == 2; }));
+}
+
+TEST(UdpPort, LossThatIsNotUnderstoodIsRefused) {
+  Driver driver{DriverOptions{}};
+  const auto opened = UdpPort::Open(LoopbackOfTest(0), {.loss = "often"}, &driver, nullptr);
+  EXPECT_EQ(opened.status().code(), Code::kInvalidArgument);
 }
 
 // ---- opening and closing ------------------------------------------------------------------------
