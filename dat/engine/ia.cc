@@ -3,7 +3,6 @@
 #include "dat/engine/ia.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 
 #include <algorithm>
@@ -156,94 +155,27 @@ void Ia::OnCatastrophic(const std::string& why) {
   PostAsync(DAT_ASYNC_ERROR_IA_CATASTROPHIC, consumer_handle(), DAT_IA_CATASTROPHIC_ERROR);
 }
 
-void Ia::Link(Object* object) {
-  std::lock_guard<std::mutex> lock(objects_mutex_);
-  object->next_in_ia_ = objects_;
-  if (objects_ != nullptr) objects_->prev_in_ia_ = object;
-  objects_ = object;
-}
-
-void Ia::Unlink(Object* object) {
-  std::lock_guard<std::mutex> lock(objects_mutex_);
-  if (object->prev_in_ia_ != nullptr) {
-    object->prev_in_ia_->next_in_ia_ = object->next_in_ia_;
-  } else {
-    objects_ = object->next_in_ia_;
-  }
-  if (object->next_in_ia_ != nullptr) object->next_in_ia_->prev_in_ia_ = object->prev_in_ia_;
-  object->next_in_ia_ = object->prev_in_ia_ = nullptr;
-}
-
 bool Ia::HasConsumerObjects() {
-  std::lock_guard<std::mutex> lock(objects_mutex_);
-  for (Object* o = objects_; o != nullptr; o = o->next_in_ia_) {
-    if (!owns_async_evd_ || o != async_evd_.get()) return true;
-  }
-  return false;
+  return objects_.Find([this](const Object& object) {
+    return !owns_async_evd_ || &object != async_evd_.get();
+  }) != DAT_HANDLE_NULL;
 }
 
 DAT_HANDLE Ia::FindServicePoint(DAT_CONN_QUAL conn_qual) {
-  std::lock_guard<std::mutex> lock(objects_mutex_);
-  for (Object* o = objects_; o != nullptr; o = o->next_in_ia_) {
-    const DAT_HANDLE_TYPE type = o->type();
+  return objects_.Find([conn_qual](const Object& object) {
+    const DAT_HANDLE_TYPE type = object.type();
     if (type != DAT_HANDLE_TYPE_PSP && type != DAT_HANDLE_TYPE_RSP && type != DAT_HANDLE_TYPE_CSP)
-      continue;
-    const auto* sp = static_cast<ServicePoint*>(o);
-    if (sp->listening() && sp->conn_qual() == conn_qual) return o->handle();
-  }
-  return DAT_HANDLE_NULL;
-}
-
-std::vector<Ref<Object>> Ia::ObjectsOf(DAT_HANDLE_TYPE type) {
-  std::vector<Ref<Object>> found;
-  std::lock_guard<std::mutex> lock(objects_mutex_);
-  for (Object* o = objects_; o != nullptr; o = o->next_in_ia_) {
-    if (o->type() == type) found.emplace_back(o);
-  }
-  return found;
+      return false;
+    const auto& sp = static_cast<const ServicePoint&>(object);
+    return sp.listening() && sp.conn_qual() == conn_qual;
+  });
 }
 
 void Ia::AbortWaits() {
-  std::vector<Ref<Object>> waitable;
-  {
-    std::lock_guard<std::mutex> lock(objects_mutex_);
-    for (Object* o = objects_; o != nullptr; o = o->next_in_ia_) {
-      if (o->type() == DAT_HANDLE_TYPE_EVD || o->type() == DAT_HANDLE_TYPE_CNO)
-        waitable.emplace_back(o);
-    }
-  }
-  for (const Ref<Object>& o : waitable) {
-    if (o->type() == DAT_HANDLE_TYPE_EVD) {
-      static_cast<Evd*>(o.get())->Abort();
-    } else {
-      static_cast<Cno*>(o.get())->Abort();
-    }
-  }
-}
-
-Object* Ia::RetireFirst(DAT_HANDLE_TYPE type, bool* left) {
-  std::lock_guard<std::mutex> lock(objects_mutex_);
-  *left = false;
-  for (Object* o = objects_; o != nullptr; o = o->next_in_ia_) {
-    if (o->type() != type) continue;
-    *left = true;
-    if (o->RetireAnyway()) return o;
-  }
-  return nullptr;
-}
-
-void Ia::DestroyAll(DAT_HANDLE_TYPE type) {
-  for (;;) {
-    bool left = false;
-    Object* object = RetireFirst(type, &left);
-    if (object != nullptr) {
-      object->Destroy(0);
-    } else if (!left) {
-      return;
-    } else {
-      sched_yield();  // another thread is in the middle of freeing it
-    }
-  }
+  for (const Ref<Object>& evd : objects_.OfType(DAT_HANDLE_TYPE_EVD))
+    static_cast<Evd&>(*evd).Abort();
+  for (const Ref<Object>& cno : objects_.OfType(DAT_HANDLE_TYPE_CNO))
+    static_cast<Cno&>(*cno).Abort();
 }
 
 DAT_RETURN Ia::Close(DAT_CLOSE_FLAGS flags) {
@@ -302,7 +234,7 @@ DAT_RETURN Ia::CloseLater() {
 }
 
 void Ia::Teardown() {
-  for (const DAT_HANDLE_TYPE type : kCloseOrder) DestroyAll(type);
+  for (const DAT_HANDLE_TYPE type : kCloseOrder) objects_.DestroyAll(type);
   {
     std::lock_guard<std::mutex> lock(g_open_mutex);
     std::erase(OpenIas(), this);
@@ -314,23 +246,23 @@ void Ia::Teardown() {
 
 void Ia::LockAllForFork() {
   g_open_mutex.lock();
-  for (Ia* ia : OpenIas()) ia->objects_mutex_.lock();
+  for (Ia* ia : OpenIas()) ia->objects_.Lock();
   LockHandleArena();
 }
 
 void Ia::UnlockAllAfterFork() {
   UnlockHandleArena();
-  for (Ia* ia : OpenIas()) ia->objects_mutex_.unlock();
+  for (Ia* ia : OpenIas()) ia->objects_.Unlock();
   g_open_mutex.unlock();
 }
 
 void Ia::AbandonAllAfterFork() {
   // Only this thread exists in the child.
   for (Ia* ia : OpenIas()) {
-    for (Object* o = ia->objects_; o != nullptr; o = o->next_in_ia_) o->KillHandle();
+    ia->objects_.KillHandles();
     ia->KillHandle();
     ia->adapter_->AbandonAfterFork();
-    ia->objects_mutex_.unlock();
+    ia->objects_.Unlock();
   }
   OpenIas().clear();
   UnlockHandleArena();

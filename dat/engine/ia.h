@@ -7,12 +7,12 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <vector>
 
 #include "dat/engine/adapter_counters.h"
 #include "dat/engine/attributes.h"
 #include "dat/engine/evd.h"
 #include "dat/engine/object.h"
+#include "dat/engine/object_list.h"
 #include "dat/engine/registration.h"
 #include "dat/transport/transport.h"
 
@@ -62,8 +62,8 @@ class Ia final : public Object, private transport::AdapterSink {
   // is none.
   DAT_HANDLE FindServicePoint(DAT_CONN_QUAL conn_qual);
 
-  // All objects of one type that exist now; some may be in the middle of being freed.
-  std::vector<Ref<Object>> ObjectsOf(DAT_HANDLE_TYPE type);
+  // Everything that was made on this IA.
+  ObjectList& objects() { return objects_; }
 
   // Claims the adapter's progress descriptor for one more CNO, which wakes its program by it. -1
   // when there is none. Only one CNO has it at a time, because data wake every program that has it,
@@ -71,10 +71,6 @@ class Ia final : public Object, private transport::AdapterSink {
   // bad_alloc.
   int ClaimProgressDescriptor();
   void ReleaseProgressDescriptor() { progress_claimed_.store(false, std::memory_order_release); }
-
-  // Object lists, used only by Object.
-  void Link(Object* object);
-  void Unlink(Object* object);
 
   // To be called before fork(), so that no list of objects is in the middle of a change.
   static void LockAllForFork();
@@ -98,11 +94,6 @@ class Ia final : public Object, private transport::AdapterSink {
   DAT_RETURN CloseLater();
   // Wakes every waiting thread with ABORT or a NULL EVD.
   void AbortWaits();
-  // Retires and destroys all objects of one type.
-  void DestroyAll(DAT_HANDLE_TYPE type);
-  // One object of the type that this thread may destroy now. `*left` says whether any object of the
-  // type is still linked (another thread may be freeing it).
-  Object* RetireFirst(DAT_HANDLE_TYPE type, bool* left);
 
   const Registration& registration_;  // outlives every IA, because it goes with the library
   std::unique_ptr<transport::Adapter> adapter_;
@@ -116,9 +107,7 @@ class Ia final : public Object, private transport::AdapterSink {
 
   std::atomic<bool> progress_claimed_{false};  // a living CNO has it
   std::atomic<bool> closing_{false};           // set by the one Close that succeeds
-
-  std::mutex objects_mutex_;  // protects the list links of all objects of this IA; a leaf lock
-  Object* objects_ = nullptr;
+  ObjectList objects_;
 };
 
 }  // namespace softdat::engine

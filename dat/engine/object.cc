@@ -23,7 +23,7 @@ bool Object::Publish() {
   if (!ReserveHandle()) return false;
   cell_->provider = ia_->provider_table();
   cell_->object = this;
-  if (type_ != DAT_HANDLE_TYPE_IA) ia_->Link(this);
+  if (type_ != DAT_HANDLE_TYPE_IA) ia_->objects().Link(this);
   if (CreatedWhenPublished()) ia_->counters().CountCreated(type_);
   cell_->state.store(kLiveBit | (static_cast<uint64_t>(type_) << kTypeShift),
                      std::memory_order_release);
@@ -79,7 +79,7 @@ void Object::Destroy(uint32_t own_pins) {
 void Object::Finish() {
   const NoCancellation no_cancellation;
   Teardown();
-  if (type_ != DAT_HANDLE_TYPE_IA) ia_->Unlink(this);
+  if (type_ != DAT_HANDLE_TYPE_IA) ia_->objects().Unlink(this);
   // This thread may still have pins on the cell. The cell is not reused while it does.
   ReleaseCell(cell_);
   DropRef();

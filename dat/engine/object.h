@@ -88,11 +88,13 @@ class Object {
   // leave.
   virtual void EndWaits() {}
 
+  // Calls no longer find the object. Returns false when that was so before.
+  bool KillHandle();
+
  private:
-  friend class Ia;
+  friend class ObjectList;
   friend class UpcallPin;
 
-  bool KillHandle();
   void Finish();
 
   Ia* const ia_;
@@ -100,9 +102,9 @@ class Object {
   Cell* cell_ = nullptr;
   std::atomic<int32_t> uses_{0};
   std::atomic<int32_t> refs_{1};
-  // Links of the IA's object list, protected by the IA's list mutex.
-  Object* next_in_ia_ = nullptr;
-  Object* prev_in_ia_ = nullptr;
+  // Links of the IA's list of objects, protected by the mutex of the list.
+  Object* next_in_list_ = nullptr;
+  Object* prev_in_list_ = nullptr;
 };
 
 // An object that is being made. If its creation fails, by a return or by an exception, it goes away

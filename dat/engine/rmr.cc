@@ -125,7 +125,7 @@ bool Rmr::BindIsDead() {
 }
 
 void Rmr::ForgetDeadBinds(const Lmr& lmr) {
-  for (const Ref<Object>& object : lmr.ia().ObjectsOf(DAT_HANDLE_TYPE_RMR)) {
+  for (const Ref<Object>& object : lmr.ia().objects().OfType(DAT_HANDLE_TYPE_RMR)) {
     auto& rmr = static_cast<Rmr&>(*object);
     Use<Lmr> gone;
     std::lock_guard<std::mutex> lock(rmr.mu_);
