@@ -80,7 +80,7 @@ DAT_RETURN Cr::Reject(std::span<const uint8_t> private_data) {
 
 DAT_RETURN Cr::Handoff(DAT_CONN_QUAL conn_qual) {
   if (!Claim()) return BadHandle(DAT_INVALID_HANDLE_CR);
-  const DAT_HANDLE found = ia().FindServicePoint(conn_qual);
+  const DAT_HANDLE found = ServicePoint::Find(ia(), conn_qual);
   DAT_HANDLE_TYPE type{};
   auto* target =
       static_cast<ServicePoint*>(found == DAT_HANDLE_NULL ? nullptr : PinAnyHandle(found, &type));

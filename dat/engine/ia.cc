@@ -13,7 +13,6 @@
 #include "dat/engine/backend.h"
 #include "dat/engine/consumer_call.h"
 #include "dat/engine/dat_error.h"
-#include "dat/engine/service_point.h"
 #include "dat2/softdat.h"
 
 namespace softdat::engine {
@@ -159,16 +158,6 @@ bool Ia::HasConsumerObjects() {
   return objects_.Find([this](const Object& object) {
     return !owns_async_evd_ || &object != async_evd_.get();
   }) != DAT_HANDLE_NULL;
-}
-
-DAT_HANDLE Ia::FindServicePoint(DAT_CONN_QUAL conn_qual) {
-  return objects_.Find([conn_qual](const Object& object) {
-    const DAT_HANDLE_TYPE type = object.type();
-    if (type != DAT_HANDLE_TYPE_PSP && type != DAT_HANDLE_TYPE_RSP && type != DAT_HANDLE_TYPE_CSP)
-      return false;
-    const auto& sp = static_cast<const ServicePoint&>(object);
-    return sp.listening() && sp.conn_qual() == conn_qual;
-  });
 }
 
 void Ia::AbortWaits() {

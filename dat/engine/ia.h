@@ -58,10 +58,6 @@ class Ia final : public Object, private transport::AdapterSink {
   // Posts an asynchronous error to the async EVD, if there is one. Any thread, no engine lock held.
   void PostAsync(DAT_EVENT_NUMBER number, DAT_HANDLE object, DAT_COUNT reason);
 
-  // The service point of this IA that listens on `conn_qual`, as a handle to pin. NULL when there
-  // is none.
-  DAT_HANDLE FindServicePoint(DAT_CONN_QUAL conn_qual);
-
   // Everything that was made on this IA.
   ObjectList& objects() { return objects_; }
 

@@ -17,6 +17,16 @@ namespace softdat::engine {
 
 using transport::ConnectionRequest;
 
+DAT_HANDLE ServicePoint::Find(Ia& ia, DAT_CONN_QUAL conn_qual) {
+  return ia.objects().Find([conn_qual](const Object& object) {
+    const DAT_HANDLE_TYPE type = object.type();
+    if (type != DAT_HANDLE_TYPE_PSP && type != DAT_HANDLE_TYPE_RSP && type != DAT_HANDLE_TYPE_CSP)
+      return false;
+    const auto& sp = static_cast<const ServicePoint&>(object);
+    return sp.listening() && sp.conn_qual() == conn_qual;
+  });
+}
+
 DAT_RETURN ServicePoint::PublishAndListen(Evd* evd, DAT_CONN_QUAL conn_qual, bool any,
                                           const sockaddr_storage* address) {
   Draft<ServicePoint> draft(this);

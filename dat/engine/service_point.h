@@ -18,6 +18,10 @@ namespace softdat::engine {
 // What the three kinds share: a listener, and a CR EVD whose free entries are the backlog.
 class ServicePoint : public Object, protected transport::ListenerSink {
  public:
+  // The service point of this IA that listens on `conn_qual`, as a handle to pin. NULL when there
+  // is none.
+  static DAT_HANDLE Find(Ia& ia, DAT_CONN_QUAL conn_qual);
+
   DAT_CONN_QUAL conn_qual() const { return conn_qual_.load(std::memory_order_acquire); }
   Evd* evd() { return evd_.get(); }
   bool listening() const { return listening_.load(std::memory_order_acquire); }
