@@ -28,7 +28,7 @@ class AddressHandle final : public Object {
   static constexpr auto kHandleType = static_cast<DAT_HANDLE_TYPE>(DAT_IB_HANDLE_TYPE_EXT);
 
   // Of an exchange that begins: it names nobody and is not visible yet. `ep` keeps `owner`.
-  static AddressHandle* Create(Ia* ia, Object* ep, AddressHandleOwner* owner, Pz* pz) {
+  static AddressHandle* Create(IaCore* ia, Object* ep, AddressHandleOwner* owner, Pz* pz) {
     return new AddressHandle(ia, ep, owner, pz);
   }
   // The exchange has succeeded: the handle works from now on. It must have been reserved.
@@ -45,7 +45,7 @@ class AddressHandle final : public Object {
   bool Free();
 
  private:
-  AddressHandle(Ia* ia, Object* ep, AddressHandleOwner* owner, Pz* pz)
+  AddressHandle(IaCore* ia, Object* ep, AddressHandleOwner* owner, Pz* pz)
       : Object(ia, kHandleType), keep_owner_(ep), owner_(owner), pz_(pz) {}
   ~AddressHandle() override = default;
   void Teardown() override;

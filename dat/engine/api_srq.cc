@@ -3,6 +3,7 @@
 #include "dat/engine/argument.h"
 #include "dat/engine/dat_error.h"
 #include "dat/engine/guarded_slot.h"
+#include "dat/engine/ia.h"
 #include "dat/engine/slots.h"
 #include "dat/engine/srq.h"
 

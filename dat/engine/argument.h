@@ -10,7 +10,7 @@
 #include "dat/engine/dat_error.h"
 #include "dat/engine/ep.h"
 #include "dat/engine/evd.h"
-#include "dat/engine/ia.h"
+#include "dat/engine/ia_core.h"
 #include "dat/engine/object.h"
 #include "dat2/softdat.h"
 
@@ -36,12 +36,12 @@ inline bool Takes(const Optional<Evd>& evd, DAT_EVD_FLAGS stream) {
 // The same for DTO streams. The IA's own adapter must move the completions, so the EVD has to
 // belong to this IA. (EVDs for connections and requests may belong to any IA of the provider,
 // semantics 4.)
-inline bool TakesDtos(const Optional<Evd>& evd, const Ia& ia) {
+inline bool TakesDtos(const Optional<Evd>& evd, const IaCore& ia) {
   return Takes(evd, DAT_EVD_DTO_FLAG) && (evd.get() == nullptr || &evd.get()->ia() == &ia);
 }
 
 // Checks size and pointer of private data. The pointer is the argument after `size_argument`.
-inline DAT_RETURN CheckPrivateData(const Ia& ia, DAT_COUNT size, const void* data,
+inline DAT_RETURN CheckPrivateData(const IaCore& ia, DAT_COUNT size, const void* data,
                                    int size_argument, std::span<const uint8_t>* out) {
   const auto limit = std::min<uint32_t>(kMaxPrivateData, ia.attributes().max_private_data);
   if (size < 0 || static_cast<uint32_t>(size) > limit) {

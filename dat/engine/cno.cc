@@ -7,7 +7,7 @@
 #include "dat/engine/consumer_call.h"
 #include "dat/engine/dat_error.h"
 #include "dat/engine/evd.h"
-#include "dat/engine/ia.h"
+#include "dat/engine/ia_core.h"
 
 namespace softdat::engine {
 
@@ -27,7 +27,7 @@ void CallAgent(const DAT_OS_WAIT_PROXY_AGENT& agent, DAT_EVD_HANDLE evd) {
 
 constinit thread_local const Cno* Cno::collecting_ SOFTDAT_EARLY_TLS = nullptr;
 
-Cno::Cno(Ia* owner, Kind kind, const DAT_OS_WAIT_PROXY_AGENT& agent, CnoDescriptor descriptor)
+Cno::Cno(IaCore* owner, Kind kind, const DAT_OS_WAIT_PROXY_AGENT& agent, CnoDescriptor descriptor)
     : Object(owner, kHandleType), kind_(kind), descriptor_(std::move(descriptor)), agent_(agent) {}
 
 Cno::~Cno() = default;

@@ -31,7 +31,7 @@ class Cno final : public Object {
   enum class Kind : uint8_t { kAgent, kFd };
 
   // `descriptor` is open for kFd. If it includes the IA's progress, that is released with the CNO.
-  Cno(Ia* ia, Kind kind, const DAT_OS_WAIT_PROXY_AGENT& agent, CnoDescriptor descriptor);
+  Cno(IaCore* ia, Kind kind, const DAT_OS_WAIT_PROXY_AGENT& agent, CnoDescriptor descriptor);
 
   // An event arrived at `evd`. Any thread, no engine lock held, because this calls the agent.
   void Trigger(Evd* evd);

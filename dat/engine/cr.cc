@@ -5,12 +5,12 @@
 #include <utility>
 
 #include "dat/engine/dat_error.h"
-#include "dat/engine/ia.h"
+#include "dat/engine/ia_core.h"
 #include "dat/engine/service_point.h"
 
 namespace softdat::engine {
 
-Cr::Cr(Ia* owner, std::unique_ptr<transport::ConnectionRequest> request, Ep* ep,
+Cr::Cr(IaCore* owner, std::unique_ptr<transport::ConnectionRequest> request, Ep* ep,
        bool provider_created_ep)
     : Object(owner, kHandleType),
       request_(std::move(request)),
@@ -20,7 +20,7 @@ Cr::Cr(Ia* owner, std::unique_ptr<transport::ConnectionRequest> request, Ep* ep,
       remote_port_(request_->addresses().remote_port),
       private_data_(request_->private_data()) {}
 
-Cr* Cr::Create(Ia* ia, std::unique_ptr<transport::ConnectionRequest>& request, Ep* ep,
+Cr* Cr::Create(IaCore* ia, std::unique_ptr<transport::ConnectionRequest>& request, Ep* ep,
                bool provider_created_ep) {
   Cr* cr = new Cr(ia, std::move(request), ep, provider_created_ep);
   if (cr->Publish()) return cr;

@@ -20,7 +20,7 @@ class Cr final : public Object {
   // `ep` belongs to the request (of an RSP, or provider-created), or is null. Its state is already
   // PASSIVE or TENTATIVE _CONNECTION_PENDING. On success `request` is moved from. Returns null when
   // no handle is left.
-  static Cr* Create(Ia* ia, std::unique_ptr<transport::ConnectionRequest>& request, Ep* ep,
+  static Cr* Create(IaCore* ia, std::unique_ptr<transport::ConnectionRequest>& request, Ep* ep,
                     bool provider_created_ep);
   // Undoes Create for a CR that nobody has heard of: returns the request, and leaves the EP alone.
   void Withdraw(std::unique_ptr<transport::ConnectionRequest>* request);
@@ -39,7 +39,7 @@ class Cr final : public Object {
   void Drop();
 
  private:
-  Cr(Ia* ia, std::unique_ptr<transport::ConnectionRequest> request, Ep* ep,
+  Cr(IaCore* ia, std::unique_ptr<transport::ConnectionRequest> request, Ep* ep,
      bool provider_created_ep);
   ~Cr() override = default;
   // An unanswered request is rejected as non-peer. Its EP returns to where it came from, unless the

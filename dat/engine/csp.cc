@@ -6,13 +6,13 @@
 
 #include "dat/base/socket_address.h"
 #include "dat/engine/dat_error.h"
-#include "dat/engine/ia.h"
+#include "dat/engine/ia_core.h"
 #include "dat/engine/service_point.h"
 #include "dat/engine/socket_address.h"
 
 namespace softdat::engine {
 
-DAT_RETURN Csp::Create(Ia* ia, const DAT_COMM& comm, const sockaddr_storage& address, Evd* evd,
+DAT_RETURN Csp::Create(IaCore* ia, const DAT_COMM& comm, const sockaddr_storage& address, Evd* evd,
                        Ref<Csp>* out) {
   Csp* csp = new Csp(ia, comm, address);
   Ref<Csp> keep(csp);

@@ -11,7 +11,7 @@
 #include "dat/engine/ep_attributes.h"
 #include "dat/engine/ep_connection.h"
 #include "dat/engine/ep_datagrams.h"
-#include "dat/engine/ia.h"
+#include "dat/engine/ia_core.h"
 #include "dat/engine/srq.h"
 #include "dat2/softdat.h"
 
@@ -43,10 +43,10 @@ std::unique_ptr<EpService> MakeService(EpCore& ep) {
 
 }  // namespace
 
-Ep::Ep(Ia* owner, Srq* srq, transport::Service service_type, DAT_EP_STATE initial)
+Ep::Ep(IaCore* owner, Srq* srq, transport::Service service_type, DAT_EP_STATE initial)
     : EpCore(owner, srq, service_type, initial), service_(MakeService(*this)) {}
 
-DAT_RETURN Ep::Create(Ia* ia, const Parts& parts, const DAT_EP_ATTR* attr, DAT_EP_STATE initial,
+DAT_RETURN Ep::Create(IaCore* ia, const Parts& parts, const DAT_EP_ATTR* attr, DAT_EP_STATE initial,
                       Ep** out) {
   const bool srq = parts.srq != nullptr;
   const int argument = srq ? 7 : 6;  // of the consumer's call

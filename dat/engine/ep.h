@@ -37,7 +37,7 @@ class Ep final : public EpCore {
   // dat_ep_create, dat_ep_create_with_srq, and EPs that the provider creates for a connection
   // request (`initial` is then TENTATIVE_CONNECTION_PENDING). `attr` null = defaults. On success
   // *out is published.
-  static DAT_RETURN Create(Ia* ia, const Parts& parts, const DAT_EP_ATTR* attr,
+  static DAT_RETURN Create(IaCore* ia, const Parts& parts, const DAT_EP_ATTR* attr,
                            DAT_EP_STATE initial, Ep** out);
 
   // --- calls of the consumer -------------------------------------------------------------------
@@ -100,7 +100,7 @@ class Ep final : public EpCore {
   void TakeBack();
 
  private:
-  Ep(Ia* ia, Srq* srq, transport::Service service_type, DAT_EP_STATE initial);
+  Ep(IaCore* ia, Srq* srq, transport::Service service_type, DAT_EP_STATE initial);
   ~Ep() override { qp_.reset(); }  // before the members to which it reports
   void Teardown() override;
 

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "dat/engine/dat_error.h"
-#include "dat/engine/ia.h"
+#include "dat/engine/ia_core.h"
 
 namespace softdat::engine {
 

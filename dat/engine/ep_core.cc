@@ -7,7 +7,7 @@
 
 namespace softdat::engine {
 
-EpCore::EpCore(Ia* owner, Srq* srq, transport::Service service_type, DAT_EP_STATE initial)
+EpCore::EpCore(IaCore* owner, Srq* srq, transport::Service service_type, DAT_EP_STATE initial)
     : Object(owner, kHandleType),
       srq_(srq),
       srq_use_(srq),

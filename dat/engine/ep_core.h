@@ -72,7 +72,7 @@ class EpCore : public Object {
   DAT_RETURN CheckReady() const;
 
  protected:
-  EpCore(Ia* ia, Srq* srq, transport::Service service_type, DAT_EP_STATE initial);
+  EpCore(IaCore* ia, Srq* srq, transport::Service service_type, DAT_EP_STATE initial);
   ~EpCore() override { received_->Abandon(); }  // for an EP whose creation failed
 
   std::unique_ptr<transport::QueuePair> qp_;  // set once in Create, destroyed in Teardown

@@ -7,7 +7,7 @@
 #include "dat/engine/enum_value.h"
 #include "dat/engine/ep.h"
 #include "dat/engine/ep_attributes.h"
-#include "dat/engine/ia.h"
+#include "dat/engine/ia_core.h"
 #include "dat/engine/srq.h"
 
 namespace softdat::engine {
@@ -43,7 +43,7 @@ class NamedEvd {
   Evd* Or(Evd* now) const { return named_ ? get() : now; }
   // Whether the EVD is of the right kind. For DTO streams it must also belong to this IA, whose
   // adapter moves them.
-  bool Fits(DAT_EVD_FLAGS stream, const Ia* ia) const {
+  bool Fits(DAT_EVD_FLAGS stream, const IaCore* ia) const {
     if (!named_ || null_) return true;
     return get() != nullptr && get()->Accepts(stream) && (ia == nullptr || &get()->ia() == ia);
   }

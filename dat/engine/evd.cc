@@ -9,16 +9,16 @@
 #include "dat/engine/cr.h"
 #include "dat/engine/dat_error.h"
 #include "dat/engine/dto_event.h"
-#include "dat/engine/ia.h"
+#include "dat/engine/ia_core.h"
 
 namespace softdat::engine {
 
-Evd::Evd(Ia* owner, DAT_COUNT qlen, DAT_EVD_FLAGS flags)
+Evd::Evd(IaCore* owner, DAT_COUNT qlen, DAT_EVD_FLAGS flags)
     : Object(owner, kHandleType), flags_(flags), qlen_(static_cast<uint32_t>(qlen)) {
   ring_.emplace(static_cast<size_t>(qlen));
 }
 
-DAT_RETURN Evd::Create(Ia* ia, DAT_COUNT min_qlen, Cno* cno, DAT_EVD_FLAGS flags, Evd** out) {
+DAT_RETURN Evd::Create(IaCore* ia, DAT_COUNT min_qlen, Cno* cno, DAT_EVD_FLAGS flags, Evd** out) {
   const uint32_t limit = ia->attributes().max_cq_depth;
   if (static_cast<uint32_t>(min_qlen) > limit) {
     return Error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD,
@@ -341,8 +341,6 @@ void Evd::OnOverflow() {
 }
 
 void Evd::PostOverflow() {
-  // An overflow of the async EVD itself has nowhere to go (semantics 5.8).
-  if ((flags_ & DAT_EVD_ASYNC_FLAG) != 0 && ia().async_evd() == this) return;
   ia().PostAsync(DAT_ASYNC_ERROR_EVD_OVERFLOW, handle(), DAT_EVD_OVERFLOW_ERROR);
 }
 

@@ -29,7 +29,8 @@ class Evd final : public Object, private transport::CompletionSink {
   static constexpr DAT_HANDLE_TYPE kHandleType = DAT_HANDLE_TYPE_EVD;
 
   // dat_evd_create. `cno` may be null. On success *out is published.
-  static DAT_RETURN Create(Ia* ia, DAT_COUNT min_qlen, Cno* cno, DAT_EVD_FLAGS flags, Evd** out);
+  static DAT_RETURN Create(IaCore* ia, DAT_COUNT min_qlen, Cno* cno, DAT_EVD_FLAGS flags,
+                           Evd** out);
 
   // --- the consumer's side -------------------------------------------------------------------
   DAT_RETURN Wait(DAT_TIMEOUT timeout_us, DAT_COUNT threshold, DAT_EVENT* event, DAT_COUNT* nmore);
@@ -87,7 +88,7 @@ class Evd final : public Object, private transport::CompletionSink {
  private:
   class WaitScope;
 
-  Evd(Ia* ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags);
+  Evd(IaCore* ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags);
   ~Evd() override = default;
   void Teardown() override;
   // Pending events are discarded with the EVD. A connection request among them can no longer be

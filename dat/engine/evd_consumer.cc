@@ -8,7 +8,7 @@
 #include "dat/engine/dat_error.h"
 #include "dat/engine/evd.h"
 #include "dat/engine/evd_dequeue.h"
-#include "dat/engine/ia.h"
+#include "dat/engine/ia_core.h"
 
 namespace softdat::engine {
 

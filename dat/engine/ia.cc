@@ -13,7 +13,6 @@
 #include "dat/engine/backend.h"
 #include "dat/engine/consumer_call.h"
 #include "dat/engine/dat_error.h"
-#include "dat2/softdat.h"
 
 namespace softdat::engine {
 namespace {
@@ -40,7 +39,8 @@ std::vector<Ia*>& OpenIas() {
 
 }  // namespace
 
-Ia::Ia(const Registration& registration) : Object(this, kHandleType), registration_(registration) {}
+Ia::Ia(const Registration& registration)
+    : IaCore(registration.table, registration.ia_name), registration_(registration) {}
 
 DAT_RETURN Ia::Open(const Registration& registration, DAT_COUNT async_qlen,
                     DAT_EVD_HANDLE* async_evd, Ia** out) {
@@ -58,8 +58,7 @@ DAT_RETURN Ia::Open(const Registration& registration, DAT_COUNT async_qlen,
     AddReason("cannot open " + registration.ia_name);
     return ret;
   }
-  ia->adapter_ = adapter.Take();
-  ia->address_ = ia->attributes().address;
+  ia->SetAdapter(adapter.Take());
   ia->specific_.Fill(registration.ia_name, ia->attributes());
   if (!ia.Publish())
     return Error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY, NoHandleReason());
@@ -102,20 +101,6 @@ DAT_EVD_HANDLE Ia::async_evd_handle() const {
   return async_evd_ && !async_evd_->aborted() ? async_evd_->handle() : DAT_HANDLE_NULL;
 }
 
-DAT_IA_ADDRESS_PTR Ia::address() { return reinterpret_cast<DAT_IA_ADDRESS_PTR>(&address_); }
-
-int Ia::ClaimProgressDescriptor() {
-  const int descriptor = adapter_->ProgressDescriptor();
-  if (descriptor < 0 || progress_claimed_.exchange(true, std::memory_order_acq_rel)) return -1;
-  return descriptor;
-}
-
-DAT_IA_HANDLE Ia::consumer_handle() {
-  DAT_IA_HANDLE name = DAT_HANDLE_NULL;
-  // An IA that its registry does not know (any more) is named by its own handle.
-  return dats_get_ia_handle(handle(), &name) == DAT_SUCCESS ? name : handle();
-}
-
 void Ia::Describe(DAT_IA_ATTR* attr) {
   FillIaAttributes(attributes(), attr);
   attr->ia_address_ptr = address();
@@ -132,13 +117,15 @@ void Ia::Describe(DAT_PROVIDER_ATTR* attr) {
 }
 
 void Ia::PostAsync(DAT_EVENT_NUMBER number, DAT_HANDLE object, DAT_COUNT reason) {
+  // An overflow of the async EVD itself has nowhere to go (semantics 5.8).
+  if (number == DAT_ASYNC_ERROR_EVD_OVERFLOW && object == async_evd_handle()) return;
   SOFTDAT_LOG(Warning, "{}: asynchronous event {:#x}, reason {}", name(),
               static_cast<unsigned>(number), reason);
-  counters_.Count(DCNT_IA_ASYNC_ERROR);
-  if (number == DAT_ASYNC_ERROR_EVD_OVERFLOW) counters_.Count(DCNT_IA_ASYNC_CQ_ERROR);
+  counters().Count(DCNT_IA_ASYNC_ERROR);
+  if (number == DAT_ASYNC_ERROR_EVD_OVERFLOW) counters().Count(DCNT_IA_ASYNC_CQ_ERROR);
   // The number also announces watermarks, which are no errors of an EP.
   if (number == DAT_ASYNC_ERROR_EP_BROKEN && reason == DAT_EP_TRANSFER_TO_ERROR)
-    counters_.Count(DCNT_IA_ASYNC_QP_ERROR);
+    counters().Count(DCNT_IA_ASYNC_QP_ERROR);
   if (!async_evd_) return;
   DAT_EVENT event{};
   event.event_number = number;
@@ -155,15 +142,15 @@ void Ia::OnCatastrophic(const std::string& why) {
 }
 
 bool Ia::HasConsumerObjects() {
-  return objects_.Find([this](const Object& object) {
+  return objects().Find([this](const Object& object) {
     return !owns_async_evd_ || &object != async_evd_.get();
   }) != DAT_HANDLE_NULL;
 }
 
 void Ia::AbortWaits() {
-  for (const Ref<Object>& evd : objects_.OfType(DAT_HANDLE_TYPE_EVD))
+  for (const Ref<Object>& evd : objects().OfType(DAT_HANDLE_TYPE_EVD))
     static_cast<Evd&>(*evd).Abort();
-  for (const Ref<Object>& cno : objects_.OfType(DAT_HANDLE_TYPE_CNO))
+  for (const Ref<Object>& cno : objects().OfType(DAT_HANDLE_TYPE_CNO))
     static_cast<Cno&>(*cno).Abort();
 }
 
@@ -223,35 +210,35 @@ DAT_RETURN Ia::CloseLater() {
 }
 
 void Ia::Teardown() {
-  for (const DAT_HANDLE_TYPE type : kCloseOrder) objects_.DestroyAll(type);
+  for (const DAT_HANDLE_TYPE type : kCloseOrder) objects().DestroyAll(type);
   {
     std::lock_guard<std::mutex> lock(g_open_mutex);
     std::erase(OpenIas(), this);
   }
-  adapter_.reset();
+  CloseAdapter();
   // Last: until here upcalls may still post asynchronous errors (which a closed EVD drops).
   async_evd_.Reset();
 }
 
 void Ia::LockAllForFork() {
   g_open_mutex.lock();
-  for (Ia* ia : OpenIas()) ia->objects_.Lock();
+  for (Ia* ia : OpenIas()) ia->objects().Lock();
   LockHandleArena();
 }
 
 void Ia::UnlockAllAfterFork() {
   UnlockHandleArena();
-  for (Ia* ia : OpenIas()) ia->objects_.Unlock();
+  for (Ia* ia : OpenIas()) ia->objects().Unlock();
   g_open_mutex.unlock();
 }
 
 void Ia::AbandonAllAfterFork() {
   // Only this thread exists in the child.
   for (Ia* ia : OpenIas()) {
-    ia->objects_.KillHandles();
+    ia->objects().KillHandles();
     ia->KillHandle();
-    ia->adapter_->AbandonAfterFork();
-    ia->objects_.Unlock();
+    ia->adapter().AbandonAfterFork();
+    ia->objects().Unlock();
   }
   OpenIas().clear();
   UnlockHandleArena();
@@ -261,7 +248,7 @@ void Ia::AbandonAllAfterFork() {
 void Ia::TellAllOfExit() {
   const std::unique_lock<std::mutex> lock(g_open_mutex, std::try_to_lock);
   if (!lock.owns_lock()) return;  // exit() from a signal handler, perhaps in the midst of a close
-  for (Ia* ia : OpenIas()) ia->adapter_->OnProcessExit();
+  for (Ia* ia : OpenIas()) ia->adapter().OnProcessExit();
 }
 
 }  // namespace softdat::engine

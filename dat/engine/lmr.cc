@@ -7,7 +7,7 @@
 #include "dat/base/mapped_memory.h"
 #include "dat/base/settings.h"
 #include "dat/engine/dat_error.h"
-#include "dat/engine/ia.h"
+#include "dat/engine/ia_core.h"
 #include "dat/engine/rmr.h"
 #include "dat2/dat_ib_extensions.h"
 
@@ -21,7 +21,7 @@ constexpr int kWritingPrivileges = int{DAT_MEM_PRIV_LOCAL_WRITE_FLAG} |
 
 }  // namespace
 
-DAT_RETURN Lmr::Create(Ia* ia, Pz* pz, const Parameters& parameters, Lmr** out) {
+DAT_RETURN Lmr::Create(IaCore* ia, Pz* pz, const Parameters& parameters, Lmr** out) {
   Ref<Lmr> lmr(new Lmr(ia, parameters));
   lmr->DropRef();  // Publish brings the handle's reference; until then `lmr` has the only one
   lmr->pz_ = Use<Pz>(pz);

@@ -25,7 +25,7 @@ class Lmr final : public Object {
     DAT_VA_TYPE va_type;
   };
 
-  static DAT_RETURN Create(Ia* ia, Pz* pz, const Parameters& parameters, Lmr** out);
+  static DAT_RETURN Create(IaCore* ia, Pz* pz, const Parameters& parameters, Lmr** out);
   // Refused while an RMR is bound to it. The caller has pinned the LMR once.
   DAT_RETURN Free();
   void Query(DAT_LMR_PARAM* param);
@@ -36,7 +36,8 @@ class Lmr final : public Object {
   Pz* pz() const { return pz_.get(); }
 
  private:
-  Lmr(Ia* ia, const Parameters& parameters) : Object(ia, kHandleType), parameters_(parameters) {}
+  Lmr(IaCore* ia, const Parameters& parameters)
+      : Object(ia, kHandleType), parameters_(parameters) {}
   ~Lmr() override = default;
   void Teardown() override;
 

@@ -5,7 +5,7 @@
 #include <sched.h>
 
 #include "dat/engine/consumer_call.h"
-#include "dat/engine/ia.h"
+#include "dat/engine/ia_core.h"
 
 namespace softdat::engine {
 

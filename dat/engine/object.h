@@ -24,7 +24,7 @@
 
 namespace softdat::engine {
 
-class Ia;
+class IaCore;
 
 class Object {
  public:
@@ -35,7 +35,7 @@ class Object {
   DAT_HANDLE_TYPE type() const { return type_; }
   // The IA that the object belongs to; for an IA the IA itself. Valid while the object is pinned or
   // linked.
-  Ia& ia() const { return *ia_; }
+  IaCore& ia() const { return *ia_; }
 
   // Gives the object its handle before anybody can see it, for objects that must tell it to the
   // back end. Returns false when no handle is left.
@@ -75,7 +75,7 @@ class Object {
   std::atomic<DAT_UINT64> consumer_context{0};
 
  protected:
-  Object(Ia* ia, DAT_HANDLE_TYPE type) : ia_(ia), type_(type) {}
+  Object(IaCore* ia, DAT_HANDLE_TYPE type) : ia_(ia), type_(type) {}
   virtual ~Object() = default;
 
   // Gives back everything except the object's own memory: back-end objects, uses of other objects.
@@ -97,7 +97,7 @@ class Object {
 
   void Finish();
 
-  Ia* const ia_;
+  IaCore* const ia_;
   const DAT_HANDLE_TYPE type_;
   Cell* cell_ = nullptr;
   std::atomic<int32_t> uses_{0};

@@ -2,12 +2,12 @@
 // Public service point.
 #include <utility>
 
-#include "dat/engine/ia.h"
+#include "dat/engine/ia_core.h"
 #include "dat/engine/service_point.h"
 
 namespace softdat::engine {
 
-DAT_RETURN Psp::Create(Ia* ia, DAT_CONN_QUAL conn_qual, bool any, Evd* evd, DAT_PSP_FLAGS flags,
+DAT_RETURN Psp::Create(IaCore* ia, DAT_CONN_QUAL conn_qual, bool any, Evd* evd, DAT_PSP_FLAGS flags,
                        Ref<Psp>* out) {
   Psp* psp = new Psp(ia, flags);
   Ref<Psp> keep(psp);

@@ -3,11 +3,11 @@
 #include "dat/engine/pz.h"
 
 #include "dat/engine/dat_error.h"
-#include "dat/engine/ia.h"
+#include "dat/engine/ia_core.h"
 
 namespace softdat::engine {
 
-DAT_RETURN Pz::Create(Ia* ia, Pz** out) {
+DAT_RETURN Pz::Create(IaCore* ia, Pz** out) {
   auto domain = ia->adapter().CreateProtectionDomain();
   if (!domain.ok()) return Fail(domain.status(), Subject::kPz);
   Pz* pz = new Pz(ia);

@@ -14,7 +14,7 @@ class Pz final : public Object {
  public:
   static constexpr DAT_HANDLE_TYPE kHandleType = DAT_HANDLE_TYPE_PZ;
 
-  static DAT_RETURN Create(Ia* ia, Pz** out);
+  static DAT_RETURN Create(IaCore* ia, Pz** out);
   // Refused while an LMR, RMR, EP or SRQ that was created with it exists. The caller has pinned the
   // PZ once.
   DAT_RETURN Free();
@@ -22,7 +22,7 @@ class Pz final : public Object {
   transport::ProtectionDomain& domain() { return *domain_; }
 
  private:
-  explicit Pz(Ia* ia) : Object(ia, kHandleType) {}
+  explicit Pz(IaCore* ia) : Object(ia, kHandleType) {}
   ~Pz() override = default;
   void Teardown() override { domain_.reset(); }
 

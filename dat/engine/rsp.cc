@@ -4,17 +4,17 @@
 #include <utility>
 
 #include "dat/engine/dat_error.h"
-#include "dat/engine/ia.h"
+#include "dat/engine/ia_core.h"
 #include "dat/engine/service_point.h"
 
 namespace softdat::engine {
 
-Rsp::Rsp(Ia* owner, Ep* ep)
+Rsp::Rsp(IaCore* owner, Ep* ep)
     : ServicePoint(owner, kHandleType),
       ep_(ep),
       ep_handle_(ep != nullptr ? ep->handle() : DAT_HANDLE_NULL) {}
 
-DAT_RETURN Rsp::Create(Ia* ia, DAT_CONN_QUAL conn_qual, Ep* ep, Evd* evd, Ref<Rsp>* out) {
+DAT_RETURN Rsp::Create(IaCore* ia, DAT_CONN_QUAL conn_qual, Ep* ep, Evd* evd, Ref<Rsp>* out) {
   Rsp* rsp = new Rsp(ia, ep);
   Ref<Rsp> keep(rsp);
   if (ep != nullptr && ep->datagrams()) {

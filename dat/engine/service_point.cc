@@ -10,14 +10,14 @@
 #include "dat/engine/cr.h"
 #include "dat/engine/dat_error.h"
 #include "dat/engine/guarded_slot.h"
-#include "dat/engine/ia.h"
+#include "dat/engine/ia_core.h"
 #include "dat2/dat_ib_extensions.h"
 
 namespace softdat::engine {
 
 using transport::ConnectionRequest;
 
-DAT_HANDLE ServicePoint::Find(Ia& ia, DAT_CONN_QUAL conn_qual) {
+DAT_HANDLE ServicePoint::Find(IaCore& ia, DAT_CONN_QUAL conn_qual) {
   return ia.objects().Find([conn_qual](const Object& object) {
     const DAT_HANDLE_TYPE type = object.type();
     if (type != DAT_HANDLE_TYPE_PSP && type != DAT_HANDLE_TYPE_RSP && type != DAT_HANDLE_TYPE_CSP)

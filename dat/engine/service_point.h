@@ -20,7 +20,7 @@ class ServicePoint : public Object, protected transport::ListenerSink {
  public:
   // The service point of this IA that listens on `conn_qual`, as a handle to pin. NULL when there
   // is none.
-  static DAT_HANDLE Find(Ia& ia, DAT_CONN_QUAL conn_qual);
+  static DAT_HANDLE Find(IaCore& ia, DAT_CONN_QUAL conn_qual);
 
   DAT_CONN_QUAL conn_qual() const { return conn_qual_.load(std::memory_order_acquire); }
   Evd* evd() { return evd_.get(); }
@@ -31,7 +31,7 @@ class ServicePoint : public Object, protected transport::ListenerSink {
   void Offer(std::unique_ptr<transport::ConnectionRequest>& request) { Arrive(request); }
 
  protected:
-  ServicePoint(Ia* ia, DAT_HANDLE_TYPE type) : Object(ia, type) {}
+  ServicePoint(IaCore* ia, DAT_HANDLE_TYPE type) : Object(ia, type) {}
 
   // A request for this service point. It may be left in place (see ListenerSink::OnRequest).
   virtual void Arrive(std::unique_ptr<transport::ConnectionRequest>& request) = 0;
@@ -77,13 +77,13 @@ class Psp final : public ServicePoint {
  public:
   static constexpr DAT_HANDLE_TYPE kHandleType = DAT_HANDLE_TYPE_PSP;
 
-  static DAT_RETURN Create(Ia* ia, DAT_CONN_QUAL conn_qual, bool any, Evd* evd, DAT_PSP_FLAGS flags,
-                           Ref<Psp>* out);
+  static DAT_RETURN Create(IaCore* ia, DAT_CONN_QUAL conn_qual, bool any, Evd* evd,
+                           DAT_PSP_FLAGS flags, Ref<Psp>* out);
   void Query(DAT_PSP_PARAM* param);
   DAT_RETURN Free() { return FreeAs(DAT_INVALID_HANDLE_PSP); }
 
  private:
-  Psp(Ia* ia, DAT_PSP_FLAGS flags) : ServicePoint(ia, kHandleType), flags_(flags) {}
+  Psp(IaCore* ia, DAT_PSP_FLAGS flags) : ServicePoint(ia, kHandleType), flags_(flags) {}
   ~Psp() override = default;
   void Arrive(std::unique_ptr<transport::ConnectionRequest>& request) override;
 
@@ -95,13 +95,13 @@ class Rsp final : public ServicePoint {
   static constexpr DAT_HANDLE_TYPE kHandleType = DAT_HANDLE_TYPE_RSP;
 
   // If `ep` is null, the provider creates one for the request.
-  static DAT_RETURN Create(Ia* ia, DAT_CONN_QUAL conn_qual, Ep* ep, Evd* evd, Ref<Rsp>* out);
+  static DAT_RETURN Create(IaCore* ia, DAT_CONN_QUAL conn_qual, Ep* ep, Evd* evd, Ref<Rsp>* out);
   void Query(DAT_RSP_PARAM* param);
   // Before a request the EP becomes UNCONNECTED again. After it the EP is not touched.
   DAT_RETURN Free() { return FreeAs(DAT_INVALID_HANDLE_RSP); }
 
  private:
-  Rsp(Ia* ia, Ep* ep);
+  Rsp(IaCore* ia, Ep* ep);
   ~Rsp() override = default;
   void Arrive(std::unique_ptr<transport::ConnectionRequest>& request) override;
   void Teardown() override;
@@ -117,13 +117,13 @@ class Csp final : public ServicePoint {
  public:
   static constexpr DAT_HANDLE_TYPE kHandleType = DAT_HANDLE_TYPE_CSP;
 
-  static DAT_RETURN Create(Ia* ia, const DAT_COMM& comm, const sockaddr_storage& address, Evd* evd,
-                           Ref<Csp>* out);
+  static DAT_RETURN Create(IaCore* ia, const DAT_COMM& comm, const sockaddr_storage& address,
+                           Evd* evd, Ref<Csp>* out);
   void Query(DAT_CSP_PARAM* param);
   DAT_RETURN Free() { return FreeAs(DAT_INVALID_HANDLE_CSP); }
 
  private:
-  Csp(Ia* ia, const DAT_COMM& comm, const sockaddr_storage& address)
+  Csp(IaCore* ia, const DAT_COMM& comm, const sockaddr_storage& address)
       : ServicePoint(ia, kHandleType), comm_(comm), address_(address) {}
   ~Csp() override = default;
   void Arrive(std::unique_ptr<transport::ConnectionRequest>& request) override;

@@ -6,18 +6,18 @@
 #include <string>
 
 #include "dat/engine/dat_error.h"
-#include "dat/engine/ia.h"
+#include "dat/engine/ia_core.h"
 
 namespace softdat::engine {
 
-Srq::Srq(Ia* owner, Pz* pz, const DAT_SRQ_ATTR& attr)
+Srq::Srq(IaCore* owner, Pz* pz, const DAT_SRQ_ATTR& attr)
     : Object(owner, kHandleType),
       max_iov_(static_cast<uint32_t>(attr.max_recv_iov)),
       pz_(pz),
       max_recv_dtos_(attr.max_recv_dtos),
       low_watermark_(attr.low_watermark) {}
 
-DAT_RETURN Srq::Create(Ia* ia, Pz* pz, const DAT_SRQ_ATTR& attr, Srq** out) {
+DAT_RETURN Srq::Create(IaCore* ia, Pz* pz, const DAT_SRQ_ATTR& attr, Srq** out) {
   Draft<Srq> srq(new Srq(ia, pz, attr));
   if (!srq->pz_) return BadHandle(DAT_INVALID_HANDLE_PZ);
   auto queue = ia->adapter().CreateSharedReceiveQueue(

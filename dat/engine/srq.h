@@ -19,7 +19,7 @@ class Srq final : public Object, private transport::SharedReceiveSink {
   static constexpr DAT_HANDLE_TYPE kHandleType = DAT_HANDLE_TYPE_SRQ;
 
   // dat_srq_create. On success *out is published.
-  static DAT_RETURN Create(Ia* ia, Pz* pz, const DAT_SRQ_ATTR& attr, Srq** out);
+  static DAT_RETURN Create(IaCore* ia, Pz* pz, const DAT_SRQ_ATTR& attr, Srq** out);
 
   void Query(DAT_SRQ_PARAM* param);
   DAT_RETURN Resize(DAT_COUNT max_recv_dtos);
@@ -42,7 +42,7 @@ class Srq final : public Object, private transport::SharedReceiveSink {
   Pz* pz() { return pz_.get(); }
 
  private:
-  Srq(Ia* ia, Pz* pz, const DAT_SRQ_ATTR& attr);
+  Srq(IaCore* ia, Pz* pz, const DAT_SRQ_ATTR& attr);
   ~Srq() override = default;
   void Teardown() override;
   void OnLimit() override;
