@@ -109,7 +109,7 @@ DAT_RETURN Cr::HandoffElsewhere(DAT_CONN_QUAL conn_qual) {
                             std::string(status.reason()));
 }
 
-void Cr::Drop() {
+void Cr::OnUnseen() {
   if (!Claim()) return;
   ia().counters().Count(DCNT_IA_CM_ERR);
   ia().counters().Count(DCNT_IA_CM_ERR_REJ_TX);

@@ -34,9 +34,8 @@ class Cr final : public Object {
   // Gives the request to the service point that listens on `conn_qual`: one of this IA, or else the
   // one that the back end finds.
   DAT_RETURN Handoff(DAT_CONN_QUAL conn_qual);
-  // Frees a CR of which the consumer can never hear. The request is refused as non-peer. The caller
-  // has pinned the CR once.
-  void Drop();
+  // The request is refused as non-peer, and the CR freed (semantics 9.2 "CR EVD gone").
+  void OnUnseen() override;
 
  private:
   Cr(IaCore* ia, std::unique_ptr<transport::ConnectionRequest> request, Ep* ep,

@@ -6,7 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "dat/engine/cr.h"
 #include "dat/engine/dat_error.h"
 #include "dat/engine/dto_event.h"
 #include "dat/engine/ia_core.h"
@@ -76,10 +75,10 @@ void Evd::Teardown() {
   if (cno) cno->Detach(this);
   DropUnseenCompletions();
   cq_.reset();
-  DropUnseenRequests();
+  DropUnseenEvents();
 }
 
-void Evd::DropUnseenRequests() {
+void Evd::DropUnseenEvents() {
   DAT_EVENT event;
   while (ring_ && !ring_->empty()) {
     ring_->Pop(&event);
@@ -87,8 +86,8 @@ void Evd::DropUnseenRequests() {
     const int number = static_cast<int>(event.event_number);
     if (number != DAT_CONNECTION_REQUEST_EVENT && number != DAT_IB_UD_CONNECTION_REQUEST_EVENT)
       continue;
-    const Pinned<Cr> cr(event.event_data.cr_arrival_event_data.cr_handle);
-    if (cr) cr->Drop();
+    const AnyPinned request(event.event_data.cr_arrival_event_data.cr_handle);
+    if (request) request->OnUnseen();
   }
 }
 

@@ -91,10 +91,10 @@ class Evd final : public Object, private transport::CompletionSink {
   Evd(IaCore* ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags);
   ~Evd() override = default;
   void Teardown() override;
-  // Pending events are discarded with the EVD. A connection request among them can no longer be
-  // answered, because the consumer never heard of it. It is refused as non-peer (semantics 3.1, 9.2
-  // "CR EVD gone").
-  void DropUnseenRequests();
+  // Pending events are discarded with the EVD. A connection request that one of them announces can
+  // no longer be answered, because the consumer never heard of it. The request is told so
+  // (semantics 3.1).
+  void DropUnseenEvents();
   // The receives among the unseen completions return to their SRQs.
   void DropUnseenCompletions();
   void EndWaits() override { Abort(); }

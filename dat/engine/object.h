@@ -66,6 +66,10 @@ class Object {
       object->Finish();
   }
 
+  // The event that names the object to its consumer was discarded, so nobody will ever hear of it.
+  // The caller has pinned the object once.
+  virtual void OnUnseen() {}
+
   void AddRef() { refs_.fetch_add(1, std::memory_order_relaxed); }
   void DropRef() {
     if (refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
