@@ -12,8 +12,8 @@
 
 namespace softdat {
 
-// What kind of failure it is. dat/engine/dat_error.cc holds the one table that turns a Code into a
-// DAT_RETURN (class, type, subtype); nothing below the engine knows DAT return values.
+// What kind of failure it is. dat/engine/object/dat_error.cc holds the one table that turns a Code
+// into a DAT_RETURN (class, type, subtype); nothing below the engine knows DAT return values.
 enum class Code : uint8_t {
   kOk = 0,
   kInvalidArgument,     // a value that can never be right

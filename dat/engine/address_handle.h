@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "dat/engine/object.h"
+#include "dat/engine/object/object.h"
 #include "dat/engine/pz.h"
 #include "dat/transport/transport.h"
 #include "dat2/dat_ib_extensions.h"

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "dat/engine/cno.h"
-#include "dat/engine/dat_error.h"
 #include "dat/engine/ia.h"
+#include "dat/engine/object/dat_error.h"
 #include "dat/engine/slots.h"
 
 namespace softdat::engine::slots {

@@ -8,10 +8,10 @@
 #include <string>
 
 #include "dat/engine/counter_names.h"
-#include "dat/engine/dat_error.h"
 #include "dat/engine/ep.h"
 #include "dat/engine/evd.h"
 #include "dat/engine/ia.h"
+#include "dat/engine/object/dat_error.h"
 #include "dat/engine/slots.h"
 #include "dat2/dat_ib_extensions.h"
 

@@ -2,7 +2,7 @@
 // Slots of the connection request.
 #include "dat/engine/argument.h"
 #include "dat/engine/cr.h"
-#include "dat/engine/dat_error.h"
+#include "dat/engine/object/dat_error.h"
 #include "dat/engine/slots.h"
 
 namespace softdat::engine::slots {

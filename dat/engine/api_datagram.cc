@@ -5,8 +5,8 @@
 
 #include "dat/engine/address_handle.h"
 #include "dat/engine/argument.h"
-#include "dat/engine/dat_error.h"
 #include "dat/engine/ep.h"
+#include "dat/engine/object/dat_error.h"
 #include "dat/engine/slots.h"
 #include "dat2/dat_ib_extensions.h"
 

@@ -2,9 +2,9 @@
 // Slots of the endpoint: connecting and disconnecting.
 #include "dat/base/socket_address.h"
 #include "dat/engine/argument.h"
-#include "dat/engine/dat_error.h"
 #include "dat/engine/enum_value.h"
 #include "dat/engine/ep.h"
+#include "dat/engine/object/dat_error.h"
 #include "dat/engine/slots.h"
 #include "dat/engine/socket_address.h"
 

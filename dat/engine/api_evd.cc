@@ -2,11 +2,11 @@
 // Slots of the EVD.
 #include <string>
 
-#include "dat/engine/dat_error.h"
 #include "dat/engine/evd.h"
 #include "dat/engine/evd_dequeue.h"
 #include "dat/engine/guarded_slot.h"
 #include "dat/engine/ia.h"
+#include "dat/engine/object/dat_error.h"
 #include "dat/engine/slots.h"
 
 namespace softdat::engine::slots {

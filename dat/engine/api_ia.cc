@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Slots of the IA: open, query, close, and the calls that take any handle.
-#include "dat/engine/dat_error.h"
 #include "dat/engine/ia.h"
+#include "dat/engine/object/dat_error.h"
 #include "dat/engine/slots.h"
 
 namespace softdat::engine::slots {

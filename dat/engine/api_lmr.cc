@@ -2,9 +2,9 @@
 // Slots of the local memory region.
 #include <string>
 
-#include "dat/engine/dat_error.h"
 #include "dat/engine/ia.h"
 #include "dat/engine/lmr.h"
+#include "dat/engine/object/dat_error.h"
 #include "dat/engine/slots.h"
 #include "dat2/dat_ib_extensions.h"
 

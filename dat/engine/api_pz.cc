@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Slots of the protection zone.
-#include "dat/engine/dat_error.h"
 #include "dat/engine/ia.h"
+#include "dat/engine/object/dat_error.h"
 #include "dat/engine/pz.h"
 #include "dat/engine/slots.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Slots of the remote memory region.
 #include "dat/engine/argument.h"
-#include "dat/engine/dat_error.h"
 #include "dat/engine/enum_value.h"
 #include "dat/engine/ia.h"
+#include "dat/engine/object/dat_error.h"
 #include "dat/engine/rmr.h"
 #include "dat/engine/slots.h"
 

@@ -3,8 +3,8 @@
 #include <netinet/in.h>
 
 #include "dat/engine/argument.h"
-#include "dat/engine/dat_error.h"
 #include "dat/engine/ia.h"
+#include "dat/engine/object/dat_error.h"
 #include "dat/engine/service_point.h"
 #include "dat/engine/slots.h"
 #include "dat/engine/socket_address.h"

@@ -7,11 +7,11 @@
 #include <span>
 #include <string>
 
-#include "dat/engine/dat_error.h"
 #include "dat/engine/ep.h"
 #include "dat/engine/evd.h"
-#include "dat/engine/ia_core.h"
-#include "dat/engine/object.h"
+#include "dat/engine/object/dat_error.h"
+#include "dat/engine/object/ia_core.h"
+#include "dat/engine/object/object.h"
 #include "dat2/softdat.h"
 
 namespace softdat::engine {

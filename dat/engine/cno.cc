@@ -4,10 +4,10 @@
 
 #include <utility>
 
-#include "dat/engine/consumer_call.h"
-#include "dat/engine/dat_error.h"
 #include "dat/engine/evd.h"
-#include "dat/engine/ia_core.h"
+#include "dat/engine/object/consumer_call.h"
+#include "dat/engine/object/dat_error.h"
+#include "dat/engine/object/ia_core.h"
 
 namespace softdat::engine {
 

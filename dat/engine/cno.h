@@ -8,7 +8,7 @@
 
 #include "dat/base/thread_local.h"
 #include "dat/engine/cno_descriptor.h"
-#include "dat/engine/object.h"
+#include "dat/engine/object/object.h"
 #include "dat/transport/waiter.h"
 
 namespace softdat::engine {

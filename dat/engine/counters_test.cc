@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The counters of the InfiniBand extension: what changes them, and how they are read, printed,
 // stopped and reset (dat2/api/ib_counters.h).
-#include "dat/engine/counters.h"
+#include "dat/engine/object/counters.h"
 
 #include <algorithm>
 #include <array>

@@ -4,8 +4,8 @@
 
 #include <utility>
 
-#include "dat/engine/dat_error.h"
-#include "dat/engine/ia_core.h"
+#include "dat/engine/object/dat_error.h"
+#include "dat/engine/object/ia_core.h"
 #include "dat/engine/service_point.h"
 
 namespace softdat::engine {

@@ -8,7 +8,7 @@
 #include <span>
 
 #include "dat/engine/ep.h"
-#include "dat/engine/object.h"
+#include "dat/engine/object/object.h"
 #include "dat/transport/transport.h"
 
 namespace softdat::engine {

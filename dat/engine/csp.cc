@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "dat/base/socket_address.h"
-#include "dat/engine/dat_error.h"
-#include "dat/engine/ia_core.h"
+#include "dat/engine/object/dat_error.h"
+#include "dat/engine/object/ia_core.h"
 #include "dat/engine/service_point.h"
 #include "dat/engine/socket_address.h"
 

@@ -11,7 +11,7 @@
 #include "dat/engine/ep_attributes.h"
 #include "dat/engine/ep_connection.h"
 #include "dat/engine/ep_datagrams.h"
-#include "dat/engine/ia_core.h"
+#include "dat/engine/object/ia_core.h"
 #include "dat/engine/srq.h"
 #include "dat2/softdat.h"
 

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <string>
 
-#include "dat/engine/dat_error.h"
 #include "dat/engine/enum_value.h"
+#include "dat/engine/object/dat_error.h"
 #include "dat2/dat_ib_extensions.h"
 #include "dat2/softdat.h"
 

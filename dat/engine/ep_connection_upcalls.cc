@@ -6,7 +6,7 @@
 
 #include "dat/base/log.h"
 #include "dat/engine/ep_connection.h"
-#include "dat/engine/ia_core.h"
+#include "dat/engine/object/ia_core.h"
 
 namespace softdat::engine {
 

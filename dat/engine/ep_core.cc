@@ -2,7 +2,7 @@
 // The part of an endpoint that does not depend on its service.
 #include "dat/engine/ep_core.h"
 
-#include "dat/engine/dat_error.h"
+#include "dat/engine/object/dat_error.h"
 #include "dat/engine/srq.h"
 
 namespace softdat::engine {

@@ -24,7 +24,7 @@
 #include "dat/engine/ep_counters.h"
 #include "dat/engine/evd.h"
 #include "dat/engine/evd_stream.h"
-#include "dat/engine/object.h"
+#include "dat/engine/object/object.h"
 #include "dat/engine/pz.h"
 #include "dat/engine/receive_tally.h"
 #include "dat/transport/transport.h"

@@ -6,7 +6,7 @@
 
 #include <span>
 
-#include "dat/engine/counters.h"
+#include "dat/engine/object/counters.h"
 #include "dat/engine/receive_tally.h"
 #include "dat/transport/transport.h"
 #include "dat2/dat_ib_extensions.h"

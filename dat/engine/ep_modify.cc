@@ -3,11 +3,11 @@
 #include <optional>
 #include <utility>
 
-#include "dat/engine/dat_error.h"
 #include "dat/engine/enum_value.h"
 #include "dat/engine/ep.h"
 #include "dat/engine/ep_attributes.h"
-#include "dat/engine/ia_core.h"
+#include "dat/engine/object/dat_error.h"
+#include "dat/engine/object/ia_core.h"
 #include "dat/engine/srq.h"
 
 namespace softdat::engine {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Endpoint: the return codes of a post that was not taken. The way in is inline, in ep.h and
 // api_ep_post.cc.
-#include "dat/engine/dat_error.h"
 #include "dat/engine/ep.h"
+#include "dat/engine/object/dat_error.h"
 
 namespace softdat::engine {
 

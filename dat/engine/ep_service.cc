@@ -2,7 +2,7 @@
 // Functions that all services of an endpoint share.
 #include "dat/engine/ep_service.h"
 
-#include "dat/engine/dat_error.h"
+#include "dat/engine/object/dat_error.h"
 
 namespace softdat::engine {
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <utility>
 
-#include "dat/engine/dat_error.h"
 #include "dat/engine/dto_event.h"
-#include "dat/engine/ia_core.h"
+#include "dat/engine/object/dat_error.h"
+#include "dat/engine/object/ia_core.h"
 
 namespace softdat::engine {
 

@@ -15,9 +15,9 @@
 
 #include "dat/base/mutex.h"
 #include "dat/engine/cno.h"
-#include "dat/engine/counters.h"
 #include "dat/engine/event_ring.h"
-#include "dat/engine/object.h"
+#include "dat/engine/object/counters.h"
+#include "dat/engine/object/object.h"
 #include "dat/engine/receive_tally.h"
 #include "dat/transport/transport.h"
 #include "dat2/dat_ib_extensions.h"

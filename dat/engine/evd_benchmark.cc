@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "dat/engine/handle.h"
+#include "dat/engine/object/handle.h"
 #include "dat/engine/slots.h"
 #include "dat/engine/testing/fake_backend.h"
 #include "dat/transport/transport.h"

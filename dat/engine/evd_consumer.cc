@@ -5,10 +5,10 @@
 #include <array>
 #include <utility>
 
-#include "dat/engine/dat_error.h"
 #include "dat/engine/evd.h"
 #include "dat/engine/evd_dequeue.h"
-#include "dat/engine/ia_core.h"
+#include "dat/engine/object/dat_error.h"
+#include "dat/engine/object/ia_core.h"
 
 namespace softdat::engine {
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "dat/engine/evd.h"
-#include "dat/engine/object.h"
+#include "dat/engine/object/object.h"
 #include "dat/engine/receive_tally.h"
 
 namespace softdat::engine {

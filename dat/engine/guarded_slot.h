@@ -4,7 +4,7 @@
 #define SOFTDAT_DAT_ENGINE_GUARDED_SLOT_H_
 
 #include "dat/base/no_memory.h"
-#include "dat/engine/dat_error.h"
+#include "dat/engine/object/dat_error.h"
 
 namespace softdat::engine {
 

@@ -11,8 +11,8 @@
 #include "dat/base/log.h"
 #include "dat/engine/address_handle.h"
 #include "dat/engine/backend.h"
-#include "dat/engine/consumer_call.h"
-#include "dat/engine/dat_error.h"
+#include "dat/engine/object/consumer_call.h"
+#include "dat/engine/object/dat_error.h"
 
 namespace softdat::engine {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "dat/engine/attributes.h"
 #include "dat/engine/evd.h"
-#include "dat/engine/ia_core.h"
+#include "dat/engine/object/ia_core.h"
 #include "dat/engine/registration.h"
 #include "dat/transport/transport.h"
 

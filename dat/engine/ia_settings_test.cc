@@ -6,7 +6,7 @@
 #include <string>
 
 #include "dat/base/reason.h"
-#include "dat/engine/dat_error.h"
+#include "dat/engine/object/dat_error.h"
 #include "dat/engine/slots.h"
 
 namespace softdat::engine {

@@ -6,8 +6,8 @@
 
 #include "dat/base/mapped_memory.h"
 #include "dat/base/settings.h"
-#include "dat/engine/dat_error.h"
-#include "dat/engine/ia_core.h"
+#include "dat/engine/object/dat_error.h"
+#include "dat/engine/object/ia_core.h"
 #include "dat/engine/rmr.h"
 #include "dat2/dat_ib_extensions.h"
 

@@ -2,7 +2,7 @@
 // Public service point.
 #include <utility>
 
-#include "dat/engine/ia_core.h"
+#include "dat/engine/object/ia_core.h"
 #include "dat/engine/service_point.h"
 
 namespace softdat::engine {

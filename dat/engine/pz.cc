@@ -2,8 +2,8 @@
 // Protection zone: creation and life.
 #include "dat/engine/pz.h"
 
-#include "dat/engine/dat_error.h"
-#include "dat/engine/ia_core.h"
+#include "dat/engine/object/dat_error.h"
+#include "dat/engine/object/ia_core.h"
 
 namespace softdat::engine {
 

@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "dat/engine/object.h"
+#include "dat/engine/object/object.h"
 #include "dat/transport/transport.h"
 
 namespace softdat::engine {

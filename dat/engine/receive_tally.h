@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "dat/engine/handle.h"
+#include "dat/engine/object/handle.h"
 #include "dat2/udat.h"
 
 namespace softdat::engine {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "dat/engine/handle.h"
+#include "dat/engine/object/handle.h"
 #include "dat2/udat.h"
 
 namespace softdat::engine {

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "dat/engine/argument.h"
-#include "dat/engine/dat_error.h"
 #include "dat/engine/enum_value.h"
-#include "dat/engine/ia_core.h"
+#include "dat/engine/object/dat_error.h"
+#include "dat/engine/object/ia_core.h"
 #include "dat2/dat_ib_extensions.h"
 
 namespace softdat::engine {

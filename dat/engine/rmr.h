@@ -8,7 +8,7 @@
 
 #include "dat/engine/ep.h"
 #include "dat/engine/lmr.h"
-#include "dat/engine/object.h"
+#include "dat/engine/object/object.h"
 #include "dat/engine/pz.h"
 #include "dat/transport/transport.h"
 

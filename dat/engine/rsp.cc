@@ -3,8 +3,8 @@
 // consumer frees it (semantics 3.1).
 #include <utility>
 
-#include "dat/engine/dat_error.h"
-#include "dat/engine/ia_core.h"
+#include "dat/engine/object/dat_error.h"
+#include "dat/engine/object/ia_core.h"
 #include "dat/engine/service_point.h"
 
 namespace softdat::engine {

@@ -8,9 +8,9 @@
 
 #include "dat/base/log.h"
 #include "dat/engine/cr.h"
-#include "dat/engine/dat_error.h"
 #include "dat/engine/guarded_slot.h"
-#include "dat/engine/ia_core.h"
+#include "dat/engine/object/dat_error.h"
+#include "dat/engine/object/ia_core.h"
 #include "dat2/dat_ib_extensions.h"
 
 namespace softdat::engine {

@@ -10,7 +10,7 @@
 
 #include "dat/engine/ep.h"
 #include "dat/engine/evd.h"
-#include "dat/engine/object.h"
+#include "dat/engine/object/object.h"
 #include "dat/transport/transport.h"
 
 namespace softdat::engine {

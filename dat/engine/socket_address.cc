@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string>
 
-#include "dat/engine/dat_error.h"
+#include "dat/engine/object/dat_error.h"
 
 namespace softdat::engine {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <string>
 
-#include "dat/engine/dat_error.h"
-#include "dat/engine/ia_core.h"
+#include "dat/engine/object/dat_error.h"
+#include "dat/engine/object/ia_core.h"
 
 namespace softdat::engine {
 

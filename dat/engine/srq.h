@@ -7,7 +7,7 @@
 #include <memory>
 #include <mutex>
 
-#include "dat/engine/object.h"
+#include "dat/engine/object/object.h"
 #include "dat/engine/pz.h"
 #include "dat/engine/receive_tally.h"
 #include "dat/transport/transport.h"

@@ -2,7 +2,7 @@
 // The fixture of engine tests.
 #include "dat/engine/testing/engine_test.h"
 
-#include "dat/engine/dat_error.h"
+#include "dat/engine/object/dat_error.h"
 
 namespace softdat::engine::testing {
 

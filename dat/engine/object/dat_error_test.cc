@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The table from internal codes to DAT return values, cell by cell. A back end's failure must reach
 // the consumer as the semantics name it.
-#include "dat/engine/dat_error.h"
+#include "dat/engine/object/dat_error.h"
 
 #include <gtest/gtest.h>
 

@@ -13,14 +13,14 @@
 // nobody may wait (see ConsumerCall), so there it is whoever drops the last pin. Pins of upcalls
 // that this very thread is in do not count, because an object may be destroyed inside an upcall of
 // its own.
-#ifndef SOFTDAT_DAT_ENGINE_OBJECT_H_
-#define SOFTDAT_DAT_ENGINE_OBJECT_H_
+#ifndef SOFTDAT_DAT_ENGINE_OBJECT_OBJECT_H_
+#define SOFTDAT_DAT_ENGINE_OBJECT_OBJECT_H_
 
 #include <atomic>
 #include <utility>
 
 #include "dat/base/thread_local.h"
-#include "dat/engine/handle.h"
+#include "dat/engine/object/handle.h"
 
 namespace softdat::engine {
 
@@ -270,4 +270,4 @@ class AnyPinned {
 
 }  // namespace softdat::engine
 
-#endif  // SOFTDAT_DAT_ENGINE_OBJECT_H_
+#endif  // SOFTDAT_DAT_ENGINE_OBJECT_OBJECT_H_

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the objects of an IA know of it: the back-end adapter under them, where they are counted and
 // listed, and whom they tell of asynchronous errors. The rest is in ia.h, which knows the objects.
-#ifndef SOFTDAT_DAT_ENGINE_IA_CORE_H_
-#define SOFTDAT_DAT_ENGINE_IA_CORE_H_
+#ifndef SOFTDAT_DAT_ENGINE_OBJECT_IA_CORE_H_
+#define SOFTDAT_DAT_ENGINE_OBJECT_IA_CORE_H_
 
 #include <sys/socket.h>
 
@@ -10,9 +10,9 @@
 #include <memory>
 #include <string>
 
-#include "dat/engine/adapter_counters.h"
-#include "dat/engine/object.h"
-#include "dat/engine/object_list.h"
+#include "dat/engine/object/adapter_counters.h"
+#include "dat/engine/object/object.h"
+#include "dat/engine/object/object_list.h"
 #include "dat/transport/transport.h"
 
 namespace softdat::engine {
@@ -66,4 +66,4 @@ class IaCore : public Object {
 
 }  // namespace softdat::engine
 
-#endif  // SOFTDAT_DAT_ENGINE_IA_CORE_H_
+#endif  // SOFTDAT_DAT_ENGINE_OBJECT_IA_CORE_H_

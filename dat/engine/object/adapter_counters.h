@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The counters of an IA (dat2/api/ib_counters.h says what each counts), and the groups of them that
 // can be stopped.
-#ifndef SOFTDAT_DAT_ENGINE_ADAPTER_COUNTERS_H_
-#define SOFTDAT_DAT_ENGINE_ADAPTER_COUNTERS_H_
+#ifndef SOFTDAT_DAT_ENGINE_OBJECT_ADAPTER_COUNTERS_H_
+#define SOFTDAT_DAT_ENGINE_OBJECT_ADAPTER_COUNTERS_H_
 
 #include <atomic>
 #include <cstdint>
 
-#include "dat/engine/counters.h"
+#include "dat/engine/object/counters.h"
 #include "dat2/dat_ib_extensions.h"
 
 namespace softdat::engine {
@@ -55,4 +55,4 @@ class AdapterCounters {
 
 }  // namespace softdat::engine
 
-#endif  // SOFTDAT_DAT_ENGINE_ADAPTER_COUNTERS_H_
+#endif  // SOFTDAT_DAT_ENGINE_OBJECT_ADAPTER_COUNTERS_H_

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The handle arena and the pin protocol.
-#include "dat/engine/handle.h"
+#include "dat/engine/object/handle.h"
 
 #include <sys/mman.h>
 #include <sys/resource.h>

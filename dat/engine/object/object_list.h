@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The objects that were made on one IA and still exist.
-#ifndef SOFTDAT_DAT_ENGINE_OBJECT_LIST_H_
-#define SOFTDAT_DAT_ENGINE_OBJECT_LIST_H_
+#ifndef SOFTDAT_DAT_ENGINE_OBJECT_OBJECT_LIST_H_
+#define SOFTDAT_DAT_ENGINE_OBJECT_OBJECT_LIST_H_
 
 #include <mutex>
 #include <vector>
 
-#include "dat/engine/object.h"
+#include "dat/engine/object/object.h"
 
 namespace softdat::engine {
 
@@ -50,4 +50,4 @@ class ObjectList {
 
 }  // namespace softdat::engine
 
-#endif  // SOFTDAT_DAT_ENGINE_OBJECT_LIST_H_
+#endif  // SOFTDAT_DAT_ENGINE_OBJECT_OBJECT_LIST_H_

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The table from internal codes to DAT return values.
-#include "dat/engine/dat_error.h"
+#include "dat/engine/object/dat_error.h"
 
 namespace softdat::engine {
 

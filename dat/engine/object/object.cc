@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Birth and death of DAT objects.
-#include "dat/engine/object.h"
+#include "dat/engine/object/object.h"
 
 #include <sched.h>
 
-#include "dat/engine/consumer_call.h"
-#include "dat/engine/ia_core.h"
+#include "dat/engine/object/consumer_call.h"
+#include "dat/engine/object/ia_core.h"
 
 namespace softdat::engine {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the objects of an IA know of it.
-#include "dat/engine/ia_core.h"
+#include "dat/engine/object/ia_core.h"
 
 #include <utility>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The consumer's code on our stack: a CNO's proxy agent, which may call any DAT function (semantics
 // 14).
-#ifndef SOFTDAT_DAT_ENGINE_CONSUMER_CALL_H_
-#define SOFTDAT_DAT_ENGINE_CONSUMER_CALL_H_
+#ifndef SOFTDAT_DAT_ENGINE_OBJECT_CONSUMER_CALL_H_
+#define SOFTDAT_DAT_ENGINE_OBJECT_CONSUMER_CALL_H_
 
 #include <pthread.h>
 
@@ -43,4 +43,4 @@ class ConsumerCall {
 
 }  // namespace softdat::engine
 
-#endif  // SOFTDAT_DAT_ENGINE_CONSUMER_CALL_H_
+#endif  // SOFTDAT_DAT_ENGINE_OBJECT_CONSUMER_CALL_H_

@@ -5,8 +5,8 @@
 // The values are relaxed atomics, because each stands alone and orders nothing else. A reset does
 // not write them, but remembers what they were. So it loses no count that is made meanwhile, and
 // those who count need not know of it.
-#ifndef SOFTDAT_DAT_ENGINE_COUNTERS_H_
-#define SOFTDAT_DAT_ENGINE_COUNTERS_H_
+#ifndef SOFTDAT_DAT_ENGINE_OBJECT_COUNTERS_H_
+#define SOFTDAT_DAT_ENGINE_OBJECT_COUNTERS_H_
 
 #include <array>
 #include <atomic>
@@ -104,4 +104,4 @@ class CounterReader {
 
 }  // namespace softdat::engine
 
-#endif  // SOFTDAT_DAT_ENGINE_COUNTERS_H_
+#endif  // SOFTDAT_DAT_ENGINE_OBJECT_COUNTERS_H_

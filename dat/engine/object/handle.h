@@ -5,8 +5,8 @@
 // DAT_PROVIDER pointer, as every registry library expects. The rest says whether the object lives,
 // and who uses it now. Cells are never unmapped, and are reused only after many others. So a stale
 // handle is recognised instead of followed (INVALID_HANDLE, semantics 3.2).
-#ifndef SOFTDAT_DAT_ENGINE_HANDLE_H_
-#define SOFTDAT_DAT_ENGINE_HANDLE_H_
+#ifndef SOFTDAT_DAT_ENGINE_OBJECT_HANDLE_H_
+#define SOFTDAT_DAT_ENGINE_OBJECT_HANDLE_H_
 
 #include <atomic>
 #include <cstddef>
@@ -111,4 +111,4 @@ void UnlockHandleArena();
 
 }  // namespace softdat::engine
 
-#endif  // SOFTDAT_DAT_ENGINE_HANDLE_H_
+#endif  // SOFTDAT_DAT_ENGINE_OBJECT_HANDLE_H_

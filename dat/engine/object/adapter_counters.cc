@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which counters the objects of an IA have.
-#include "dat/engine/adapter_counters.h"
+#include "dat/engine/object/adapter_counters.h"
 
 namespace softdat::engine {
 namespace {

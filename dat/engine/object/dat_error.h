@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Turns internal failures into DAT_RETURN: class, type and subtype in one place (semantics 1).
-#ifndef SOFTDAT_DAT_ENGINE_DAT_ERROR_H_
-#define SOFTDAT_DAT_ENGINE_DAT_ERROR_H_
+#ifndef SOFTDAT_DAT_ENGINE_OBJECT_DAT_ERROR_H_
+#define SOFTDAT_DAT_ENGINE_OBJECT_DAT_ERROR_H_
 
 #include <string_view>
 
@@ -45,4 +45,4 @@ DAT_RETURN Fail(const Status& status, Subject subject = Subject::kNone);
 
 }  // namespace softdat::engine
 
-#endif  // SOFTDAT_DAT_ENGINE_DAT_ERROR_H_
+#endif  // SOFTDAT_DAT_ENGINE_OBJECT_DAT_ERROR_H_

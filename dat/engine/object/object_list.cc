@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The objects of an IA, one by one and by type.
-#include "dat/engine/object_list.h"
+#include "dat/engine/object/object_list.h"
 
 #include <sched.h>
 
