@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "dat/engine/cno.h"
+#include "dat/engine/events/cno.h"
 #include "dat/engine/ia.h"
 #include "dat/engine/object/dat_error.h"
 #include "dat/engine/slots.h"

@@ -9,7 +9,7 @@
 
 #include "dat/engine/counter_names.h"
 #include "dat/engine/ep.h"
-#include "dat/engine/evd.h"
+#include "dat/engine/events/evd.h"
 #include "dat/engine/ia.h"
 #include "dat/engine/object/dat_error.h"
 #include "dat/engine/slots.h"

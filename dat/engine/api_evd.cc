@@ -2,8 +2,8 @@
 // Slots of the EVD.
 #include <string>
 
-#include "dat/engine/evd.h"
-#include "dat/engine/evd_dequeue.h"
+#include "dat/engine/events/evd.h"
+#include "dat/engine/events/evd_dequeue.h"
 #include "dat/engine/guarded_slot.h"
 #include "dat/engine/ia.h"
 #include "dat/engine/object/dat_error.h"

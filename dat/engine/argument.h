@@ -8,7 +8,7 @@
 #include <string>
 
 #include "dat/engine/ep.h"
-#include "dat/engine/evd.h"
+#include "dat/engine/events/evd.h"
 #include "dat/engine/object/dat_error.h"
 #include "dat/engine/object/ia_core.h"
 #include "dat/engine/object/object.h"

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "dat/engine/cno_descriptor.h"
+#include "dat/engine/events/cno_descriptor.h"
 #include "dat/engine/testing/engine_test.h"
 
 namespace softdat::engine::testing {

@@ -15,7 +15,7 @@
 #include "dat/engine/ep_core.h"
 #include "dat/engine/ep_counters.h"
 #include "dat/engine/ep_service.h"
-#include "dat/engine/evd.h"
+#include "dat/engine/events/evd.h"
 #include "dat/engine/object/dat_error.h"
 #include "dat/engine/object/object.h"
 #include "dat/engine/pz.h"

@@ -22,11 +22,11 @@
 #include <mutex>
 
 #include "dat/engine/ep_counters.h"
-#include "dat/engine/evd.h"
-#include "dat/engine/evd_stream.h"
+#include "dat/engine/events/evd.h"
+#include "dat/engine/events/evd_stream.h"
+#include "dat/engine/events/receive_tally.h"
 #include "dat/engine/object/object.h"
 #include "dat/engine/pz.h"
-#include "dat/engine/receive_tally.h"
 #include "dat/transport/transport.h"
 
 namespace softdat::engine {

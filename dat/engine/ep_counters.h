@@ -6,8 +6,8 @@
 
 #include <span>
 
+#include "dat/engine/events/receive_tally.h"
 #include "dat/engine/object/counters.h"
-#include "dat/engine/receive_tally.h"
 #include "dat/transport/transport.h"
 #include "dat2/dat_ib_extensions.h"
 

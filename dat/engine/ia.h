@@ -8,7 +8,7 @@
 #include <string>
 
 #include "dat/engine/attributes.h"
-#include "dat/engine/evd.h"
+#include "dat/engine/events/evd.h"
 #include "dat/engine/object/ia_core.h"
 #include "dat/engine/registration.h"
 #include "dat/transport/transport.h"

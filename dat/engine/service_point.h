@@ -9,7 +9,7 @@
 #include <mutex>
 
 #include "dat/engine/ep.h"
-#include "dat/engine/evd.h"
+#include "dat/engine/events/evd.h"
 #include "dat/engine/object/object.h"
 #include "dat/transport/transport.h"
 

@@ -7,9 +7,9 @@
 #include <memory>
 #include <mutex>
 
+#include "dat/engine/events/receive_tally.h"
 #include "dat/engine/object/object.h"
 #include "dat/engine/pz.h"
-#include "dat/engine/receive_tally.h"
 #include "dat/transport/transport.h"
 
 namespace softdat::engine {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The descriptor of a CNO, for a program that sleeps in a loop of its own.
-#ifndef SOFTDAT_DAT_ENGINE_CNO_DESCRIPTOR_H_
-#define SOFTDAT_DAT_ENGINE_CNO_DESCRIPTOR_H_
+#ifndef SOFTDAT_DAT_ENGINE_EVENTS_CNO_DESCRIPTOR_H_
+#define SOFTDAT_DAT_ENGINE_EVENTS_CNO_DESCRIPTOR_H_
 
 #include <utility>
 
@@ -40,4 +40,4 @@ class CnoDescriptor {
 
 }  // namespace softdat::engine
 
-#endif  // SOFTDAT_DAT_ENGINE_CNO_DESCRIPTOR_H_
+#endif  // SOFTDAT_DAT_ENGINE_EVENTS_CNO_DESCRIPTOR_H_

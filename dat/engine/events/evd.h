@@ -5,8 +5,8 @@
 // DTO or bind completions, the back end's completion queue. Events in the ring are older, so the
 // ring is emptied first. Some events must come after completions that are already made (the end of
 // a connection). They first move those completions into the ring.
-#ifndef SOFTDAT_DAT_ENGINE_EVD_H_
-#define SOFTDAT_DAT_ENGINE_EVD_H_
+#ifndef SOFTDAT_DAT_ENGINE_EVENTS_EVD_H_
+#define SOFTDAT_DAT_ENGINE_EVENTS_EVD_H_
 
 #include <atomic>
 #include <memory>
@@ -14,11 +14,11 @@
 #include <optional>
 
 #include "dat/base/mutex.h"
-#include "dat/engine/cno.h"
-#include "dat/engine/event_ring.h"
+#include "dat/engine/events/cno.h"
+#include "dat/engine/events/event_ring.h"
+#include "dat/engine/events/receive_tally.h"
 #include "dat/engine/object/counters.h"
 #include "dat/engine/object/object.h"
-#include "dat/engine/receive_tally.h"
 #include "dat/transport/transport.h"
 #include "dat2/dat_ib_extensions.h"
 
@@ -177,4 +177,4 @@ class Evd final : public Object, private transport::CompletionSink {
 
 }  // namespace softdat::engine
 
-#endif  // SOFTDAT_DAT_ENGINE_EVD_H_
+#endif  // SOFTDAT_DAT_ENGINE_EVENTS_EVD_H_

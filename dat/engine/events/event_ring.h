@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bounded FIFO of events. It is not thread-safe, because its EVD's mutex protects it.
-#ifndef SOFTDAT_DAT_ENGINE_EVENT_RING_H_
-#define SOFTDAT_DAT_ENGINE_EVENT_RING_H_
+#ifndef SOFTDAT_DAT_ENGINE_EVENTS_EVENT_RING_H_
+#define SOFTDAT_DAT_ENGINE_EVENTS_EVENT_RING_H_
 
 #include <cstddef>
 #include <cstdlib>
@@ -55,4 +55,4 @@ class EventRing {
 
 }  // namespace softdat::engine
 
-#endif  // SOFTDAT_DAT_ENGINE_EVENT_RING_H_
+#endif  // SOFTDAT_DAT_ENGINE_EVENTS_EVENT_RING_H_

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Consumer notification object: one sticky trigger for many EVDs (semantics 6).
-#ifndef SOFTDAT_DAT_ENGINE_CNO_H_
-#define SOFTDAT_DAT_ENGINE_CNO_H_
+#ifndef SOFTDAT_DAT_ENGINE_EVENTS_CNO_H_
+#define SOFTDAT_DAT_ENGINE_EVENTS_CNO_H_
 
 #include <mutex>
 #include <vector>
 
 #include "dat/base/thread_local.h"
-#include "dat/engine/cno_descriptor.h"
+#include "dat/engine/events/cno_descriptor.h"
 #include "dat/engine/object/object.h"
 #include "dat/transport/waiter.h"
 
@@ -114,4 +114,4 @@ class Cno final : public Object {
 
 }  // namespace softdat::engine
 
-#endif  // SOFTDAT_DAT_ENGINE_CNO_H_
+#endif  // SOFTDAT_DAT_ENGINE_EVENTS_CNO_H_

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Event dispatcher: creation, configuration, and the producers' side. evd_consumer.cc has the
 // consumer's.
-#include "dat/engine/evd.h"
+#include "dat/engine/events/evd.h"
 
 #include <string>
 #include <utility>
 
-#include "dat/engine/dto_event.h"
+#include "dat/engine/events/dto_event.h"
 #include "dat/engine/object/dat_error.h"
 #include "dat/engine/object/ia_core.h"
 

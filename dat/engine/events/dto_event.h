@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // From a back end's completion to the event that the consumer sees (semantics 5.7, 10.4, 15.2).
-#ifndef SOFTDAT_DAT_ENGINE_DTO_EVENT_H_
-#define SOFTDAT_DAT_ENGINE_DTO_EVENT_H_
+#ifndef SOFTDAT_DAT_ENGINE_EVENTS_DTO_EVENT_H_
+#define SOFTDAT_DAT_ENGINE_EVENTS_DTO_EVENT_H_
 
 #include <array>
 #include <cstddef>
@@ -68,4 +68,4 @@ inline void FillDtoEvent(const transport::Completion& completion, DAT_EVD_HANDLE
 
 }  // namespace softdat::engine
 
-#endif  // SOFTDAT_DAT_ENGINE_DTO_EVENT_H_
+#endif  // SOFTDAT_DAT_ENGINE_EVENTS_DTO_EVENT_H_

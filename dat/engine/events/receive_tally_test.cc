@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What an EVD knows of the EPs that receive through it.
-#include "dat/engine/receive_tally.h"
+#include "dat/engine/events/receive_tally.h"
 
 #include <gtest/gtest.h>
 

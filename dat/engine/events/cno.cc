@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Consumer notification object (semantics 6).
-#include "dat/engine/cno.h"
+#include "dat/engine/events/cno.h"
 
 #include <utility>
 
-#include "dat/engine/evd.h"
+#include "dat/engine/events/evd.h"
 #include "dat/engine/object/consumer_call.h"
 #include "dat/engine/object/dat_error.h"
 #include "dat/engine/object/ia_core.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ReceiveTallies.
-#include "dat/engine/receive_tally.h"
+#include "dat/engine/events/receive_tally.h"
 
 #include <bit>
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // An EVD in its role as the sink of one DTO stream (an EP's receives, or its requests).
-#ifndef SOFTDAT_DAT_ENGINE_EVD_STREAM_H_
-#define SOFTDAT_DAT_ENGINE_EVD_STREAM_H_
+#ifndef SOFTDAT_DAT_ENGINE_EVENTS_EVD_STREAM_H_
+#define SOFTDAT_DAT_ENGINE_EVENTS_EVD_STREAM_H_
 
 #include <memory>
 #include <utility>
 
-#include "dat/engine/evd.h"
+#include "dat/engine/events/evd.h"
+#include "dat/engine/events/receive_tally.h"
 #include "dat/engine/object/object.h"
-#include "dat/engine/receive_tally.h"
 
 namespace softdat::engine {
 
@@ -61,4 +61,4 @@ class EvdStream {
 
 }  // namespace softdat::engine
 
-#endif  // SOFTDAT_DAT_ENGINE_EVD_STREAM_H_
+#endif  // SOFTDAT_DAT_ENGINE_EVENTS_EVD_STREAM_H_

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The path of a completion from the back end to the consumer's event, inline in dat_evd_dequeue.
-#ifndef SOFTDAT_DAT_ENGINE_EVD_DEQUEUE_H_
-#define SOFTDAT_DAT_ENGINE_EVD_DEQUEUE_H_
+#ifndef SOFTDAT_DAT_ENGINE_EVENTS_EVD_DEQUEUE_H_
+#define SOFTDAT_DAT_ENGINE_EVENTS_EVD_DEQUEUE_H_
 
 #include <mutex>
 
-#include "dat/engine/dto_event.h"
-#include "dat/engine/evd.h"
+#include "dat/engine/events/dto_event.h"
+#include "dat/engine/events/evd.h"
 
 namespace softdat::engine {
 
@@ -40,4 +40,4 @@ namespace softdat::engine {
 
 }  // namespace softdat::engine
 
-#endif  // SOFTDAT_DAT_ENGINE_EVD_DEQUEUE_H_
+#endif  // SOFTDAT_DAT_ENGINE_EVENTS_EVD_DEQUEUE_H_

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The descriptor of a CNO.
-#include "dat/engine/cno_descriptor.h"
+#include "dat/engine/events/cno_descriptor.h"
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>

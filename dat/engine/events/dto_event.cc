@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Events that are not plain DTO completions.
-#include "dat/engine/dto_event.h"
+#include "dat/engine/events/dto_event.h"
 
 #include <cstring>
 

@@ -5,8 +5,8 @@
 #include <array>
 #include <utility>
 
-#include "dat/engine/evd.h"
-#include "dat/engine/evd_dequeue.h"
+#include "dat/engine/events/evd.h"
+#include "dat/engine/events/evd_dequeue.h"
 #include "dat/engine/object/dat_error.h"
 #include "dat/engine/object/ia_core.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Every (operation x status) of a completion, as an event.
-#include "dat/engine/dto_event.h"
+#include "dat/engine/events/dto_event.h"
 
 #include <gtest/gtest.h>
 

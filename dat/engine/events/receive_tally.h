@@ -4,8 +4,8 @@
 // Each EP has a tally, and shares it with the EVDs that such completions can reach. An EVD finds
 // the tally by the handle that a completion carries. It uses that handle as a key only, because the
 // EP may be gone by then.
-#ifndef SOFTDAT_DAT_ENGINE_RECEIVE_TALLY_H_
-#define SOFTDAT_DAT_ENGINE_RECEIVE_TALLY_H_
+#ifndef SOFTDAT_DAT_ENGINE_EVENTS_RECEIVE_TALLY_H_
+#define SOFTDAT_DAT_ENGINE_EVENTS_RECEIVE_TALLY_H_
 
 #include <atomic>
 #include <cstddef>
@@ -136,4 +136,4 @@ class ReceiveTallies {
 
 }  // namespace softdat::engine
 
-#endif  // SOFTDAT_DAT_ENGINE_RECEIVE_TALLY_H_
+#endif  // SOFTDAT_DAT_ENGINE_EVENTS_RECEIVE_TALLY_H_
