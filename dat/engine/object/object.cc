@@ -85,6 +85,8 @@ void Object::Finish() {
   DropRef();
 }
 
+void Object::Delete() { delete this; }
+
 constinit thread_local UpcallPin* UpcallPin::innermost_ SOFTDAT_EARLY_TLS = nullptr;
 
 UpcallPin::UpcallPin(Object* object)

@@ -72,7 +72,8 @@ class Object {
 
   void AddRef() { refs_.fetch_add(1, std::memory_order_relaxed); }
   void DropRef() {
-    if (refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+    if (refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) [[unlikely]]
+      Delete();
   }
 
   // dat_set_consumer_context. Any thread; the last one wins.
@@ -100,6 +101,9 @@ class Object {
   friend class UpcallPin;
 
   void Finish();
+  // Not inline. Where a reference is dropped on a data path, the destructors of its object would
+  // cost instructions even if they do not run.
+  void Delete();
 
   IaCore* const ia_;
   const DAT_HANDLE_TYPE type_;
