@@ -308,6 +308,19 @@ TEST_F(CountersTest, ErrorsOfRequestsAndOfTheIa) {
   EXPECT_EQ(Ia(DCNT_IA_ASYNC_QP_ERROR), 0u);
 }
 
+TEST_F(CountersTest, AnOverflowOfTheAsyncEvdItselfIsNotCounted) {
+  DAT_EVD_PARAM param{};
+  ASSERT_EQ(slots::EvdQuery(async_evd_, DAT_EVD_FIELD_ALL, &param), DAT_SUCCESS);
+  const DAT_EP_HANDLE ep = MakeEp();
+  const DAT_COUNT one_too_many = param.evd_qlen + 1;
+  for (DAT_COUNT i = 0; i < one_too_many; ++i) {
+    recv_queue().sink()->OnOverflow();
+    Arrive(ep, Op::kReceive, 0);
+    Take(recv_evd_);  // so that it may overflow again
+  }
+  EXPECT_EQ(Ia(DCNT_IA_ASYNC_ERROR), static_cast<DAT_UINT64>(one_too_many));
+}
+
 TEST_F(CountersTest, AGroupThatIsStoppedStands) {
   const auto group = [this](int op, int type) { return Extension(ia_, op, type); };
   ASSERT_EQ(group(DAT_IB_STOP_COUNTERS_OP, DCNT_IA_CM), DAT_SUCCESS);
