@@ -115,7 +115,7 @@ bool Receiver::StepHeader() {
       iwarp::ParseDdpHeader({fpdu + iwarp::kFpduLengthSize, front}, &header_);
   if (parsed != iwarp::DdpParse::kOk) {
     state_.Fail(iwarp::TerminateFor(parsed), {fpdu + iwarp::kFpduLengthSize, front}, ulpdu,
-                Blame::Nobody(), std::string("bad DDP segment: ") + iwarp::DdpParseText(parsed));
+                Blame::Nobody(), "bad DDP segment: ", iwarp::DdpParseText(parsed));
     return false;
   }
   const size_t payload = ulpdu - header_.size;
@@ -215,7 +215,8 @@ bool Receiver::IsAnswer(const uint8_t* fpdu, size_t size) const {
   return !state_.config.agreement.crc || iwarp::FpduCrcOk({fpdu, size});
 }
 
-void Receiver::FailSegment(iwarp::TerminateCode code, const Blame& blame, std::string what) {
+void Receiver::FailSegment(iwarp::TerminateCode code, const Blame& blame, std::string_view what,
+                           std::string_view detail) {
   uint8_t front[iwarp::kMaxDdpHeaderSize];
   const iwarp::DdpHeader& h = header_;
   if (h.tagged) {
@@ -223,7 +224,7 @@ void Receiver::FailSegment(iwarp::TerminateCode code, const Blame& blame, std::s
   } else {
     iwarp::EncodeUntagged(front, h.opcode, h.last, h.stag, h.qn, h.msn, h.mo);
   }
-  state_.Fail(code, {front, h.size}, ulpdu_, blame, std::move(what));
+  state_.Fail(code, {front, h.size}, ulpdu_, blame, what, detail);
 }
 
 }  // namespace softdat::softnet

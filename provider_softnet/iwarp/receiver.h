@@ -15,7 +15,8 @@
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "provider_softnet/iwarp/confirmation.h"
@@ -87,7 +88,8 @@ class Receiver {
   std::optional<ByteSpan> TakeTerminate() { return std::exchange(terminate_, std::nullopt); }
   // Fails the connection because of the segment that is being received. Encodes its header again,
   // because the header may have left staging.
-  [[gnu::cold]] void FailSegment(iwarp::TerminateCode code, const Blame& blame, std::string what);
+  [[gnu::cold]] void FailSegment(iwarp::TerminateCode code, const Blame& blame,
+                                 std::string_view what, std::string_view detail = {});
 
  private:
   // Where the payload of the segment being received goes.
@@ -117,6 +119,7 @@ class Receiver {
   Verdict StartSend(size_t payload);
   Verdict TakeReceive();
   Verdict TakeFixed(ByteSpan payload);
+  [[gnu::cold]] void FailTooLong(iwarp::TerminateCode code);
   void FinishSegment();
   void FinishSend();
   void TakeImmediate(ByteSpan payload);
@@ -125,6 +128,7 @@ class Receiver {
   void TakeReadRequest(ByteSpan payload);
   void TakeAtomicRequest(ByteSpan payload);
   bool RoomForResponse();
+  [[gnu::cold]] void FailTooManyRequests();
   bool ReadsAllowed();
   void TakeAtomicResponse(ByteSpan payload);
   void FinishOldestRead();

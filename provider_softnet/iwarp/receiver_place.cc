@@ -46,23 +46,23 @@ bool Receiver::NextPiece(Cursor* cursor, size_t want, AccessRequest* request) co
 
 // The destination of the segment being received cannot be written.
 void Receiver::RefusePlacement(AccessError error) {
-  const std::string text = AccessErrorText(error);
+  const char* const text = AccessErrorText(error);
   if (header_.opcode == Opcode::kWrite) {
     ++state_.counters.remote_accesses_refused;
     return FailSegment(TaggedTerminate(error), Blame::Nobody(),
-                       "the peer's RDMA write was refused: " + text);
+                       "the peer's RDMA write was refused: ", text);
   }
   if (header_.opcode == Opcode::kReadResponse) {
     const OwnRequest& own = own_.oldest();
     confirmation_.Confirmed(own.covers);  // it is an answer nevertheless
     return FailSegment(TaggedTerminate(error),
                        Blame::Send(own.position, transport::WorkStatus::kLocalProtection),
-                       "the sink of an RDMA read cannot be written: " + text);
+                       "the sink of an RDMA read cannot be written: ", text);
   }
   // The Terminate for a local catastrophe would have no header to name the message.
   FailSegment(iwarp::kTermRemoteOperationUnspecified,
               Blame::Receive(transport::WorkStatus::kLocalProtection),
-              "a receive buffer cannot be written: " + text);
+              "a receive buffer cannot be written: ", text);
 }
 
 // Copies staged payload to its destination. Returns false when that has failed.

@@ -2,6 +2,7 @@
 // Receiver: requests of the peer, and the answers to our own requests (RFC 5040 §5.2, RFC 7306 §5).
 #include <algorithm>
 #include <cstring>
+#include <string>
 
 #include "provider_softnet/iwarp/access_terminate.h"
 #include "provider_softnet/iwarp/receiver.h"
@@ -24,10 +25,14 @@ bool Receiver::RoomForResponse() {
   }
   const bool is_rtr = !state_.first_fpdu_seen && state_.config.agreement.rtr == Rtr::kRead;
   if (peer_.count() < peer_.slots() + (is_rtr ? 1u : 0u)) return true;
+  FailTooManyRequests();
+  return false;
+}
+
+void Receiver::FailTooManyRequests() {
   FailSegment(
       iwarp::kTermStreamCatastrophic, Blame::Nobody(),
       "the peer has more than " + std::to_string(peer_.slots()) + " reads and atomics outstanding");
-  return false;
 }
 
 // A consumer that takes no reads must get none, although the wire leaves room for a confirmation.
@@ -50,9 +55,8 @@ void Receiver::TakeReadRequest(ByteSpan payload) {
     if (error != AccessError::kNone) {
       ++state_.counters.remote_accesses_refused;
       const uint8_t* const ulpdu = staging_.front() + iwarp::kFpduLengthSize;
-      return state_.Fail(
-          RequestTerminate(error), {ulpdu, ulpdu_}, ulpdu_, Blame::Nobody(),
-          std::string("the peer's RDMA read was refused: ") + AccessErrorText(error));
+      return state_.Fail(RequestTerminate(error), {ulpdu, ulpdu_}, ulpdu_, Blame::Nobody(),
+                         "the peer's RDMA read was refused: ", AccessErrorText(error));
     }
   }
   // A read of nothing is a confirmation, which is not urgent. One that opens a stream is urgent.
@@ -93,7 +97,7 @@ void Receiver::TakeAtomicRequest(ByteSpan payload) {
     case AtomicResult::kRefused:
       ++state_.counters.remote_accesses_refused;
       return FailSegment(RequestTerminate(error), Blame::Nobody(),
-                         std::string("the peer's atomic was refused: ") + AccessErrorText(error));
+                         "the peer's atomic was refused: ", AccessErrorText(error));
   }
 }
 
@@ -122,10 +126,9 @@ void Receiver::TakeAtomicResponse(ByteSpan payload) {
         state_.Access(s.lmr_context, Access::kLocalWrite, s.virtual_address, piece), &pin);
     if (error != AccessError::kNone) {
       confirmation_.Confirmed(request.covers);  // it is an answer nevertheless
-      return FailSegment(
-          iwarp::kTermLocalCatastrophic,
-          Blame::Send(request.position, WorkStatus::kLocalProtection),
-          std::string("the result of an atomic cannot be stored: ") + AccessErrorText(error));
+      return FailSegment(iwarp::kTermLocalCatastrophic,
+                         Blame::Send(request.position, WorkStatus::kLocalProtection),
+                         "the result of an atomic cannot be stored: ", AccessErrorText(error));
     }
     std::memcpy(pin.address(), value + done, piece);
     done += piece;
@@ -146,10 +149,9 @@ void Receiver::FinishOldestRead() {
     const WorkLedgerConfig& config = ledger_.config();
     const AccessError error = state_.memory().Invalidate(key, config.pd, config.qp);
     if (error != AccessError::kNone) {
-      return FailSegment(
-          iwarp::kTermLocalCatastrophic,
-          Blame::Send(request.position, WorkStatus::kLocalProtection),
-          std::string("the sink window of a read cannot be unbound: ") + AccessErrorText(error));
+      return FailSegment(iwarp::kTermLocalCatastrophic,
+                         Blame::Send(request.position, WorkStatus::kLocalProtection),
+                         "the sink window of a read cannot be unbound: ", AccessErrorText(error));
     }
   }
   work.done = true;

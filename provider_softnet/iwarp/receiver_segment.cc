@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Receiver: the meaning of a segment: the checks before its payload is touched, and the effects of
 // its last byte.
+#include <string>
+
 #include "provider_softnet/iwarp/access_terminate.h"
 #include "provider_softnet/iwarp/receiver.h"
 #include "wire/iwarp/fpdu.h"
@@ -137,13 +139,17 @@ Receiver::Verdict Receiver::StartSend(size_t payload) {
   if (verdict != Verdict::kGo) return verdict;
   const iwarp::TerminateCode fits = iwarp::CheckFits(header_, payload, ledger_.held()->length);
   if (!fits.ok()) {
-    FailSegment(fits, Blame::Receive(WorkStatus::kLocalLength),
-                "a message is longer than the receive buffer of " +
-                    std::to_string(ledger_.held()->length) + " bytes");
+    FailTooLong(fits);
     return Verdict::kStop;
   }
   cursor_ = receive_cursor_;
   return Verdict::kGo;
+}
+
+void Receiver::FailTooLong(iwarp::TerminateCode code) {
+  FailSegment(code, Blame::Receive(WorkStatus::kLocalLength),
+              "a message is longer than the receive buffer of " +
+                  std::to_string(ledger_.held()->length) + " bytes");
 }
 
 // Handles messages that are taken whole. When this returns kGo, their payload counts as received.
@@ -207,9 +213,9 @@ void Receiver::FinishSend() {
   const AccessError error = state_.memory().Invalidate(h.stag, work.pd, work.qp);
   if (error != AccessError::kNone) {
     ++state_.counters.remote_accesses_refused;
-    return FailSegment(
-        iwarp::kTermRemoteCannotInvalidate, Blame::Receive(WorkStatus::kLocalProtection),
-        std::string("the peer asked to invalidate a context: ") + AccessErrorText(error));
+    return FailSegment(iwarp::kTermRemoteCannotInvalidate,
+                       Blame::Receive(WorkStatus::kLocalProtection),
+                       "the peer asked to invalidate a context: ", AccessErrorText(error));
   }
   ledger_.CompleteReceive(transport::Op::kReceiveInvalidate, length, h.stag,
                           iwarp::IsSolicited(h.opcode));

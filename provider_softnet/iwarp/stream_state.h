@@ -6,7 +6,7 @@
 
 #include <memory>
 #include <string>
-#include <utility>
+#include <string_view>
 #include <vector>
 
 #include "provider_softnet/iwarp/stream_config.h"
@@ -42,19 +42,21 @@ struct StreamState {
     return {key, config.work.pd, config.work.qp, kind, offset, length};
   }
 
-  [[gnu::cold]] void Fail(iwarp::TerminateCode code, ByteSpan ulpdu, size_t ulpdu_size, Blame blame,
-                          std::string what) {
+  // The text is `what` and `detail`. They are views, because a string that is made for the call
+  // would cost the caller a guarded stack frame even where nothing fails.
+  [[gnu::cold]] void Fail(iwarp::TerminateCode code, ByteSpan ulpdu, size_t ulpdu_size,
+                          const Blame& blame, std::string_view what, std::string_view detail = {}) {
     if (failure != nullptr) return;
     failure = std::make_unique<Failure>();
     failure->code = code;
     failure->ulpdu.assign(ulpdu.begin(), ulpdu.end());
     failure->ulpdu_size = ulpdu_size;
     failure->blame = blame;
-    failure->what = std::move(what);
+    failure->what.append(what).append(detail);
     unsettled = true;
   }
-  [[gnu::cold]] void FailWithReset(Blame blame, std::string what) {
-    Fail(iwarp::kAccept, {}, 0, blame, std::move(what));
+  [[gnu::cold]] void FailWithReset(const Blame& blame, std::string_view what) {
+    Fail(iwarp::kAccept, {}, 0, blame, what);
     failure->abort = true;
   }
 
