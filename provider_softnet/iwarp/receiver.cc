@@ -98,7 +98,6 @@ void Receiver::AdaptReadAhead() {
 // Steps
 
 bool Receiver::StepHeader() {
-  if (!staging_.Need(iwarp::kFpduLengthSize)) return false;
   const uint8_t* fpdu = staging_.front();
   const size_t ulpdu = LoadBe16(fpdu);
   const size_t total = iwarp::FpduSize(ulpdu);
@@ -119,11 +118,7 @@ bool Receiver::StepHeader() {
     return false;
   }
   const size_t payload = ulpdu - header_.size;
-  const iwarp::TerminateCode form = iwarp::CheckFixedForm(header_, payload);
-  if (!form.ok() && header_.opcode != Opcode::kTerminate) {
-    FailSegment(form, Blame::Nobody(), "a message of fixed form with a wrong length");
-    return false;
-  }
+  if (IsFixedForm(header_) && !CheckForm(payload)) return false;
   if (StartSegment(payload) != Verdict::kGo) return false;
   ++state_.counters.fpdus_received;
   payload_size_ = payload_left_ = payload;
@@ -136,6 +131,14 @@ bool Receiver::StepHeader() {
   }
   phase_ = RxPhase::kPayload;
   return true;
+}
+
+bool Receiver::CheckForm(size_t payload) {
+  const iwarp::TerminateCode form = iwarp::CheckFixedForm(header_, payload);
+  // A Terminate is evidence, never a reason to fail.
+  if (form.ok() || header_.opcode == Opcode::kTerminate) return true;
+  FailSegment(form, Blame::Nobody(), "a message of fixed form with a wrong length");
+  return false;
 }
 
 bool Receiver::StepPayload() {
@@ -153,15 +156,6 @@ bool Receiver::StepPayload() {
   if (payload_left_ > 0) return false;
   phase_ = RxPhase::kTrailer;
   FinishSegment();
-  return true;
-}
-
-bool Receiver::StepTrailer() {
-  const size_t skip = std::min(trailer_left_, staging_.size());
-  staging_.Consume(skip);
-  trailer_left_ -= skip;
-  if (trailer_left_ > 0) return false;
-  phase_ = RxPhase::kHeader;
   return true;
 }
 

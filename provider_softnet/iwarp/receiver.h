@@ -12,6 +12,7 @@
 
 #include <sys/uio.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -25,6 +26,7 @@
 #include "provider_softnet/iwarp/staging.h"
 #include "provider_softnet/iwarp/stream_state.h"
 #include "wire/iwarp/ddp.h"
+#include "wire/iwarp/fpdu.h"
 #include "wire/iwarp/frame_check.h"
 #include "wire/iwarp/rdmap.h"
 
@@ -53,7 +55,7 @@ class Receiver {
   bool Step() {
     switch (phase_) {
       case RxPhase::kHeader:
-        if (!StepHeader()) return false;
+        if (!staging_.Need(iwarp::kFpduLengthSize) || !StepHeader()) return false;
         // The stream must settle something before the payload is looked at.
         if (state_.unsettled) return true;
         [[fallthrough]];
@@ -103,9 +105,17 @@ class Receiver {
   static constexpr size_t kRxPins = 16;
 
   // receiver.cc
-  bool StepHeader();
+  bool StepHeader();  // not before the length of the FPDU is there
+  bool CheckForm(size_t payload);
   bool StepPayload();
-  bool StepTrailer();
+  bool StepTrailer() {
+    const size_t skip = std::min(trailer_left_, staging_.size());
+    staging_.Consume(skip);
+    trailer_left_ -= skip;
+    if (trailer_left_ > 0) return false;
+    phase_ = RxPhase::kHeader;
+    return true;
+  }
   bool IsAnswer(const uint8_t* fpdu, size_t size) const;
 
   // receiver_segment.cc: the meaning of a segment
