@@ -39,22 +39,8 @@ size_t Receiver::Offer(iovec* iov, size_t max) {
   size_t count = 0;
   direct_offered_ = 0;
   if (phase_ == RxPhase::kPayload && payload_size_ >= state_.config.direct_payload &&
-      staging_.empty()) {
-    size_t want = payload_left_ - (EndIsPolled() ? std::min(payload_left_, kPolledTail) : 0);
-    Cursor cursor = cursor_;
-    while (want > 0 && count + 1 < max && count < kRxPins) {
-      AccessRequest piece;
-      if (!NextPiece(&cursor, want, &piece)) break;
-      const AccessError error = state_.memory().Acquire(piece, &pins_[count]);
-      if (error != AccessError::kNone) {
-        if (count > 0) break;  // the pieces before it come first
-        RefusePlacement(error);
-        return 0;
-      }
-      iov[count++] = {pins_[pin_count_++].address(), piece.length};
-      direct_offered_ += piece.length;
-      want -= piece.length;
-    }
+      staging_.empty() && !OfferDirect(iov, max, &count)) {
+    return 0;
   }
   const size_t staged = staging_.size();
   const size_t missing = staging_.needed() > staged ? staging_.needed() - staged : 0;
@@ -68,22 +54,44 @@ size_t Receiver::Offer(iovec* iov, size_t max) {
   return count;
 }
 
+// Offers the destination of the rest of a large payload, and leaves one entry free. Returns false
+// when nothing of it can be written.
+bool Receiver::OfferDirect(iovec* iov, size_t max, size_t* count) {
+  size_t want = payload_left_ - (EndIsPolled() ? std::min(payload_left_, kPolledTail) : 0);
+  Cursor cursor = cursor_;
+  while (want > 0 && *count + 1 < max && *count < kRxPins) {
+    AccessRequest piece;
+    if (!NextPiece(&cursor, want, &piece)) break;
+    const AccessError error = state_.memory().Acquire(piece, &pins_[*count]);
+    if (error != AccessError::kNone) {
+      if (*count > 0) break;  // the pieces before it come first
+      RefusePlacement(error);
+      return false;
+    }
+    iov[(*count)++] = {pins_[pin_count_++].address(), piece.length};
+    direct_offered_ += piece.length;
+    want -= piece.length;
+  }
+  return true;
+}
+
 void Receiver::Take(size_t size) {
-  while (pin_count_ > 0) pins_[--pin_count_].Release();
-  if (!state_.open() || size == 0) return;
   state_.counters.bytes_received += size;
   const size_t direct = std::min(size, direct_offered_);
-  if (direct > 0) {
-    state_.counters.bytes_direct_in += direct;
-    size_t left = direct;
-    AccessRequest piece;
-    while (left > 0 && NextPiece(&cursor_, left, &piece)) left -= piece.length;
-    payload_left_ -= direct;
-    direct_offered_ = 0;
-  }
+  if (direct > 0) TakeDirect(direct);
   const size_t staged = std::min(size - direct, staging_offered_);
   staging_.Add(staged);
   filled_ = staged == staging_offered_;
+}
+
+// This many bytes have arrived at their destination.
+void Receiver::TakeDirect(size_t size) {
+  state_.counters.bytes_direct_in += size;
+  size_t left = size;
+  AccessRequest piece;
+  while (left > 0 && NextPiece(&cursor_, left, &piece)) left -= piece.length;
+  payload_left_ -= size;
+  direct_offered_ = 0;
 }
 
 void Receiver::AdaptReadAhead() {

@@ -42,7 +42,11 @@ class Receiver {
 
   // Where the next bytes go: up to `max` (at least 4) entries. Returns 0 after a failure.
   size_t Offer(iovec* iov, size_t max);
-  // This many of the bytes have arrived.
+  // To be called after every Offer(). Nothing is written to the offered memory any more.
+  void ReleasePins() {
+    while (pin_count_ > 0) pins_[--pin_count_].Release();
+  }
+  // This many of the bytes have arrived, more than 0.
   void Take(size_t size);
   // To be called after all steps for the bytes that were taken. Chooses how much to read next time.
   void AdaptReadAhead();
@@ -105,6 +109,8 @@ class Receiver {
   static constexpr size_t kRxPins = 16;
 
   // receiver.cc
+  bool OfferDirect(iovec* iov, size_t max, size_t* count);
+  void TakeDirect(size_t size);
   bool StepHeader();  // not before the length of the FPDU is there
   bool CheckForm(size_t payload);
   bool StepPayload();

@@ -76,8 +76,8 @@ class Sender {
   // Something small and not urgent: an answer to the peer's confirmation, or our own request for
   // one. It travels with whatever is sent next.
   bool owes() const {
-    return turn_ == Turn::kNone && MaySpeak() && state_.phase != Phase::kEnded &&
-           (peer_.AnyToGather() || WantsConfirmation());
+    return (peer_.AnyToGather() || WantsConfirmation()) && turn_ == Turn::kNone && MaySpeak() &&
+           state_.phase != Phase::kEnded;
   }
   bool PaysNow() const { return pay_ || state_.phase != Phase::kOpen; }
   void Pay() { pay_ = true; }

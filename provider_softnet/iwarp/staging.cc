@@ -40,13 +40,4 @@ bool Staging::Grow() {
   return true;
 }
 
-void Staging::GiveBack() {
-  if (held_ != nullptr) {
-    held_.reset();
-    data_ = nullptr;
-    capacity_ = kBlock;
-  }
-  if (data_ != nullptr) blocks_->receiving.Give(user_, std::exchange(data_, nullptr));
-}
-
 }  // namespace softdat::softnet

@@ -75,7 +75,14 @@ class Staging {
 
  private:
   bool Grow();
-  void GiveBack();
+  void GiveBack() {
+    if (held_ != nullptr) [[unlikely]] {
+      held_.reset();
+      data_ = nullptr;
+      capacity_ = kBlock;
+    }
+    if (data_ != nullptr) blocks_->receiving.Give(user_, std::exchange(data_, nullptr));
+  }
 
   StreamBlocks* const blocks_;
   const void* const user_;

@@ -143,22 +143,24 @@ size_t Stream::ReceiveVector(iovec* iov, size_t max) {
 }
 
 void Stream::OnReceived(size_t size) {
-  const bool takes = state_.open() && size > 0;
-  const bool owed = takes && owes();
+  receiver_.ReleasePins();
+  if (size > 0 && state_.open()) TakeIn(size);
+  receiver_.GiveStagingBackIfEmpty();
+}
+
+void Stream::TakeIn(size_t size) {
+  const bool owed = owes();
   const uint64_t fpdus = state_.counters.fpdus_received;
   receiver_.Take(size);
-  if (takes) {
-    if (receiver_.stalled()) {
-      LookBehind();
-    } else {
-      Process();
-    }
-    // A peer that keeps sending is still answered. Many FPDUs at once are a stream, and no reply to
-    // it is on its way that the answer could travel with.
-    if ((owed || state_.counters.fpdus_received - fpdus >= kManyFpdus) && owes()) PayOwed();
-    receiver_.AdaptReadAhead();
+  if (receiver_.stalled()) {
+    LookBehind();
+  } else {
+    Process();
   }
-  receiver_.GiveStagingBackIfEmpty();
+  // A peer that keeps sending is still answered. Many FPDUs at once are a stream, and no reply to
+  // it is on its way that the answer could travel with.
+  if ((owed || state_.counters.fpdus_received - fpdus >= kManyFpdus) && owes()) PayOwed();
+  receiver_.AdaptReadAhead();
 }
 
 // Works through staged bytes until more bytes, a receive or the end are needed.

@@ -155,6 +155,7 @@ class Stream {
 
  private:
   // stream.cc
+  void TakeIn(size_t size);
   void Process();
   void LookBehind();
   // Acts on what a part has left in state_: completes finished work, breaks, ends.
