@@ -13,15 +13,16 @@ Sender::Sender(StreamState* state, WorkLedger* ledger, OwnRequests* own, PeerReq
                Confirmation* confirmation)
     : state_(*state),
       ledger_(*ledger),
+      sends_(ledger->sends()),
       own_(*own),
       peer_(*peer),
       confirmation_(*confirmation),
       buffer_(state->config.blocks, state, state->config.agreement.crc),
       rtr_due_(state->config.initiator && state->config.agreement.rtr != Rtr::kNone),
-      next_(ledger->sends().back()) {}
+      next_(sends_.back()) {}
 
 bool Sender::WaitsForReads() const {
-  const SendWork& work = ledger_.sends().at(next_);
+  const SendWork& work = sends_.at(next_);
   const bool waits_for_all = (work.flags & transport::kFence) != 0 && work.reads_pending == 0;
   if (waits_for_all && own_.reads() > 0) return true;
   return TakesReadCredit(work) &&
@@ -29,12 +30,18 @@ bool Sender::WaitsForReads() const {
 }
 
 bool Sender::MayGather() const {
-  if (state_.phase == Phase::kEnded) return false;
-  if (state_.phase == Phase::kTerminating) return peer_.Due() || turn_ == Turn::kResponse;
-  if (rtr_due_ || turn_ != Turn::kNone) return true;
-  if (!MaySpeak()) return false;
-  if (peer_.Due()) return true;
-  return next_ != ledger_.sends().back() && !Blocked();
+  if (!state_.open()) [[unlikely]]
+    return state_.phase == Phase::kTerminating && (peer_.Due() || turn_ == Turn::kResponse);
+  return rtr_due_ || turn_ != Turn::kNone || ((peer_.Due() || HasSend()) && MaySpeak());
+}
+
+// Whether a confirmation may be asked for now. Several may be under way, so that the next messages
+// need not wait for the answer to the previous ones. All but the first leave room for a request of
+// the consumer.
+bool Sender::MayConfirm() const {
+  if (state_.phase == Phase::kTerminating || HasSend()) return false;
+  const uint32_t kept = own_.confirmations() == 0 || state_.config.agreement.ord == 0 ? 0 : 1;
+  return own_.confirmations() < kMostConfirmations && own_.count() + kept < own_.slots();
 }
 
 // Finds the access for the next contiguous piece of an FPDU's payload, of at most `want` bytes.
@@ -45,7 +52,7 @@ void Sender::NextPiece(const TxFpdu& fpdu, Cursor* cursor, size_t want,
     cursor->done += want;
     return;
   }
-  const Segment& s = ledger_.sends().segments(fpdu.position)[cursor->segment];
+  const Segment& s = sends_.segments(fpdu.position)[cursor->segment];
   const size_t piece = std::min<size_t>(want, s.segment_length - cursor->segment_offset);
   *request = state_.Access(s.lmr_context, Access::kLocalRead,
                            s.virtual_address + cursor->segment_offset, piece);
@@ -79,12 +86,16 @@ Sender::Emitted Sender::EmitPayload(const TxFpdu& fpdu, size_t skip, IovWriter* 
   return Emitted::kAll;
 }
 
+// Offers the unsent part of an FPDU that lies in the arena as a whole. Returns false when no entry
+// is left.
+bool Sender::EmitCopied(const TxFpdu& fpdu, IovWriter* out) const {
+  return out->Add(buffer_.head_of(fpdu) + fpdu.sent, fpdu.size() - fpdu.sent);
+}
+
 // Offers the unsent part of one FPDU.
 Sender::Emitted Sender::Emit(const TxFpdu& fpdu, IovWriter* out, AccessError* error) {
+  if (fpdu.payload == 0) return EmitCopied(fpdu, out) ? Emitted::kAll : Emitted::kNoRoom;
   uint8_t* const head = buffer_.head_of(fpdu);
-  if (fpdu.payload == 0) {  // head and trailer are neighbours
-    return out->Add(head + fpdu.sent, fpdu.size() - fpdu.sent) ? Emitted::kAll : Emitted::kNoRoom;
-  }
   size_t skip = fpdu.sent;
   if (skip < fpdu.head_size) {
     if (!out->Add(head + skip, fpdu.head_size - skip)) return Emitted::kNoRoom;
@@ -104,9 +115,11 @@ Sender::Emitted Sender::Emit(const TxFpdu& fpdu, IovWriter* out, AccessError* er
 // Offers the FPDU at `position` of the ring. If its memory is gone, offers nothing of it. If
 // nothing else is offered either, that is a problem.
 bool Sender::EmitAt(uint32_t position, IovWriter* out) {
+  const TxFpdu& fpdu = buffer_.at(position);
+  if (fpdu.payload == 0) return EmitCopied(fpdu, out);  // no memory to be gone
   const IovWriter::Mark mark = out->mark();
   AccessError error = AccessError::kNone;
-  const Emitted emitted = Emit(buffer_.at(position), out, &error);
+  const Emitted emitted = Emit(fpdu, out, &error);
   if (emitted == Emitted::kLost) {
     out->Rollback(mark);
     if (out->bytes() == 0) LoseOldest(error);
@@ -160,7 +173,7 @@ void Sender::TakeBackWork(uint64_t position) {
     --read_msn_;
     if (own_.empty()) continue;  // the peer has answered a request that it did not get
     const OwnRequest request = own_.TakeNewestBack();
-    if (request.position != kNoWork) --ledger_.sends().at(request.position).reads_pending;
+    if (request.position != kNoWork) --sends_.at(request.position).reads_pending;
   }
   buffer_.CutBack(kept);
   AbandonRequest();
@@ -185,7 +198,7 @@ bool Sender::OnTransmitted(size_t size) {
     if (fpdu.sent < fpdu.size()) break;
     ++state_.counters.fpdus_sent;
     if (fpdu.ends_work) {
-      ledger_.sends().at(fpdu.position).done = true;
+      sends_.at(fpdu.position).done = true;
       work_done = true;
     }
     buffer_.PopFront();

@@ -44,7 +44,7 @@ class Sender {
   // looked up once, and nothing is left to look up when it is transmitted.
   bool GathersAtOnce(const SendWork& work) const {
     return work.length <= kInlinePayload && state_.phase == Phase::kOpen && buffer_.empty() &&
-           next_ == ledger_.sends().back() && !peer_.Due() && turn_ == Turn::kNone && !rtr_due_ &&
+           next_ == sends_.back() && !peer_.Due() && turn_ == Turn::kNone && !rtr_due_ &&
            MaySpeak() && (work.flags & transport::kFence) == 0 &&
            (IsSendOp(work.op) || work.op == transport::Op::kRdmaWrite);
   }
@@ -69,7 +69,7 @@ class Sender {
   bool rtr_due() const { return rtr_due_; }
   // Whether there is work or a response that is not wholly gathered and may be gathered now.
   bool CanGather() const {
-    return (next_ != ledger_.sends().back() || peer_.Due() || turn_ != Turn::kNone || rtr_due_) &&
+    return (next_ != sends_.back() || peer_.Due() || turn_ != Turn::kNone || rtr_due_) &&
            MayGather();
   }
   bool wants_transmit() const { return !buffer_.empty() || CanGather() || (PaysNow() && owes()); }
@@ -124,7 +124,7 @@ class Sender {
     buffer_.DropAll();
     buffer_.GiveBack();
     rtr_due_ = false;
-    next_ = ledger_.sends().back();
+    next_ = sends_.back();
   }
 
  private:
@@ -142,23 +142,17 @@ class Sender {
   // A responder sends nothing before the initiator's first FPDU (RFC 5044 §7.1.2).
   bool MaySpeak() const { return state_.config.initiator || state_.first_fpdu_seen; }
   bool MayGather() const;
+  // Whether there is work at next_ that need not wait.
+  bool HasSend() const { return next_ != sends_.back() && !Blocked(); }
   // Whether the work at next_ has to wait: for unanswered reads or atomics, or because nothing is
   // sent after a failure.
   bool Blocked() const { return stopped_ || (!own_.empty() && WaitsForReads()); }
   bool WaitsForReads() const;
-  bool WantsConfirmation() const {
-    return confirmation_.Wanted() && state_.phase != Phase::kTerminating && MayConfirm() &&
-           (next_ == ledger_.sends().back() || Blocked());
-  }
-  // Several may be under way, so that the next messages need not wait for the answer to the
-  // previous ones. All but the first leave room for a request of the consumer.
-  bool MayConfirm() const {
-    const uint32_t kept = own_.confirmations() == 0 || state_.config.agreement.ord == 0 ? 0 : 1;
-    return own_.confirmations() < kMostConfirmations && own_.count() + kept < own_.slots();
-  }
+  bool WantsConfirmation() const { return confirmation_.Wanted() && MayConfirm(); }
+  bool MayConfirm() const;
 
   // sender_gather.cc
-  bool Gather(bool alone);
+  bool Gather(bool alone);  // only if CanGather()
   bool GatherRtr();
   bool GatherResponse(bool alone);
   bool GatherSend(bool alone);
@@ -178,6 +172,7 @@ class Sender {
   // sender.cc
   void NextPiece(const TxFpdu& fpdu, Cursor* cursor, size_t want, AccessRequest* request) const;
   Emitted EmitPayload(const TxFpdu& fpdu, size_t skip, IovWriter* out, AccessError* error);
+  bool EmitCopied(const TxFpdu& fpdu, IovWriter* out) const;
   Emitted Emit(const TxFpdu& fpdu, IovWriter* out, AccessError* error);
   bool EmitAt(uint32_t position, IovWriter* out);
   [[gnu::cold]] void LoseOldest(AccessError error);
@@ -188,6 +183,7 @@ class Sender {
 
   StreamState& state_;
   WorkLedger& ledger_;
+  SendQueue& sends_;
   OwnRequests& own_;
   PeerRequests& peer_;
   Confirmation& confirmation_;

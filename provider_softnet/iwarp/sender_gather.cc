@@ -34,14 +34,10 @@ bool Sender::Gather(bool alone) {
   if (rtr_due_) return GatherRtr();
   if (turn_ == Turn::kResponse) return GatherResponse(alone);
   if (turn_ == Turn::kSend) return GatherSend(alone);
-  const bool response = peer_.Due();
-  const bool send =
-      state_.phase != Phase::kTerminating && next_ != ledger_.sends().back() && !Blocked();
-  if (response && (response_next_ || !send)) {
+  if (peer_.Due() && (response_next_ || state_.phase == Phase::kTerminating || !HasSend())) {
     response_next_ = false;
     return GatherResponse(alone);
   }
-  if (!send) return false;
   response_next_ = true;
   return GatherSend(alone);
 }
@@ -127,7 +123,7 @@ bool Sender::GatherResponse(bool alone) {
 }
 
 bool Sender::GatherSend(bool alone) {
-  SendWork& work = ledger_.sends().at(next_);
+  SendWork& work = sends_.at(next_);
   switch (work.op) {
     case Op::kBind:
       return GatherBind(&work, alone);
@@ -153,8 +149,8 @@ void Sender::EndOfWork(TxFpdu* fpdu, bool completes) {
     fpdu->ends_work = true;
     fpdu->position = next_;
   }
-  const SendWork& work = ledger_.sends().at(next_);
-  confirmation_.NoteGathered(ledger_.sends(), next_, work);
+  const SendWork& work = sends_.at(next_);
+  confirmation_.NoteGathered(sends_, next_, work);
   if (state_.phase == Phase::kDraining && IsUnanswered(work.op)) ConfirmAll();
   ++next_;
   offset_ = 0;
@@ -304,7 +300,7 @@ bool Sender::GatherRead(SendWork* work) {
   request.read.source_to = work->remote.address + offset_;
   const uint64_t left = work->length - offset_;
   if (left > 0) {
-    const Segment& s = ledger_.sends().segments(next_)[segment_++];
+    const Segment& s = sends_.segments(next_)[segment_++];
     request.read.sink_stag = s.lmr_context;
     request.read.sink_to = s.virtual_address;
     request.read.size = static_cast<uint32_t>(std::min<uint64_t>(left, s.segment_length));
