@@ -152,7 +152,7 @@ void Sender::LoseOldest(AccessError error) {
   if (fpdu.sent > 0) {
     buffer_.DropAll();
     Report(SendProblem::Kind::kHalfSent, error);
-    if (own) problem_->position = fpdu.position;
+    if (own) problem_.position = fpdu.position;
   } else if (!own) {
     buffer_.DropAll();
     Report(SendProblem::Kind::kResponse, error);

@@ -23,12 +23,14 @@ namespace softdat::softnet {
 // What could not be sent. Nothing is offered then.
 struct SendProblem {
   enum class Kind : uint8_t {
+    kNone,
     kMemory,    // that of the request whose turn it is
     kBind,      // the bind failed
     kHalfSent,  // the memory was freed in the middle of an FPDU
     kResponse,  // the source of the peer's oldest request
-  } kind;
-  AccessError error;
+    kNoBlock,   // there is no memory for FPDUs
+  } kind = Kind::kNone;
+  AccessError error = AccessError::kNone;
   std::optional<uint64_t> position;  // kHalfSent: that of the request, if it is one
 };
 
@@ -51,7 +53,6 @@ class Sender {
   // Gathers the work that was just committed. Returns false and does nothing when its memory cannot
   // be read.
   bool GatherPosted(SendWork* work) { return GatherData(work, /*alone=*/false); }
-  bool has_buffer() const { return buffer_.taken(); }
   bool HaveBuffer() { return buffer_.taken() || buffer_.Take(); }
   void GiveBufferBack() { buffer_.GiveBack(); }
 
@@ -85,7 +86,8 @@ class Sender {
   // Gathers and offers up to about `max_bytes`, and carries out binds on the way. If something
   // cannot go on, TakeProblem() tells it, and nothing is offered.
   void Offer(IovWriter* out, size_t max_bytes);
-  std::optional<SendProblem> TakeProblem() { return std::exchange(problem_, std::nullopt); }
+  bool has_problem() const { return problem_.kind != SendProblem::Kind::kNone; }
+  SendProblem TakeProblem() { return std::exchange(problem_, {}); }
   void ReleasePins() { buffer_.ReleasePins(); }
   void GiveBufferBackIfEmpty() {
     if (buffer_.empty()) buffer_.GiveBack();
@@ -156,7 +158,9 @@ class Sender {
   bool GatherRtr();
   bool GatherResponse(bool alone);
   bool GatherSend(bool alone);
-  void EndOfWork(TxFpdu* fpdu, bool completes);
+  TxFpdu* NewFpdu();
+  void EndOfWork(const SendWork& work);
+  void EndOfWork(const SendWork& work, TxFpdu* fpdu);
   void NextStage(const SendWork& work, TxFpdu* fpdu);
   bool FillData(TxFpdu* fpdu, size_t payload, bool alone, uint32_t* crc_state);
   bool GatherData(SendWork* work, bool alone);
@@ -178,7 +182,7 @@ class Sender {
   [[gnu::cold]] void LoseOldest(AccessError error);
   [[gnu::cold]] void TakeBackWork(uint64_t position);
   [[gnu::cold]] void Report(SendProblem::Kind kind, AccessError error) {
-    problem_ = SendProblem{kind, error, std::nullopt};
+    problem_ = {kind, error, std::nullopt};
   }
 
   StreamState& state_;
@@ -200,7 +204,7 @@ class Sender {
   uint32_t send_msn_ = iwarp::kFirstMsn, read_msn_ = iwarp::kFirstMsn;
   uint32_t atomic_response_msn_ = iwarp::kFirstMsn;
   uint32_t next_request_id_ = 1;
-  std::optional<SendProblem> problem_;
+  SendProblem problem_;
 };
 
 }  // namespace softdat::softnet

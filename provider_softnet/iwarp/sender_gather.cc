@@ -42,10 +42,18 @@ bool Sender::Gather(bool alone) {
   return GatherSend(alone);
 }
 
+// A free descriptor. Null when there is no room, and when there is no memory.
+TxFpdu* Sender::NewFpdu() {
+  if (HaveBuffer()) [[likely]]
+    return buffer_.New();
+  Report(SendProblem::Kind::kNoBlock, AccessError::kNone);
+  return nullptr;
+}
+
 // Gathers the zero-length message that lets a peer-to-peer responder send (RFC 6581 §4), or that
 // asks whether a peer that closed is still there.
 bool Sender::GatherRtr() {
-  TxFpdu* fpdu = buffer_.New();
+  TxFpdu* fpdu = NewFpdu();
   if (fpdu == nullptr) return false;
   uint8_t* head = buffer_.head_of(*fpdu);
   if (state_.config.agreement.rtr == Rtr::kRead && !state_.peer_closing) {
@@ -67,7 +75,7 @@ bool Sender::GatherRtr() {
 }
 
 bool Sender::GatherResponse(bool alone) {
-  TxFpdu* fpdu = buffer_.New();
+  TxFpdu* fpdu = NewFpdu();
   if (fpdu == nullptr) return false;
   PeerRequest& r = peer_.gathering();
   uint8_t* head = buffer_.head_of(*fpdu);
@@ -143,13 +151,8 @@ bool Sender::GatherSend(bool alone) {
   }
 }
 
-// The work at next_ is wholly gathered. `fpdu` is its last FPDU, or null if it has none.
-void Sender::EndOfWork(TxFpdu* fpdu, bool completes) {
-  if (fpdu != nullptr && completes) {
-    fpdu->ends_work = true;
-    fpdu->position = next_;
-  }
-  const SendWork& work = sends_.at(next_);
+// `work`, at next_, is wholly gathered.
+void Sender::EndOfWork(const SendWork& work) {
   confirmation_.NoteGathered(sends_, next_, work);
   if (state_.phase == Phase::kDraining && IsUnanswered(work.op)) ConfirmAll();
   ++next_;
@@ -159,10 +162,17 @@ void Sender::EndOfWork(TxFpdu* fpdu, bool completes) {
   turn_ = Turn::kNone;
 }
 
+// The same for work that is complete when `fpdu`, its last one, is sent.
+void Sender::EndOfWork(const SendWork& work, TxFpdu* fpdu) {
+  fpdu->ends_work = true;
+  fpdu->position = next_;
+  EndOfWork(work);
+}
+
 // The data or the immediate data of the write at next_ are gathered, the latter in `fpdu`.
 void Sender::NextStage(const SendWork& work, TxFpdu* fpdu) {
   if (stage_ != WriteStage::kData || work.op != Op::kRdmaWriteImmediate) {
-    return EndOfWork(fpdu, /*completes=*/true);
+    return EndOfWork(work, fpdu);
   }
   stage_ = WriteStage::kImmediate;
   turn_ = Turn::kSend;  // nothing may come between: the immediate data belong to this write
@@ -206,7 +216,7 @@ bool Sender::FillData(TxFpdu* fpdu, size_t payload, bool alone, uint32_t* crc_st
 }
 
 bool Sender::GatherData(SendWork* work, bool alone) {
-  TxFpdu* fpdu = buffer_.New();
+  TxFpdu* fpdu = NewFpdu();
   if (fpdu == nullptr) return false;
   const bool write = IsWrite(work->op);
   const size_t header = write ? iwarp::kTaggedHeaderSize : iwarp::kUntaggedHeaderSize;
@@ -238,7 +248,7 @@ bool Sender::GatherData(SendWork* work, bool alone) {
     NextStage(*work, fpdu);
   } else {
     ++send_msn_;
-    EndOfWork(fpdu, /*completes=*/true);
+    EndOfWork(*work, fpdu);
   }
   return true;
 }
@@ -258,7 +268,7 @@ void Sender::MoveOn(size_t payload) {
 }
 
 bool Sender::GatherImmediate(SendWork* work) {
-  TxFpdu* fpdu = buffer_.New();
+  TxFpdu* fpdu = NewFpdu();
   if (fpdu == nullptr) return false;
   const bool solicited = (work->flags & transport::kSolicited) != 0;
   const bool as_message = (work->flags & transport::kAsMessage) != 0;
@@ -291,7 +301,7 @@ void Sender::AddRequest(const OwnRequest& request, SendWork* work) {
 // Gathers one request per local segment, since a request has one sink. An empty read is one request
 // of size 0.
 bool Sender::GatherRead(SendWork* work) {
-  TxFpdu* fpdu = buffer_.New();
+  TxFpdu* fpdu = NewFpdu();
   if (fpdu == nullptr) return false;
   OwnRequest request;
   request.position = request.covers = next_;
@@ -313,13 +323,13 @@ bool Sender::GatherRead(SendWork* work) {
   offset_ += request.read.size;
   if (offset_ == work->length) {
     work->all_sent = true;
-    EndOfWork(fpdu, /*completes=*/false);
+    EndOfWork(*work);
   }
   return true;
 }
 
 bool Sender::GatherAtomic(SendWork* work) {
-  TxFpdu* fpdu = buffer_.New();
+  TxFpdu* fpdu = NewFpdu();
   if (fpdu == nullptr) return false;
   iwarp::AtomicRequest atomic;
   atomic.request_id = next_request_id_++;
@@ -345,7 +355,7 @@ bool Sender::GatherAtomic(SendWork* work) {
   buffer_.CommitCopied(fpdu);
   AddRequest(request, work);
   work->all_sent = true;
-  EndOfWork(fpdu, /*completes=*/false);
+  EndOfWork(*work);
   return true;
 }
 
@@ -361,14 +371,14 @@ bool Sender::GatherBind(SendWork* work, bool alone) {
     return false;
   }
   work->done = true;
-  EndOfWork(nullptr, /*completes=*/false);
+  EndOfWork(*work);
   state_.unsettled = true;
   return true;
 }
 
 // Gathers a read of nothing. Its keys name nothing, since a size of 0 is not checked.
 bool Sender::GatherConfirmation() {
-  TxFpdu* fpdu = buffer_.New();
+  TxFpdu* fpdu = NewFpdu();
   if (fpdu == nullptr) return false;
   OwnRequest request;
   request.position = kNoWork;

@@ -216,16 +216,12 @@ void Stream::CompleteSends() {
 Stream::Batch Stream::TransmitVector(iovec* iov, size_t max_iov, size_t max_bytes) {
   sender_.ReleasePins();
   tx_offered_ = 0;
-  if (state_.phase != Phase::kEnded && !sender_.has_buffer() && sender_.wants_transmit() &&
-      !sender_.HaveBuffer()) {
-    Abort("no memory for what is to be sent", Blame::Nobody());
-  }
   if (state_.phase != Phase::kEnded) {
     IovWriter out(iov, max_iov);
     do {
       sender_.Offer(&out, max_bytes);
-      if (const auto problem = sender_.TakeProblem()) [[unlikely]]
-        ActOn(*problem);
+      if (sender_.has_problem()) [[unlikely]]
+        ActOn(sender_.TakeProblem());
       if (!state_.unsettled) break;
       Settle();  // a bind was carried out
     } while (state_.phase != Phase::kEnded && sender_.wants_transmit());

@@ -27,6 +27,8 @@ constexpr char kPeerLeft[] = "the peer's process ended, or its system reset the 
 void Stream::ActOn(const SendProblem& problem) {
   const std::string text = AccessErrorText(problem.error);
   switch (problem.kind) {
+    case SendProblem::Kind::kNone:
+      return;
     case SendProblem::Kind::kMemory:
       if (!state_.open()) return;
       return FailSend(WorkStatus::kLocalProtection, "memory to be sent cannot be read: " + text);
@@ -38,6 +40,8 @@ void Stream::ActOn(const SendProblem& problem) {
                                     : Blame::Nobody());
     case SendProblem::Kind::kResponse:
       return RefuseResponse(problem.error);
+    case SendProblem::Kind::kNoBlock:
+      return Abort("no memory for what is to be sent", Blame::Nobody());
   }
 }
 
