@@ -48,16 +48,15 @@ class OwnRequests {
   const OwnRequest& oldest() const { return ring_[front_ & mask_]; }
   const OwnRequest& newest() const { return ring_[(back_ - 1) & mask_]; }
 
-  void Add(const OwnRequest& request) {
-    ring_[back_++ & mask_] = request;
-    Count(request, 1);
+  // The place of the next request, to be filled before Add().
+  OwnRequest& Prepare() {
+    OwnRequest& next = ring_[back_ & mask_];
+    next = {};
+    return next;
   }
-  // The oldest request was answered.
-  OwnRequest PopOldest() {
-    const OwnRequest request = ring_[front_++ & mask_];
-    Count(request, ~uint32_t{0});
-    return request;
-  }
+  void Add() { Count(ring_[back_++ & mask_], 1); }
+  // The oldest request was answered. It can still be read until the next Prepare().
+  void PopOldest() { Count(ring_[front_++ & mask_], ~uint32_t{0}); }
   // The newest request was not sent after all.
   OwnRequest TakeNewestBack() {
     const OwnRequest request = ring_[--back_ & mask_];

@@ -138,7 +138,8 @@ void Receiver::TakeAtomicResponse(ByteSpan payload) {
 
 // The oldest read or atomic request is answered.
 void Receiver::FinishOldestRead() {
-  const OwnRequest request = own_.PopOldest();
+  const OwnRequest& request = own_.oldest();
+  own_.PopOldest();
   confirmation_.Confirmed(request.covers);
   state_.unsettled = true;
   if (request.position == kNoWork) return;

@@ -171,7 +171,7 @@ class Sender {
   bool GatherBind(SendWork* work, bool alone);
   bool GatherConfirmation();
   void GatherOwed(IovWriter* out);
-  void AddRequest(const OwnRequest& request, SendWork* work);
+  void AddRequest(SendWork* work);
 
   // sender.cc
   void NextPiece(const TxFpdu& fpdu, Cursor* cursor, size_t want, AccessRequest* request) const;

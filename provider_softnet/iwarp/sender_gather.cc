@@ -57,14 +57,14 @@ bool Sender::GatherRtr() {
   if (fpdu == nullptr) return false;
   uint8_t* head = buffer_.head_of(*fpdu);
   if (state_.config.agreement.rtr == Rtr::kRead && !state_.peer_closing) {
-    OwnRequest request;
+    OwnRequest& request = own_.Prepare();
     request.position = kNoWork;
     request.covers = next_;
     request.msn = read_msn_;
     request.read.source_stag = 1;
     iwarp::EncodeReadRequestFpduHead(head, read_msn_++, request.read);
     fpdu->head_size = iwarp::kReadRequestFpduHeadSize;
-    own_.Add(request);
+    own_.Add();
   } else {
     iwarp::EncodeTaggedFpduHeader(head, Opcode::kWrite, /*last=*/true, 1, 0, 0);
     fpdu->head_size = iwarp::kTaggedFpduHeaderSize;
@@ -291,9 +291,9 @@ bool Sender::GatherImmediate(SendWork* work) {
   return true;
 }
 
-// `request` of `work` is gathered.
-void Sender::AddRequest(const OwnRequest& request, SendWork* work) {
-  own_.Add(request);
+// The prepared request of `work` is gathered.
+void Sender::AddRequest(SendWork* work) {
+  own_.Add();
   confirmation_.Asked(next_);
   ++work->reads_pending;
 }
@@ -303,7 +303,7 @@ void Sender::AddRequest(const OwnRequest& request, SendWork* work) {
 bool Sender::GatherRead(SendWork* work) {
   TxFpdu* fpdu = NewFpdu();
   if (fpdu == nullptr) return false;
-  OwnRequest request;
+  OwnRequest& request = own_.Prepare();
   request.position = request.covers = next_;
   request.msn = read_msn_;
   request.read.source_stag = work->remote.key;
@@ -319,7 +319,7 @@ bool Sender::GatherRead(SendWork* work) {
   fpdu->head_size = iwarp::kReadRequestFpduHeadSize;
   fpdu->of_work = fpdu->asks = true;
   buffer_.CommitCopied(fpdu);
-  AddRequest(request, work);
+  AddRequest(work);
   offset_ += request.read.size;
   if (offset_ == work->length) {
     work->all_sent = true;
@@ -341,7 +341,7 @@ bool Sender::GatherAtomic(SendWork* work) {
     atomic.add_or_swap_mask = atomic.compare_mask = ~uint64_t{0};
     atomic.compare = work->remote.compare;
   }
-  OwnRequest request;
+  OwnRequest& request = own_.Prepare();
   request.position = request.covers = next_;
   request.msn = read_msn_;
   request.atomic = true;
@@ -353,7 +353,7 @@ bool Sender::GatherAtomic(SendWork* work) {
   fpdu->head_size = iwarp::kUntaggedFpduHeaderSize + iwarp::kAtomicRequestSize;
   fpdu->of_work = fpdu->asks = true;
   buffer_.CommitCopied(fpdu);
-  AddRequest(request, work);
+  AddRequest(work);
   work->all_sent = true;
   EndOfWork(*work);
   return true;
@@ -380,7 +380,7 @@ bool Sender::GatherBind(SendWork* work, bool alone) {
 bool Sender::GatherConfirmation() {
   TxFpdu* fpdu = NewFpdu();
   if (fpdu == nullptr) return false;
-  OwnRequest request;
+  OwnRequest& request = own_.Prepare();
   request.position = kNoWork;
   request.covers = next_;
   request.msn = read_msn_;
@@ -390,7 +390,7 @@ bool Sender::GatherConfirmation() {
   fpdu->head_size = iwarp::kReadRequestFpduHeadSize;
   fpdu->of_work = fpdu->asks = true;
   buffer_.CommitCopied(fpdu);
-  own_.Add(request);
+  own_.Add();
   confirmation_.Asked(next_);
   return true;
 }

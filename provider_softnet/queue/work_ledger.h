@@ -96,10 +96,10 @@ class WorkLedger {
   AccessError CarryOutBind(const SendWork& work);
 
   // Completes in post order (semantics 10.3) the work that is over: it is done, stands in front of
-  // `sent_to`, and, if it must be confirmed, in front of `confirmed_to`.
+  // `sent_to`, which is back() at most, and, if it must be confirmed, in front of `confirmed_to`.
   void CompleteSends(uint64_t sent_to, uint64_t confirmed_to) {
     SendQueue& queue = sends();
-    while (!queue.empty() && queue.front() != sent_to) {
+    while (queue.front() < sent_to) {
       const SendWork& work = queue.at(queue.front());
       if (!work.done || (work.confirm && queue.front() >= confirmed_to)) break;
       CompleteOldestSend(work.status);
