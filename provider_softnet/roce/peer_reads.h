@@ -60,6 +60,10 @@ class PeerReads {
     }
     return found;
   }
+  // None of their responses are sent until they are asked for again.
+  void Hold() {
+    for (PeerRead& r : reads_) r.stop = r.next;
+  }
   void Forget() {
     reads_.clear();
     oldest_ = 0;

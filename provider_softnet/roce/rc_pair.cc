@@ -75,10 +75,13 @@ bool RcPair::IsLost(int i) {
 }
 
 void RcPair::Dispatch(int i, const std::vector<uint8_t>& bytes) {
+  if (keep_log) log[i].push_back(bytes);
+  const uint64_t left_us = std::max(now_us_, link_free_us_[i]) + options_.packet_us;
+  link_free_us_[i] = left_us;
   if (IsLost(i)) return;
   const int copies = OneIn(options_.duplicate_one_in) ? 2 : 1;
   for (int k = 0; k < copies; ++k) {
-    uint64_t at_us = now_us_ + Draw(options_.max_delay_us + 1);
+    uint64_t at_us = left_us + Draw(options_.max_delay_us + 1);
     if (OneIn(options_.reorder_one_in)) {
       at_us += Draw(kReorderUs);
     } else {

@@ -35,6 +35,7 @@ struct RcPairOptions {
   uint8_t rnr_timer = 12;
   uint32_t first_window = 32;
   uint32_t most_window = 128;
+  uint64_t packet_us = 0;  // for which each packet has the link; 0: any number at once
   uint64_t max_delay_us = 0;
   uint64_t lose_one_in = 0;
   uint64_t burst_one_in = 0;  // it and the next few are lost
@@ -98,6 +99,9 @@ class RcPair {
   RcSide& b() { return *sides[1]; }
   // What of the packets that side `i` sends is lost, in order; empty: as drawn.
   std::array<std::vector<bool>, 2> losses;
+  // What side `i` has sent, lost or not, if it is to be kept.
+  bool keep_log = false;
+  std::array<std::vector<std::vector<uint8_t>>, 2> log;
 
  private:
   // From a side: a packet, or that it has disconnected.
@@ -118,6 +122,7 @@ class RcPair {
   // By time of arrival; of the same time in the order in which they were sent.
   std::array<std::multimap<uint64_t, Flight>, 2> flights_;  // [i]: from side i
   std::array<uint64_t, 2> last_at_us_{};
+  std::array<uint64_t, 2> link_free_us_{};
   std::array<uint64_t, 2> burst_left_{};
   std::array<size_t, 2> sent_{};
   bool cut_ = false;

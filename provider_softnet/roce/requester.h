@@ -118,7 +118,8 @@ class Requester {
   void AnswerRead(SendWork* work, uint64_t now_us);
   void OnRnrNak(Psn psn, uint8_t timer, uint64_t now_us);
   void OnNak(Psn psn, uint8_t code, uint64_t now_us);
-  void OnGap(uint64_t now_us);
+  void OnGap(Psn psn);
+  bool GivesUp(uint64_t now_us);
   bool PlaceResponse(const SendWork& work, uint64_t offset, ByteSpan payload);
   bool StoreOriginal(const SendWork& work, uint64_t original);
   bool IsExpectedResponse(const roce::Packet& packet) const;
@@ -151,7 +152,12 @@ class Requester {
 
   CongestionWindow window_;
   RoundTrip round_trip_;
-  Psn recovery_end_ = 0;      // losses in front of it belong to one that was noticed
+  bool window_limits_ = false;  // more would have been sent if the window were larger
+  Psn recovery_end_ = 0;        // losses in front of it belong to one that was noticed
+  // What is sent again after missing responses: whether an answer to it has come, and, until then,
+  // the last PSN that was answered out of turn.
+  bool again_answered_ = true;
+  Psn out_of_turn_ = 0;
   std::optional<Psn> timed_;  // the packet whose round trip is measured
   uint64_t timed_at_us_ = 0;
   uint64_t resend_at_us_ = 0;

@@ -52,8 +52,15 @@ void Requester::Progress(uint64_t packets, uint64_t now_us) {
     timed_.reset();
   }
   round_trip_.OnProgress();
-  window_.OnAcknowledged(packets);
+  // A window that was never full shows nothing about the path.
+  if (window_limits_) window_.OnAcknowledged(packets);
+  again_answered_ = true;
   rnr_naks_ = 0;
+  waits_for_receive_ = false;  // for one that is answered by now
+  if (local_failure_ != nullptr && answered_ > local_failure_->position) {
+    local_failure_.reset();  // it had arrived when it could not be sent again
+    stop_at_ = ~uint64_t{0};
+  }
   if (cursor_ < una_) {  // what was to be sent again has arrived after all
     cursor_ = una_;
     position_ = answered_;
@@ -91,28 +98,38 @@ void Requester::OnAcknowledge(const roce::Packet& packet, uint64_t now_us) {
   switch (syndrome.kind) {
     case AethKind::kAck:
       Progress(AnswerUpTo(psn + 1), now_us);
-      if (una_ <= psn) OnGap(now_us);
+      if (una_ <= psn) OnGap(psn);
       return;
     case AethKind::kRnrNak:
       if (psn < una_) return;
       Progress(AnswerUpTo(psn), now_us);
-      return una_ == psn ? OnRnrNak(psn, syndrome.code, now_us) : OnGap(now_us);
+      return una_ == psn ? OnRnrNak(psn, syndrome.code, now_us) : OnGap(psn);
     case AethKind::kNak:
       if (psn < una_) return;
       Progress(AnswerUpTo(psn), now_us);
-      return una_ == psn ? OnNak(psn, syndrome.code, now_us) : OnGap(now_us);
+      return una_ == psn ? OnNak(psn, syndrome.code, now_us) : OnGap(psn);
     case AethKind::kReserved:
       return;
   }
 }
 
-// Responses in front of what was answered are lost, or an answer says that requests are.
-void Requester::OnGap(uint64_t now_us) {
-  static_cast<void>(now_us);
-  if (una_ < recovery_end_) return;  // it is known, and all of it is being sent again
-  window_.OnLoss();
-  recovery_end_ = sent_;
+// `psn` is answered, and responses in front of it are missing. They are asked for again, once: what
+// was on its way meanwhile comes out of turn too. Such answers have rising PSNs, and those to what
+// is sent again begin at una_ once more. So an answer that is not behind the last one belongs to
+// the latter, and what is still missing then is lost again.
+void Requester::OnGap(Psn psn) {
+  const bool known = una_ < recovery_end_;
+  if (known && !again_answered_ && psn > out_of_turn_) {
+    out_of_turn_ = psn;
+    return;
+  }
+  if (!known) {
+    window_.OnLoss();
+    recovery_end_ = sent_;
+  }
   Rewind(una_);
+  again_answered_ = false;
+  out_of_turn_ = psn;
 }
 
 void Requester::OnRnrNak(Psn psn, uint8_t timer, uint64_t now_us) {
@@ -131,10 +148,10 @@ void Requester::OnRnrNak(Psn psn, uint8_t timer, uint64_t now_us) {
 }
 
 void Requester::OnNak(Psn psn, uint8_t code, uint64_t now_us) {
-  static_cast<void>(now_us);
   switch (static_cast<NakCode>(code)) {
     case NakCode::kPsnSequence:
       ++state_.counters.naks_received;
+      if (GivesUp(now_us)) return;
       if (una_ >= recovery_end_) {
         window_.OnLoss();
         recovery_end_ = sent_;
@@ -168,7 +185,7 @@ void Requester::OnReadResponse(const roce::Packet& packet, uint64_t now_us) {
   const Psn psn = NearestPsn(packet.bth.psn, una_);
   if (psn < una_ || psn >= sent_) return;
   Progress(AnswerUpTo(psn), now_us);
-  if (una_ != psn) return OnGap(now_us);
+  if (una_ != psn) return OnGap(psn);
   if (!IsExpectedResponse(packet)) {
     return FailOldest(WorkStatus::kBadResponse, "a read response answers no read", true);
   }
@@ -239,7 +256,7 @@ void Requester::OnAtomicAcknowledge(const roce::Packet& packet, uint64_t now_us)
   const Psn psn = NearestPsn(packet.bth.psn, una_);
   if (psn < una_ || psn >= sent_) return;
   Progress(AnswerUpTo(psn), now_us);
-  if (una_ != psn) return OnGap(now_us);
+  if (una_ != psn) return OnGap(psn);
   if (!IsExpectedResponse(packet)) {
     return FailOldest(WorkStatus::kBadResponse, "an atomic response answers no atomic", true);
   }
@@ -255,6 +272,17 @@ void Requester::OnAtomicAcknowledge(const roce::Packet& packet, uint64_t now_us)
 // -------------------------------------------------------------------------------------------------
 // Time
 
+// Nothing has moved on for too long, whatever the peer says meanwhile.
+bool Requester::GivesUp(uint64_t now_us) {
+  if (patience_us_ == 0 || silent_since_us_ == 0) return false;
+  if (now_us - silent_since_us_ < patience_us_) return false;
+  FailOldest(WorkStatus::kTransport,
+             "the peer does not answer any more (" + std::to_string(1 + state_.config.retry_count) +
+                 " time-outs)",
+             false);
+  return true;
+}
+
 void Requester::OnTime(uint64_t now_us) {
   if (waits_for_receive_) {
     if (now_us >= receive_wait_until_us_) waits_for_receive_ = false;
@@ -262,15 +290,11 @@ void Requester::OnTime(uint64_t now_us) {
   }
   if (resend_at_us_ == 0 || now_us < resend_at_us_) return;
   ++state_.counters.timeouts;
-  if (patience_us_ != 0 && now_us - silent_since_us_ >= patience_us_) {
-    return FailOldest(WorkStatus::kTransport,
-                      "the peer does not answer any more (" +
-                          std::to_string(1 + state_.config.retry_count) + " time-outs)",
-                      false);
-  }
+  if (GivesUp(now_us)) return;
   window_.OnTimeout();
   round_trip_.OnTimeout();
   recovery_end_ = sent_;
+  again_answered_ = true;  // nothing is on its way after so long
   Rewind(una_);
 }
 

@@ -120,6 +120,7 @@ void Requester::Offer(PacketBatch* batch, uint64_t now_us) {
       break;
     }
   }
+  window_limits_ = in_flight() >= window_.packets() || wants_transmit();
   if (in_flight() > 0) StartTimer();
   sent_ = std::max(sent_, cursor_);
 }

@@ -39,6 +39,7 @@ void Responder::OnDuplicate(const roce::Packet& packet, Psn psn) {
     ack_due_ = urgent_ = true;
     return;
   }
+  if (operation != Operation::kReadRequest && operation != Operation::kAtomic) return;
   PeerRead* const read = reads_.Find(psn);
   if (read == nullptr || read->atomic != (operation == Operation::kAtomic)) return;
   const uint32_t index = static_cast<uint32_t>(psn - read->first);
@@ -52,8 +53,11 @@ void Responder::OnDuplicate(const roce::Packet& packet, Psn psn) {
     end = index + std::max(1u, (reth.length + state_.config.mtu - 1) / state_.config.mtu);
   }
   if (read->due()) {
-    if (index > read->next) return;  // it is about to be sent anyway
     end = std::max(end, read->stop);
+    if (index > read->next) {  // it comes behind what is about to be sent
+      read->stop = end;
+      return;
+    }
   }
   read->start = read->next = index;
   read->stop = end;
@@ -113,10 +117,11 @@ bool Responder::FillResponse(const PeerRead& read, PacketBatch* batch) {
   return false;
 }
 
-// The source of a read is gone since it was asked for.
+// The source of a read is gone since it was asked for. What the peer read before that is still
+// answered when it is asked for again.
 void Responder::RefuseResponse(Psn psn, AccessError error) {
   ++state_.counters.remote_accesses_refused;
-  reads_.Forget();
+  reads_.Hold();
   reads_due_ = false;
   refusal_ = PendingNak{roce::NakSyndrome(NakCode::kRemoteAccess), psn};
   nak_ = refusal_;

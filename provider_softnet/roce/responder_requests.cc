@@ -90,6 +90,10 @@ bool Responder::PlaceInReceive(ByteSpan payload) {
   size_t left = payload.size();
   while (left > 0) {
     const Segment& s = receive.segments[cursor_.segment];
+    if (cursor_.segment_offset == s.segment_length) {  // full, or empty from the beginning
+      cursor_ = {cursor_.segment + 1, 0};
+      continue;
+    }
     const size_t piece = std::min<size_t>(left, s.segment_length - cursor_.segment_offset);
     AccessRequest request = state_.Access(s.lmr_context, Access::kLocalWrite,
                                           s.virtual_address + cursor_.segment_offset, piece);
@@ -104,7 +108,6 @@ bool Responder::PlaceInReceive(ByteSpan payload) {
     from += piece;
     left -= piece;
     cursor_.segment_offset += static_cast<uint32_t>(piece);
-    if (cursor_.segment_offset == s.segment_length) cursor_ = {cursor_.segment + 1, 0};
   }
   return true;
 }

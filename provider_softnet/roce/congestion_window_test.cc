@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How the number of packets on their way grows and shrinks.
+#include "provider_softnet/roce/congestion_window.h"
+
+#include <gtest/gtest.h>
+
+namespace softdat::softnet {
+namespace {
+
+TEST(CongestionWindowTest, DoublesInEachRoundAtFirst) {
+  CongestionWindow w(4, 100);
+  EXPECT_EQ(w.packets(), 4u);
+  w.OnAcknowledged(4);
+  EXPECT_EQ(w.packets(), 8u);
+  for (int i = 0; i < 8; ++i) w.OnAcknowledged(1);
+  EXPECT_EQ(w.packets(), 16u);
+}
+
+TEST(CongestionWindowTest, HasAnUpperBound) {
+  CongestionWindow w(4, 10);
+  w.OnAcknowledged(1000);
+  EXPECT_EQ(w.packets(), 10u);
+  w.OnAcknowledged(1000);
+  EXPECT_EQ(w.packets(), 10u);
+  EXPECT_EQ(CongestionWindow(50, 10).packets(), 10u) << "from the beginning";
+}
+
+TEST(CongestionWindowTest, ALossHalvesItAndThenItGrowsByOneInEachRound) {
+  CongestionWindow w(32, 100);
+  w.OnLoss();
+  EXPECT_EQ(w.packets(), 16u);
+  w.OnAcknowledged(15);
+  EXPECT_EQ(w.packets(), 16u);
+  w.OnAcknowledged(1);
+  EXPECT_EQ(w.packets(), 17u);
+  w.OnAcknowledged(16);
+  EXPECT_EQ(w.packets(), 17u);
+  w.OnAcknowledged(1);
+  EXPECT_EQ(w.packets(), 18u);
+}
+
+TEST(CongestionWindowTest, ATimeOutBeginsAnewAndDoublesUpToHalfOfWhatWas) {
+  CongestionWindow w(40, 100);
+  w.OnTimeout();
+  EXPECT_EQ(w.packets(), 2u);
+  w.OnAcknowledged(2);
+  w.OnAcknowledged(4);
+  w.OnAcknowledged(8);
+  EXPECT_EQ(w.packets(), 16u);
+  w.OnAcknowledged(4);
+  EXPECT_EQ(w.packets(), 20u);
+  w.OnAcknowledged(19);
+  EXPECT_EQ(w.packets(), 20u) << "one by one from here on";
+}
+
+TEST(CongestionWindowTest, TwoPacketsAreLeftWhateverIsLost) {
+  CongestionWindow w(4, 100);
+  for (int i = 0; i < 5; ++i) w.OnLoss();
+  EXPECT_EQ(w.packets(), 2u);
+  for (int i = 0; i < 5; ++i) w.OnTimeout();
+  EXPECT_EQ(w.packets(), 2u);
+}
+
+}  // namespace
+}  // namespace softdat::softnet
