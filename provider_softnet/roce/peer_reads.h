@@ -24,6 +24,7 @@ struct PeerRead {
   bool answered = false;  // all responses were sent once
   // What is to be sent now, as indices of responses: those of the last time that the peer asked.
   uint32_t start = 0, next = 0, stop = 0;
+  uint64_t stop_bytes = 0;  // where that ends within the read
 
   Psn end() const { return first + packets; }
   bool due() const { return next < stop; }

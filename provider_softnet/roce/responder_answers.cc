@@ -44,23 +44,28 @@ void Responder::OnDuplicate(const roce::Packet& packet, Psn psn) {
   if (read == nullptr || read->atomic != (operation == Operation::kAtomic)) return;
   const uint32_t index = static_cast<uint32_t>(psn - read->first);
   uint32_t end = read->packets;
+  uint64_t end_bytes = 0;
   if (!read->atomic) {
     const roce::Reth& reth = packet.headers.reth;
     const uint64_t offset = uint64_t{index} * state_.config.mtu;
     const bool within = reth.rkey == read->key && reth.va == read->va + offset &&
                         reth.length <= read->length - offset;
     if (!within) return;
+    end_bytes = offset + reth.length;
     end = index + std::max(1u, (reth.length + state_.config.mtu - 1) / state_.config.mtu);
   }
   if (read->due()) {
     end = std::max(end, read->stop);
+    end_bytes = std::max(end_bytes, read->stop_bytes);
     if (index > read->next) {  // it comes behind what is about to be sent
       read->stop = end;
+      read->stop_bytes = end_bytes;
       return;
     }
   }
   read->start = read->next = index;
   read->stop = end;
+  read->stop_bytes = end_bytes;
   reads_due_ = true;
 }
 
@@ -108,7 +113,7 @@ bool Responder::EmitResponse(PeerRead* read, PacketBatch* batch) {
 
 bool Responder::FillResponse(const PeerRead& read, PacketBatch* batch) {
   const uint64_t offset = uint64_t{read.next} * state_.config.mtu;
-  const uint64_t size = std::min<uint64_t>(read.length - offset, state_.config.mtu);
+  const uint64_t size = std::min<uint64_t>(read.stop_bytes - offset, state_.config.mtu);
   if (size == 0) return true;
   const AccessError error = batch->Add(
       state_.memory(), state_.Access(read.key, Access::kRemoteRead, read.va + offset, size));

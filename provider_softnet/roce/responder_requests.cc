@@ -189,6 +189,7 @@ bool Responder::TakeRead(const roce::Packet& packet) {
   read.length = reth.length;
   read.msn = msn_ + 1;
   read.stop = read.packets;
+  read.stop_bytes = reth.length;
   reads_.Add(read);
   reads_due_ = true;
   expected_ += read.packets;
