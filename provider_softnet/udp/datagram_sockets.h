@@ -21,8 +21,8 @@ Result<UniqueFd> OpenReceiver(const sockaddr_storage& address);
 Result<UniqueFd> OpenReceiverOf(const sockaddr_storage& address, const sockaddr_storage& source);
 
 // Sends from `address` and a port of its own in 0xc000-0xffff, drawn by `random`. It is not
-// connected and does not fragment, so the kernel writes the IPv4 identification 0, which the ICRC
-// covers.
+// connected and does not fragment, so the kernel writes the IPv4 identification 0. The ICRC covers
+// that.
 Result<UniqueFd> OpenSender(const sockaddr_storage& address,
                             const std::function<uint64_t()>& random);
 
