@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The seeds of RoCEv2 in ./check: SOFTDAT_SIM_SEEDS of them (a build setting, smaller in instrumented
-// builds), in blocks, so that the shards of the test share them.
+// The seeds of RoCEv2 in ./check: SOFTDAT_SIM_SEEDS of them (a build setting, smaller in
+// instrumented builds), in blocks, so that the shards of the test share them.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -26,7 +26,8 @@ TEST_P(RoceSeedsTest, InvariantsHold) {
               kSeeds < kAllSeeds ? ", a sample: this is an instrumented build" : "");
   for (uint64_t seed = first; seed < first + count; ++seed) {
     const std::string wrong = RoceProgram(seed).Run();
-    ASSERT_TRUE(wrong.empty()) << wrong << "\nreplay: bazel run //tests/sim:roce -- --seed " << seed;
+    ASSERT_TRUE(wrong.empty()) << wrong << "\nreplay: bazel run //tests/sim:roce -- --seed "
+                               << seed;
   }
 }
 
