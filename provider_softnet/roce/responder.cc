@@ -25,7 +25,9 @@ void Responder::OnRequest(const roce::Packet& packet) {
   if (silent_) return;
   const Psn psn = NearestPsn(packet.bth.psn, expected_);
   if (psn < expected_) return OnDuplicate(packet, psn);
-  if (refusal_) nak_ = refusal_;
+  // Everything in front of expected_ was carried out. A requester that lacks the response to a read
+  // whose source is gone asks for it, and hears of it then.
+  if (refusal_ && !nak_) nak_ = PendingNak{refusal_->syndrome, expected_};
   if (over_ || !state_.open()) return;
   if (psn > expected_) {
     // Once, until the expected one has come (IBTA vol. 1 §9.7.5.1.4).

@@ -30,10 +30,6 @@ void Responder::Nak(uint8_t syndrome) {
 // acknowledged again, a read is read again, and the answer to an atomic is repeated.
 void Responder::OnDuplicate(const roce::Packet& packet, Psn psn) {
   ++state_.counters.duplicates;
-  if (refusal_ && psn >= refusal_->psn) {
-    nak_ = refusal_;
-    return;
-  }
   const Operation operation = roce::TraitsOf(packet.bth.opcode).operation;
   if (operation == Operation::kSend || operation == Operation::kWrite) {
     ack_due_ = urgent_ = true;
