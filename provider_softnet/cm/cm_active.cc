@@ -146,8 +146,14 @@ void CommunicationManager::OnReplyAgain(Exchange* e, const Arrival& a, const CmR
     case CmState::kEstablished:
       return SendReadyToUse(*e);
     case CmState::kDisconnecting:  // DREQ
-    case CmState::kRejected:       // REJ
       return Transmit(*e);
+    case CmState::kRejected: {
+      // The REJ that was sent could not name the peer's id, and may have reached nobody.
+      CmRej rej = RejectOf(*e, rdmacm::RejectReason::kTimeout);
+      rej.remote_comm_id = rep.local_comm_id;
+      rej.answered = rdmacm::Answered::kRep;
+      return SendOnce(e->address, a.transaction_id, rej);
+    }
     case CmState::kTimeWait:
       return Scold(a, rep);
     default:

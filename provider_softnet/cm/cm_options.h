@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace softdat::softnet {
 
@@ -19,6 +20,9 @@ constexpr uint64_t CmLater(uint64_t now_us, uint64_t delay_us) {
 struct CmOptions {
   // Peers tell connections apart by it: no other adapter, and none that comes later, has the same.
   uint64_t ca_guid = 0;
+  // The upper 12 bits of its communication ids, by which the members of one address find whose
+  // message it is. None: the ids are random altogether.
+  std::optional<uint32_t> comm_id_block{};
 
   // A message without an answer is sent again after the first interval, then after twice that time,
   // and so on up to the longest one.

@@ -14,7 +14,7 @@ using rdmacm::Mad;
 
 CommunicationManager::CommunicationManager(const CmOptions& options,
                                            std::function<uint64_t()> random)
-    : options_(options), random_(random), table_(options.most_remembered, std::move(random)) {
+    : options_(options), random_(random), table_(options, std::move(random)) {
   StoreBe64(guid_octets_.data(), options_.ca_guid);
 }
 

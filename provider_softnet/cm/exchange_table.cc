@@ -23,8 +23,10 @@ void EraseIfOf(Map* map, const Key& key, const Exchange* e) {
 
 }  // namespace
 
-ExchangeTable::ExchangeTable(size_t most_remembered, std::function<uint64_t()> random)
-    : most_remembered_(std::max<size_t>(most_remembered, 1)), random_(std::move(random)) {}
+ExchangeTable::ExchangeTable(const CmOptions& options, std::function<uint64_t()> random)
+    : most_remembered_(std::max<size_t>(options.most_remembered, 1)),
+      comm_id_block_(options.comm_id_block),
+      random_(std::move(random)) {}
 
 Exchange& ExchangeTable::Add(CmState state, const sockaddr_storage& address,
                              const rdmacm::Gid& gid) {
@@ -110,7 +112,11 @@ Exchange* ExchangeTable::Surplus() const {
 
 uint32_t ExchangeTable::FreshCommId() {
   uint32_t id = 0;
-  while (id == 0 || by_own_id_.contains(id)) id = static_cast<uint32_t>(random_());
+  constexpr uint32_t kInBlock = (1u << 20) - 1;
+  while (id == 0 || by_own_id_.contains(id)) {
+    id = static_cast<uint32_t>(random_());
+    if (comm_id_block_) id = *comm_id_block_ << 20 | (id & kInBlock);
+  }
   return id;
 }
 

@@ -9,6 +9,7 @@
 #include <functional>
 #include <list>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <unordered_map>
@@ -20,7 +21,7 @@ namespace softdat::softnet {
 
 class ExchangeTable {
  public:
-  ExchangeTable(size_t most_remembered, std::function<uint64_t()> random);
+  ExchangeTable(const CmOptions& options, std::function<uint64_t()> random);
   ExchangeTable(const ExchangeTable&) = delete;
   ExchangeTable& operator=(const ExchangeTable&) = delete;
 
@@ -60,6 +61,7 @@ class ExchangeTable {
   static bool IsHalfOpen(CmState state);
 
   const size_t most_remembered_;
+  const std::optional<uint32_t> comm_id_block_;
   const std::function<uint64_t()> random_;
   CmId last_id_ = 0;
   std::unordered_map<CmId, Exchange> exchanges_;
