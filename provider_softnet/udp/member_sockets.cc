@@ -35,6 +35,14 @@ Result<UniqueFd> OpenNamed(const MemberName& name) {
   return Status(code, fmt::format("no name for a local socket: {}", strerror(errno)));
 }
 
+bool IsTaken(const MemberName& name) {
+  if (name.size == 0) return true;
+  Result<UniqueFd> fd = OpenHandOn();
+  if (!fd.ok()) return true;
+  const auto* const address = reinterpret_cast<const sockaddr*>(&name.address);
+  return connect(fd.value().get(), address, name.size) == 0 || errno != ECONNREFUSED;
+}
+
 Result<ClaimedBlock> OpenFreeBlock(const std::string& host,
                                    const std::function<uint64_t()>& random) {
   constexpr uint32_t kUsable = kBlocks - 1;  // without block 0

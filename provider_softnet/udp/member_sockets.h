@@ -21,6 +21,9 @@ Result<UniqueFd> OpenHandOn();
 // Takes what is sent to `name`. kInUse when another socket has the name.
 Result<UniqueFd> OpenNamed(const MemberName& name);
 
+// Whether a socket has the name now. True when that cannot be found out.
+bool IsTaken(const MemberName& name);
+
 // Claims a block that no member of this user has at `host`. Starts to look where `random` says.
 struct ClaimedBlock {
   uint32_t number = 0;

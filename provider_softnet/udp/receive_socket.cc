@@ -2,6 +2,8 @@
 // ReceiveSocket.
 #include "provider_softnet/udp/receive_socket.h"
 
+#include <sched.h>
+
 #include <utility>
 
 namespace softdat::softnet {
@@ -18,13 +20,21 @@ Status ReceiveSocket::Watch() {
   return watch_.Start(fd_.get(), UV_READABLE);
 }
 
-// The descriptor stays open until the last reference is gone, because another thread may be about
-// to read from it.
 void ReceiveSocket::Close() {
   if (std::exchange(closed_, true)) return;
   if (watch_.active()) core_->driver->counters().sockets_closed.Add();
   watch_.Stop();
   core_->driver->hot().Drop(this);
+  // The name of a member's socket is to be free at once. A reader that is slow, or is what closes
+  // the socket, lets go of it later.
+  constexpr int kLooks = 1000;
+  for (int looks = 0; looks < kLooks; ++looks) {
+    if (!reading_.exchange(true, std::memory_order_acquire)) {
+      fd_.Close();  // and nobody reads any more
+      break;
+    }
+    sched_yield();
+  }
   // The handler of this very watch may be what closes it.
   core_->driver->DeleteLater(std::make_shared<RefPtr<ReceiveSocket>>(this));
 }

@@ -45,7 +45,7 @@ class ReceiveSocket final : public Channel {
 
   const std::shared_ptr<UdpCore> core_;
   const From from_;
-  // A thread reads. Others leave the socket to it.
+  // A thread reads. Others leave the socket to it. Stays set once the descriptor is closed.
   std::atomic<bool> reading_{false};
   // A system call's number, so that sockets can be compared. Relaxed: a hint.
   std::atomic<uint64_t> last_read_{0};

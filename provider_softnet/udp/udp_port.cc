@@ -136,6 +136,19 @@ RefPtr<ReceiveSocket> UdpPort::NewSocket(UniqueFd fd, ReceiveSocket::From from) 
   return socket;
 }
 
+void UdpPort::TakeTheRest() {
+  std::vector<RefPtr<ReceiveSocket>> sockets;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    sockets = sockets_;
+  }
+  constexpr int kMostBatches = 64;
+  for (const auto& socket : sockets) {
+    for (int i = 0; i < kMostBatches && socket->TryReceive(); ++i) {
+    }
+  }
+}
+
 void UdpPort::Close() {
   core_->gate.Close();  // before the token, which a thread inside the sink may wait for
   const TokenHold token(&core_->driver->token());
@@ -171,6 +184,10 @@ Result<uint32_t> UdpPort::ClaimBlock() {
   // Without the token: a caller may hold a lock that the holder of the token waits for.
   WatchSoon(core_->driver, NewSocket(std::move(block.fd), ReceiveSocket::From::kMembers));
   return block.number;
+}
+
+bool UdpPort::HasMember(const sockaddr_storage& host, uint32_t qpn) const {
+  return IsTaken(BlockName(geteuid(), HostText(host), BlockOfQpn(qpn)));
 }
 
 HandOnResult UdpPort::HandOnToBlock(uint32_t block, const Arrival& arrival) {

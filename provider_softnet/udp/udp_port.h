@@ -68,6 +68,10 @@ class UdpPort {
   UdpPort(const UdpPort&) = delete;
   UdpPort& operator=(const UdpPort&) = delete;
 
+  // With the token, before the port is closed: takes what has come to its sockets. It may be for
+  // other members, or another member's last word.
+  void TakeTheRest();
+
   // ---- sending; any thread, no lock ----
 
   // Port 4791 of `peer`, which is of the port's family.
@@ -84,6 +88,8 @@ class UdpPort {
   Result<uint32_t> ClaimBlock();
   // The first one, which the upper 12 bits of this member's communication ids name.
   uint32_t home_block() const { return home_block_; }
+  // Whether a member of this user on this host has the queue pair number at `host`.
+  bool HasMember(const sockaddr_storage& host, uint32_t qpn) const;
   bool OwnsBlock(uint32_t block) const { return core_->own_blocks.Has(block); }
 
   // ---- packets for queue pair 1 that are another member's; any thread, inside OnPacket ----
