@@ -26,8 +26,12 @@ IAS = [
     SOFTNET,
 ]
 
+# RoCEv2 over UDP, for the suites that it is complete enough for: docs/differences.md says what it lacks.
+SOFTNET_UDP = _ia("softnet_udp", "softnet", "softnet-udp-lo")
+
 # On which the contract suite runs over softnet: one IA for each wire, those that only tests have included.
 SOFTNET_WIRES = [
     "softnet-lo",
+    "softnet-udp-lo",
     "ring-lo",
 ]

@@ -4,12 +4,14 @@
 
 #include "provider_softnet/ring/ring_wire.h"
 #include "provider_softnet/tcp/tcp_wire.h"
+#include "provider_softnet/udp_wire/udp_wire.h"
 
 namespace softdat::softnet {
 
 std::span<const WireKind> TestWires() {
   static constexpr WireKind kWires[] = {
       kTcpWire,
+      kUdpWire,
       kRingWire,
   };
   return kWires;

@@ -88,6 +88,13 @@ class PacketBatch {
     p.payload_size = static_cast<uint16_t>(p.payload_size + access.length);
     return AccessError::kNone;
   }
+  // Adds bytes that the caller keeps until the batch is sent.
+  void AddOwn(std::span<const uint8_t> bytes) {
+    OutgoingPacket& p = packets_[packet_count_];
+    pieces_[piece_count_++] = {const_cast<uint8_t*>(bytes.data()), bytes.size()};
+    ++p.piece_count;
+    p.payload_size = static_cast<uint16_t>(p.payload_size + bytes.size());
+  }
   // The packet is complete. Without it, the packet that was begun is not in the batch.
   void Commit() { ++packet_count_; }
 

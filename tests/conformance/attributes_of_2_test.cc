@@ -21,9 +21,11 @@ TEST_P(AttributesOf2Test, TheProviderTellsWhatItHonours) {
   DAT_PROVIDER_ATTR provider{};
   ASSERT_OK(dat_ia_query(a_->ia, nullptr, 0, nullptr, DAT_PROVIDER_FIELD_ALL, &provider));
   // iWARP's read requests name their sink (RFC 5040 §4.4); InfiniBand's do not.
-  if (TheOptions().ia.starts_with("softnet-")) {
+  const std::string& ia = TheOptions().ia;
+  const bool rocev2 = ia.starts_with("softnet-udp-");
+  if (ia.starts_with("softnet-") && !rocev2) {
     EXPECT_EQ(provider.rdma_read_lmr_rmr_context_exposure, DAT_TRUE);
-  } else if (TheOptions().ia.starts_with("toy")) {
+  } else if (ia.starts_with("toy") || rocev2) {
     EXPECT_EQ(provider.rdma_read_lmr_rmr_context_exposure, DAT_FALSE);
   }
   // If a sink must be open to the peer, the peer knows the sink.

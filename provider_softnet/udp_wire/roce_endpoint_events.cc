@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// RoceEndpoint's connection life with the driver token: establishing, timers, the end.
+#include <fmt/format.h>
+
+#include <new>
+#include <utility>
+
+#include "dat/base/log.h"
+#include "dat/base/socket_address.h"
+#include "provider_softnet/driver/loop_time.h"
+#include "provider_softnet/udp_wire/roce_endpoint.h"
+#include "wire/rdmacm/private_data.h"
+
+namespace softdat::softnet {
+
+using transport::EndReason;
+using transport::RejectReason;
+
+namespace {
+
+uint64_t NowUs() { return static_cast<uint64_t>(LoopTime().count()); }
+
+}  // namespace
+
+// -------------------------------------------------------------------------------------------------
+// Establishing
+
+void RoceEndpoint::StartConnection(uint32_t qpn, const AgreedPair& agreed) {
+  RcConfig config;
+  config.work = queues_.ForLedger(&adapter_->memory, id_);
+  config.peer_qpn = agreed.peer.qpn;
+  config.send_psn = agreed.peer.starting_psn;
+  config.expected_psn = agreed.own_psn;
+  config.mtu = agreed.mtu;
+  config.reads_in = agreed.depths.in;
+  config.reads_out = agreed.depths.out;
+  config.ack_timeout = agreed.ack_timeout;
+  config.retry_count = agreed.retry_count;
+  config.rnr_retry_count = agreed.rnr_retry_count;
+  config.rnr_timer = adapter_->options.rnr_timer;
+  // What the receive buffer of a socket holds, with the kernel's own share.
+  constexpr uint32_t kMostBytes = 256 * 1024;
+  config.most_window = std::min(128u, kMostBytes / agreed.mtu);
+  connection_ = std::make_unique<ReliableConnection>(config);
+  peer_qpn_ = agreed.peer.qpn;
+  qpn_ = qpn;
+  peer_ = plane_->DestinationOf(agreed.addresses.remote);
+  addresses_ = agreed.addresses;
+  full_ = owing_ = data_open_ = false;
+  armed_us_ = 0;
+  ++life_;
+}
+
+void RoceEndpoint::OnReply(const CmReplyArrived& reply) {
+  AgreedPair agreed;
+  agreed.peer = reply.peer;
+  agreed.own_psn = asked_psn_;
+  agreed.depths = reply.agreed;
+  agreed.mtu = plane_->mtu();
+  agreed.retry_count = adapter_->options.retry_count;
+  agreed.rnr_retry_count = reply.rnr_retry_count;
+  agreed.ack_timeout = adapter_->options.ack_timeout;
+  {
+    const std::lock_guard<Mutex> lock(mutex_);
+    agreed.addresses = addresses_;
+    try {
+      StartConnection(qpn_, agreed);
+    } catch (const std::bad_alloc&) {
+      connection_.reset();  // this may be the helper's thread, where nobody else would catch it
+    }
+  }
+  if (connection_ == nullptr) {
+    CmFailed failed;
+    failed.id = reply.id;
+    failed.reason = RejectReason::kNonPeer;
+    failed.why = "no memory for the connection";
+    DropConnection();
+    return OnFailed(failed);
+  }
+  plane_->cm().ReadyToUse(reply.id);
+  plane_->Flush();
+  Established(rdmacm::ReadField(rdmacm::CmField::kReply, reply.private_data, false).data);
+}
+
+void RoceEndpoint::BeginAccepted(std::shared_ptr<RocePlane> plane, CmId id, uint32_t qpn,
+                                 const AgreedPair& agreed) {
+  {
+    const std::lock_guard<Mutex> lock(mutex_);
+    plane_ = std::move(plane);
+    StartConnection(qpn, agreed);
+    state_ = State::kConnecting;
+  }
+  exchange_ = id;
+  accepted_ = true;
+  plane_->Attach(id, this);
+}
+
+void RoceEndpoint::OnEstablished() {
+  {
+    const std::lock_guard<Mutex> lock(mutex_);
+    if (state_ != State::kConnecting || connection_ == nullptr) return;
+  }
+  Established({});
+}
+
+void RoceEndpoint::Established(std::span<const uint8_t> private_data) {
+  uint32_t life;
+  {
+    const std::lock_guard<Mutex> lock(mutex_);
+    state_ = State::kConnected;
+    life = life_;
+  }
+  established_ = true;
+  plane_->WatchPeer(exchange_, peer_.address(), peer_qpn_);
+  if (sink_ != nullptr) sink_->OnEstablished(private_data);
+  PendingUpcalls upcalls;
+  std::unique_lock<Mutex> lock(mutex_);
+  // The upcall may have ended this connection, even begun another.
+  if (life != life_ || connection_ == nullptr || dead_) return;
+  data_open_ = true;
+  ReplayEarly();
+  Transmit();
+  Finish(&lock, &upcalls);
+}
+
+void RoceEndpoint::OnFailed(const CmFailed& failed) {
+  PendingUpcalls upcalls;
+  {
+    const std::lock_guard<Mutex> lock(mutex_);
+    if (state_ != State::kConnecting) return;
+    connection_.reset();
+    early_.clear();
+    state_ = State::kEnded;
+    queues_.FlushReceives(&upcalls);
+  }
+  upcalls.Make();
+  SOFTDAT_LOG(Info, "{}", failed.why);
+  if (sink_ != nullptr) sink_->OnFailed(failed.reason, failed.private_data, failed.why);
+}
+
+// The exchange says that the connection is over.
+void RoceEndpoint::OnDisconnected(CmDisconnected::By by) {
+  if (by == CmDisconnected::By::kSelf) return;
+  PendingUpcalls upcalls;
+  std::unique_lock<Mutex> lock(mutex_);
+  if (dead_ || connection_ == nullptr) return;
+  if (by == CmDisconnected::By::kPeer) {
+    connection_->OnPeerDisconnected();
+  } else {
+    connection_->OnPathLost("the peer has lost it, and connects anew");
+  }
+  Finish(&lock, &upcalls);
+}
+
+// -------------------------------------------------------------------------------------------------
+// Attending
+
+// In this order: what makes the rest meaningless comes first.
+void RoceEndpoint::Attend() {
+  const RefPtr<RoceEndpoint> keep(this);
+  Pending pending;
+  uint32_t life;
+  {
+    const std::lock_guard<Mutex> lock(mutex_);
+    if (dead_) return;
+    pending = std::exchange(pending_, {});
+    life = life_;
+  }
+  if (pending.aborted) {
+    if (sink_ != nullptr) {
+      sink_->OnEnded(EndReason::kDisconnected,
+                     "disconnected by the own consumer before it was established");
+    }
+    return;
+  }
+  if (pending.unreachable) {
+    CmFailed failed;
+    failed.reason = RejectReason::kUnreachable;
+    failed.why = unreachable_;
+    return OnFailed(failed);
+  }
+  if (pending.established && exchange_ != 0 && accepted_) {
+    plane_->cm().EstablishedByData(exchange_);
+    plane_->Pump();
+  }
+  if (pending.watermark && sink_ != nullptr) sink_->OnReceiveWatermark();
+  {
+    const std::lock_guard<Mutex> lock(mutex_);
+    if (dead_ || life != life_) return;  // an upcall has ended this connection
+  }
+  if (pending.draining) WatchDraining();
+  if (pending.timer) UpdateTimer();
+  if (pending.ended) AttendToEnd();
+}
+
+void RoceEndpoint::UpdateTimer() {
+  uint64_t deadline_us = 0;
+  {
+    const std::lock_guard<Mutex> lock(mutex_);
+    if (connection_ != nullptr) deadline_us = connection_->deadline_us();
+    armed_us_ = deadline_us;
+  }
+  if (deadline_us == 0) return;
+  if (!timer_) {
+    timer_.emplace(&driver_->loop(), [this] {
+      const RefPtr<RoceEndpoint> keep(this);
+      OnTimer();
+      Attend();
+    });
+  }
+  const uint64_t now_us = NowUs();
+  timer_->Start(std::chrono::microseconds(deadline_us > now_us ? deadline_us - now_us : 0));
+}
+
+void RoceEndpoint::OnTimer() {
+  PendingUpcalls upcalls;
+  std::unique_lock<Mutex> lock(mutex_);
+  armed_us_ = 0;
+  if (dead_ || connection_ == nullptr) return;
+  const uint64_t now_us = NowUs();
+  const uint64_t deadline_us = connection_->deadline_us();
+  // It may be early by the fraction that it was rounded, and the deadline may have moved.
+  if (deadline_us != 0 && deadline_us <= now_us) {
+    connection_->OnTime(now_us);
+    Transmit();
+  }
+  Finish(&lock, &upcalls);
+}
+
+void RoceEndpoint::StartLimit(std::chrono::milliseconds limit) {
+  if (!limit_) {
+    limit_.emplace(&driver_->loop(), [this] {
+      const RefPtr<RoceEndpoint> keep(this);
+      OnLimit();
+    });
+  }
+  limit_->Start(limit);
+}
+
+void RoceEndpoint::OnLimit() {
+  bool ended = false;
+  {
+    const std::lock_guard<Mutex> lock(mutex_);
+    if (dead_ || connection_ == nullptr) return;
+    ended = connection_->ended();
+  }
+  if (ended) return EndExchange();  // a peer that was refused something has had its time
+  WatchDraining();
+}
+
+// A graceful disconnect waits for the peer to carry out what was posted. One that takes nothing for
+// the limit gets an abrupt end.
+void RoceEndpoint::WatchDraining() {
+  if (adapter_->options.disconnect.count() == 0) return;
+  PendingUpcalls upcalls;
+  std::unique_lock<Mutex> lock(mutex_);
+  if (connection_ == nullptr || connection_->ended()) return;
+  const uint64_t left = queues_.sends().count();
+  if (left != std::exchange(drained_mark_, left)) {
+    lock.unlock();
+    return StartLimit(adapter_->options.disconnect);
+  }
+  SOFTDAT_LOG(Warning,
+              "graceful disconnect from {}: the peer has taken nothing for {} ms, so it becomes an "
+              "abrupt one",
+              AddressText(addresses_.remote), adapter_->options.disconnect.count());
+  connection_->Disconnect(transport::DisconnectMode::kAbrupt);
+  Finish(&lock, &upcalls);
+}
+
+void RoceEndpoint::AttendToEnd() {
+  EndReason reason = EndReason::kDisconnected;
+  std::string why;
+  bool refused = false;
+  {
+    const std::lock_guard<Mutex> lock(mutex_);
+    if (connection_ == nullptr) return;
+    reason = connection_->end().reason;
+    why = connection_->end().why;
+    refused = connection_->end().refused;
+  }
+  if (limit_) limit_->Stop();
+  if (refused) {
+    // The peer must hear why before it hears that it is over: the NAK may be lost, and then it asks
+    // again.
+    StartLimit(adapter_->options.refused_grace);
+  } else {
+    EndExchange();
+  }
+  if (!std::exchange(established_, false)) return;
+  SOFTDAT_LOG(Info, "connection with {}: {}", AddressText(addresses_.remote), why);
+  if (sink_ != nullptr) sink_->OnEnded(reason, why);
+}
+
+void RoceEndpoint::EndExchange() {
+  if (exchange_ == 0) return;
+  plane_->cm().Disconnect(exchange_, NowUs());
+  plane_->Flush();
+}
+
+}  // namespace softdat::softnet

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// RocePlane: starting, stopping, queue pair numbers, service points, packets to queue pairs.
+#include "provider_softnet/udp_wire/roce_plane.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "dat/backend_kit/qualifier_port.h"
+#include "dat/base/socket_address.h"
+#include "dat/base/thread_local.h"
+#include "provider_softnet/driver/loop_time.h"
+#include "provider_softnet/memory/random_numbers.h"
+#include "provider_softnet/udp_wire/roce_endpoint.h"
+#include "provider_softnet/udp_wire/roce_request.h"
+#include "wire/rdmacm/mad.h"
+#include "wire/rdmacm/service_id.h"
+
+namespace softdat::softnet {
+
+namespace {
+
+// The queue pair that this thread has packets for, which it has not told that they are all. With a
+// reference. A sink's batches do not nest: upcalls are made only when it is null.
+constinit thread_local RoceEndpoint* t_current SOFTDAT_EARLY_TLS = nullptr;
+
+// Tells the queue pair of the last packets.
+void EndPackets() {
+  RoceEndpoint* const before = std::exchange(t_current, nullptr);
+  if (before == nullptr) return;
+  before->OnPacketsEnd();
+  before->Unref();
+}
+
+}  // namespace
+
+RocePlane::RocePlane(RoceAdapter* adapter, const sockaddr_storage& address)
+    : adapter_(adapter), address_(address) {}
+
+RocePlane::~RocePlane() = default;
+
+Status RocePlane::Start() {
+  if (started_.load(std::memory_order_acquire)) return Status::Ok();
+  if (Status s = driver().Start(); !s.ok()) return s;
+  const TokenHold token(&driver().token());
+  if (started_.load(std::memory_order_relaxed)) return Status::Ok();
+  Result<std::function<uint64_t()>> random = RandomNumbers();
+  if (!random.ok()) return random.TakeStatus();
+  Result<std::function<uint64_t()>> starts = RandomNumbers();
+  if (!starts.ok()) return starts.TakeStatus();
+  Result<std::unique_ptr<UdpPort>> port =
+      UdpPort::Open(address_, adapter_->options.port, &driver(), this);
+  if (!port.ok()) return port.TakeStatus();
+  random_ = random.Take();
+  port_ = port.Take();
+  CmOptions cm;
+  cm.ca_guid = random_();
+  cm.comm_id_block = port_->home_block();
+  cm_.emplace(cm, random_);
+  cm_timer_.emplace(&driver().loop(), [this] {
+    const std::shared_ptr<RocePlane> keep = shared_from_this();
+    cm_->OnTime(static_cast<uint64_t>(LoopTime().count()));
+    Pump();
+  });
+  watch_.emplace(port_.get(), &driver().loop(), [this](CmId id) {
+    if (const auto endpoint = EndpointOf(id)) endpoint->OnDisconnected(CmDisconnected::By::kPeer);
+  });
+  pairs_ = std::make_unique<QpnTable<RoceEndpoint>>([this] { return port_->ClaimBlock(); },
+                                                    starts.Take());
+  // Packets that came before this were for nobody.
+  started_.store(true, std::memory_order_release);
+  return Status::Ok();
+}
+
+void RocePlane::Stop() {
+  if (!started_.load(std::memory_order_acquire)) return;
+  const TokenHold token(&driver().token());
+  services_.clear();
+  // What another member of this address is told may have come here.
+  port_->TakeTheRest();
+  TakeMads();
+  stopped_ = true;
+  cm_timer_.reset();
+  watch_.reset();
+  exchanges_.clear();
+  {
+    const std::lock_guard<std::mutex> lock(waiting_mutex_);
+    waiting_.clear();
+  }
+  port_.reset();
+  pairs_.reset();
+}
+
+// -------------------------------------------------------------------------------------------------
+// Queue pairs
+
+Result<uint32_t> RocePlane::AllocateQpn(RoceEndpoint* endpoint) {
+  return pairs_->Allocate(RefPtr<RoceEndpoint>(endpoint), QpnBlock::Clock::now());
+}
+
+void RocePlane::ReleaseQpn(uint32_t qpn) { pairs_->Release(qpn, QpnBlock::Clock::now()); }
+
+void RocePlane::OnPacket(const Arrival& arrival) {
+  if (!started_.load(std::memory_order_acquire)) return;
+  if (arrival.packet.bth.dest_qpn == rdmacm::kGsiQpn) return OnMadArrived(arrival);
+  if (t_current == nullptr || !t_current->HasQpn(arrival.packet.bth.dest_qpn)) {
+    EndPackets();
+    RefPtr<RoceEndpoint> endpoint = pairs_->Find(arrival.packet.bth.dest_qpn);
+    if (!endpoint) return;
+    endpoint->Ref();
+    t_current = endpoint.get();
+  }
+  t_current->OnPacket(arrival);
+}
+
+void RocePlane::OnBatchEnd() { EndPackets(); }
+
+// -------------------------------------------------------------------------------------------------
+// A full socket
+
+void RocePlane::WaitForRoom(RoceEndpoint* endpoint) {
+  {
+    const std::lock_guard<std::mutex> lock(waiting_mutex_);
+    waiting_.emplace_back(endpoint);
+  }
+  port_->WantWritable();
+}
+
+void RocePlane::OnWritable() {
+  std::vector<RefPtr<RoceEndpoint>> waiting;
+  {
+    const std::lock_guard<std::mutex> lock(waiting_mutex_);
+    waiting.swap(waiting_);
+  }
+  for (const RefPtr<RoceEndpoint>& endpoint : waiting) endpoint->OnRoom();
+}
+
+// -------------------------------------------------------------------------------------------------
+// Service points
+
+Status RocePlane::JoinService(const std::shared_ptr<RoceServicePoint>& point) {
+  const uint64_t id =
+      rdmacm::ServiceIdOf(rdmacm::PortSpace::kTcp, PortOfQualifier(point->conn_qual));
+  const auto known = services_.find(id);
+  if (known == services_.end()) {
+    Result<std::unique_ptr<ServiceBinding>> binding = port_->ListenOn(id);
+    if (!binding.ok()) {
+      if (binding.status().code() != Code::kInUse) return binding.TakeStatus();
+      return Status(Code::kInUse, fmt::format("qualifier {} has a service point at {} already",
+                                              point->conn_qual, HostText(address_)));
+    }
+    Service& service = services_[id];
+    service.binding = binding.Take();
+    service.points[point->conn_qual] = point;
+    return Status::Ok();
+  }
+  if (!known->second.points.emplace(point->conn_qual, point).second) {
+    return Status(Code::kInUse,
+                  fmt::format("qualifier {} has a service point already", point->conn_qual));
+  }
+  return Status::Ok();
+}
+
+void RocePlane::LeaveService(const std::shared_ptr<RoceServicePoint>& point) {
+  const uint64_t id =
+      rdmacm::ServiceIdOf(rdmacm::PortSpace::kTcp, PortOfQualifier(point->conn_qual));
+  const auto known = services_.find(id);
+  if (known == services_.end()) return;
+  const auto member = known->second.points.find(point->conn_qual);
+  if (member == known->second.points.end() || member->second != point) return;
+  known->second.points.erase(member);
+  DropServiceIfUnused(id);
+}
+
+void RocePlane::DropServiceIfUnused(uint64_t service_id) {
+  const auto service = services_.find(service_id);
+  if (service == services_.end() || !service->second.points.empty()) return;
+  for (const auto& [request, id] : open_requests_) {
+    if (id == service_id) return;
+  }
+  services_.erase(service);
+}
+
+void RocePlane::CloseRequest(CmId id) {
+  const auto open = open_requests_.find(id);
+  if (open == open_requests_.end()) return;
+  const uint64_t service_id = open->second;
+  open_requests_.erase(open);
+  DropServiceIfUnused(service_id);
+}
+
+std::shared_ptr<RoceServicePoint> RocePlane::FindService(uint64_t service_id,
+                                                         std::optional<uint64_t> conn_qual) {
+  const auto known = services_.find(service_id);
+  if (known == services_.end()) return nullptr;
+  const auto& points = known->second.points;
+  const uint64_t wanted =
+      conn_qual ? *conn_qual : *rdmacm::PortOf(rdmacm::PortSpace::kTcp, service_id);
+  if (const auto exact = points.find(wanted); exact != points.end()) return exact->second;
+  // A foreign peer can name only the port.
+  if (!conn_qual && points.size() == 1) return points.begin()->second;
+  return nullptr;
+}
+
+}  // namespace softdat::softnet

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// RocePlane: connection management. MADs in and out, and whom its events concern.
+#include <fmt/format.h>
+
+#include <utility>
+#include <variant>
+
+#include "dat/base/log.h"
+#include "dat/base/socket_address.h"
+#include "provider_softnet/driver/loop_time.h"
+#include "provider_softnet/udp/mad_route.h"
+#include "provider_softnet/udp_wire/request_data.h"
+#include "provider_softnet/udp_wire/roce_endpoint.h"
+#include "provider_softnet/udp_wire/roce_plane.h"
+#include "provider_softnet/udp_wire/roce_request.h"
+#include "wire/rdmacm/mad.h"
+#include "wire/rdmacm/private_data.h"
+#include "wire/rdmacm/service_id.h"
+
+namespace softdat::softnet {
+
+namespace {
+
+// MADs that wait for the holder of the token. What comes beyond them is sent again by its sender.
+constexpr size_t kMostMads = 1024;
+
+uint64_t NowUs() { return static_cast<uint64_t>(LoopTime().count()); }
+
+template <typename... Functions>
+struct Cases : Functions... {
+  using Functions::operator()...;
+};
+template <typename... Functions>
+Cases(Functions...) -> Cases<Functions...>;
+
+}  // namespace
+
+// -------------------------------------------------------------------------------------------------
+// MADs in
+
+void RocePlane::OnMadArrived(const Arrival& arrival) {
+  const roce::Packet& packet = arrival.packet;
+  const bool datagram = roce::TraitsOf(packet.bth.opcode).operation == roce::Operation::kDatagram;
+  if (!datagram || packet.headers.deth.qkey != rdmacm::kGsiQKey) return;
+  if (packet.payload.size() != rdmacm::kMadSize) return;
+  {
+    const std::lock_guard<std::mutex> lock(mads_mutex_);
+    if (mads_.size() >= kMostMads) return;
+    mads_.push_back(
+        {arrival.source, {arrival.datagram.begin(), arrival.datagram.end()}, arrival.handed_on});
+  }
+  driver().Post([plane = shared_from_this()] { plane->TakeMads(); });
+}
+
+// With the token.
+void RocePlane::TakeMads() {
+  std::deque<ArrivedMad> mads;
+  {
+    const std::lock_guard<std::mutex> lock(mads_mutex_);
+    mads.swap(mads_);
+  }
+  for (const ArrivedMad& mad : mads) {
+    roce::Packet packet;
+    if (roce::ParsePacket(mad.datagram, &packet) != roce::PacketParse::kOk) continue;
+    OnMad(Arrival{mad.source, packet, mad.datagram, mad.handed_on});
+  }
+}
+
+void RocePlane::OnMad(const Arrival& arrival) {
+  if (stopped_) return;
+  rdmacm::Mad mad;
+  if (rdmacm::ParseMad(arrival.packet.payload, &mad) != rdmacm::MadParse::kOk) return;
+  if (!arrival.handed_on && HandOnMad(arrival, mad.message)) return;
+  cm_->OnMad(arrival.source, arrival.packet.payload, NowUs());
+  Pump();
+}
+
+// Gives a message that is another member's to that one. False when it is ours, or nobody's: then
+// ours is the answer.
+bool RocePlane::HandOnMad(const Arrival& arrival, const rdmacm::CmMessage& message) {
+  const MadRoute route = RouteOf(message);
+  switch (route.by) {
+    case MadRoute::By::kService:
+      if (services_.contains(route.service_id)) return false;
+      return port_->HandOnToService(route.service_id, arrival) != HandOnResult::kNobody;
+    case MadRoute::By::kBlock:
+      if (port_->OwnsBlock(route.block)) return false;
+      return port_->HandOnToBlock(route.block, arrival) != HandOnResult::kNobody;
+    case MadRoute::By::kNobody:
+      break;
+  }
+  return false;
+}
+
+// -------------------------------------------------------------------------------------------------
+// MADs out
+
+void RocePlane::SendMad(const CmOutgoing& outgoing) {
+  PacketBatch batch;
+  roce::Packet packet;
+  packet.bth.opcode = roce::Opcode::kUdSendOnly;
+  packet.bth.migrated = true;
+  packet.bth.dest_qpn = rdmacm::kGsiQpn;
+  packet.bth.psn = mad_psn_++ & roce::kMask24;
+  packet.headers.deth = {rdmacm::kGsiQKey, rdmacm::kGsiQpn};
+  OutgoingPacket& out = batch.Begin();
+  batch.AddOwn(outgoing.mad);
+  out.header_size =
+      static_cast<uint8_t>(roce::EncodeHeaders(packet, outgoing.mad.size(), out.header));
+  batch.Commit();
+  // One that finds the socket full is lost, and sent again in time.
+  port_->Send(batch, port_->DestinationOf(outgoing.to));
+}
+
+void RocePlane::Flush() {
+  while (const std::optional<CmOutgoing> outgoing = cm_->TakeOutgoing()) SendMad(*outgoing);
+  bool news = false;
+  while (std::optional<CmEvent> event = cm_->TakeEvent()) {
+    events_.push_back(std::move(*event));
+    news = true;
+  }
+  // No upcall from here: the caller is in the middle of its call.
+  if (news && !pumping_) driver().Post([plane = shared_from_this()] { plane->Pump(); });
+  ArmTimer();
+}
+
+void RocePlane::Pump() {
+  if (stopped_) return;
+  Flush();
+  if (std::exchange(pumping_, true)) return;  // whoever is further out goes on
+  while (!events_.empty() && !stopped_) {
+    const CmEvent event = std::move(events_.front());
+    events_.pop_front();
+    Tell(event);
+    if (!stopped_) Flush();
+  }
+  pumping_ = false;
+}
+
+void RocePlane::ArmTimer() {
+  const uint64_t deadline_us = cm_->deadline_us();
+  if (deadline_us == cm_armed_us_ && cm_timer_->running()) return;
+  cm_armed_us_ = deadline_us;
+  if (deadline_us == kCmNever) return cm_timer_->Stop();
+  const uint64_t now_us = NowUs();
+  cm_timer_->Start(std::chrono::microseconds(deadline_us > now_us ? deadline_us - now_us : 0));
+}
+
+// -------------------------------------------------------------------------------------------------
+// Events
+
+void RocePlane::Attach(CmId id, RoceEndpoint* endpoint) {
+  exchanges_[id] = RefPtr<RoceEndpoint>(endpoint);
+}
+
+void RocePlane::Detach(CmId id) {
+  exchanges_.erase(id);
+  if (watch_) watch_->Remove(id);
+}
+
+RefPtr<RoceEndpoint> RocePlane::EndpointOf(CmId id) const {
+  const auto found = exchanges_.find(id);
+  return found == exchanges_.end() ? RefPtr<RoceEndpoint>() : found->second;
+}
+
+void RocePlane::Tell(const CmEvent& event) {
+  std::visit(Cases{
+                 [this](const CmRequestArrived& e) { OnRequest(e); },
+                 // Its consumer learns of it from its answer.
+                 [](const CmWithdrawn&) {},
+                 [this](const CmReplyArrived& e) {
+                   if (const auto endpoint = EndpointOf(e.id)) endpoint->OnReply(e);
+                 },
+                 [this](const CmEstablished& e) {
+                   CloseRequest(e.id);
+                   if (const auto endpoint = EndpointOf(e.id)) endpoint->OnEstablished();
+                 },
+                 [this](const CmFailed& e) {
+                   CloseRequest(e.id);
+                   if (const auto endpoint = EndpointOf(e.id)) endpoint->OnFailed(e);
+                 },
+                 [this](const CmDisconnected& e) {
+                   if (const auto endpoint = EndpointOf(e.id)) endpoint->OnDisconnected(e.by);
+                 },
+                 [this](const CmOver& e) {
+                   Detach(e.id);
+                   ReleaseQpn(e.qpn);
+                 },
+             },
+             event);
+}
+
+void RocePlane::OnRequest(const CmRequestArrived& event) {
+  const auto reject = [&](rdmacm::RejectReason reason) {
+    cm_->Reject(event.id, reason, {}, NowUs());
+  };
+  const std::optional<RequestMeaning> meaning = ReadRequestData(event.private_data);
+  if (!rdmacm::PortOf(rdmacm::PortSpace::kTcp, event.service_id) || !meaning) {
+    return reject(rdmacm::RejectReason::kInvalidServiceId);
+  }
+  if (PathMtuOf(event.path_mtu) > mtu()) return reject(rdmacm::RejectReason::kInvalidMtu);
+  const std::shared_ptr<RoceServicePoint> point =
+      FindService(event.service_id, meaning->field.qualifier);
+  if (point == nullptr) return reject(rdmacm::RejectReason::kInvalidServiceId);
+  open_requests_[event.id] = event.service_id;
+  Deliver(point, std::make_unique<RoceConnectionRequest>(
+                     shared_from_this(), event, point->conn_qual, meaning->source_port,
+                     meaning->field.trailer, meaning->field.data));
+}
+
+// Nobody takes it: it refuses itself.
+void RocePlane::Deliver(const std::shared_ptr<RoceServicePoint>& point,
+                        std::unique_ptr<transport::ConnectionRequest> request) {
+  if (point->sink != nullptr) point->sink->OnRequest(request);
+}
+
+}  // namespace softdat::softnet

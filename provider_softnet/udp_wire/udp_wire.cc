@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// RoCEv2 over UDP: what it can do, and its queue pairs and listeners.
+#include "provider_softnet/udp_wire/udp_wire.h"
+
+#include <utility>
+
+#include "provider_softnet/udp_wire/roce_adapter.h"
+#include "provider_softnet/udp_wire/roce_endpoint.h"
+#include "provider_softnet/udp_wire/roce_listener.h"
+#include "wire/rdmacm/private_data.h"
+
+namespace softdat::softnet {
+namespace {
+
+class UdpWire final : public Wire {
+ public:
+  explicit UdpWire(const RoceOptions& options) : options_(options) {}
+
+  void Describe(transport::AdapterAttributes* a) const override {
+    constexpr uint32_t kMaxReads = 128;
+    a->max_read_in = kMaxReads;
+    a->max_read_out = kMaxReads;
+    a->max_message = kMaxRoceMessage;
+    a->max_private_data = static_cast<uint32_t>(rdmacm::MaxPrivateData(/*iwarp=*/false));
+    a->mtu = options_.mtu != 0 ? options_.mtu : PathMtuFor(a->mtu);
+    a->immediate = a->atomics = true;
+    a->invalidate = true;
+    a->receive_watermarks = true;
+    a->confirms_writes = true;
+    a->confirmed_completions = true;
+  }
+  void Begin(std::shared_ptr<AdapterShared> shared) override {
+    adapter_ = std::make_shared<RoceAdapter>(std::move(shared), options_);
+  }
+  Result<std::unique_ptr<transport::QueuePair>> CreateQueuePair(
+      const transport::QueuePairAttributes& a) override {
+    return std::unique_ptr<transport::QueuePair>(std::make_unique<RoceQueuePair>(adapter_, a));
+  }
+  Result<std::unique_ptr<transport::Listener>> Listen(
+      const transport::ListenParameters& p) override {
+    return RoceListener::Create(adapter_, p);
+  }
+  void Stop() override { adapter_->Stop(); }
+  void AbandonAfterFork() override {}
+
+ private:
+  const RoceOptions options_;
+  std::shared_ptr<RoceAdapter> adapter_;
+};
+
+}  // namespace
+
+std::unique_ptr<Wire> MakeUdpWire(const RoceOptions& options) {
+  return std::make_unique<UdpWire>(options);
+}
+
+std::unique_ptr<Wire> MakeUdpWireFromSettings() { return MakeUdpWire(RoceOptions::FromSettings()); }
+
+}  // namespace softdat::softnet
