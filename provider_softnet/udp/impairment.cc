@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cmath>
 #include <utility>
 
 #include "dat/base/setting_values.h"
@@ -21,7 +22,7 @@ std::optional<uint32_t> ParsePercent(std::string_view text) {
       std::from_chars(text.data(), text.data() + text.size(), percent, std::chars_format::fixed);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   if (!(percent >= 0 && percent <= 100)) return std::nullopt;
-  return static_cast<uint32_t>(percent * 10'000 + 0.5);
+  return static_cast<uint32_t>(std::lround(percent * 10'000));
 }
 
 bool ParsePart(std::string_view part, ImpairmentSpec* spec) {
