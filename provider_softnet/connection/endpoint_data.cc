@@ -2,11 +2,11 @@
 // Endpoint's data path: posts, receiving, sending, gathering.
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
 #include <algorithm>
 
 #include "provider_softnet/connection/endpoint.h"
+#include "provider_softnet/driver/patient_lock.h"
 
 namespace softdat::softnet {
 namespace {
@@ -18,8 +18,6 @@ constexpr size_t kSendBatch = 1 << 20;
 constexpr size_t kReceiveBudget = 512 * 1024;
 // Bytes written in one go, for the same reason. The socket of a reader that keeps up never fills.
 constexpr size_t kSendBudget = 4 << 20;
-// How often a process that exits checks whether a thread has released the lock: for some 10 ms.
-constexpr int kMostLooks = 100;
 
 size_t BytesOf(const transport::SendRequest& request) {
   size_t bytes = 0;
@@ -157,15 +155,7 @@ bool Endpoint::FlushSends(Flusher by) {
 bool Endpoint::PayOwed(Patience patience) {
   PendingUpcalls upcalls;
   std::unique_lock<Mutex> lock(mutex_, std::defer_lock);
-  if (patience == Patience::kWait) {
-    lock.lock();
-  } else {
-    constexpr timespec kLook{.tv_sec = 0, .tv_nsec = 100'000};
-    for (int looks = 0; !lock.try_lock(); ++looks) {
-      if (looks == kMostLooks) return false;
-      nanosleep(&kLook, nullptr);
-    }
-  }
+  if (!LockPatiently(&lock, patience)) return false;
   owing_ = false;
   if (dead_ || stream_ == nullptr || !stream_->owes()) return false;
   stream_->PayOwed();

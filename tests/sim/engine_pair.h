@@ -88,6 +88,23 @@ struct EngineRules {
   bool narrow = false;
 };
 
+// With which status a bad request ends at its requester, where a wire tells all of them.
+inline transport::WorkStatus StatusOfBad(BadKind kind) {
+  using transport::WorkStatus;
+  switch (kind) {
+    case BadKind::kTooLong:
+    case BadKind::kReceiveGone:
+      return WorkStatus::kRemoteResponder;
+    case BadKind::kSourceGone:
+    case BadKind::kSinkGone:
+      return WorkStatus::kLocalProtection;
+    case BadKind::kBindGone:
+      return WorkStatus::kBindFailed;
+    default:
+      return WorkStatus::kRemoteAccess;
+  }
+}
+
 template <typename S>
 concept SimulatedSide = std::derived_from<S, EngineSide> &&
     requires(S s, const S c, transport::DisconnectMode mode) {

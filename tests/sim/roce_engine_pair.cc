@@ -9,7 +9,6 @@
 namespace softdat::sim {
 
 using softnet::testing::RcPairOptions;
-using transport::WorkStatus;
 
 RcPairOptions RoceEnginePair::Options(uint64_t seed) {
   std::mt19937_64 r(seed * 0x9e3779b97f4a7c15);
@@ -56,21 +55,6 @@ bool RoceEnginePair::EndedInMidPacket() const {
   return std::ranges::any_of(sides, [](const auto& s) {
     return s->end().why.find("to be sent again") != std::string::npos;
   });
-}
-
-WorkStatus RoceEnginePair::StatusOf(BadKind kind) {
-  switch (kind) {
-    case BadKind::kTooLong:
-    case BadKind::kReceiveGone:
-      return WorkStatus::kRemoteResponder;
-    case BadKind::kSourceGone:
-    case BadKind::kSinkGone:
-      return WorkStatus::kLocalProtection;
-    case BadKind::kBindGone:
-      return WorkStatus::kBindFailed;
-    default:
-      return WorkStatus::kRemoteAccess;
-  }
 }
 
 std::string RoceEnginePair::Describe(int i) const {

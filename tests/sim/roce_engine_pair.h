@@ -25,7 +25,7 @@ class RoceEnginePair : public softnet::testing::RcPair {
   void Break(int i, const std::string& why) { side(i).connection->OnPathLost(why); }
   // Memory was gone when a packet of it had to be sent again, behind which others had arrived.
   bool EndedInMidPacket() const;
-  static transport::WorkStatus StatusOf(BadKind kind);
+  static transport::WorkStatus StatusOf(BadKind kind) { return StatusOfBad(kind); }
   std::string Describe(int i) const;
 
  private:

@@ -9,7 +9,6 @@ namespace softdat::sim {
 
 using softnet::Rtr;
 using softnet::testing::PairOptions;
-using transport::WorkStatus;
 
 PairOptions StreamEnginePair::Options(uint64_t seed) {
   std::mt19937_64 r(seed * 0x9e3779b97f4a7c15);
@@ -70,21 +69,6 @@ bool StreamEnginePair::EndedInMidPacket() const {
   return std::ranges::any_of(sides, [](const auto& s) {
     return s->end().why.find("in the middle of a transfer") != std::string::npos;
   });
-}
-
-WorkStatus StreamEnginePair::StatusOf(BadKind kind) {
-  switch (kind) {
-    case BadKind::kTooLong:
-    case BadKind::kReceiveGone:
-      return WorkStatus::kRemoteResponder;
-    case BadKind::kSourceGone:
-    case BadKind::kSinkGone:
-      return WorkStatus::kLocalProtection;
-    case BadKind::kBindGone:
-      return WorkStatus::kBindFailed;
-    default:
-      return WorkStatus::kRemoteAccess;
-  }
 }
 
 std::string StreamEnginePair::Describe(int i) const {

@@ -25,7 +25,7 @@ class StreamEnginePair : public softnet::testing::StreamPair {
   void Break(int i, const std::string& why) { side(i).stream->OnPeerReset(why); }
   // Whether the rest of an FPDU that had begun is gone.
   bool EndedInMidPacket() const;
-  static transport::WorkStatus StatusOf(BadKind kind);
+  static transport::WorkStatus StatusOf(BadKind kind) { return StatusOfBad(kind); }
   std::string Describe(int i) const;
 
  private:

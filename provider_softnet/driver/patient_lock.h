@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The lock of a queue pair, for a thread that pays what is owed (Channel::PayOwed).
+#ifndef SOFTDAT_PROVIDER_SOFTNET_DRIVER_PATIENT_LOCK_H_
+#define SOFTDAT_PROVIDER_SOFTNET_DRIVER_PATIENT_LOCK_H_
+
+#include <time.h>
+
+#include <mutex>
+
+#include "dat/base/mutex.h"
+#include "provider_softnet/driver/channel.h"
+
+namespace softdat::softnet {
+
+// With kTry it gives up after some 10 ms: the process exits, and whoever holds the lock may be at
+// its own last payment, or never let go of it. Returns whether `lock` is held.
+inline bool LockPatiently(std::unique_lock<Mutex>* lock, Channel::Patience patience) {
+  if (patience == Channel::Patience::kWait) {
+    lock->lock();
+    return true;
+  }
+  constexpr int kMostLooks = 100;
+  constexpr timespec kLook{.tv_sec = 0, .tv_nsec = 100'000};
+  for (int looks = 0; !lock->try_lock(); ++looks) {
+    if (looks == kMostLooks) return false;
+    nanosleep(&kLook, nullptr);
+  }
+  return true;
+}
+
+}  // namespace softdat::softnet
+
+#endif  // SOFTDAT_PROVIDER_SOFTNET_DRIVER_PATIENT_LOCK_H_
