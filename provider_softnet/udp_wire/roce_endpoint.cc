@@ -22,8 +22,6 @@ namespace softdat::softnet {
 
 namespace {
 
-uint64_t NowUs() { return static_cast<uint64_t>(LoopTime().count()); }
-
 // The peer's address, with the link that a link-local one is meant on.
 sockaddr_storage PeerAddress(const RoceAdapter& adapter, const sockaddr_storage& remote) {
   sockaddr_storage peer = Unmapped(remote);
@@ -124,7 +122,7 @@ Status RoceEndpoint::Connect(const transport::ConnectParameters& p) {
         static_cast<uint64_t>(std::chrono::microseconds(adapter_->options.connect_grace).count());
   }
   connect.private_data = data.bytes();
-  exchange_ = plane_->cm().Connect(connect, NowUs());
+  exchange_ = plane_->cm().Connect(connect, LoopTimeUs());
   accepted_ = false;
   {
     const std::lock_guard<Mutex> lock(mutex_);
@@ -230,7 +228,7 @@ void RoceEndpoint::DropConnection() {
   drained_mark_ = UINT64_MAX;
   if (exchange_ != 0) {
     plane_->Detach(exchange_);
-    plane_->cm().Abandon(exchange_, NowUs());
+    plane_->cm().Abandon(exchange_, LoopTimeUs());
     exchange_ = 0;
     plane_->Flush();
   }

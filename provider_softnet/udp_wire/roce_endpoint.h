@@ -85,6 +85,8 @@ class RoceEndpoint final : public Channel {
   bool HasQpn(uint32_t qpn) const { return qpn_.load(std::memory_order_relaxed) == qpn; }
   // The packets of a batch have come: answers leave.
   void OnPacketsEnd();
+  // The same, but by the holder of the token, soon.
+  void FinishPacketsSoon();
   // The socket has room again.
   void OnRoom();
 
@@ -99,6 +101,7 @@ class RoceEndpoint final : public Channel {
   // What a thread without the token has found out.
   struct Pending {
     bool aborted = false;      // Disconnect before the establishment: report OnEnded
+    bool packets = false;      // that came are to be answered
     bool unreachable = false;  // there is no way to the peer: report OnFailed
     bool established = false;  // a request came in place of the peer's RTU
     bool draining = false;     // a graceful disconnect waits for the peer: not for ever
@@ -106,7 +109,8 @@ class RoceEndpoint final : public Channel {
     bool watermark = false;
     bool ended = false;
     bool any() const {
-      return aborted || unreachable || established || draining || timer || watermark || ended;
+      return aborted || packets || unreachable || established || draining || timer || watermark ||
+             ended;
     }
   };
 

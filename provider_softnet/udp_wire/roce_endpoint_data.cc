@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // RoceEndpoint's data path: posts, packets in, packets out, gathering.
-#include <time.h>
+
+#include <new>
 
 #include "dat/base/socket_address.h"
 #include "provider_softnet/driver/loop_time.h"
+#include "provider_softnet/driver/patient_lock.h"
 #include "provider_softnet/udp_wire/roce_endpoint.h"
 
 namespace softdat::softnet {
@@ -11,10 +13,6 @@ namespace {
 
 // Packets that are kept until the engine knows of the connection.
 constexpr size_t kMostEarly = 64;
-// A process that exits waits so often for a thread which is at its last payment: some 10 ms.
-constexpr int kMostLooks = 100;
-
-uint64_t NowUs() { return static_cast<uint64_t>(LoopTime().count()); }
 
 size_t BytesOf(const transport::SendRequest& request) {
   size_t bytes = 0;
@@ -93,7 +91,7 @@ bool RoceEndpoint::Transmit() {
   bool moved = false;
   PacketBatch batch;
   while (MayTransmit() && connection_->wants_transmit()) {
-    connection_->Transmit(&batch, NowUs());
+    connection_->Transmit(&batch, LoopTimeUs());
     if (batch.empty()) return true;  // a bind
     const SendResult sent = plane_->Send(batch, peer_, 0);
     moved |= sent.packets > 0;
@@ -121,15 +119,7 @@ bool RoceEndpoint::FlushSends(Flusher by) {
 bool RoceEndpoint::PayOwed(Patience patience) {
   PendingUpcalls upcalls;
   std::unique_lock<Mutex> lock(mutex_, std::defer_lock);
-  if (patience == Patience::kWait) {
-    lock.lock();
-  } else {
-    constexpr timespec kLook{.tv_sec = 0, .tv_nsec = 100'000};
-    for (int looks = 0; !lock.try_lock(); ++looks) {
-      if (looks == kMostLooks) return false;
-      nanosleep(&kLook, nullptr);
-    }
-  }
+  if (!LockPatiently(&lock, patience)) return false;
   owing_ = false;
   if (dead_ || connection_ == nullptr || !connection_->owes()) return false;
   connection_->PayOwed();
@@ -159,13 +149,17 @@ void RoceEndpoint::OnPacket(const Arrival& arrival) {
   Take(arrival.packet);
 }
 
-void RoceEndpoint::Take(const roce::Packet& packet) { connection_->OnPacket(packet, NowUs()); }
+void RoceEndpoint::Take(const roce::Packet& packet) { connection_->OnPacket(packet, LoopTimeUs()); }
 
 // The engine is told of the connection first. On the passive side a request says what the peer's
 // RTU would, should that be lost (IBTA vol. 1 §12.9.7.2).
 void RoceEndpoint::KeepEarly(const Arrival& arrival) {
   if (early_.size() >= kMostEarly) return;
-  early_.emplace_back(arrival.datagram.begin(), arrival.datagram.end());
+  try {
+    early_.emplace_back(arrival.datagram.begin(), arrival.datagram.end());
+  } catch (const std::bad_alloc&) {
+    return;  // lost on the way, as far as the peer can tell
+  }
   if (state_ == State::kConnecting) pending_.established = true;
 }
 
@@ -176,6 +170,14 @@ void RoceEndpoint::ReplayEarly() {
     roce::Packet packet;
     if (roce::ParsePacket(bytes, &packet) == roce::PacketParse::kOk) Take(packet);
   }
+}
+
+void RoceEndpoint::FinishPacketsSoon() {
+  {
+    const std::lock_guard<Mutex> lock(mutex_);
+    pending_.packets = true;
+  }
+  driver_->RequestAttention(this);
 }
 
 void RoceEndpoint::OnPacketsEnd() {

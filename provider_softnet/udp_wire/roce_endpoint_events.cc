@@ -16,12 +16,6 @@ namespace softdat::softnet {
 using transport::EndReason;
 using transport::RejectReason;
 
-namespace {
-
-uint64_t NowUs() { return static_cast<uint64_t>(LoopTime().count()); }
-
-}  // namespace
-
 // -------------------------------------------------------------------------------------------------
 // Establishing
 
@@ -166,6 +160,7 @@ void RoceEndpoint::Attend() {
     pending = std::exchange(pending_, {});
     life = life_;
   }
+  if (pending.packets) OnPacketsEnd();
   if (pending.aborted) {
     if (sink_ != nullptr) {
       sink_->OnEnded(EndReason::kDisconnected,
@@ -208,7 +203,7 @@ void RoceEndpoint::UpdateTimer() {
       Attend();
     });
   }
-  const uint64_t now_us = NowUs();
+  const uint64_t now_us = LoopTimeUs();
   timer_->Start(std::chrono::microseconds(deadline_us > now_us ? deadline_us - now_us : 0));
 }
 
@@ -217,7 +212,7 @@ void RoceEndpoint::OnTimer() {
   std::unique_lock<Mutex> lock(mutex_);
   armed_us_ = 0;
   if (dead_ || connection_ == nullptr) return;
-  const uint64_t now_us = NowUs();
+  const uint64_t now_us = LoopTimeUs();
   const uint64_t deadline_us = connection_->deadline_us();
   // It may be early by the fraction that it was rounded, and the deadline may have moved.
   if (deadline_us != 0 && deadline_us <= now_us) {
@@ -294,7 +289,7 @@ void RoceEndpoint::AttendToEnd() {
 
 void RoceEndpoint::EndExchange() {
   if (exchange_ == 0) return;
-  plane_->cm().Disconnect(exchange_, NowUs());
+  plane_->cm().Disconnect(exchange_, LoopTimeUs());
   plane_->Flush();
 }
 

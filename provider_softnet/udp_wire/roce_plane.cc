@@ -20,16 +20,22 @@ namespace softdat::softnet {
 
 namespace {
 
-// The queue pair that this thread has packets for, which it has not told that they are all. With a
-// reference. A sink's batches do not nest: upcalls are made only when it is null.
-constinit thread_local RoceEndpoint* t_current SOFTDAT_EARLY_TLS = nullptr;
+// The queue pairs that this thread has packets for, and has not told that these are all. Each is
+// held by a reference. Batches do not nest: upcalls, which may receive in turn, are made when the
+// list is empty again.
+struct Touched {
+  static constexpr size_t kMost = 16;
+  RoceEndpoint* pairs[kMost];
+  size_t count;
+};
+constinit thread_local Touched t_touched SOFTDAT_EARLY_TLS = {};
 
-// Tells the queue pair of the last packets.
-void EndPackets() {
-  RoceEndpoint* const before = std::exchange(t_current, nullptr);
-  if (before == nullptr) return;
-  before->OnPacketsEnd();
-  before->Unref();
+// The one of them that has this number; null if there is none. Mostly it is the last one.
+RoceEndpoint* FindTouched(uint32_t qpn) {
+  for (size_t i = t_touched.count; i-- > 0;) {
+    if (t_touched.pairs[i]->HasQpn(qpn)) return t_touched.pairs[i];
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -59,7 +65,7 @@ Status RocePlane::Start() {
   cm_.emplace(cm, random_);
   cm_timer_.emplace(&driver().loop(), [this] {
     const std::shared_ptr<RocePlane> keep = shared_from_this();
-    cm_->OnTime(static_cast<uint64_t>(LoopTime().count()));
+    cm_->OnTime(LoopTimeUs());
     Pump();
   });
   watch_.emplace(port_.get(), &driver().loop(), [this](CmId id) {
@@ -103,17 +109,25 @@ void RocePlane::ReleaseQpn(uint32_t qpn) { pairs_->Release(qpn, QpnBlock::Clock:
 void RocePlane::OnPacket(const Arrival& arrival) {
   if (!started_.load(std::memory_order_acquire)) return;
   if (arrival.packet.bth.dest_qpn == rdmacm::kGsiQpn) return OnMadArrived(arrival);
-  if (t_current == nullptr || !t_current->HasQpn(arrival.packet.bth.dest_qpn)) {
-    EndPackets();
-    RefPtr<RoceEndpoint> endpoint = pairs_->Find(arrival.packet.bth.dest_qpn);
-    if (!endpoint) return;
-    endpoint->Ref();
-    t_current = endpoint.get();
-  }
-  t_current->OnPacket(arrival);
+  const uint32_t qpn = arrival.packet.bth.dest_qpn;
+  if (RoceEndpoint* const touched = FindTouched(qpn)) return touched->OnPacket(arrival);
+  const RefPtr<RoceEndpoint> endpoint = pairs_->Find(qpn);
+  if (!endpoint) return;
+  endpoint->OnPacket(arrival);
+  if (t_touched.count == Touched::kMost) return endpoint->FinishPacketsSoon();
+  endpoint->Ref();
+  t_touched.pairs[t_touched.count++] = endpoint.get();
 }
 
-void RocePlane::OnBatchEnd() { EndPackets(); }
+// No upcall before this: the port's socket is free again only now, and an upcall may wait for what
+// comes by it.
+void RocePlane::OnBatchEnd() {
+  const Touched mine = std::exchange(t_touched, {});
+  for (size_t i = 0; i < mine.count; ++i) {
+    mine.pairs[i]->OnPacketsEnd();
+    mine.pairs[i]->Unref();
+  }
+}
 
 // -------------------------------------------------------------------------------------------------
 // A full socket

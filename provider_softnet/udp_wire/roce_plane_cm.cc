@@ -2,6 +2,7 @@
 // RocePlane: connection management. MADs in and out, and whom its events concern.
 #include <fmt/format.h>
 
+#include <new>
 #include <utility>
 #include <variant>
 
@@ -24,8 +25,6 @@ namespace {
 // MADs that wait for the holder of the token. What comes beyond them is sent again by its sender.
 constexpr size_t kMostMads = 1024;
 
-uint64_t NowUs() { return static_cast<uint64_t>(LoopTime().count()); }
-
 template <typename... Functions>
 struct Cases : Functions... {
   using Functions::operator()...;
@@ -43,13 +42,17 @@ void RocePlane::OnMadArrived(const Arrival& arrival) {
   const bool datagram = roce::TraitsOf(packet.bth.opcode).operation == roce::Operation::kDatagram;
   if (!datagram || packet.headers.deth.qkey != rdmacm::kGsiQKey) return;
   if (packet.payload.size() != rdmacm::kMadSize) return;
-  {
-    const std::lock_guard<std::mutex> lock(mads_mutex_);
-    if (mads_.size() >= kMostMads) return;
-    mads_.push_back(
-        {arrival.source, {arrival.datagram.begin(), arrival.datagram.end()}, arrival.handed_on});
+  try {
+    {
+      const std::lock_guard<std::mutex> lock(mads_mutex_);
+      if (mads_.size() >= kMostMads) return;
+      mads_.push_back(
+          {arrival.source, {arrival.datagram.begin(), arrival.datagram.end()}, arrival.handed_on});
+    }
+    driver().Post([plane = shared_from_this()] { plane->TakeMads(); });
+  } catch (const std::bad_alloc&) {
+    // Lost on the way, as far as its sender can tell, which sends it again.
   }
-  driver().Post([plane = shared_from_this()] { plane->TakeMads(); });
 }
 
 // With the token.
@@ -71,7 +74,7 @@ void RocePlane::OnMad(const Arrival& arrival) {
   rdmacm::Mad mad;
   if (rdmacm::ParseMad(arrival.packet.payload, &mad) != rdmacm::MadParse::kOk) return;
   if (!arrival.handed_on && HandOnMad(arrival, mad.message)) return;
-  cm_->OnMad(arrival.source, arrival.packet.payload, NowUs());
+  cm_->OnMad(arrival.source, arrival.packet.payload, LoopTimeUs());
   Pump();
 }
 
@@ -142,7 +145,7 @@ void RocePlane::ArmTimer() {
   if (deadline_us == cm_armed_us_ && cm_timer_->running()) return;
   cm_armed_us_ = deadline_us;
   if (deadline_us == kCmNever) return cm_timer_->Stop();
-  const uint64_t now_us = NowUs();
+  const uint64_t now_us = LoopTimeUs();
   cm_timer_->Start(std::chrono::microseconds(deadline_us > now_us ? deadline_us - now_us : 0));
 }
 
@@ -192,7 +195,7 @@ void RocePlane::Tell(const CmEvent& event) {
 
 void RocePlane::OnRequest(const CmRequestArrived& event) {
   const auto reject = [&](rdmacm::RejectReason reason) {
-    cm_->Reject(event.id, reason, {}, NowUs());
+    cm_->Reject(event.id, reason, {}, LoopTimeUs());
   };
   const std::optional<RequestMeaning> meaning = ReadRequestData(event.private_data);
   if (!rdmacm::PortOf(rdmacm::PortSpace::kTcp, event.service_id) || !meaning) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "dat/backend_kit/qualifier_port.h"
@@ -16,12 +17,6 @@
 #include "wire/rdmacm/service_id.h"
 
 namespace softdat::softnet {
-
-namespace {
-
-uint64_t NowUs() { return static_cast<uint64_t>(LoopTime().count()); }
-
-}  // namespace
 
 RoceConnectionRequest::RoceConnectionRequest(std::shared_ptr<RocePlane> plane,
                                              const CmRequestArrived& request, uint64_t conn_qual,
@@ -80,9 +75,14 @@ Status RoceConnectionRequest::Accept(transport::QueuePair& qp,
   accept.srq = a.srq != nullptr;
   const rdmacm::FieldWriter field(rdmacm::CmField::kReply, padded_, std::nullopt, private_data);
   accept.private_data = {field.data(), field.size()};
+  try {
+    endpoint.BeginAccepted(plane_, request_.id, qpn.value(), agreed);
+  } catch (const std::bad_alloc&) {
+    plane_->ReleaseQpn(qpn.value());
+    return Status(Code::kNoMemory, "no memory for the connection");
+  }
   answered_ = true;
-  endpoint.BeginAccepted(plane_, request_.id, qpn.value(), agreed);
-  plane_->cm().Accept(request_.id, accept, NowUs());
+  plane_->cm().Accept(request_.id, accept, LoopTimeUs());
   plane_->Flush();
   return Status::Ok();
 }
@@ -93,7 +93,7 @@ Status RoceConnectionRequest::Reject(std::span<const uint8_t> private_data) {
   answered_ = true;
   const rdmacm::FieldWriter field(rdmacm::CmField::kReject, padded_, std::nullopt, private_data);
   plane_->cm().Reject(request_.id, rdmacm::RejectReason::kConsumer, {field.data(), field.size()},
-                      NowUs());
+                      LoopTimeUs());
   plane_->CloseRequest(request_.id);
   plane_->Flush();
   return Status::Ok();
@@ -127,7 +127,7 @@ void RoceConnectionRequest::Refuse(rdmacm::RejectReason reason) {
   SOFTDAT_LOG(Info, "request from {} for qualifier {} refused ({})", AddressText(addresses_.remote),
               conn_qual_, rdmacm::RejectReasonText(reason));
   const rdmacm::FieldWriter field = rdmacm::FieldWriter::Refusal(padded_);
-  plane_->cm().Reject(request_.id, reason, {field.data(), field.size()}, NowUs());
+  plane_->cm().Reject(request_.id, reason, {field.data(), field.size()}, LoopTimeUs());
   plane_->CloseRequest(request_.id);
   plane_->Flush();
 }
