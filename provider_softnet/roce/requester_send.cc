@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "provider_softnet/queue/work_kinds.h"
+#include "provider_softnet/roce/immediate_order.h"
 #include "provider_softnet/roce/requester.h"
 
 namespace softdat::softnet {
@@ -181,7 +182,7 @@ bool Requester::EmitData(const SendWork& work, PacketBatch* batch) {
     packet.bth.opcode = WriteOpcode(work, place);
     packet.headers.reth = {work.remote.address, work.remote.key,
                            static_cast<uint32_t>(work.length)};
-    packet.headers.immediate = work.key;
+    packet.headers.immediate = ImmediateOrder(work.key);
   } else {
     packet.bth.opcode = SendOpcode(work, place);
     packet.headers.invalidate_rkey = work.key;

@@ -5,6 +5,7 @@
 
 #include "provider_softnet/memory/polled_copy.h"
 #include "provider_softnet/memory/remote_atomic.h"
+#include "provider_softnet/roce/immediate_order.h"
 #include "provider_softnet/roce/responder.h"
 
 namespace softdat::softnet {
@@ -66,7 +67,7 @@ bool Responder::TakeSend(const roce::Packet& packet, const roce::OpcodeTraits& t
   } else if (traits.has(roce::kHasImmediate)) {
     ++expected_;
     ledger_.CompleteReceive(transport::Op::kReceiveImmediate, message_length_,
-                            packet.headers.immediate, packet.bth.solicited);
+                            ImmediateOrder(packet.headers.immediate), packet.bth.solicited);
   } else {
     ++expected_;
     ledger_.CompleteReceive(transport::Op::kReceive, message_length_, 0, packet.bth.solicited);
@@ -143,8 +144,8 @@ bool Responder::TakeWrite(const roce::Packet& packet, const roce::OpcodeTraits& 
   message_ = traits.ends() ? Message::kNone : Message::kWrite;
   ++expected_;
   if (immediate) {
-    ledger_.CompleteReceive(transport::Op::kReceiveImmediate, length, packet.headers.immediate,
-                            packet.bth.solicited);
+    ledger_.CompleteReceive(transport::Op::kReceiveImmediate, length,
+                            ImmediateOrder(packet.headers.immediate), packet.bth.solicited);
   }
   return true;
 }
