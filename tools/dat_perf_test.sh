@@ -73,6 +73,8 @@ check "compare as JSON" compare --out_json --cpus any raw:tcp-block softnet-lo
 check "it is JSON" python3 -c 'import json, sys; assert len(json.loads(sys.argv[1])["units"]) == 2' "$out"
 check "a target" run 0 "$program" targets --slices 1 --slice-ms 5 --only "dat_evd_wait, one CPU"
 check "its verdict" has "$out" '(met|NOT met)$'
+check "a target over UDP" run 0 "$program" targets --slices 1 --slice-ms 5 -d softnet-udp-lo --only "1 MiB reads"
+check "its floor has a CRC" has "$out" 'raw:udp-gso-crc .*(met|NOT met)$'
 check "many end points" compare softnet-lo softnet-lo@50
 check "connections" run 0 "$program" targets --slices 1 --slice-ms 5 --only "connections"
 check "its verdict" has "$out" '(met|NOT met)$'

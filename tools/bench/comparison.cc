@@ -32,7 +32,7 @@ nlohmann::ordered_json SpreadJson(const Spread& spread) {
 }
 
 Samples FloorValues(const Comparison& row) {
-  return Values(row.floor, row.measure, row.bytes_per_iteration);
+  return Values(row.floor, row.measure, row.floor_bytes_per_iteration);
 }
 
 Samples OwnValues(const Comparison& row) {
@@ -87,14 +87,25 @@ Spread Comparison::Ratio() const { return RatioOf(OwnValues(*this), FloorValues(
 
 bool Comparison::Met() const {
   if (!impossible.empty() || floor.seconds.empty() || series.seconds.empty()) return false;
-  const double ratio = Ratio().median;
-  return SmallIsGood(measure) ? ratio <= target : ratio >= target;
+  const auto reaches = [this](double value, double bound) {
+    return SmallIsGood(measure) ? value <= bound : value >= bound;
+  };
+  if (enough > 0 && reaches(Median(OwnValues(*this)), enough)) return true;
+  return target > 0 && reaches(Ratio().median, target);
+}
+
+std::string Comparison::TargetText() const {
+  const char* const bound = Bound(measure);
+  std::string ratio = target > 0 ? fmt::format("{} {:.2f}", bound, target) : "";
+  if (enough <= 0) return ratio;
+  const std::string value = fmt::format("{} {:g} {}", bound, enough, UnitName(measure));
+  return ratio.empty() ? value : ratio + " or " + value;
 }
 
 std::string RenderComparisons(const std::vector<Comparison>& rows) {
   Table table({"WORK", "FLOOR", "", "DAT", "", "", "RATIO", "TARGET", ""});
   for (const auto& row : rows) {
-    const std::string target = fmt::format("{} {:.2f}", Bound(row.measure), row.target);
+    const std::string target = row.TargetText();
     if (!row.impossible.empty()) {
       table.AddRow({row.what, row.floor_name, "-", row.name, "-", "", "-", target,
                     "not measured: " + row.impossible});
@@ -117,6 +128,7 @@ nlohmann::ordered_json ComparisonsJson(const std::vector<Comparison>& rows) {
     json["dat"] = row.name;
     json["bound"] = Bound(row.measure);
     json["target"] = row.target;
+    if (row.enough > 0) json["enough"] = row.enough;
     if (row.impossible.empty()) {
       json["floor_samples"] = FloorValues(row);
       json["dat_samples"] = OwnValues(row);

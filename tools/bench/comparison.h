@@ -44,8 +44,10 @@ Spread RatioOf(const Samples& values, const Samples& base);
 struct Comparison {
   std::string what;
   Measure measure = Measure::kLatency;
-  double target = 1;
+  double target = 1;  // for the ratio; 0: only `enough` counts
+  double enough = 0;  // a value of DAT's own that meets the target, whatever the ratio; 0: none
   uint64_t bytes_per_iteration = 0;
+  uint64_t floor_bytes_per_iteration = 0;
   std::string floor_name;
   std::string name;
   Series floor;
@@ -54,6 +56,8 @@ struct Comparison {
 
   Spread Ratio() const;
   bool Met() const;
+  // ">= 0.80", ">= 0.80 or >= 2500 MB/s".
+  std::string TargetText() const;
 };
 
 std::string RenderComparisons(const std::vector<Comparison>& rows);

@@ -15,7 +15,7 @@ Comparison Row(Measure measure, double target, double floor, double dat) {
   row.what = "w";
   row.measure = measure;
   row.target = target;
-  row.bytes_per_iteration = 1000000;
+  row.bytes_per_iteration = row.floor_bytes_per_iteration = 1000000;
   row.floor = {{floor, floor}, {2 * floor, 2 * floor}};
   row.series = {{dat, dat}, {2 * dat, 2 * dat}};
   return row;
@@ -30,6 +30,32 @@ TEST(Comparison, WhatIsGoodDependsOnTheMeasure) {
   EXPECT_FALSE(Row(Measure::kBandwidth, 0.85, 1e-3, 1.3e-3).Met());
   EXPECT_TRUE(Row(Measure::kRate, 0.5, 1e-6, 2e-6).Met());
   EXPECT_FALSE(Row(Measure::kRate, 0.5, 1e-6, 2.1e-6).Met());
+}
+
+TEST(Comparison, AValueMayBeEnoughWhateverTheFloor) {
+  Comparison row = Row(Measure::kBandwidth, 0.8, 1e-4, 4e-4);  // 10000 and 2500 MB/s
+  EXPECT_FALSE(row.Met());
+  row.enough = 2500;
+  EXPECT_TRUE(row.Met());
+  EXPECT_EQ(row.TargetText(), ">= 0.80 or >= 2500 MB/s");
+  row.enough = 2501;
+  EXPECT_FALSE(row.Met());
+  row.target = 0;
+  row.series = row.floor;
+  row.enough = 10001;
+  EXPECT_FALSE(row.Met());
+  EXPECT_EQ(row.TargetText(), ">= 10001 MB/s");
+  EXPECT_TRUE([] {
+    Comparison fast = Row(Measure::kLatency, 1.2, 1e-6, 4e-6);
+    fast.enough = 4;
+    return fast.Met();
+  }());
+}
+
+TEST(Comparison, AFloorMayHaveMessagesOfAnotherSize) {
+  Comparison row = Row(Measure::kBandwidth, 0.8, 1e-3, 4e-3);
+  row.floor_bytes_per_iteration = 250000;
+  EXPECT_DOUBLE_EQ(row.Ratio().median, 1);
 }
 
 TEST(Comparison, TheRatioIsThatOfTheMediansAndItsSpreadThatOfTheSlices) {

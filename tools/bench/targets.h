@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The table of targets: how much DAT over a back end may cost in comparison with the same loop over
-// plain TCP.
+// plain sockets (target_rows.h).
 #ifndef SOFTDAT_TOOLS_BENCH_TARGETS_H_
 #define SOFTDAT_TOOLS_BENCH_TARGETS_H_
 
@@ -20,9 +20,6 @@ struct TargetPlan {
   SlicePlan slices;
   std::function<void(const std::string& what)> progress;  // may be empty
 };
-
-// The names of the rows.
-std::vector<std::string> TargetNames();
 
 // Measures each row that is asked for. If this machine has too few CPUs for a row, the row says so.
 Outcome MeasureTargets(const TargetPlan& plan, std::vector<Comparison>* rows);

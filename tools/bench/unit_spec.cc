@@ -42,8 +42,8 @@ std::optional<UnitSpec> ParseUnitSpec(std::string_view text, std::string* proble
     const auto kind = FindRawKind(name.substr(kRawPrefix.size()));
     if (!kind) {
       *problem = fmt::format(
-          "'{}' is no floor: raw:tcp-poll, tcp-epoll, tcp-block, tcp-gather, udp, udp-gso, shm, "
-          "memcpy or verbs",
+          "'{}' is no floor: raw:tcp-poll, tcp-epoll, tcp-block, tcp-gather, udp, udp-gso, "
+          "udp-gso-crc, shm, memcpy or verbs",
           name);
       return std::nullopt;
     }

@@ -82,12 +82,20 @@ def verdict(row, name, why, missing):
     return "**not met**: " + why[name]
 
 
+def target_text(row):
+    """Returns ">= 0.80", ">= 2500 MB/s", or both."""
+    parts = ["%s %.2f" % (row["bound"], row["target"])] if row["target"] > 0 else []
+    if "enough" in row:
+        parts.append("%s %g %s" % (row["bound"], row["enough"], row["unit"]))
+    return " or ".join(parts)
+
+
 def targets(part, why, missing):
     if "not_measured" in part:
         return "Not measured: %s\n" % part["not_measured"]
     rows = []
     for row in part["rows"]:
-        target = "%s %.2f" % (row["bound"], row["target"])
+        target = target_text(row)
         if "not_measured" in row:
             rows.append([row["work"], "`%s`" % row["floor"], "", "`%s`" % row["dat"], "", "", "",
                          target, "not measured: " + row["not_measured"]])

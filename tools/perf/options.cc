@@ -19,7 +19,7 @@ constexpr char kSummary[] = R"(Latency, bandwidth, rates and processor time of t
   dat_perf TEST [options]              the server of a test
   dat_perf TEST [options] HOST         its client, which prints the results
   dat_perf compare [options] A B ...   the same work over several adapters and floors, in turn
-  dat_perf targets [options]           the table of targets: softnet beside plain TCP
+  dat_perf targets [options]           the table of targets: softnet beside plain sockets
   dat_perf scale [options]             memory of idle end points, and what connections leave)";
 
 constexpr char kFooter[] = R"(
@@ -49,6 +49,7 @@ and prints the ratios to the first. Each is
   raw:tcp-epoll  epoll_wait, recv      raw:udp-gso  datagrams cut by the kernel
   raw:tcp-block  sleeping recv         raw:shm      a ring in shared memory, spinning
   raw:tcp-gather a window in a writev  raw:memcpy   two buffers of one process
+  raw:udp-gso-crc  as udp-gso, and both ends compute a CRC-32
   raw:verbs      libibverbs; SOFTDAT_BENCH_VERBS_ADDRESS is an address of the device
 A ratio is that of the medians; in brackets the middle half of the ratios of all slices.
 

@@ -10,8 +10,9 @@
 namespace softdat::tools {
 namespace {
 
-constexpr std::string_view kNames[] = {"tcp-poll", "tcp-epoll", "tcp-block", "tcp-gather", "udp",
-                                       "udp-gso",  "shm",       "memcpy",    "verbs"};
+constexpr std::string_view kNames[] = {"tcp-poll", "tcp-epoll", "tcp-block",   "tcp-gather",
+                                       "udp",      "udp-gso",   "udp-gso-crc", "shm",
+                                       "memcpy",   "verbs"};
 
 }  // namespace
 
@@ -31,11 +32,12 @@ std::string RawJobProblem(const RawJob& job) {
   if (job.window == 0 || job.window > kMaxRawWindow)
     return fmt::format("a raw window must be 1 to {}", kMaxRawWindow);
   if (job.iterations == 0) return "no iterations";
-  const bool datagrams = job.kind == RawKind::kUdp || job.kind == RawKind::kUdpGso;
+  const bool cut = job.kind == RawKind::kUdpGso || job.kind == RawKind::kUdpGsoCrc;
+  const bool datagrams = job.kind == RawKind::kUdp || cut;
   if (datagrams && job.size > kMaxDatagram)
     return fmt::format("raw:{} has messages of up to {} bytes, a datagram each", name,
                        kMaxDatagram);
-  const bool streams_only = job.kind == RawKind::kTcpGather || job.kind == RawKind::kUdpGso;
+  const bool streams_only = job.kind == RawKind::kTcpGather || cut;
   if (streams_only && job.shape != Shape::kStream)
     return fmt::format("raw:{} gathers messages: it is for bandwidth and rates, not for latency",
                        name);

@@ -22,12 +22,14 @@ enum class RawKind : uint8_t {
   kTcpGather,  // streams: `window` messages per system call; the server takes what is there
   kUdp,        // each side spins; streams: one sendmmsg and recvmmsg for `window` datagrams
   kUdpGso,     // streams: one sendmsg that the kernel cuts into `window` datagrams
+  kUdpGsoCrc,  // the same, and each side computes a CRC-32 of each datagram
   kShm,        // a ring in memory that both processes share; each side spins; two copies
   kMemcpy,     // no server: memcpy from one buffer to another
   kVerbs,      // an RDMA device through libibverbs, polling its completion queue
 };
 
-// "tcp-poll", "tcp-epoll", "tcp-block", "tcp-gather", "udp", "udp-gso", "shm", "memcpy", "verbs".
+// "tcp-poll", "tcp-epoll", "tcp-block", "tcp-gather", "udp", "udp-gso", "udp-gso-crc",
+// "shm", "memcpy", "verbs".
 std::string_view RawKindName(RawKind kind);
 std::optional<RawKind> FindRawKind(std::string_view name);
 

@@ -39,6 +39,7 @@ std::unique_ptr<RawTransfer> MakeRawTransfer(const RawJob& job, bool is_server, 
   switch (job.kind) {
     case RawKind::kUdp:
     case RawKind::kUdpGso:
+    case RawKind::kUdpGsoCrc:
       return MakeUdpTransfer(job, is_server);
     case RawKind::kShm:
       return MakeShmTransfer(job, is_server);

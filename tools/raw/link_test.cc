@@ -20,7 +20,8 @@ constexpr char kDeviceVariable[] = "SOFTDAT_BENCH_VERBS_ADDRESS";
 TEST_F(RawLinkTest, EachKindOneAfterTheOther) {
   for (const RawKind kind :
        {RawKind::kTcpPoll, RawKind::kTcpEpoll, RawKind::kTcpBlock, RawKind::kTcpGather,
-        RawKind::kUdp, RawKind::kUdpGso, RawKind::kShm, RawKind::kMemcpy, RawKind::kTcpPoll}) {
+        RawKind::kUdp, RawKind::kUdpGso, RawKind::kUdpGsoCrc, RawKind::kShm, RawKind::kMemcpy,
+        RawKind::kTcpPoll}) {
     for (const Shape shape : {Shape::kLatency, Shape::kStream}) {
       const RawJob job = RawJobOf(kind, shape, 50000, 4, 5);
       if (!RawJobProblem(job).empty()) continue;

@@ -13,6 +13,7 @@
 #include "tools/raw/patience.h"
 #include "tools/raw/socket_io.h"
 #include "tools/raw/transfer.h"
+#include "wire/crc32.h"
 
 namespace softdat::tools {
 namespace {
@@ -59,8 +60,7 @@ class UdpTransfer : public RawTransfer {
     SOFTDAT_TRY(Open(&mine.port));
     if (is_server_) {
       const int on = 1;
-      gathers_ = job_.kind == RawKind::kUdpGso &&
-                 setsockopt(fd_.get(), SOL_UDP, UDP_GRO, &on, sizeof on) == 0;
+      gathers_ = IsCut() && setsockopt(fd_.get(), SOL_UDP, UDP_GRO, &on, sizeof on) == 0;
       const uint64_t held = MessagesHeld(fd_.get(), job_.size);
       const uint64_t wanted = std::min<uint64_t>(job_.window, kRoundBytes / job_.size);
       round_ =
@@ -131,7 +131,7 @@ class UdpTransfer : public RawTransfer {
       }
       const uint64_t left = job_.iterations - i * round_;
       const auto count = static_cast<uint32_t>(std::min<uint64_t>(left, round_));
-      SOFTDAT_TRY(job_.kind == RawKind::kUdpGso ? SendCut(count) : SendMany(count));
+      SOFTDAT_TRY(IsCut() ? SendCut(count) : SendMany(count));
     }
     for (; answered < rounds; ++answered) SOFTDAT_TRY(Receive());
     return {};
@@ -145,6 +145,7 @@ class UdpTransfer : public RawTransfer {
       while (taken < end) {
         uint64_t count = 0;
         SOFTDAT_TRY(gathers_ ? ReceiveUncut(&count) : ReceiveMany(&count));
+        Sum(count);
         taken += count;
       }
       SOFTDAT_TRY(Send(1));
@@ -154,6 +155,15 @@ class UdpTransfer : public RawTransfer {
 
   Outcome Send(size_t bytes) {
     return send(fd_.get(), buffer_.data(), bytes, 0) < 0 ? RawErrno("send") : Outcome();
+  }
+
+  bool IsCut() const { return job_.kind == RawKind::kUdpGso || job_.kind == RawKind::kUdpGsoCrc; }
+
+  // What a protocol with a CRC does with the messages at the beginning of the buffer.
+  void Sum(uint64_t count) {
+    if (job_.kind != RawKind::kUdpGsoCrc) return;
+    for (uint64_t i = 0; i < count; ++i)
+      sum_ = Crc32Extend(sum_, buffer_.data() + i * job_.size, job_.size);
   }
 
   // Sends all messages by one call, if the kernel takes them.
@@ -184,6 +194,7 @@ class UdpTransfer : public RawTransfer {
     std::memcpy(CMSG_DATA(header), &segment, sizeof segment);
     while (count > 0) {
       const uint32_t now = std::min(count, most);
+      Sum(now);
       piece.iov_len = size_t{now} * job_.size;
       if (sendmsg(fd_.get(), &message, 0) >= 0) {
         count -= now;
@@ -229,6 +240,7 @@ class UdpTransfer : public RawTransfer {
 
   UniqueFd fd_;
   bool gathers_ = false;
+  uint32_t sum_ = kCrc32Init;
   uint32_t round_ = 1;
   uint32_t under_way_ = 1;
   std::vector<uint8_t> buffer_;

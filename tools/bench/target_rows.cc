@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The rows of the table of targets.
+#include "tools/bench/target_rows.h"
+
+namespace softdat::tools {
+namespace {
+
+constexpr uint32_t kSmall = 64;
+constexpr uint32_t kPage = 4096;
+constexpr uint32_t kLarge = 1 << 20;
+constexpr uint32_t kLargeWindow = 8;
+constexpr uint32_t kWindow = 64;
+
+Job Latency(Operation operation, uint32_t size, WaitMode wait) {
+  Job job;
+  job.operation = operation;
+  job.size = size;
+  job.wait = wait;
+  return job;
+}
+
+Job Stream(Operation operation, uint32_t size, uint32_t window, WaitMode wait) {
+  Job job = Latency(operation, size, wait);
+  job.shape = Shape::kStream;
+  job.window = window;
+  return job;
+}
+
+std::vector<TargetRow> TcpRows() {
+  using enum Operation;
+  using enum Measure;
+  constexpr auto kPollMode = WaitMode::kPoll;
+  const Job send = Latency(kSend, kSmall, kPollMode);
+  const Job wait = Latency(kSend, kSmall, WaitMode::kWait);
+  const Job page = Latency(kSend, kPage, kPollMode);
+  const Job sends = Stream(kSend, kSmall, kWindow, kPollMode);
+  const Job writes = Stream(kWrite, kSmall, kWindow, kPollMode);
+  const Job pages = Stream(kWrite, kPage, kWindow, kPollMode);
+  const Job large = Stream(kWrite, kLarge, kLargeWindow, WaitMode::kWait);
+  const Job reads = Stream(kRead, kLarge, kLargeWindow, WaitMode::kWait);
+  const Job notice = Latency(kWrite, kSmall, WaitMode::kWait);  // a write, and a message after it
+  Job pair = wait;
+  pair.messages = 2;
+  const Job large_sends = Stream(kSend, kLarge, kLargeWindow, WaitMode::kWait);
+  static constexpr char kCrc[] = ",SOFTDAT_CRC=on";  // the rows point to it
+  // Rows with this floor show the additional cost of the default, in which a completion means that
+  // the peer has the data.
+  static constexpr char kTaken[] = ",SOFTDAT_COMPLETION=taken";
+  return {
+      {"64 B send, polling", kLatency, 1.08, "raw:tcp-poll", send},
+      {"64 B write, memory and EVD", kLatency, 1.10, "raw:tcp-poll",
+       Latency(kWrite, kSmall, kPollMode)},
+      {"64 B write, memory alone", kLatency, 2.5, "raw:tcp-epoll",
+       Latency(kWrite, kSmall, WaitMode::kMemory)},
+      {"64 B send, dat_evd_wait", kLatency, 0.60, "raw:tcp-epoll", wait},
+      {"64 B send, dat_cno_wait", kLatency, 0.70, "raw:tcp-epoll",
+       Latency(kSend, kSmall, WaitMode::kCno)},
+      {"64 B send, descriptor of a CNO", kLatency, 1.15, "raw:tcp-epoll",
+       Latency(kSend, kSmall, WaitMode::kFd)},
+      {"4 KiB send, polling", kLatency, 1.10, "raw:tcp-poll", page},
+      {"4 KiB send, polling, CRC", kLatency, 1.20, "raw:tcp-poll", page, Where::kTwoCpus, kCrc},
+      {"64 B sends, window 64", kRate, 0.5, "raw:tcp-gather", sends},
+      {"64 B writes, window 64", kRate, 0.5, "raw:tcp-gather", writes},
+      {"64 B sends, window 64, CPU", kCpu, 2, "raw:tcp-gather", sends},
+      {"64 B writes, window 64, CPU", kCpu, 2, "raw:tcp-gather", writes},
+      {"4 KiB writes, window 64", kBandwidth, 0.6, "raw:tcp-gather", pages},
+      {"1 MiB writes", kBandwidth, 0.95, "raw:tcp-block", large},
+      {"1 MiB writes, CRC", kBandwidth, 0.7, "raw:tcp-block", large, Where::kTwoCpus, kCrc},
+      {"1 MiB reads", kBandwidth, 0.9, "raw:tcp-block", reads},
+      {"64 B send, dat_evd_wait, one CPU", kLatency, 1.05, "raw:tcp-block", wait, Where::kOneCpu},
+      {"64 B send, dat_evd_wait, unpinned", kLatency, 0.8, "raw:tcp-block", wait, Where::kAnywhere},
+      {"64 B send, dat_evd_wait, a CPU busy", kLatency, 1.3, "raw:tcp-block", wait,
+       Where::kAnywhereOneBusy},
+      {"64 B send, one of 1000 end points", kLatency, 1.2, "", send, Where::kTwoCpus, "@1000"},
+      {.what = "64 B write and its notice, beside a send",
+       .measure = kLatency,
+       .target = 1.35,
+       .floor = "",
+       .job = notice,
+       .floor_job = wait},
+      {.what = "two 64 B sends in a row, beside one",
+       .measure = kLatency,
+       .target = 1.35,
+       .floor = "",
+       .job = pair,
+       .floor_job = wait},
+      {"confirmed: 64 B send, polling", kLatency, 1.05, kTaken, send},
+      {"confirmed: 64 B write, memory and EVD", kLatency, 1.05, kTaken,
+       Latency(kWrite, kSmall, kPollMode)},
+      {"confirmed: 64 B sends, window 64", kRate, 0.8, kTaken, sends},
+      {"confirmed: 64 B writes, window 64", kRate, 0.8, kTaken, writes},
+      {"confirmed: 1 MiB sends", kBandwidth, 0.97, kTaken, large_sends},
+      {"confirmed: 1 MiB writes", kBandwidth, 0.97, kTaken, large},
+      {"connections, one by one",
+       kRate,
+       0.5,
+       "raw:tcp-block",
+       {},
+       Where::kTwoCpus,
+       "",
+       WorkerTask::kConnections},
+  };
+}
+
+// Bandwidths count as met when they reach this, in MB/s, or else the share of the floor.
+constexpr double kFastEnough = 2500;
+
+std::vector<TargetRow> UdpRows() {
+  using enum Operation;
+  using enum Measure;
+  constexpr auto kPollMode = WaitMode::kPoll;
+  const Job send = Latency(kSend, kSmall, kPollMode);
+  const Job sends = Stream(kSend, kSmall, kWindow, kPollMode);
+  const Job pages = Stream(kWrite, kPage, kWindow, kPollMode);
+  const Job large = Stream(kWrite, kLarge, kLargeWindow, kPollMode);
+  const Job reads = Stream(kRead, kLarge, kLargeWindow, kPollMode);
+  // A plain datagram holds no MiB. It holds what a packet of the largest path MTU does.
+  const Job packets = Stream(kSend, kPage, kWindow, kPollMode);
+  static constexpr char kLoss[] = ",SOFTDAT_UDP_LOSS=1%";
+  static constexpr char kSummed[] = "raw:udp-gso-crc";
+  return {
+      {"64 B send, polling", kLatency, 1.25, "raw:udp", send},
+      {"64 B write, memory and EVD", kLatency, 1.25, "raw:udp", Latency(kWrite, kSmall, kPollMode)},
+      {.what = "4 KiB writes, window 64",
+       .measure = kBandwidth,
+       .target = 0.8,
+       .floor = kSummed,
+       .job = pages,
+       .floor_job = packets,
+       .enough = kFastEnough},
+      {.what = "1 MiB writes",
+       .measure = kBandwidth,
+       .target = 0.8,
+       .floor = kSummed,
+       .job = large,
+       .floor_job = packets,
+       .enough = kFastEnough},
+      {.what = "1 MiB reads",
+       .measure = kBandwidth,
+       .target = 0.8,
+       .floor = kSummed,
+       .job = reads,
+       .floor_job = packets,
+       .enough = kFastEnough},
+      {.what = "64 B sends, window 64",
+       .measure = kRate,
+       .target = 0,
+       .floor = "raw:udp",
+       .job = sends,
+       .enough = 1},
+      {"64 B sends, window 64, CPU", kCpu, 2, "raw:udp", sends},
+      {"4 KiB writes, window 64, 1 % lost", kBandwidth, 0.7, "", pages, Where::kTwoCpus, kLoss},
+      {"1 MiB writes, 1 % lost", kBandwidth, 0.7, "", large, Where::kTwoCpus, kLoss},
+      {"64 B sends, window 64, 1 % lost", kRate, 0.7, "", sends, Where::kTwoCpus, kLoss},
+      {"64 B send, one of 1000 end points", kLatency, 1.2, "", send, Where::kTwoCpus, "@1000"},
+  };
+}
+
+}  // namespace
+
+std::vector<TargetRow> TargetRowsFor(std::string_view ia) {
+  return ia.starts_with("softnet-udp-") ? UdpRows() : TcpRows();
+}
+
+}  // namespace softdat::tools
