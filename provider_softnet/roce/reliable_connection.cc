@@ -99,10 +99,14 @@ void ReliableConnection::OnPacket(const roce::Packet& packet, uint64_t now_us) {
 }
 
 void ReliableConnection::Transmit(PacketBatch* batch, uint64_t now_us) {
-  // What is owed rides on own requests.
-  if (responder_.owes() && !ended() && requester_.wants_transmit()) responder_.Pay();
+  // What is owed rides behind own requests: the peer waits for these, and not for that.
+  const bool rides = responder_.owes() && !ended() && requester_.wants_transmit();
+  if (rides) {
+    requester_.Offer(batch, now_us);
+    responder_.Pay();
+  }
   responder_.Offer(batch);
-  if (!ended()) requester_.Offer(batch, now_us);
+  if (!rides && !ended()) requester_.Offer(batch, now_us);
   if (state_.unsettled) Settle();
   EndIfRefused();
   EndIfDrained();

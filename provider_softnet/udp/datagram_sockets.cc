@@ -78,6 +78,8 @@ Result<UniqueFd> OpenReceiver(const sockaddr_storage& address) {
   SetOption(fd, SOL_SOCKET, SO_REUSEPORT, 1);
   // Adapters and rdma_rxe send UDP's checksum 0, also over IPv6: the ICRC is the stronger one.
   if (address.ss_family == AF_INET6) SetOption(fd, IPPROTO_UDP, UDP_NO_CHECK6_RX, 1);
+  // What was sent together may come together.
+  SetOption(fd, IPPROTO_UDP, UDP_GRO, 1);
   RaiseBuffer(fd, SO_RCVBUFFORCE, SO_RCVBUF);
   sockaddr_storage local = address;
   SetSocketPort(roce::kUdpPort, &local);

@@ -42,6 +42,9 @@ Flow::Flow(const sockaddr_storage& source, const sockaddr_storage& destination) 
 }
 
 Destination::Destination(const sockaddr_storage& source, const sockaddr_storage& peer)
-    : address_(AtRocePort(peer)), address_size_(AddressSize(address_)), flow_(source, address_) {}
+    : address_(AtRocePort(peer)),
+      address_size_(AddressSize(address_)),
+      may_be_cut_(SameHost(source, peer) || IsLoopback(peer)),
+      flow_(source, address_) {}
 
 }  // namespace softdat::softnet

@@ -24,6 +24,10 @@ class Flow {
   uint32_t IcrcStart(size_t udp_payload) const {
     return std::visit([=](const auto& f) { return roce::IcrcStart(f, udp_payload); }, flow_);
   }
+  // What another identification adds to that.
+  uint32_t ShareOf(uint16_t identification) const {
+    return is_ipv4() ? roce::IcrcShareOfIdentification(identification) : 0;
+  }
   bool is_ipv4() const { return std::holds_alternative<roce::Ipv4Flow>(flow_); }
 
  private:
@@ -37,6 +41,11 @@ class Destination {
   // `source`: the sending socket's end.
   Destination(const sockaddr_storage& source, const sockaddr_storage& peer);
 
+  // Whether packets may leave together and be cut by the kernel (UDP_SEGMENT), which counts their
+  // IPv4 identifications from 0. A device that cuts by itself may count otherwise. Packets to this
+  // host meet none.
+  bool may_be_cut() const { return may_be_cut_; }
+
   const sockaddr_storage& address() const { return address_; }
   socklen_t address_size() const { return address_size_; }
   const Flow& flow() const { return flow_; }
@@ -44,6 +53,7 @@ class Destination {
  private:
   sockaddr_storage address_{};
   socklen_t address_size_ = 0;
+  bool may_be_cut_ = false;
   Flow flow_;
 };
 

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sends packets of a batch: makes pad and ICRC, and gives as many datagrams as possible to the
-// kernel in one system call.
+// kernel in one system call. Where the way allows it, packets of one size leave as one piece that
+// the kernel cuts (UDP_SEGMENT), so that they pass through its layers once.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_UDP_PACKET_SENDER_H_
 #define SOFTDAT_PROVIDER_SOFTNET_UDP_PACKET_SENDER_H_
 
+#include <atomic>
 #include <cstddef>
+#include <utility>
 
+#include "provider_softnet/driver/unique_fd.h"
 #include "provider_softnet/roce/packet_batch.h"
 #include "provider_softnet/udp/destination.h"
 #include "provider_softnet/udp/udp_counters.h"
@@ -20,10 +24,23 @@ struct SendResult {
   bool wait = false;
 };
 
-// Any thread, several at once. Sends `batch` from its packet `first` on. No memory is allocated and
-// no lock is taken.
-SendResult SendPackets(int fd, const PacketBatch& batch, size_t first, const Destination& to,
-                       UdpCounters* counters);
+class PacketSender {
+ public:
+  explicit PacketSender(UdpCounters* counters) : counters_(counters) {}
+
+  // Before the first Send.
+  void Use(UniqueFd fd) { fd_ = std::move(fd); }
+  int fd() const { return fd_.get(); }
+
+  // Any thread, several at once. Sends `batch` from its packet `first` on. No memory is allocated
+  // and no lock is taken.
+  SendResult Send(const PacketBatch& batch, size_t first, const Destination& to);
+
+ private:
+  UdpCounters* const counters_;
+  UniqueFd fd_;
+  std::atomic<bool> kernel_cuts_{true};  // until it refuses to
+};
 
 }  // namespace softdat::softnet
 

@@ -2,6 +2,7 @@
 // ReceiveArea and ReceiveAreas.
 #include "provider_softnet/udp/receive_area.h"
 
+#include <netinet/udp.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,8 +15,9 @@
 namespace softdat::softnet {
 
 // The bytes are not initialised: pages that no datagram reaches are never touched.
-ReceiveArea::ReceiveArea() : bytes_(new uint8_t[kDatagrams * kRoom]) {
-  static_assert(kControl >= CMSG_SPACE(sizeof(ucred)));
+ReceiveArea::ReceiveArea(const sockaddr_storage& local)
+    : judge(local), bytes_(new uint8_t[kDatagrams * kRoom]) {
+  static_assert(kControl >= CMSG_SPACE(sizeof(ucred)) && kControl >= CMSG_SPACE(sizeof(int)));
   memset(messages_, 0, sizeof(messages_));
   for (size_t i = 0; i < kDatagrams; ++i) {
     iov_[i] = {bytes_.get() + i * kRoom, kRoom};
@@ -28,15 +30,26 @@ ReceiveArea::ReceiveArea() : bytes_(new uint8_t[kDatagrams * kRoom]) {
   used_ = kDatagrams;
 }
 
-size_t ReceiveArea::Read(int fd) {
+size_t ReceiveArea::Read(int fd, size_t most) {
   for (size_t i = 0; i < used_; ++i) {
     messages_[i].msg_hdr.msg_namelen = sizeof(sockaddr_storage);
     messages_[i].msg_hdr.msg_controllen = kControl;
   }
   // A UDP socket may have an error to report (an ICMP message); it is over with that.
-  const int n = ReceiveMany(fd, messages_, kDatagrams);
+  const int n = ReceiveMany(fd, messages_, std::min(most, kDatagrams));
   used_ = n > 0 ? static_cast<size_t>(n) : 0;
   return used_;
+}
+
+size_t ReceiveArea::segment(size_t i) const {
+  auto* const m = const_cast<msghdr*>(&messages_[i].msg_hdr);
+  for (cmsghdr* c = CMSG_FIRSTHDR(m); c != nullptr; c = CMSG_NXTHDR(m, c)) {
+    if (c->cmsg_level != SOL_UDP || c->cmsg_type != UDP_GRO) continue;
+    int size = 0;
+    memcpy(&size, CMSG_DATA(c), sizeof(size));
+    return size > 0 ? static_cast<size_t>(size) : 0;
+  }
+  return 0;
 }
 
 bool ReceiveArea::trusted(size_t i) const {
@@ -59,7 +72,7 @@ std::unique_ptr<ReceiveArea> ReceiveAreas::Take() {
       return area;
     }
   }
-  return std::make_unique<ReceiveArea>();
+  return std::make_unique<ReceiveArea>(local_);
 }
 
 void ReceiveAreas::Give(std::unique_ptr<ReceiveArea> area) {

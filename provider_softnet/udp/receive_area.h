@@ -13,20 +13,22 @@
 #include <vector>
 
 #include "dat/base/mutex.h"
+#include "provider_softnet/udp/arrival_judge.h"
 
 namespace softdat::softnet {
 
 class ReceiveArea {
  public:
-  static constexpr size_t kDatagrams = 64;
-  // A packet of the largest MTU, what a member puts in front of it, and some more, so that the
-  // kernel tells when a datagram is longer.
-  static constexpr size_t kRoom = 4608;
+  static constexpr size_t kDatagrams = 32;
+  // The longest datagram, or as many as the kernel joins (UDP_GRO). Some more, so that the
+  // beginnings do not compete for one part of the cache. Pages that nothing reaches cost nothing.
+  static constexpr size_t kRoom = 65536 + 320;
 
-  ReceiveArea();
+  explicit ReceiveArea(const sockaddr_storage& local);
 
-  // Reads what `fd` has, without blocking. Returns the number of datagrams, 0 for none.
-  size_t Read(int fd);
+  // Reads what `fd` has, without blocking: `most` datagrams or runs of them. Returns how many
+  // there are, 0 for none.
+  size_t Read(int fd, size_t most);
 
   // Of the datagram `i` of the last Read:
   const sockaddr_storage& source(size_t i) const { return sources_[i]; }
@@ -34,11 +36,17 @@ class ReceiveArea {
     return {bytes_.get() + i * kRoom, messages_[i].msg_len};
   }
   bool cut(size_t i) const { return (messages_[i].msg_hdr.msg_flags & MSG_TRUNC) != 0; }
+  // Bytes of each datagram of a run, except for the last one, which may be shorter. 0: it is no
+  // run.
+  size_t segment(size_t i) const;
   // Whether a local socket's datagram is from a process of this user, or of root.
   bool trusted(size_t i) const;
 
+  // For what is read here.
+  ArrivalJudge judge;
+
  private:
-  static constexpr size_t kControl = 64;  // bytes; holds the credentials of a sender
+  static constexpr size_t kControl = 64;  // bytes; credentials of a sender, or a segment's size
   struct alignas(cmsghdr) Control {
     uint8_t bytes[kControl];
   };
@@ -55,11 +63,13 @@ class ReceiveArea {
 // one when two threads read at once.
 class ReceiveAreas {
  public:
+  explicit ReceiveAreas(const sockaddr_storage& local) : local_(local) {}
   std::unique_ptr<ReceiveArea> Take();
   void Give(std::unique_ptr<ReceiveArea> area);
 
  private:
   static constexpr size_t kMostKept = 4;
+  const sockaddr_storage local_;
   Mutex mutex_;  // protects free_
   std::vector<std::unique_ptr<ReceiveArea>> free_;
 };

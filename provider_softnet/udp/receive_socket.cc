@@ -4,6 +4,7 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace softdat::softnet {
@@ -55,24 +56,34 @@ bool ReceiveSocket::TryReceive() {
 
 bool ReceiveSocket::ReadBatch(const SinkGate::Pass& pass) {
   std::unique_ptr<ReceiveArea> area = core_->areas.Take();
-  const size_t count = area->Read(fd_.get());
+  const size_t count = area->Read(fd_.get(), wanted_);
   core_->counters.receive_calls.Add();
   if (count == 0) {
     core_->counters.receive_empty.Add();
   } else {
+    wanted_ = std::min(count == wanted_ ? 2 * count : count, ReceiveArea::kDatagrams);
     last_read_.store(core_->counters.receive_calls.value(), std::memory_order_relaxed);
   }
-  for (size_t i = 0; i < count && pass.open(); ++i) TakeMessage(*area, i);
+  for (size_t i = 0; i < count && pass.open(); ++i) TakeMessage(area.get(), i, pass);
   core_->areas.Give(std::move(area));
   const bool was_due = core_->TakeDue(pass);
   return count > 0 || was_due;
 }
 
-void ReceiveSocket::TakeMessage(const ReceiveArea& area, size_t i) {
-  if (area.cut(i)) return core_->counters.malformed.Add();
-  if (from_ == From::kNetwork) return core_->TakeDatagram(area.source(i), area.datagram(i));
-  if (!area.trusted(i)) return core_->counters.distrusted.Add();
-  core_->TakeHandedOn(area.datagram(i));
+void ReceiveSocket::TakeMessage(ReceiveArea* area, size_t i, const SinkGate::Pass& pass) {
+  if (area->cut(i)) return core_->counters.malformed.Add();
+  if (from_ == From::kMembers) {
+    if (!area->trusted(i)) return core_->counters.distrusted.Add();
+    return core_->TakeHandedOn(area->datagram(i));
+  }
+  std::span<const uint8_t> rest = area->datagram(i);
+  const size_t segment = area->segment(i);
+  if (segment == 0) return core_->TakeDatagram(area->source(i), rest, 0, &area->judge);
+  for (size_t n = 0; !rest.empty() && pass.open(); ++n) {
+    const std::span<const uint8_t> one = rest.first(std::min(segment, rest.size()));
+    rest = rest.subspan(one.size());
+    core_->TakeDatagram(area->source(i), one, n, &area->judge);
+  }
 }
 
 }  // namespace softdat::softnet

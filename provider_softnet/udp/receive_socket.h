@@ -41,7 +41,7 @@ class ReceiveSocket final : public Channel {
   ~ReceiveSocket() override = default;
   void OnReadable();
   bool ReadBatch(const SinkGate::Pass& pass);
-  void TakeMessage(const ReceiveArea& area, size_t i);
+  void TakeMessage(ReceiveArea* area, size_t i, const SinkGate::Pass& pass);
 
   const std::shared_ptr<UdpCore> core_;
   const From from_;
@@ -49,6 +49,9 @@ class ReceiveSocket final : public Channel {
   std::atomic<bool> reading_{false};
   // A system call's number, so that sockets can be compared. Relaxed: a hint.
   std::atomic<uint64_t> last_read_{0};
+  // Datagrams to ask for: few while they come one by one, since each look in vain costs time.
+  // Written by the thread that reads.
+  size_t wanted_ = 1;
   bool closed_ = false;  // guarded by the token
   UniqueFd fd_;
   SocketWatch watch_;  // guarded by the token

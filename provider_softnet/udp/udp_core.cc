@@ -7,7 +7,6 @@
 #include <optional>
 
 #include "dat/base/socket_address.h"
-#include "provider_softnet/udp/arrival_judge.h"
 #include "provider_softnet/udp/forward_message.h"
 
 namespace softdat::softnet {
@@ -18,25 +17,29 @@ constexpr uint32_t kGsiQpn = 1;
 }  // namespace
 
 UdpCore::UdpCore(const sockaddr_storage& address, Driver* of, PacketSink* to)
-    : local(address), host(HostText(address)), driver(of), sink(to) {}
+    : local(address), host(HostText(address)), driver(of), sink(to), areas(address) {}
 
-void UdpCore::TakeDatagram(const sockaddr_storage& source, std::span<const uint8_t> datagram) {
+void UdpCore::TakeDatagram(const sockaddr_storage& source, std::span<const uint8_t> datagram,
+                           size_t segment, ArrivalJudge* judge) {
   if (impaired) return impaired->Offer(source, datagram);
-  JudgeAndRoute(source, datagram);
+  JudgeAndRoute(source, datagram, segment, judge);
 }
 
 bool UdpCore::TakeDue(const SinkGate::Pass& pass) {
   if (!impaired) return false;
   const std::vector<HeldDatagram> due = impaired->TakeDue();
+  ArrivalJudge judge(local);
   for (const HeldDatagram& datagram : due) {
-    if (pass.open()) JudgeAndRoute(datagram.source, datagram.bytes);
+    // What it was in a run is not known any more, and is solved for.
+    if (pass.open()) JudgeAndRoute(datagram.source, datagram.bytes, /*segment=*/0, &judge);
   }
   return !due.empty();
 }
 
-void UdpCore::JudgeAndRoute(const sockaddr_storage& source, std::span<const uint8_t> datagram) {
+void UdpCore::JudgeAndRoute(const sockaddr_storage& source, std::span<const uint8_t> datagram,
+                            size_t segment, ArrivalJudge* judge) {
   roce::Packet packet;
-  switch (JudgeArrival(source, local, datagram, &packet)) {
+  switch (judge->Judge(source, datagram, segment, &packet)) {
     case Verdict::kMalformed:
       return counters.malformed.Add();
     case Verdict::kBadIcrc:

@@ -16,6 +16,7 @@
 
 #include "provider_softnet/driver/driver.h"
 #include "provider_softnet/driver/unique_fd.h"
+#include "provider_softnet/udp/arrival_judge.h"
 #include "provider_softnet/udp/impaired_arrivals.h"
 #include "provider_softnet/udp/member_names.h"
 #include "provider_softnet/udp/member_sockets.h"
@@ -45,9 +46,10 @@ class UdpCore {
   // `address`: of the adapter, with port 4791.
   UdpCore(const sockaddr_storage& address, Driver* of, PacketSink* to);
 
-  // A datagram from the network, or from another member: judges it, and gives it to the sink or
+  // A datagram from the network, number `segment` of a run: judges it, and gives it to the sink or
   // hands it on.
-  void TakeDatagram(const sockaddr_storage& source, std::span<const uint8_t> datagram);
+  void TakeDatagram(const sockaddr_storage& source, std::span<const uint8_t> datagram,
+                    size_t segment, ArrivalJudge* judge);
   // What loss on demand has held back until now, inside a pass. Returns whether there was any.
   bool TakeDue(const SinkGate::Pass& pass);
   void TakeHandedOn(std::span<const uint8_t> message);
@@ -69,7 +71,8 @@ class UdpCore {
   std::function<void(const sockaddr_storage& source)> on_handed_here;
 
  private:
-  void JudgeAndRoute(const sockaddr_storage& source, std::span<const uint8_t> datagram);
+  void JudgeAndRoute(const sockaddr_storage& source, std::span<const uint8_t> datagram,
+                     size_t segment, ArrivalJudge* judge);
   void Route(const Arrival& arrival);
 };
 

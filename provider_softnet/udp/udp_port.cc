@@ -39,7 +39,7 @@ void WatchSoon(Driver* driver, const RefPtr<ReceiveSocket>& socket) {
 }  // namespace
 
 UdpPort::UdpPort(std::shared_ptr<UdpCore> core, std::function<uint64_t()> random)
-    : core_(std::move(core)), random_(std::move(random)) {}
+    : core_(std::move(core)), sender_(&core_->counters), random_(std::move(random)) {}
 
 UdpPort::~UdpPort() { Close(); }
 
@@ -96,15 +96,15 @@ Status UdpPort::OpenSockets() {
   core_->hand_on_fd = hand_on.Take();
   Result<UniqueFd> sender = OpenSender(core_->local, random_);
   if (!sender.ok()) return sender.TakeStatus();
-  sender_ = sender.Take();
-  source_ = LocalEnd(sender_.get());
+  sender_.Use(sender.Take());
+  source_ = LocalEnd(sender_.fd());
   Result<uint32_t> block = ClaimBlock();
   if (!block.ok()) return block.TakeStatus();
   home_block_ = block.value();
   Result<UniqueFd> receiver = OpenReceiver(core_->local);
   if (!receiver.ok()) return receiver.TakeStatus();
   ReportBuffers(core_->host, ReceiveBufferSize(receiver.value().get()),
-                SendBufferSize(sender_.get()));
+                SendBufferSize(sender_.fd()));
   if (Status s = WatchSender(); !s.ok()) return s;
   return NewSocket(receiver.Take(), ReceiveSocket::From::kNetwork)->Watch();
 }
@@ -118,7 +118,7 @@ Status UdpPort::WatchSender() {
     const SinkGate::Pass pass(&core->gate);
     if (pass.open()) core->sink->OnWritable();
   });
-  return writable_->Start(sender_.get(), 0);
+  return writable_->Start(sender_.fd(), 0);
 }
 
 void UdpPort::WantWritable() {

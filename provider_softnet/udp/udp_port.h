@@ -77,7 +77,7 @@ class UdpPort {
   // Port 4791 of `peer`, which is of the port's family.
   Destination DestinationOf(const sockaddr_storage& peer) const { return {source_, peer}; }
   SendResult Send(const PacketBatch& batch, const Destination& to, size_t first = 0) {
-    return SendPackets(sender_.get(), batch, first, to, &core_->counters);
+    return sender_.Send(batch, first, to);
   }
   // After a Send that has to wait: PacketSink::OnWritable is called once, soon.
   void WantWritable();
@@ -116,7 +116,7 @@ class UdpPort {
   void Close();
 
   const std::shared_ptr<UdpCore> core_;
-  UniqueFd sender_;
+  PacketSender sender_;
   sockaddr_storage source_{};  // the sender's end
   std::shared_ptr<SocketWatch> writable_;
   std::shared_ptr<SteeredSockets> steered_;  // guarded by the token

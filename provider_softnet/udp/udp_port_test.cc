@@ -63,11 +63,63 @@ TEST(UdpPort, ManyPacketsNeedFewSystemCalls) {
   for (size_t i = 0; i < PacketBatch::kMostPackets; ++i) packets.Add(b.qpn(), {});
   ASSERT_TRUE(a.SendTo(b, packets));
   ASSERT_TRUE(b.UntilKept(packets.batch().size()));
-  EXPECT_EQ(a.port().counters().send_calls.value(), 2u);
+  EXPECT_EQ(a.port().counters().send_calls.value(), 1u);
   const UdpCounters& counters = b.port().counters();
   EXPECT_LE(counters.receive_calls.value() - counters.receive_empty.value(), 8u);
   EXPECT_EQ(static_cast<uint64_t>(b.batches),
             counters.receive_calls.value() - counters.receive_empty.value());
+}
+
+// What one system call sends as one piece is told apart again, wherever a size changes.
+TEST(UdpPort, PacketsThatTheKernelCutsArrive) {
+  PortNode a(LoopbackOfTest(0)), b(LoopbackOfTest(1));
+  TestPackets packets;
+  std::vector<Bytes> sent;
+  for (const size_t size : {4096, 4096, 4096, 4092, 4096, 300,  300,  64,  64,  64,
+                            8,    0,    0,    4096, 1024, 1024, 1023, 256, 256, 255}) {
+    sent.push_back(PayloadOf(size, static_cast<uint32_t>(sent.size())));
+    packets.Add(b.qpn(), sent.back());
+  }
+  ASSERT_TRUE(a.SendTo(b, packets));
+  ASSERT_TRUE(b.UntilKept(sent.size()));
+  const std::vector<Kept> kept = b.kept();
+  for (size_t i = 0; i < sent.size(); ++i) EXPECT_EQ(kept[i].payload, sent[i]) << i;
+  EXPECT_EQ(b.port().counters().bad_icrc.value(), 0u);
+  EXPECT_EQ(b.port().counters().solved_ids.value(), 0u) << "the kernel counts from 0";
+  EXPECT_EQ(a.port().counters().send_calls.value(), 1u);
+}
+
+TEST(UdpPort, ARunLongerThanTheKernelCutsArrives) {
+  PortNode a(LoopbackOfTest(0)), b(LoopbackOfTest(1));
+  TestPackets packets;
+  for (uint32_t i = 0; i < 40; ++i) packets.Add(b.qpn(), PayloadOf(4096, i));
+  ASSERT_TRUE(a.SendTo(b, packets));
+  ASSERT_TRUE(b.UntilKept(40));
+  const std::vector<Kept> kept = b.kept();
+  for (uint32_t i = 0; i < 40; ++i) EXPECT_EQ(kept[i].payload, PayloadOf(4096, i)) << i;
+  EXPECT_EQ(a.port().counters().send_calls.value(), 1u);
+  EXPECT_EQ(b.port().counters().solved_ids.value(), 0u) << "the kernel counts from 0";
+}
+
+// A socket that computes no checksum cannot be cut from.
+TEST(UdpPort, WhereTheKernelDoesNotCutPacketsLeaveOneByOne) {
+  PortNode b(LoopbackOfTest(1));
+  Result<UniqueFd> opened =
+      OpenSender(LoopbackOfTest(0), [n = uint64_t{0}]() mutable { return n++; });
+  ASSERT_TRUE(opened.ok());
+  const int on = 1;
+  ASSERT_EQ(setsockopt(opened.value().get(), SOL_SOCKET, SO_NO_CHECK, &on, sizeof on), 0);
+  const Destination to(LocalEnd(opened.value().get()), b.port().local());
+  UdpCounters counters;
+  PacketSender sender(&counters);
+  sender.Use(opened.Take());
+  TestPackets packets;
+  for (uint32_t i = 0; i < 8; ++i) packets.Add(b.qpn(), PayloadOf(64, i));
+  EXPECT_EQ(sender.Send(packets.batch(), 0, to).packets, 8u);
+  EXPECT_EQ(counters.send_calls.value(), 2u) << "one in vain";
+  ASSERT_TRUE(b.UntilKept(8));
+  EXPECT_EQ(counters.send_refused.value(), 0u);
+  EXPECT_EQ(b.port().counters().solved_ids.value(), 0u) << "each identification is 0 again";
 }
 
 // ---- what strangers send ------------------------------------------------------------------------
@@ -116,6 +168,17 @@ TEST(UdpPort, ASenderThatCountsIdentificationsIsUnderstood) {
   stranger.Send(b.port(), stranger.Packet(b.port(), b.qpn(), 0xbeef));
   ASSERT_TRUE(b.UntilKept(1));
   EXPECT_EQ(b.port().counters().solved_ids.value(), 1u);
+}
+
+TEST(UdpPort, WhatASenderCountsNextIsExpected) {
+  PortNode b(LoopbackOfTest(1));
+  const Stranger stranger(LoopbackOfTest(0));
+  for (const uint16_t id : {0xfffe, 0xffff, 0, 1, 0, 0, 5, 9}) {
+    stranger.Send(b.port(), stranger.Packet(b.port(), b.qpn(), id));
+  }
+  ASSERT_TRUE(b.UntilKept(8));
+  EXPECT_EQ(b.port().counters().solved_ids.value(), 5u);
+  EXPECT_EQ(b.port().counters().bad_icrc.value(), 0u);
 }
 
 TEST(UdpPort, ADamagedPacketIsDropped) {

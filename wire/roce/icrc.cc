@@ -23,7 +23,38 @@ void StoreUdp(uint8_t* p, uint16_t source_port, uint16_t destination_port, size_
   StoreBe16(p + 6, kOnes16);  // checksum
 }
 
+/// Octets of both headers behind the identification of an IPv4 header.
+constexpr size_t kBehindIdentification = 22;
+constexpr uint32_t kPolynomial = 0xedb88320;  // reflected
+
+/// Shares of all values of each octet of the identification.
+struct Shares {
+  std::array<uint32_t, 256> high;
+  std::array<uint32_t, 256> low;
+};
+
+constexpr uint32_t Behind(uint32_t state, size_t octets) {
+  for (size_t bit = 0; bit < 8 * octets; ++bit) {
+    state = (state >> 1) ^ ((state & 1) != 0 ? kPolynomial : 0);
+  }
+  return state;
+}
+
+constexpr Shares MakeShares() {
+  Shares shares{};
+  for (uint32_t octet = 0; octet < 256; ++octet) {
+    shares.low[octet] = Behind(octet, 1 + kBehindIdentification);
+    shares.high[octet] = Behind(shares.low[octet], 1);
+  }
+  return shares;
+}
+constexpr Shares kShares = MakeShares();
+
 }  // namespace
+
+uint32_t IcrcShareOfIdentification(uint16_t identification) {
+  return kShares.high[identification >> 8] ^ kShares.low[identification & 0xff];
+}
 
 uint32_t IcrcStart(const Ipv4Flow& flow, size_t udp_payload) {
   std::array<uint8_t, kIpv4Size + kUdpSize> headers;

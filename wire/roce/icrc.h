@@ -50,6 +50,10 @@ struct Ipv6Flow {
 uint32_t IcrcStart(const Ipv4Flow& flow, size_t udp_payload);
 uint32_t IcrcStart(const Ipv6Flow& flow, size_t udp_payload);
 
+/// What an identification adds (by exclusive or) to the IcrcStart state of a flow whose
+/// identification is 0: the CRC is linear. It depends neither on the flow nor on the size.
+uint32_t IcrcShareOfIdentification(uint16_t identification);
+
 /// Takes in the BTH, whose congestion marks count as ones.
 uint32_t IcrcOfBth(uint32_t state, std::span<const uint8_t, kBthSize> bth);
 

@@ -123,5 +123,17 @@ TEST(IcrcTest, WhatIsTooShortIsNotRight) {
   }
 }
 
+TEST(Icrc, AnIdentificationAddsItsShare) {
+  Ipv4Flow flow = {{192, 0, 2, 1}, {198, 51, 100, 7}, 0xc0de, kUdpPort, 0};
+  for (const size_t size : {size_t{16}, size_t{80}, size_t{4128}}) {
+    flow.identification = 0;
+    const uint32_t start = IcrcStart(flow, size);
+    for (const uint16_t id : {0, 1, 2, 63, 255, 256, 0x1234, 0x8000, 0xffff}) {
+      flow.identification = id;
+      EXPECT_EQ(start ^ IcrcShareOfIdentification(id), IcrcStart(flow, size)) << id;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace softdat::roce
