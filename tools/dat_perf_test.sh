@@ -93,6 +93,8 @@ said() {
   shift 2
   run "$wanted" "$program" "$@" && has "$err" "$text"
 }
+check "a loss that is not understood" said 1 "SOFTDAT_UDP_LOSS is not understood" \
+  compare --slices 1 --slice-ms 5 softnet-udp-lo,SOFTDAT_UDP_LOSS=often
 check "no server" said 1 "nobody listens" send_lat -p 9 127.0.0.1
 check "no such IA" said 1 "softnet-nowhere" compare raw:tcp-poll softnet-nowhere
 check "no such floor" said 2 "no floor" compare raw:pigeon softnet-lo

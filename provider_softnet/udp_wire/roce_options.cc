@@ -20,6 +20,7 @@ constexpr uint32_t kHeaders = 96;
 RoceOptions RoceOptions::FromSettings() {
   const Settings& s = GetSettings();
   RoceOptions o;
+  o.port = UdpPortOptions::FromSettings();
   o.connect_grace = std::chrono::milliseconds(s.connect_grace_ms);
   o.disconnect = std::chrono::milliseconds(s.disconnect_ms);
   return o;
