@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "provider_toy/datagram_header.h"
+#include "dat/backend_kit/datagram_header.h"
 
 namespace softdat::toy {
 
@@ -13,6 +13,11 @@ using transport::Op;
 using transport::WorkStatus;
 
 namespace {
+
+static_assert(kDatagramHeaderSize == transport::kDatagramHeader);
+
+// What a packet of RoCEv2 has around its payload: BTH, DETH, pad, ICRC.
+constexpr uint64_t PacketSize(uint64_t payload) { return 12 + 8 + (payload + 3) / 4 * 4 + 4; }
 
 // Returns the part of `pieces` after the first `skip` bytes.
 Pieces Behind(const Pieces& pieces, uint64_t skip) {
@@ -119,7 +124,7 @@ void DatagramPair::Deliver(const transport::SendRequest::Datagram& datagram, con
   DatagramPair* const to = fabric_.FindDatagramPair(datagram.number);
   if (to == nullptr || to->device_ != handle.device() || datagram.qkey != kQkey) return;
   DatagramHeader header = MakeDatagramHeader(AddressOf(device_, handle.address().ss_family),
-                                             handle.address(), payload.total);
+                                             handle.address(), PacketSize(payload.total));
   to->Receive(header, payload, number_, solicited);
 }
 

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The header of a datagram: IPv6, or 20 empty bytes and IPv4.
-#include "provider_toy/datagram_header.h"
+// MakeDatagramHeader.
+#include "dat/backend_kit/datagram_header.h"
 
 #include <netinet/in.h>
 
 #include <cstring>
 
-namespace softdat::toy {
+namespace softdat {
 namespace {
 
-constexpr size_t kIpv4Header = 20;            // bytes
-constexpr uint64_t kAround = 8 + 12 + 8 + 4;  // bytes of UDP, BTH, DETH and ICRC
+constexpr size_t kIpv4Header = 20;
+constexpr size_t kUdpHeader = 8;
 constexpr uint8_t kHops = 64;
 
-void PutBigEndian16(uint64_t value, uint8_t* at) {
+void PutBigEndian16(size_t value, uint8_t* at) {
   at[0] = static_cast<uint8_t>(value >> 8);
   at[1] = static_cast<uint8_t>(value);
 }
@@ -27,13 +27,13 @@ uint16_t Checksum(const uint8_t* header) {
   return static_cast<uint16_t>(~sum);
 }
 
-void FillIpv4(const sockaddr_storage& from, const sockaddr_storage& to, uint64_t payload,
+void FillIpv4(const sockaddr_storage& from, const sockaddr_storage& to, size_t udp_payload,
               uint8_t* header) {
   sockaddr_in source{}, target{};
   std::memcpy(&source, &from, sizeof source);
   std::memcpy(&target, &to, sizeof target);
   header[0] = 0x45;  // version 4, five words
-  PutBigEndian16(kIpv4Header + kAround + payload, header + 2);
+  PutBigEndian16(kIpv4Header + kUdpHeader + udp_payload, header + 2);
   header[6] = 0x40;  // do not fragment
   header[8] = kHops;
   header[9] = IPPROTO_UDP;
@@ -42,13 +42,13 @@ void FillIpv4(const sockaddr_storage& from, const sockaddr_storage& to, uint64_t
   PutBigEndian16(Checksum(header), header + 10);
 }
 
-void FillIpv6(const sockaddr_storage& from, const sockaddr_storage& to, uint64_t payload,
+void FillIpv6(const sockaddr_storage& from, const sockaddr_storage& to, size_t udp_payload,
               uint8_t* header) {
   sockaddr_in6 source{}, target{};
   std::memcpy(&source, &from, sizeof source);
   std::memcpy(&target, &to, sizeof target);
   header[0] = 0x60;  // version 6
-  PutBigEndian16(kAround + payload, header + 4);
+  PutBigEndian16(kUdpHeader + udp_payload, header + 4);
   header[6] = IPPROTO_UDP;
   header[7] = kHops;
   std::memcpy(header + 8, &source.sin6_addr, sizeof source.sin6_addr);
@@ -58,14 +58,14 @@ void FillIpv6(const sockaddr_storage& from, const sockaddr_storage& to, uint64_t
 }  // namespace
 
 DatagramHeader MakeDatagramHeader(const sockaddr_storage& from, const sockaddr_storage& to,
-                                  uint64_t payload) {
+                                  size_t udp_payload) {
   DatagramHeader header{};
   if (to.ss_family == AF_INET6) {
-    FillIpv6(from, to, payload, header.data());
+    FillIpv6(from, to, udp_payload, header.data());
   } else {
-    FillIpv4(from, to, payload, header.data() + header.size() - kIpv4Header);
+    FillIpv4(from, to, udp_payload, header.data() + header.size() - kIpv4Header);
   }
   return header;
 }
 
-}  // namespace softdat::toy
+}  // namespace softdat
