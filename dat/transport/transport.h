@@ -61,6 +61,9 @@ enum class Op : uint8_t {
   kReceiveInvalidate,  // Completion::key is the context that was invalidated
   kReceiveImmediate,   // Completion::key is the immediate value, length the bytes written, if known
   kReceiveDatagram,    // Completion::key is the number of the sender's queue pair
+  // A datagram with immediate data. Completion::key is their value, and the sender is told by the
+  // header alone.
+  kReceiveDatagramImmediate,
 };
 
 // How a work request ended. Values are those of DAT_DTO_COMPLETION_STATUS.

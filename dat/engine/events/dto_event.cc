@@ -33,6 +33,7 @@ int ExtensionType(Op op) {
     case Op::kSendDatagram:
       return DAT_IB_UD_SEND;
     case Op::kReceiveDatagram:
+    case Op::kReceiveDatagramImmediate:
       return DAT_IB_UD_RECV;
     default:
       return DAT_IB_CMP_AND_SWAP;
@@ -64,7 +65,8 @@ void FillSpecialEvent(const Completion& completion, DAT_EVENT* event) {
   std::memset(&data, 0, sizeof(data));
   data.type = static_cast<DAT_IB_EXT_TYPE>(ExtensionType(completion.op));
   data.status = completion.status == WorkStatus::kSuccess ? DAT_OP_SUCCESS : DAT_IB_OP_ERR;
-  if (completion.op == Op::kReceiveImmediate) data.val.immed.data = completion.key;
+  if (completion.op == Op::kReceiveImmediate || completion.op == Op::kReceiveDatagramImmediate)
+    data.val.immed.data = completion.key;
   if (completion.op == Op::kReceiveDatagram) data.remote_ah.qpn = completion.key;
   std::memcpy(event->event_extension_data, &data, sizeof(data));
 }

@@ -13,7 +13,7 @@
 namespace softdat::engine {
 
 // The `operation` field of an event; by transport::Op.
-inline constexpr std::array<uint8_t, 13> kOperationNames = {
+inline constexpr std::array<uint8_t, 14> kOperationNames = {
     DAT_DTO_SEND,
     DAT_DTO_SEND,  // with invalidate
     DAT_DTO_RDMA_WRITE,
@@ -27,6 +27,7 @@ inline constexpr std::array<uint8_t, 13> kOperationNames = {
     DAT_DTO_RECEIVE_WITH_INVALIDATE,
     DAT_IB_DTO_RECV_IMMED,
     DAT_IB_DTO_RECV_UD,
+    DAT_IB_DTO_RECV_UD_IMMED,
 };
 
 // Operations of which the event says more than FillDtoData() does, a bit each.
@@ -35,7 +36,8 @@ inline constexpr uint32_t kSpecialOps =
     OpBit(transport::Op::kRdmaWriteImmediate) | OpBit(transport::Op::kFetchAdd) |
     OpBit(transport::Op::kCompareSwap) | OpBit(transport::Op::kBind) |
     OpBit(transport::Op::kSendDatagram) | OpBit(transport::Op::kReceiveInvalidate) |
-    OpBit(transport::Op::kReceiveImmediate) | OpBit(transport::Op::kReceiveDatagram);
+    OpBit(transport::Op::kReceiveImmediate) | OpBit(transport::Op::kReceiveDatagram) |
+    OpBit(transport::Op::kReceiveDatagramImmediate);
 
 // A DTO_COMPLETION_EVENT without what is special.
 inline void FillDtoData(const transport::Completion& completion, DAT_EVENT* event) {

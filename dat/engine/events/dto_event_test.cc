@@ -51,6 +51,7 @@ const Case kCases[] = {
     {Op::kCompareSwap, DAT_IB_DTO_EVENT, DAT_IB_DTO_CMP_SWAP, DAT_IB_CMP_AND_SWAP},
     {Op::kSendDatagram, DAT_IB_DTO_EVENT, DAT_IB_DTO_SEND_UD, DAT_IB_UD_SEND},
     {Op::kReceiveDatagram, DAT_IB_DTO_EVENT, DAT_IB_DTO_RECV_UD, DAT_IB_UD_RECV},
+    {Op::kReceiveDatagramImmediate, DAT_IB_DTO_EVENT, DAT_IB_DTO_RECV_UD_IMMED, DAT_IB_UD_RECV},
 };
 
 // What was posted with SOFTDAT_COMPLETION_EXTENSION_FLAG, whatever became of it.
@@ -106,7 +107,8 @@ TEST(DtoEventTest, EveryOperationWithEveryStatus) {
       std::memcpy(&extension, event.event_extension_data, sizeof(extension));
       EXPECT_EQ(extension.type, c.extension_type);
       EXPECT_EQ(extension.status, status == DAT_DTO_SUCCESS ? DAT_OP_SUCCESS : DAT_IB_OP_ERR);
-      EXPECT_EQ(extension.val.immed.data, c.op == Op::kReceiveImmediate ? 0x7777u : 0u);
+      const bool immediate = c.op == Op::kReceiveImmediate || c.op == Op::kReceiveDatagramImmediate;
+      EXPECT_EQ(extension.val.immed.data, immediate ? 0x7777u : 0u);
       EXPECT_EQ(extension.remote_ah.qpn, c.op == Op::kReceiveDatagram ? 0x7777u : 0u);
     }
   }

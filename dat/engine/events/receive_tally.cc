@@ -14,7 +14,8 @@ bool CompletesReceive(const DAT_EVENT& event) {
   if (number != DAT_DTO_COMPLETION_EVENT && number != DAT_IB_DTO_EVENT) return false;
   const int operation = static_cast<int>(event.event_data.dto_completion_event_data.operation);
   return operation == DAT_DTO_RECEIVE || operation == DAT_DTO_RECEIVE_WITH_INVALIDATE ||
-         operation == DAT_IB_DTO_RECV_IMMED || operation == DAT_IB_DTO_RECV_UD;
+         operation == DAT_IB_DTO_RECV_IMMED || operation == DAT_IB_DTO_RECV_UD ||
+         operation == DAT_IB_DTO_RECV_UD_IMMED;
 }
 
 }  // namespace
