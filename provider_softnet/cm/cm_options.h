@@ -43,6 +43,9 @@ struct CmOptions {
 
   // Requests without the consumer's answer, or whose handshake is not complete.
   size_t most_half_open = 128;
+  // Requests for datagrams without the consumer's answer. They hold nothing but themselves, and
+  // some programs ask for many at once.
+  size_t most_unanswered = 1024;
   // Connections in time-wait, and refusals: so many of each. The oldest goes first.
   size_t most_remembered = 1024;
 };

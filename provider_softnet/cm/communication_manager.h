@@ -146,7 +146,7 @@ class CommunicationManager {
   void On(const Arrival& a, const rdmacm::CmDreq& dreq);
   void On(const Arrival& a, const rdmacm::CmDrep& drep);
 
-  // Datagrams are no connections: service ID resolution is ignored here.
+  // Datagrams are no connections: they meet by service resolution (service_resolution.h).
   void On(const Arrival&, const rdmacm::SidrReq&) {}
   void On(const Arrival&, const rdmacm::SidrRep&) {}
 

@@ -2,36 +2,19 @@
 // CmNode.
 #include "tests/sim/cm_node.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-
-#include <cstring>
 #include <utility>
 
+#include "tests/sim/node_address.h"
 #include "wire/bytes.h"
 
 namespace softdat::sim {
 namespace {
 
-constexpr uint32_t kFirstNet = 0x0a000000;
 constexpr size_t kDataPacket = 4;
-
-int NumberOf(const sockaddr_storage& address) {
-  sockaddr_in in;
-  std::memcpy(&in, &address, sizeof(in));
-  return static_cast<int>(ntohl(in.sin_addr.s_addr) - kFirstNet);
-}
 
 }  // namespace
 
-sockaddr_storage CmNode::AddressOf(int number) {
-  sockaddr_in in{};
-  in.sin_family = AF_INET;
-  in.sin_addr.s_addr = htonl(kFirstNet + static_cast<uint32_t>(number));
-  sockaddr_storage address{};
-  std::memcpy(&address, &in, sizeof(in));
-  return address;
-}
+sockaddr_storage CmNode::AddressOf(int number) { return AddressOfNode(number); }
 
 CmNode::CmNode(int number, Network* network, const softnet::CmOptions& options, uint64_t seed,
                CmNodeSink* sink)
@@ -61,7 +44,7 @@ void CmNode::Settle() {
     while (const auto out = manager_->TakeOutgoing()) {
       ++sent_;
       last_sent_.assign(out->mad.begin(), out->mad.end());
-      Send(NumberOf(out->to), last_sent_);
+      Send(NodeOfAddress(out->to), last_sent_);
       more = true;
     }
     while (const auto event = manager_->TakeEvent()) {
