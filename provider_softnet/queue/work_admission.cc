@@ -63,6 +63,24 @@ Code WorkLedger::Prepare(const transport::SendRequest& request, const AdmissionR
   return FillTransfer(request, rules, &work);
 }
 
+Code WorkLedger::PrepareDatagram(const transport::SendRequest& request, uint64_t longest) {
+  if (request.op != Op::kSendDatagram) return Code::kInvalidArgument;
+  SendQueue& queue = sends();
+  if (queue.full()) return Code::kQueueFull;
+  SendWork& work = queue.Prepare();
+  work.cookie = request.cookie;
+  work.op = request.op;
+  work.flags = request.flags;
+  work.datagram = {request.datagram.number, request.datagram.qkey};
+  work.confirm = false;
+  work.done = false;
+  work.status = transport::WorkStatus::kSuccess;
+  const Code code = CopySegments(request.local, queue.max_segments(), queue.PrepareSegments(),
+                                 &work.segment_count, &work.length);
+  if (code != Code::kOk) return code;
+  return work.length > longest ? Code::kLength : JudgeLocal(request, work);
+}
+
 Code WorkLedger::FillBind(const transport::SendRequest& request, SendWork* work) const {
   const Segment part = request.local.empty() ? Segment{} : request.local[0];
   work->segment_count = 0;

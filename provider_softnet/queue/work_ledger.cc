@@ -128,6 +128,17 @@ void WorkLedger::CompleteReceive(transport::Op op, uint64_t length, uint32_t key
   PushReceive(c);
 }
 
+void WorkLedger::FailReceive(transport::Op op, WorkStatus status) {
+  transport::Completion c;
+  c.context = config_.context;
+  c.cookie = held_->cookie;
+  c.flags = held_->flags & transport::kEchoed;
+  c.op = op;
+  c.status = status;
+  ReleaseHeld();
+  PushReceive(c);
+}
+
 void WorkLedger::FlushReceivesOf(const Blame& blame) {
   if (held_ != nullptr) {
     transport::Completion c;

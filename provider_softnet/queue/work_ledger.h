@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What every reliable wire does with the work of a queue pair: admission, order, suppression,
+// What every wire does with the work of a queue pair: admission, order, suppression,
 // completion, flush, receives of its own or of an SRQ with its watermarks, binds. A protocol engine
 // moves the bytes and reports what is done. The ledger decides what the consumer is told, and when.
 //
@@ -86,6 +86,8 @@ class WorkLedger {
   // have; kNotSupported for extensions that are switched off; and kProtection, kPrivileges or
   // kOutOfBounds for binds.
   Code Prepare(const transport::SendRequest& request, const AdmissionRules& rules, SendWork** work);
+  // The same for datagrams, and for nothing else. `longest`: bytes of one. Judges the memory, too.
+  Code PrepareDatagram(const transport::SendRequest& request, uint64_t longest);
   // Judges the local memory of a prepared request. Returns kOk, kProtection, kPrivileges or
   // kOutOfBounds.
   Code JudgeLocal(const transport::SendRequest& request, const SendWork& work) const;
@@ -132,6 +134,10 @@ class WorkLedger {
     return config_.shared_receives == nullptr ? config_.pd : config_.shared_receives->pd();
   }
   void CompleteReceive(transport::Op op, uint64_t length, uint32_t key, bool solicited);
+  // The message of held() fails, and nothing else does.
+  void FailReceive(transport::Op op, transport::WorkStatus status);
+  // The receive of receive_queue that is held() stays where it was, for another message.
+  void KeepReceive() { held_ = nullptr; }
   // Ends all receives. held() fails with the blame's status if the blame is on a receive. All
   // others are flushed.
   void FlushReceivesOf(const Blame& blame);

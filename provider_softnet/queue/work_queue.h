@@ -40,11 +40,18 @@ struct SendWork {
     bool zero_based;
   };
 
+  // Where a datagram goes, beside its path.
+  struct Datagram {
+    uint32_t number;  // of the queue pair
+    uint32_t qkey;
+  };
+
   uint64_t cookie;
   uint64_t length;  // bytes that move: of the local segments; for reads, of the remote triplet
   union {
     Remote remote;
-    Bind bind;  // kBind
+    Bind bind;          // kBind
+    Datagram datagram;  // kSendDatagram
   };
   uint32_t key;            // immediate value, context to invalidate, or new context of a window
   uint32_t segment_count;  // non-empty segments
