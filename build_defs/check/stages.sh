@@ -10,7 +10,7 @@ declare -A about=(
   [build]="build every target"
   [unit]="run every unit test"
   [format]="clang-format over the C and C++ files; whether the planted faults still fit the sources"
-  [peers]="unmodified programs of dapl2-utils over softnet-lo (tests/peers/run.sh)"
+  [peers]="unmodified programs of dapl2-utils over softnet-lo and softnet-udp-lo (tests/peers/run.sh)"
   [capture]="tshark decodes what the peers sent, and finds nothing malformed"
   [vm]="the verbs back end over soft-RoCE and soft-iWARP in a virtual machine (tests/vm/check)"
   [asan]="every unit test under AddressSanitizer and UndefinedBehaviorSanitizer, compiled by clang"
@@ -128,22 +128,33 @@ stage_mutation() {
 }
 
 # The runner prints "N passed, M failed[, K skipped]" as its last line. It finds the plain build in
-# SOFTDAT_BIN and leaves captures of the wire as *.pcap or *.pcapng in SOFTDAT_OUT.
+# SOFTDAT_BIN and leaves captures of the wire as *.pcap or *.pcapng in SOFTDAT_OUT. The programs care
+# little for the wire, so that over the second one our libdat2 is enough, except for ./check --full.
 stage_peers() {
   if [[ ! -f tests/peers/run.sh ]]; then
     echo "      tests/peers/run.sh is missing"
     return 1
   fi
-  local last
+  local status=0
   remedy "again with: ./check --only peers"
   bazel_run build //... || return 1
-  rm -rf "$out/peers" && mkdir -p "$out/peers"
-  SOFTDAT_BIN=$(bazel info bazel-bin 2>/dev/null) SOFTDAT_OUT=$out/peers \
-    bash tests/peers/run.sh </dev/null 2>&1 | progress "$stage_log" '^(ok|FAIL|PASS|\[)'
-  local status=${PIPESTATUS[0]}
-  last=$(grep -E '^[0-9]+ passed, [0-9]+ failed' "$stage_log" | tail -1)
+  rm -rf "$out/peers" && mkdir -p "$out/peers/udp"
+  peers "$out/peers" || status=1
+  peers "$out/peers/udp" --ia softnet-udp-lo $([[ ${full:-} ]] || echo --libdat2 ours) || status=1
+  return "$status"
+}
+
+# peers CAPTURES ARG...: one run of them.
+peers() {
+  local captures=$1 log=$1/run.log status last
+  shift
+  SOFTDAT_BIN=$(bazel info bazel-bin 2>/dev/null) SOFTDAT_OUT=$captures \
+    bash tests/peers/run.sh "$@" </dev/null 2>&1 | progress "$log" '^(ok|FAIL|PASS|\[)'
+  status=${PIPESTATUS[0]}
+  last=$(grep -E '^[0-9]+ passed, [0-9]+ failed' "$log" | tail -1)
+  cat "$log" >>"$stage_log"
   if [[ -z $last ]]; then
-    echo "      tests/peers/run.sh gave no count"
+    echo "      tests/peers/run.sh $* gave no count"
     return 1
   fi
   tally $(tr -cd '0-9 ' <<<"$last")

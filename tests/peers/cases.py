@@ -92,8 +92,11 @@ def _read(path):
     return {**base, "cases": [{**named[case["name"]], "capture": False, **case} for case in data["cases"]]}
 
 
-def load(path, ends, milestone=None):
-    """All cases up to a milestone (None: the one the file switches on), over both libraries."""
+LIBRARIES = ("ours", "debian")
+
+
+def load(path, ends, milestone=None, libdat2=LIBRARIES):
+    """All cases up to a milestone (None: the one the file switches on), over each of these libraries."""
     data = _read(path)
     limit = data["milestone"] if milestone is None else milestone
     cases = []
@@ -111,7 +114,7 @@ def load(path, ends, milestone=None):
     names = [case.name for case in cases]
     if len(set(names)) != len(names):
         raise ValueError("two cases have the same name")
-    return [case for case in cases if case.milestone <= limit]
+    return [case for case in cases if case.milestone <= limit and case.libdat2 in libdat2]
 
 
 def problems(output, expect, forbid):

@@ -69,6 +69,8 @@ class Excuses:
 class Runner:
     def __init__(self, options, work):
         self.ias = {"server": options.server_ia or options.ia, "client": options.client_ia or options.ia}
+        # Server and client in names of files.
+        self.ends = "_".join(dict.fromkeys(self.ias.values()))
         self.namespaces = {"server": options.server_netns, "client": options.client_netns}
         self.timeout = options.timeout
         self.again = options.again
@@ -202,7 +204,7 @@ class Runner:
         outputs = {}
         capture = None
         if case.capture:
-            capture = Capture(os.path.join(self.out, case.file_name + ".pcapng"))
+            capture = Capture(os.path.join(self.out, f"{self.ends}_{case.file_name}.pcapng"))
         try:
             problems = self.run_programs(case, outputs)
         finally:
@@ -245,7 +247,7 @@ def main():
     parser = argparse.ArgumentParser(
         prog="tests/peers/run.sh",
         description="Runs dtest, dtestcm, dapltest ... of Debian's dapl2-utils, unmodified, over "
-        "softnet-lo, over our libdat2 and over Debian's, and checks what they print, which "
+        "softnet-lo or another IA, over our libdat2 and over Debian's, and checks what they print, which "
         "libraries they have used, and (for some) that tshark decodes the packets. The last line "
         "counts.",
         epilog="SOFTDAT_BIN: the bazel-bin folder to test (default: that of the tree). "
@@ -256,7 +258,8 @@ def main():
                         help="not this case, over neither library")
     parser.add_argument("--milestone", type=int, help="cases up to this milestone")
     parser.add_argument("--cases", default=os.path.join(HERE, "cases.json"), metavar="FILE",
-                        help="the cases (those for softnet-lo)")
+                        help="the cases (all that softnet has)")
+    parser.add_argument("--libdat2", choices=case_file.LIBRARIES, help="over this one alone (both)")
     parser.add_argument("--ia", default="softnet-lo", help="IA name (softnet-lo)")
     parser.add_argument("--address", default="127.0.0.1", help="that of the server (127.0.0.1)")
     for who in ("server", "client"):
@@ -276,7 +279,8 @@ def main():
     options = parser.parse_args()
     ends = case_file.Ends(options.server_ia or options.ia, options.client_ia or options.ia,
                           options.address)
-    cases = case_file.load(options.cases, ends, options.milestone)
+    cases = case_file.load(options.cases, ends, options.milestone,
+                           [options.libdat2] if options.libdat2 else case_file.LIBRARIES)
     if options.only:
         cases = [case for case in cases if re.search(options.only, case.name)]
     unknown = set(options.skip) - {case.base for case in cases}
