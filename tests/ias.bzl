@@ -27,7 +27,7 @@ IAS = [
 ]
 
 # RoCEv2 over UDP, for the suites that it is complete enough for: docs/differences.md says what it lacks.
-SOFTNET_UDP = _ia("softnet_udp", "softnet", "softnet-udp-lo")
+SOFTNET_UDP = _ia("softnet_udp", "softnet", "softnet-udp-lo", datagrams = True)
 
 # On which the contract suite runs over softnet: one IA for each wire, those that only tests have included.
 SOFTNET_WIRES = [

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RequestData.
+// RequestData, DatagramRequestData.
 #include "provider_softnet/udp_wire/request_data.h"
 
 #include <netinet/in.h>
@@ -10,6 +10,8 @@
 #include "wire/rdmacm/ip_header.h"
 
 namespace softdat::softnet {
+
+using rdmacm::CmField;
 
 namespace {
 
@@ -25,28 +27,45 @@ rdmacm::HeaderAddress HeaderAddressOf(const sockaddr_storage& address) {
   return ipv6;
 }
 
-}  // namespace
-
-RequestData::RequestData(const sockaddr_storage& from, uint16_t source_port,
-                         const sockaddr_storage& to, uint64_t conn_qual, ByteSpan data) {
+// Writes the header, and the field with the consumer's data behind it.
+void Store(CmField kind, const sockaddr_storage& from, uint16_t source_port,
+           const sockaddr_storage& to, uint64_t conn_qual, ByteSpan data, uint8_t* out) {
   rdmacm::IpHeader header;
   header.ip_version = from.ss_family == AF_INET ? 4 : 6;
   header.source_port = source_port;
   header.source = HeaderAddressOf(from);
   header.destination = HeaderAddressOf(to);
-  rdmacm::EncodeIpHeader(header, std::span(bytes_).first<rdmacm::kIpHeaderSize>());
+  rdmacm::EncodeIpHeader(header,
+                         std::span<uint8_t, rdmacm::kIpHeaderSize>(out, rdmacm::kIpHeaderSize));
   const auto qualifier = conn_qual > 65535 ? std::optional<uint64_t>(conn_qual) : std::nullopt;
-  const rdmacm::FieldWriter field(rdmacm::CmField::kRequest, /*padded=*/true, qualifier, data);
-  std::copy_n(field.data(), field.size(), bytes_.begin() + rdmacm::kIpHeaderSize);
+  const rdmacm::FieldWriter field(kind, /*padded=*/true, qualifier, data);
+  std::copy_n(field.data(), field.size(), out + rdmacm::kIpHeaderSize);
 }
 
-std::optional<RequestMeaning> ReadRequestData(ByteSpan bytes) {
+}  // namespace
+
+RequestData::RequestData(const sockaddr_storage& from, uint16_t source_port,
+                         const sockaddr_storage& to, uint64_t conn_qual, ByteSpan data) {
+  static_assert(rdmacm::kIpHeaderSize + rdmacm::kRequestFieldSize == rdmacm::kReqPrivateSize);
+  Store(CmField::kRequest, from, source_port, to, conn_qual, data, bytes_.data());
+}
+
+DatagramRequestData::DatagramRequestData(const sockaddr_storage& from, uint16_t source_port,
+                                         const sockaddr_storage& to, uint64_t conn_qual,
+                                         ByteSpan data, const rdmacm::DatagramIdentity& asker) {
+  static_assert(rdmacm::kIpHeaderSize + rdmacm::kSidrRequestFieldSize +
+                    rdmacm::kDatagramIdentitySize ==
+                rdmacm::kSidrReqPrivateSize);
+  Store(CmField::kSidrRequest, from, source_port, to, conn_qual, data, bytes_.data());
+  rdmacm::StoreDatagramIdentity(asker, std::span(bytes_).last<rdmacm::kDatagramIdentitySize>());
+}
+
+std::optional<RequestMeaning> ReadRequestData(ByteSpan bytes, CmField field) {
   rdmacm::IpHeader header;
   if (rdmacm::ParseIpHeader(bytes, &header) != rdmacm::IpHeaderParse::kOk) return std::nullopt;
   RequestMeaning meaning;
   meaning.source_port = header.source_port;
-  meaning.field = rdmacm::ReadField(rdmacm::CmField::kRequest, bytes.subspan(rdmacm::kIpHeaderSize),
-                                    /*iwarp=*/false);
+  meaning.field = rdmacm::ReadField(field, bytes.subspan(rdmacm::kIpHeaderSize), /*iwarp=*/false);
   return meaning;
 }
 

@@ -4,7 +4,6 @@
 #include "provider_softnet/udp_wire/roce_endpoint.h"
 
 #include <fmt/format.h>
-#include <netinet/in.h>
 
 #include <algorithm>
 #include <cstring>
@@ -21,17 +20,6 @@
 namespace softdat::softnet {
 
 namespace {
-
-// The peer's address, with the link that a link-local one is meant on.
-sockaddr_storage PeerAddress(const RoceAdapter& adapter, const sockaddr_storage& remote) {
-  sockaddr_storage peer = Unmapped(remote);
-  auto* v6 = reinterpret_cast<sockaddr_in6*>(&peer);
-  if (peer.ss_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&v6->sin6_addr) &&
-      v6->sin6_scope_id == 0) {
-    v6->sin6_scope_id = adapter.shared->interface_index;
-  }
-  return peer;
-}
 
 uint8_t Depth(uint32_t reads) { return static_cast<uint8_t>(std::min(reads, 128u)); }
 

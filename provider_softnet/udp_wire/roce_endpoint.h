@@ -12,7 +12,6 @@
 #ifndef SOFTDAT_PROVIDER_SOFTNET_UDP_WIRE_ROCE_ENDPOINT_H_
 #define SOFTDAT_PROVIDER_SOFTNET_UDP_WIRE_ROCE_ENDPOINT_H_
 
-#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -22,12 +21,12 @@
 #include "dat/base/mutex.h"
 #include "dat/transport/transport.h"
 #include "provider_softnet/cm/cm_events.h"
-#include "provider_softnet/driver/channel.h"
 #include "provider_softnet/driver/event_loop.h"
 #include "provider_softnet/driver/gathering.h"
 #include "provider_softnet/objects/queue_cores.h"
 #include "provider_softnet/objects/queue_set.h"
 #include "provider_softnet/roce/reliable_connection.h"
+#include "provider_softnet/udp_wire/roce_pair.h"
 #include "provider_softnet/udp_wire/roce_plane.h"
 
 namespace softdat::softnet {
@@ -44,7 +43,7 @@ struct AgreedPair {
   transport::ConnectionAddresses addresses;
 };
 
-class RoceEndpoint final : public Channel {
+class RoceEndpoint final : public RocePair {
  public:
   RoceEndpoint(std::shared_ptr<RoceAdapter> adapter,
                const transport::QueuePairAttributes& attributes);
@@ -79,16 +78,11 @@ class RoceEndpoint final : public Channel {
   void OnDisconnected(CmDisconnected::By by);
   CmId exchange() const { return exchange_; }
 
-  // ---- the port's (any thread) ----
-  void OnPacket(const Arrival& arrival);
-  // Whether packets with this number are this pair's. May change at any time.
-  bool HasQpn(uint32_t qpn) const { return qpn_.load(std::memory_order_relaxed) == qpn; }
-  // The packets of a batch have come: answers leave.
-  void OnPacketsEnd();
-  // The same, but by the holder of the token, soon.
-  void FinishPacketsSoon();
-  // The socket has room again.
-  void OnRoom();
+  // ---- RocePair ----
+  void OnPacket(const Arrival& arrival) override;
+  void OnPacketsEnd() override;
+  void FinishPacketsSoon() override;
+  void OnRoom() override;
 
   // ---- Channel ----
   bool TryReceive() override { return false; }  // its port receives
@@ -154,8 +148,7 @@ class RoceEndpoint final : public Channel {
   QueueSet queues_;  // depths and sink also read with the token; changed with both
   State state_ = State::kIdle;
   std::unique_ptr<ReliableConnection> connection_;
-  // Of the connection, or the last one. Also read without the lock.
-  std::atomic<uint32_t> qpn_{0};
+  uint32_t qpn_ = 0;  // of the connection, or of the attempt
   // Of the connection, or of the attempt; changed with the token too.
   std::shared_ptr<RocePlane> plane_;
   Destination peer_;

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "dat/backend_kit/qualifier_port.h"
@@ -11,6 +12,7 @@
 #include "dat/base/thread_local.h"
 #include "provider_softnet/driver/loop_time.h"
 #include "provider_softnet/memory/random_numbers.h"
+#include "provider_softnet/udp_wire/datagram_endpoint.h"
 #include "provider_softnet/udp_wire/roce_endpoint.h"
 #include "provider_softnet/udp_wire/roce_request.h"
 #include "wire/rdmacm/mad.h"
@@ -25,15 +27,16 @@ namespace {
 // list is empty again.
 struct Touched {
   static constexpr size_t kMost = 16;
-  RoceEndpoint* pairs[kMost];
+  RocePair* pairs[kMost];
+  uint32_t qpns[kMost];  // by which each was found
   size_t count;
 };
 constinit thread_local Touched t_touched SOFTDAT_EARLY_TLS = {};
 
 // The one of them that has this number; null if there is none. Mostly it is the last one.
-RoceEndpoint* FindTouched(uint32_t qpn) {
+RocePair* FindTouched(uint32_t qpn) {
   for (size_t i = t_touched.count; i-- > 0;) {
-    if (t_touched.pairs[i]->HasQpn(qpn)) return t_touched.pairs[i];
+    if (t_touched.qpns[i] == qpn) return t_touched.pairs[i];
   }
   return nullptr;
 }
@@ -63,16 +66,18 @@ Status RocePlane::Start() {
   cm.ca_guid = random_();
   cm.comm_id_block = port_->home_block();
   cm_.emplace(cm, random_);
+  resolution_.emplace(cm, random_);
   cm_timer_.emplace(&driver().loop(), [this] {
     const std::shared_ptr<RocePlane> keep = shared_from_this();
     cm_->OnTime(LoopTimeUs());
+    resolution_->OnTime(LoopTimeUs());
     Pump();
   });
   watch_.emplace(port_.get(), &driver().loop(), [this](CmId id) {
     if (const auto endpoint = EndpointOf(id)) endpoint->OnDisconnected(CmDisconnected::By::kPeer);
   });
-  pairs_ = std::make_unique<QpnTable<RoceEndpoint>>([this] { return port_->ClaimBlock(); },
-                                                    starts.Take());
+  pairs_ =
+      std::make_unique<QpnTable<RocePair>>([this] { return port_->ClaimBlock(); }, starts.Take());
   // Packets that came before this were for nobody.
   started_.store(true, std::memory_order_release);
   return Status::Ok();
@@ -89,6 +94,7 @@ void RocePlane::Stop() {
   cm_timer_.reset();
   watch_.reset();
   exchanges_.clear();
+  askers_.clear();
   {
     const std::lock_guard<std::mutex> lock(waiting_mutex_);
     waiting_.clear();
@@ -100,23 +106,26 @@ void RocePlane::Stop() {
 // -------------------------------------------------------------------------------------------------
 // Queue pairs
 
-Result<uint32_t> RocePlane::AllocateQpn(RoceEndpoint* endpoint) {
-  return pairs_->Allocate(RefPtr<RoceEndpoint>(endpoint), QpnBlock::Clock::now());
+Result<uint32_t> RocePlane::AllocateQpn(RocePair* pair) {
+  return pairs_->Allocate(RefPtr<RocePair>(pair), QpnBlock::Clock::now());
 }
 
-void RocePlane::ReleaseQpn(uint32_t qpn) { pairs_->Release(qpn, QpnBlock::Clock::now()); }
+void RocePlane::ReleaseQpn(uint32_t qpn, std::chrono::milliseconds rest) {
+  pairs_->Release(qpn, QpnBlock::Clock::now() + rest);
+}
 
 void RocePlane::OnPacket(const Arrival& arrival) {
   if (!started_.load(std::memory_order_acquire)) return;
   if (arrival.packet.bth.dest_qpn == rdmacm::kGsiQpn) return OnMadArrived(arrival);
   const uint32_t qpn = arrival.packet.bth.dest_qpn;
-  if (RoceEndpoint* const touched = FindTouched(qpn)) return touched->OnPacket(arrival);
-  const RefPtr<RoceEndpoint> endpoint = pairs_->Find(qpn);
-  if (!endpoint) return;
-  endpoint->OnPacket(arrival);
-  if (t_touched.count == Touched::kMost) return endpoint->FinishPacketsSoon();
-  endpoint->Ref();
-  t_touched.pairs[t_touched.count++] = endpoint.get();
+  if (RocePair* const touched = FindTouched(qpn)) return touched->OnPacket(arrival);
+  const RefPtr<RocePair> pair = pairs_->Find(qpn);
+  if (!pair) return;
+  pair->OnPacket(arrival);
+  if (t_touched.count == Touched::kMost) return pair->FinishPacketsSoon();
+  pair->Ref();
+  t_touched.pairs[t_touched.count] = pair.get();
+  t_touched.qpns[t_touched.count++] = qpn;
 }
 
 // No upcall before this: the port's socket is free again only now, and an upcall may wait for what
@@ -132,25 +141,30 @@ void RocePlane::OnBatchEnd() {
 // -------------------------------------------------------------------------------------------------
 // A full socket
 
-void RocePlane::WaitForRoom(RoceEndpoint* endpoint) {
+void RocePlane::WaitForRoom(RocePair* pair) {
   {
     const std::lock_guard<std::mutex> lock(waiting_mutex_);
-    waiting_.emplace_back(endpoint);
+    waiting_.emplace_back(pair);
   }
   port_->WantWritable();
 }
 
 void RocePlane::OnWritable() {
-  std::vector<RefPtr<RoceEndpoint>> waiting;
+  std::vector<RefPtr<RocePair>> waiting;
   {
     const std::lock_guard<std::mutex> lock(waiting_mutex_);
     waiting.swap(waiting_);
   }
-  for (const RefPtr<RoceEndpoint>& endpoint : waiting) endpoint->OnRoom();
+  for (const RefPtr<RocePair>& pair : waiting) pair->OnRoom();
 }
 
 // -------------------------------------------------------------------------------------------------
 // Service points
+
+uint64_t ConnectionServiceOf(uint64_t service_id) {
+  const auto port = rdmacm::PortOf(rdmacm::PortSpace::kUdp, service_id);
+  return port ? rdmacm::ServiceIdOf(rdmacm::PortSpace::kTcp, *port) : service_id;
+}
 
 Status RocePlane::JoinService(const std::shared_ptr<RoceServicePoint>& point) {
   const uint64_t id =
@@ -189,9 +203,10 @@ void RocePlane::LeaveService(const std::shared_ptr<RoceServicePoint>& point) {
 void RocePlane::DropServiceIfUnused(uint64_t service_id) {
   const auto service = services_.find(service_id);
   if (service == services_.end() || !service->second.points.empty()) return;
-  for (const auto& [request, id] : open_requests_) {
-    if (id == service_id) return;
-  }
+  const auto is_for_it = [&](const auto& open) { return open.second == service_id; };
+  if (std::any_of(open_requests_.begin(), open_requests_.end(), is_for_it)) return;
+  if (std::any_of(open_datagram_requests_.begin(), open_datagram_requests_.end(), is_for_it))
+    return;
   services_.erase(service);
 }
 

@@ -8,6 +8,7 @@
 #define SOFTDAT_PROVIDER_SOFTNET_UDP_WIRE_ROCE_PLANE_H_
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -17,10 +18,12 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "dat/transport/transport.h"
 #include "provider_softnet/cm/communication_manager.h"
+#include "provider_softnet/cm/service_resolution.h"
 #include "provider_softnet/driver/driver.h"
 #include "provider_softnet/memory/memory_table.h"
 #include "provider_softnet/udp/packet_sink.h"
@@ -28,10 +31,16 @@
 #include "provider_softnet/udp/udp_port.h"
 #include "provider_softnet/udp_wire/peer_watch.h"
 #include "provider_softnet/udp_wire/roce_adapter.h"
+#include "provider_softnet/udp_wire/roce_pair.h"
 
 namespace softdat::softnet {
 
+class DatagramEndpoint;
 class RoceEndpoint;
+
+// A service point takes requests for connections and for datagrams, which rdma_cm gives different
+// service ids. This is the one of connections, which stands for both. Other ids stay as they are.
+uint64_t ConnectionServiceOf(uint64_t service_id);
 
 // A listener in the form in which requests find it.
 struct RoceServicePoint {
@@ -56,8 +65,8 @@ class RocePlane final : public std::enable_shared_from_this<RocePlane>, private 
   SendResult Send(const PacketBatch& batch, const Destination& to, size_t first) {
     return port_->Send(batch, to, first);
   }
-  // Endpoint::OnRoom() is called once the socket has room again.
-  void WaitForRoom(RoceEndpoint* endpoint);
+  // RocePair::OnRoom() is called once the socket has room again.
+  void WaitForRoom(RocePair* pair);
   Destination DestinationOf(const sockaddr_storage& peer) const {
     return port_->DestinationOf(peer);
   }
@@ -66,19 +75,26 @@ class RocePlane final : public std::enable_shared_from_this<RocePlane>, private 
   // The path MTU of this end.
   uint32_t mtu() const { return adapter_->attributes.mtu; }
 
+  // A number for a queue pair, which has it until its exchange is over (CmOver) or ReleaseQpn().
+  // The plane is started.
+  Result<uint32_t> AllocateQpn(RocePair* pair);
+  // The number is not given out again for the time of `rest`.
+  void ReleaseQpn(uint32_t qpn, std::chrono::milliseconds rest = {});
+
   // ---- token ----
   CommunicationManager& cm() { return *cm_; }
+  ServiceResolution& resolution() { return *resolution_; }
   RoceAdapter& adapter() const { return *adapter_; }
-  // A number for a queue pair, which has it until its exchange is over (CmOver) or ReleaseQpn().
-  Result<uint32_t> AllocateQpn(RoceEndpoint* endpoint);
-  void ReleaseQpn(uint32_t qpn);
   uint64_t Random() { return random_(); }
   uint32_t RandomPsn() { return static_cast<uint32_t>(random_()) & roce::kMask24; }
   // Events of the exchange go to the endpoint from now on; null: to nobody.
   void Attach(CmId id, RoceEndpoint* endpoint);
   void Detach(CmId id);
-  // To be called after each call of cm(): sends what is to be sent, minds the time, and sees to it
-  // that events are told soon.
+  // The same for the outcome of an own question for datagrams.
+  void AttachAsker(SidrId id, DatagramEndpoint* endpoint);
+  void DetachAsker(SidrId id);
+  // To be called after each call of cm() or resolution(): sends what is to be sent, minds the time,
+  // and sees to it that events are told soon.
   void Flush();
   // The same, and tells the events at once. Makes upcalls.
   void Pump();
@@ -91,6 +107,7 @@ class RocePlane final : public std::enable_shared_from_this<RocePlane>, private 
   void LeaveService(const std::shared_ptr<RoceServicePoint>& point);
   // The consumer has refused a request, so that nothing more is expected of its sender.
   void CloseRequest(CmId id);
+  void CloseDatagramRequest(SidrId id);
   // The connection of an exchange ends when the peer's process does.
   void WatchPeer(CmId id, const sockaddr_storage& host, uint32_t qpn) {
     watch_->Add(id, host, qpn);
@@ -125,6 +142,11 @@ class RocePlane final : public std::enable_shared_from_this<RocePlane>, private 
   RefPtr<RoceEndpoint> EndpointOf(CmId id) const;
   void ArmTimer();
 
+  // roce_plane_datagrams.cc
+  void Tell(const SidrEvent& event);
+  void OnDatagramRequest(const SidrRequestArrived& event);
+  RefPtr<DatagramEndpoint> TakeAsker(SidrId id);
+
   RoceAdapter* const adapter_;
   const sockaddr_storage address_;
   // Set with the token, when all that Start() makes is there.
@@ -133,16 +155,20 @@ class RocePlane final : public std::enable_shared_from_this<RocePlane>, private 
   // Set by Start(), constant from then on.
   std::function<uint64_t()> random_;  // with the token
   std::unique_ptr<UdpPort> port_;
-  std::unique_ptr<QpnTable<RoceEndpoint>> pairs_;
+  std::unique_ptr<QpnTable<RocePair>> pairs_;
 
   // With the token:
   std::optional<CommunicationManager> cm_;
-  std::optional<LoopTimer> cm_timer_;
+  std::optional<ServiceResolution> resolution_;
+  std::optional<LoopTimer> cm_timer_;  // of both
   std::map<CmId, RefPtr<RoceEndpoint>> exchanges_;
+  std::map<SidrId, RefPtr<DatagramEndpoint>> askers_;
   std::map<CmId, uint64_t> open_requests_;  // their service ids
+  std::map<SidrId, uint64_t> open_datagram_requests_;
   std::optional<PeerWatch> watch_;
-  std::deque<CmEvent> events_;            // not told yet
-  std::map<uint64_t, Service> services_;  // by service id
+  std::deque<std::variant<CmEvent, SidrEvent>> events_;  // not told yet
+  // By the service id of connections (ConnectionServiceOf).
+  std::map<uint64_t, Service> services_;
   bool pumping_ = false;
   bool stopped_ = false;
   uint64_t cm_armed_us_ = kCmNever;
@@ -157,8 +183,8 @@ class RocePlane final : public std::enable_shared_from_this<RocePlane>, private 
   std::mutex mads_mutex_;  // guards mads_
   std::deque<ArrivedMad> mads_;
 
-  std::mutex waiting_mutex_;                   // guards waiting_
-  std::vector<RefPtr<RoceEndpoint>> waiting_;  // for room in the socket
+  std::mutex waiting_mutex_;               // guards waiting_
+  std::vector<RefPtr<RocePair>> waiting_;  // for room in the socket
 };
 
 }  // namespace softdat::softnet

@@ -2,6 +2,7 @@
 // RocePlane: connection management. MADs in and out, and whom its events concern.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <new>
 #include <utility>
 #include <variant>
@@ -75,6 +76,7 @@ void RocePlane::OnMad(const Arrival& arrival) {
   if (rdmacm::ParseMad(arrival.packet.payload, &mad) != rdmacm::MadParse::kOk) return;
   if (!arrival.handed_on && HandOnMad(arrival, mad.message)) return;
   cm_->OnMad(arrival.source, arrival.packet.payload, LoopTimeUs());
+  resolution_->OnMad(arrival.source, mad, LoopTimeUs());
   Pump();
 }
 
@@ -83,9 +85,11 @@ void RocePlane::OnMad(const Arrival& arrival) {
 bool RocePlane::HandOnMad(const Arrival& arrival, const rdmacm::CmMessage& message) {
   const MadRoute route = RouteOf(message);
   switch (route.by) {
-    case MadRoute::By::kService:
-      if (services_.contains(route.service_id)) return false;
-      return port_->HandOnToService(route.service_id, arrival) != HandOnResult::kNobody;
+    case MadRoute::By::kService: {
+      const uint64_t service_id = ConnectionServiceOf(route.service_id);
+      if (services_.contains(service_id)) return false;
+      return port_->HandOnToService(service_id, arrival) != HandOnResult::kNobody;
+    }
     case MadRoute::By::kBlock:
       if (port_->OwnsBlock(route.block)) return false;
       return port_->HandOnToBlock(route.block, arrival) != HandOnResult::kNobody;
@@ -117,9 +121,14 @@ void RocePlane::SendMad(const CmOutgoing& outgoing) {
 
 void RocePlane::Flush() {
   while (const std::optional<CmOutgoing> outgoing = cm_->TakeOutgoing()) SendMad(*outgoing);
+  while (const std::optional<CmOutgoing> outgoing = resolution_->TakeOutgoing()) SendMad(*outgoing);
   bool news = false;
   while (std::optional<CmEvent> event = cm_->TakeEvent()) {
-    events_.push_back(std::move(*event));
+    events_.emplace_back(std::move(*event));
+    news = true;
+  }
+  while (std::optional<SidrEvent> event = resolution_->TakeEvent()) {
+    events_.emplace_back(std::move(*event));
     news = true;
   }
   // No upcall from here: the caller is in the middle of its call.
@@ -132,16 +141,16 @@ void RocePlane::Pump() {
   Flush();
   if (std::exchange(pumping_, true)) return;  // whoever is further out goes on
   while (!events_.empty() && !stopped_) {
-    const CmEvent event = std::move(events_.front());
+    const auto event = std::move(events_.front());
     events_.pop_front();
-    Tell(event);
+    std::visit([this](const auto& e) { Tell(e); }, event);
     if (!stopped_) Flush();
   }
   pumping_ = false;
 }
 
 void RocePlane::ArmTimer() {
-  const uint64_t deadline_us = cm_->deadline_us();
+  const uint64_t deadline_us = std::min(cm_->deadline_us(), resolution_->deadline_us());
   if (deadline_us == cm_armed_us_ && cm_timer_->running()) return;
   cm_armed_us_ = deadline_us;
   if (deadline_us == kCmNever) return cm_timer_->Stop();

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RouteError.
+// PeerAddress, RouteError.
 #include "provider_softnet/udp_wire/route.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 
 #include "dat/base/socket_address.h"
 #include "provider_softnet/driver/unique_fd.h"
@@ -14,6 +15,16 @@ namespace {
 constexpr uint16_t kDiscardPort = 9;  // any would do
 
 }  // namespace
+
+sockaddr_storage PeerAddress(const RoceAdapter& adapter, const sockaddr_storage& remote) {
+  sockaddr_storage peer = Unmapped(remote);
+  auto* v6 = reinterpret_cast<sockaddr_in6*>(&peer);
+  if (peer.ss_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&v6->sin6_addr) &&
+      v6->sin6_scope_id == 0) {
+    v6->sin6_scope_id = adapter.shared->interface_index;
+  }
+  return peer;
+}
 
 int RouteError(const sockaddr_storage& from, const sockaddr_storage& to) {
   if (IsOfNoHost(to)) return ENETUNREACH;

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "provider_softnet/udp_wire/datagram_endpoint.h"
 #include "provider_softnet/udp_wire/roce_adapter.h"
 #include "provider_softnet/udp_wire/roce_endpoint.h"
 #include "provider_softnet/udp_wire/roce_listener.h"
@@ -28,12 +29,18 @@ class UdpWire final : public Wire {
     a->receive_watermarks = true;
     a->confirms_writes = true;
     a->confirmed_completions = true;
+    a->datagrams = true;
+    a->max_datagram = a->mtu;
   }
   void Begin(std::shared_ptr<AdapterShared> shared) override {
     adapter_ = std::make_shared<RoceAdapter>(std::move(shared), options_);
   }
   Result<std::unique_ptr<transport::QueuePair>> CreateQueuePair(
       const transport::QueuePairAttributes& a) override {
+    if (a.service == transport::Service::kDatagram) {
+      return std::unique_ptr<transport::QueuePair>(
+          std::make_unique<DatagramQueuePair>(adapter_, a));
+    }
     return std::unique_ptr<transport::QueuePair>(std::make_unique<RoceQueuePair>(adapter_, a));
   }
   Result<std::unique_ptr<transport::Listener>> Listen(
