@@ -1,16 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Checks packet captures of softnet over TCP with tshark. Every frame of an iWARP connection must be
-# decoded as MPA, DDP and RDMAP, none may be malformed, and no length or CRC may be wrong.
+# Checks packet captures of softnet with tshark. Over TCP, every frame of an iWARP connection must be
+# decoded as MPA, DDP and RDMAP, none may be malformed, and no length or CRC may be wrong. Over UDP,
+# every packet to port 4791 must be decoded as RoCEv2, none may be malformed, and icrc.py must find
+# every ICRC right.
 # usage: capture.sh FILE...     last line: "N passed, M failed" (one per file)
 set -uo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 # tshark with every protocol switched off except those that belong here. It would guess others: from
 # an ephemeral port (34980: EtherCAT), or from payload and memory addresses that happen to look like
 # RPC-over-RDMA, SMB Direct or one of a hundred more that it tries on each TCP segment. Loopback
 # reorders segments that two processors send, and without the second option tshark calls that
 # malformed.
-readonly protocols='frame|eth|ethertype|ip|ipv6|tcp|data|iwarp_mpa|iwarp_ddp_rdmap|_ws\..*'
+readonly protocols='frame|eth|ethertype|ip|ipv6|tcp|udp|data|iwarp_mpa|iwarp_ddp_rdmap|infiniband|_ws\..*'
 decode() {
   local file=$1
   shift
@@ -20,6 +23,38 @@ decode() {
 
 # Prints the reasons why a capture is not right, or nothing when it is.
 problems() {
+  local file=$1 packets
+  packets=$(decode "$file" -Y 'udp.dstport == 4791' -T fields -e frame.number -e infiniband.bth.opcode \
+    -e infiniband.bth.tver -e infiniband.mad.attributeid -e _ws.malformed)
+  if [[ -n $packets ]]; then
+    roce_problems "$file" "$packets"
+  else
+    iwarp_problems "$file"
+  fi
+}
+
+# roce_problems FILE PACKETS: each line is a packet's number, opcode, version, attribute, and whether it is malformed.
+roce_problems() {
+  local file=$1 packets=$2 frames
+  awk -F'\t' '
+    { seen[$2 == "" ? "none" : $2 + 0]; attributes[$4] }
+    $5 != "" { malformed = malformed " " $1 }
+    $5 == "" && ($2 == "" || $3 != 0) { undecoded = undecoded " " $1 }
+    END {
+      if (malformed) print "malformed frames:" malformed
+      if (undecoded) print "frames that are not decoded as RoCEv2:" undecoded
+      # Requests and replies to connect and to disconnect, and acknowledgements of work.
+      count = split("0x0010 0x0013 0x0014 0x0015 0x0016", wanted, " ")
+      for (i = 1; i <= count; ++i) if (!(wanted[i] in attributes)) print "no CM message " wanted[i]
+      if (!(17 in seen)) print "no acknowledgement"
+    }' <<<"$packets" | cut -c1-200
+  frames=$(awk -F'\t' '$5 != "" { print $1; exit }' <<<"$packets")
+  [[ -z $frames ]] || decode "$file" -Y "frame.number == $frames" -T fields -e frame.protocols -e udp.payload \
+    -e _ws.expert.message | cut -c1-600
+  "$here/icrc.py" "$file" | sed -n 's/^.*: WRONG //p'
+}
+
+iwarp_problems() {
   local file=$1 field frames streams undecoded
   for field in iwarp_mpa.req iwarp_mpa.rep iwarp_mpa.fpdu iwarp_ddp iwarp_rdma; do
     [[ $(decode "$file" -Y "$field" -T fields -e frame.number | wc -l) -gt 0 ]] ||

@@ -220,11 +220,34 @@ foreign_peers() {
     gtest "softnet with rping on siw" "" nsenter --net=/run/netns/B "$bin/tests/vm/foreign_peers" --ia softnet-vD --families 4
 }
 
+# The same of softnet-udp, against rping and ucmatose on soft-RoCE.
+rxe_peers() {
+  wanted "softnet-udp with rping on rxe" || return 0
+  SOFTDAT_PROVIDER_PATH=$bin/provider_softnet gtest "softnet-udp with rping on rxe" "" \
+    nsenter --net=/run/netns/B "$bin/tests/vm/rxe_peers" --ia softnet-udp-vD --families 4
+}
+
+# The packets between the two ends, for build_defs/check/capture.sh. Each is captured as the wire
+# would have it: cut to size, with its own identification.
+capture_begins() {
+  ip -n B link set vD gso_max_segs 1
+  dumpcap -q -i vC -f 'udp port 4791' -B 64 -w /share/softnet-udp.pcapng >/share/capture.log 2>&1 &
+  capturing=$!
+  until_true 60 grep -q 'File: ' /share/capture.log || echo "FAILED capture: $(tail -1 /share/capture.log)"
+}
+capture_ends() {
+  kill -INT "$capturing"
+  wait "$capturing" || echo "FAILED capture: status $?, $(tail -1 /share/capture.log)"
+}
+
 # The cases that show two implementations or two wires: send, write, read, private data, disconnect.
 across=(--only '^(dtest|dapltest line (1|2|5|6|7|14))$')
 # Line 14 is left out: its passive side sends first, which must wait for the active one when that
 # speaks MPA revision 1, as siw does (docs/differences.md).
 wires=(--only '^(dtest|dapltest line (1|2|5|6|7|13))$')
+# The server of dtestx tells its client where to connect, and only then listens there. Over RoCE no
+# socket shows when it does, and the client that comes before it is rejected (event 0x4003).
+roce=(--only '^(dtest|dtestx|dapltest line (1|2|4|5|6|7|8|13|14|16|18))$' --again 'conn established: 0x4003')
 
 # The device talks to itself, with our provider at both ends and with Debian's at one end.
 if soft_dummy "$device"; then
@@ -260,5 +283,23 @@ if [[ $device == siw ]] &&
     --address 10.8.0.1 "${wires[@]}"
   peers siw "verbs on siw to softnet" --server-ia softnet-vD --client-ia verbs-vC --server-netns B \
     --address 10.8.0.2 "${wires[@]}"
+fi
+
+# The same with RoCEv2: softnet-udp, and the kernel's soft-RoCE with our provider and with Debian's.
+if [[ $device == rxe ]] &&
+  chosen "softnet-udp to verbs on rxe" "verbs on rxe to softnet-udp" "softnet-udp to libdaplofa on rxe" \
+    "libdaplofa on rxe to softnet-udp" "softnet-udp with rping on rxe"; then
+  soft_peer rxe || echo "FAILED rxe: no device on vC"
+  capture_begins
+  rxe_peers
+  for end in verbs libdaplofa; do
+    ia=verbs-vC
+    [[ $end == verbs ]] || ia=ofa-v2-vC
+    peers rxe "softnet-udp to $end on rxe" --server-ia $ia --client-ia softnet-udp-vD --client-netns B \
+      --address 10.8.0.1 "${roce[@]}"
+    peers rxe "$end on rxe to softnet-udp" --server-ia softnet-udp-vD --client-ia $ia --server-netns B \
+      --address 10.8.0.2 "${roce[@]}"
+  done
+  capture_ends
 fi
 true

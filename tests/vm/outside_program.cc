@@ -96,4 +96,19 @@ bool SomebodyListensOutside(uint16_t port) {
   return false;
 }
 
+bool SomebodyListensByRdma(uint16_t port) {
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  const std::string wanted = ":" + std::to_string(port) + " ";
+  do {
+    OutsideProgram rdma({"rdma", "resource", "show", "cm_id"});
+    for (const std::string& line : rdma.Rest()) {
+      if ((line + " ").find(wanted) != std::string::npos &&
+          line.find("state LISTEN") != std::string::npos) {
+        return true;
+      }
+    }
+  } while (std::chrono::steady_clock::now() < end);
+  return false;
+}
+
 }  // namespace softdat::vm_test

@@ -34,6 +34,8 @@ class OutsideProgram {
 
 // Whether somebody listens on that port by TCP, within the patience.
 bool SomebodyListensOutside(uint16_t port);
+// The same by rdma_cm, which over RoCE opens no socket.
+bool SomebodyListensByRdma(uint16_t port);
 
 }  // namespace softdat::vm_test
 
