@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reliable connections without errors: every operation, its bytes, its completions and their
 // order.
-#include <array>
-#include <bit>
 #include <cstring>
 
 #include "provider_softnet/roce/rc_test.h"
@@ -127,19 +125,6 @@ TEST_P(RcBasicTest, ImmediateDataTakesAReceiveAndNoneOfItsMemory) {
     EXPECT_TRUE(SameBytes(size));
     EXPECT_EQ(StatusesOf(a().Sends()), Statuses{WorkStatus::kSuccess});
   }
-}
-
-// A peer on verbs hands the four bytes to its program as they come.
-TEST_P(RcBasicTest, ImmediateDataAreOnTheWireAsInMemory) {
-  const std::array<uint8_t, 4> bytes = {1, 2, 3, 4};
-  Receive(7, 4);
-  WriteImmediate(1, 0, std::bit_cast<uint32_t>(bytes));
-  ASSERT_TRUE(pair->Run());
-  roce::Packet packet;
-  ASSERT_FALSE(pair->log[0].empty());
-  ASSERT_EQ(roce::ParsePacket(pair->log[0].front(), &packet), roce::PacketParse::kOk);
-  EXPECT_EQ(packet.bth.opcode, roce::Opcode::kWriteOnlyImmediate);
-  EXPECT_EQ(packet.headers.immediate, 0x01020304u);
 }
 
 TEST_P(RcBasicTest, AtomicsAreCarriedOutAndGiveWhatWasThere) {
