@@ -3,6 +3,7 @@
 #include "provider_verbs/adapter.h"
 
 #include "provider_verbs/completion_queue.h"
+#include "provider_verbs/datagram_pair.h"
 #include "provider_verbs/listener.h"
 #include "provider_verbs/memory.h"
 #include "provider_verbs/queue_pair.h"
@@ -39,6 +40,12 @@ Result<std::unique_ptr<transport::CompletionQueue>> Adapter::CreateCompletionQue
 
 Result<std::unique_ptr<transport::QueuePair>> Adapter::CreateQueuePair(
     const transport::QueuePairAttributes& a) {
+  if (a.service == transport::Service::kDatagram) {
+    if (!device_->traits.datagrams) return transport::QueuePair::NoDatagrams();
+    auto core = DatagramCore::Create(*device_, a);
+    if (!core.ok()) return core.TakeStatus();
+    return std::unique_ptr<transport::QueuePair>(new DatagramPair(core.Take()));
+  }
   auto core = QpCore::Create(*device_, a);
   if (!core.ok()) return core.TakeStatus();
   return std::unique_ptr<transport::QueuePair>(new QueuePair(core.Take()));

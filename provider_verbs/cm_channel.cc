@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstring>
 #include <utility>
 
@@ -61,8 +62,14 @@ bool CmChannel::Dispatch() {
     event.type = raw->event;
     event.status = raw->status;
     event.id = raw->id;
-    event.params = raw->param.conn;
-    event.params.private_data = nullptr;
+    if (raw->id->ps == RDMA_PS_UDP) {
+      event.datagrams = raw->param.ud;
+      event.datagrams.private_data = nullptr;
+    } else {
+      event.params = raw->param.conn;
+      event.params.private_data = nullptr;
+    }
+    // Both begin with the private data.
     if (raw->param.conn.private_data != nullptr) {
       event.data_size = std::min<size_t>(raw->param.conn.private_data_len, event.data.size());
       std::memcpy(event.data.data(), raw->param.conn.private_data, event.data_size);
@@ -91,9 +98,13 @@ bool CmChannel::Dispatch() {
   return any;
 }
 
-Result<std::unique_ptr<CmId>> CmId::Create(CmChannel& channel) {
+static_assert(offsetof(rdma_conn_param, private_data) == offsetof(rdma_ud_param, private_data) &&
+              offsetof(rdma_conn_param, private_data_len) ==
+                  offsetof(rdma_ud_param, private_data_len));
+
+Result<std::unique_ptr<CmId>> CmId::Create(CmChannel& channel, rdma_port_space space) {
   rdma_cm_id* id = nullptr;
-  if (rdma_create_id(channel.channel_, &id, nullptr, RDMA_PS_TCP) != 0) {
+  if (rdma_create_id(channel.channel_, &id, nullptr, space) != 0) {
     return OsStatus(errno, "rdma_create_id");
   }
   return std::make_unique<CmId>(channel, id);

@@ -22,8 +22,10 @@ struct CmEvent {
   rdma_cm_event_type type = RDMA_CM_EVENT_ADDR_ERROR;
   int status = 0;
   rdma_cm_id* id = nullptr;
-  uint64_t serial = 0;       // CmId::serial of the addressee
-  rdma_conn_param params{};  // its private_data is not valid; use data
+  uint64_t serial = 0;  // CmId::serial of the addressee
+  // Their private_data are not valid; use data.
+  rdma_conn_param params{};
+  rdma_ud_param datagrams{};  // in place of params, if the id is for datagrams
   std::array<uint8_t, 256> data{};
   size_t data_size = 0;
 
@@ -68,8 +70,9 @@ class CmChannel {
 // Owns an rdma_cm id. Events that come after its destruction reach nobody.
 class CmId {
  public:
-  // Makes a new id for reliable connections.
-  static Result<std::unique_ptr<CmId>> Create(CmChannel& channel);
+  // Makes a new id: for reliable connections (RDMA_PS_TCP) or for datagrams (RDMA_PS_UDP).
+  static Result<std::unique_ptr<CmId>> Create(CmChannel& channel,
+                                              rdma_port_space space = RDMA_PS_TCP);
   // Takes an id that came with a connection request.
   CmId(CmChannel& channel, rdma_cm_id* id) : channel_(channel), id_(id), serial_(NextSerial()) {}
   ~CmId();

@@ -8,6 +8,7 @@
 #include <netinet/in.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -109,7 +110,7 @@ Status CmConnector::Resolve(std::shared_ptr<CmSink> sink) {
   if (IsOfNoHost(connect_.remote)) {
     return Status(Code::kUnreachable, AddressText(connect_.remote) + " is no host's address");
   }
-  auto created = CmId::Create(*device_.cm);
+  auto created = CmId::Create(*device_.cm, space_);
   if (!created.ok()) return created.TakeStatus();
   std::shared_ptr<CmId> id = created.Take();
   sockaddr_storage local{};
@@ -137,15 +138,33 @@ ReadDepths CmConnector::DepthsFor(const QueuePairAttributes& a) const {
 }
 
 CmStep CmConnector::Request(uint32_t qp_num, const QueuePairAttributes& a) {
-  const rdmacm::FieldWriter field(rdmacm::CmField::kRequest, padded_,
-                                  connect_.conn_qual > kMaxPortQualifier
-                                      ? std::optional<uint64_t>(connect_.conn_qual)
-                                      : std::nullopt,
-                                  connect_data_);
+  const rdmacm::FieldWriter field(rdmacm::CmField::kRequest, padded_, qualifier(), connect_data_);
   rdma_conn_param param = ParametersOf(field, DepthsFor(a), a, qp_num);
   param.retry_count = kRetryCount;
+  return Send(&param);
+}
+
+CmStep CmConnector::RequestDatagrams(const rdmacm::DatagramIdentity& asker) {
+  const rdmacm::FieldWriter field(rdmacm::CmField::kSidrRequest, padded_, qualifier(),
+                                  connect_data_);
+  std::array<uint8_t, rdmacm::kSidrRequestFieldSize + rdmacm::kDatagramIdentitySize> data{};
+  std::copy_n(field.data(), field.size(), data.data());
+  rdmacm::StoreDatagramIdentity(asker, std::span(data).last<rdmacm::kDatagramIdentitySize>());
+  rdma_conn_param param{};
+  param.private_data = data.data();
+  param.private_data_len = static_cast<uint8_t>(data.size());
+  param.qp_num = asker.qpn;
+  return Send(&param);
+}
+
+std::optional<uint64_t> CmConnector::qualifier() const {
+  if (connect_.conn_qual <= kMaxPortQualifier) return std::nullopt;
+  return connect_.conn_qual;
+}
+
+CmStep CmConnector::Send(rdma_conn_param* param) {
   unanswered_ = true;
-  if (rdma_connect(id(), &param) != 0) {
+  if (rdma_connect(id(), param) != 0) {
     unanswered_ = false;
     // siw connects before the call returns.
     if (errno == ECONNREFUSED) return NobodyListens();

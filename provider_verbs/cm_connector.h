@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The handshake of rdma_cm for one queue pair, from either side: resolving, request, response,
 // accept, and which side ends it. It knows no queue pair. A CmStep says what the pair must do after
-// an event.
+// an event. Pairs for datagrams use the active side: they have a request and its answer, and no
+// connection.
 #ifndef SOFTDAT_PROVIDER_VERBS_CM_CONNECTOR_H_
 #define SOFTDAT_PROVIDER_VERBS_CM_CONNECTOR_H_
 
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "dat/transport/transport.h"
 #include "provider_verbs/cm_channel.h"
+#include "provider_verbs/cm_rejection.h"
 #include "provider_verbs/device.h"
+#include "wire/rdmacm/datagram_identity.h"
 
 namespace softdat::verbs {
 
@@ -55,7 +59,9 @@ struct AcceptParameters {
 // May be used only with the queue pair's control lock held.
 class CmConnector {
  public:
-  explicit CmConnector(Device& device) : device_(device) {}
+  // `space`: RDMA_PS_UDP for datagrams.
+  explicit CmConnector(Device& device, rdma_port_space space = RDMA_PS_TCP)
+      : device_(device), space_(space) {}
   CmConnector(const CmConnector&) = delete;
   CmConnector& operator=(const CmConnector&) = delete;
 
@@ -67,6 +73,8 @@ class CmConnector {
   Status Resolve(std::shared_ptr<CmSink> sink);
   // kNothing: the request was sent.
   CmStep Request(uint32_t qp_num, const transport::QueuePairAttributes& a);
+  // The same for datagrams. The acceptor is told who asks.
+  CmStep RequestDatagrams(const rdmacm::DatagramIdentity& asker);
   Status Establish();
   transport::Clock::time_point deadline() const { return deadline_; }
 
@@ -106,15 +114,20 @@ class CmConnector {
   void Clear();
 
  private:
+  bool for_datagrams() const { return space_ == RDMA_PS_UDP; }
+  std::optional<uint64_t> qualifier() const;  // if a port cannot name it
+  CmStep Send(rdma_conn_param* param);
   CmStep OnOver(const CmEvent& event);
   CmStep OnAddressResolved(const CmEvent& event);
   CmStep OnRejected(const CmEvent& event) const;
+  CmStep OnRefused(const CmRejection& rejection, int status) const;
   CmStep OnUnreachable(const CmEvent& event) const;
   CmStep NobodyListens() const;
   // Replaces a loopback address with the interface's own address of this end's family.
   Status ChooseAddresses(sockaddr_storage* local);
 
   Device& device_;
+  const rdma_port_space space_;
   std::shared_ptr<CmId> id_;
   std::shared_ptr<CmId> given_up_;  // unanswered; must be destroyed together with the hardware
   transport::ConnectionAddresses addresses_;

@@ -10,7 +10,6 @@
 #include "dat/base/log.h"
 #include "dat/base/socket_address.h"
 #include "provider_verbs/cm_connector.h"
-#include "provider_verbs/cm_rejection.h"
 #include "provider_verbs/os_error.h"
 #include "provider_verbs/resolve_time.h"
 #include "wire/rdmacm/private_data.h"
@@ -27,8 +26,9 @@ CmStep Failed(RejectReason reject, std::string why) {
   return {.what = What::kFailed, .reject = reject, .why = std::move(why)};
 }
 
-std::span<const uint8_t> ReplyIn(const CmEvent& event, bool iwarp) {
-  return rdmacm::ReadField(rdmacm::CmField::kReply, event.private_data(), iwarp).data;
+std::span<const uint8_t> ReplyIn(const CmEvent& event, bool iwarp,
+                                 rdmacm::CmField field = rdmacm::CmField::kReply) {
+  return rdmacm::ReadField(field, event.private_data(), iwarp).data;
 }
 
 }  // namespace
@@ -49,6 +49,10 @@ CmStep CmConnector::OnEvent(const CmEvent& event, bool connecting) {
       return {.what = connecting ? What::kEstablish : What::kNothing,
               .data = ReplyIn(event, false)};
     case RDMA_CM_EVENT_ESTABLISHED:
+      if (for_datagrams()) {
+        return {.what = connecting ? What::kEstablished : What::kNothing,
+                .data = ReplyIn(event, false, rdmacm::CmField::kSidrReply)};
+      }
       return {.what = connecting ? What::kEstablished : What::kNothing,
               .data = active_ ? ReplyIn(event, device_.traits.iwarp) : std::span<const uint8_t>()};
     case RDMA_CM_EVENT_REJECTED:
@@ -86,6 +90,9 @@ CmStep CmConnector::OnAddressResolved(const CmEvent& event) {
 
 CmStep CmConnector::OnUnreachable(const CmEvent& event) const {
   if (active_ && event.status == -ECONNREFUSED) return NobodyListens();
+  // What the other end answered instead of a queue pair for datagrams.
+  if (for_datagrams() && event.status > 0)
+    return OnRefused(ReadSidrRejection(event.status, event.private_data()), event.status);
   return Failed(active_ ? RejectReason::kUnreachable : RejectReason::kAborted,
                 fmt::format("{}: {}", rdma_event_str(event.type), OsText(event.status)));
 }
@@ -95,20 +102,23 @@ CmStep CmConnector::OnRejected(const CmEvent& event) const {
     return Failed(RejectReason::kAborted,
                   fmt::format("the peer gave up (status {})", event.status));
   }
-  const CmRejection rejection =
-      ReadRejection(event.status, event.private_data(), device_.traits.iwarp);
+  return OnRefused(ReadRejection(event.status, event.private_data(), device_.traits.iwarp),
+                   event.status);
+}
+
+CmStep CmConnector::OnRefused(const CmRejection& rejection, int status) const {
   switch (rejection.by) {
     case CmRejection::By::kNobodyListens:
       return NobodyListens();
     case CmRejection::By::kConsumer:
       return {.what = What::kFailed,
               .reject = RejectReason::kPeer,
-              .why = "the peer's consumer rejected the connection",
+              .why = "the peer's consumer rejected the request",
               .data = rejection.data};
     case CmRejection::By::kOther:
       break;
   }
-  return Failed(RejectReason::kNonPeer, fmt::format("rejected with status {}", event.status));
+  return Failed(RejectReason::kNonPeer, fmt::format("rejected with status {}", status));
 }
 
 // Tries again while the other program on this host may still be starting (semantics 9.2).

@@ -16,6 +16,9 @@ struct CmRejection {
 // `status` and `private_data` are those of RDMA_CM_EVENT_REJECTED on the active side.
 CmRejection ReadRejection(int status, std::span<const uint8_t> private_data, bool iwarp);
 
+// The same of a request for datagrams. `status` is that of the SIDR_REP.
+CmRejection ReadSidrRejection(int status, std::span<const uint8_t> private_data);
+
 }  // namespace softdat::verbs
 
 #endif  // SOFTDAT_PROVIDER_VERBS_CM_REJECTION_H_

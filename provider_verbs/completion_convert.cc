@@ -28,6 +28,10 @@ bool CqCore::Convert(const ibv_wc& wc, Completion* out, Due* due) {
 
 namespace {
 
+Op ReceiveOf(const ReceiveProgress& queue) {
+  return queue.datagrams ? Op::kReceiveDatagram : Op::kReceive;
+}
+
 // Fills in what the consumer gets for the slot. Returns false if it gets nothing.
 bool FillSent(const SendSlot& slot, WorkStatus status, Completion* out) {
   *out = slot.done;
@@ -92,6 +96,13 @@ void CqCore::FillReceived(const ibv_wc& wc, Device& device, Completion* out) {
   // The completion does not say whether the message was solicited. A message that came before the
   // queue was armed counts as solicited, so that no wake-up is lost.
   out->solicited = true;
+  if (out->op == Op::kReceiveDatagram) {
+    out->key = wc.src_qp;
+    if ((wc.wc_flags & IBV_WC_WITH_IMM) == 0) return;
+    out->op = Op::kReceiveDatagramImmediate;
+    out->key = wc.imm_data;
+    return;
+  }
   if (wc.opcode == IBV_WC_RECV_RDMA_WITH_IMM || (wc.wc_flags & IBV_WC_WITH_IMM) != 0) {
     out->op = Op::kReceiveImmediate;
     out->key = wc.imm_data;  // the 32 bits unchanged, as in OFA (semantics 15.2)
@@ -109,7 +120,7 @@ bool CqCore::ConvertReceive(const ibv_wc& wc, Completion* out, Due* due) {
   const uint32_t retired = queue.retired.load(std::memory_order_relaxed);
   if (static_cast<int32_t>(slot.sequence - retired) < 0) return false;
   *out = Completion{
-      .context = queue.context, .cookie = slot.cookie, .op = Op::kReceive, .flags = slot.flags};
+      .context = queue.context, .cookie = slot.cookie, .op = ReceiveOf(queue), .flags = slot.flags};
   if (wc.status == IBV_WC_SUCCESS) [[likely]] {
     FillReceived(wc, device_, out);
   } else {
@@ -130,7 +141,7 @@ bool CqCore::ConvertShared(const ibv_wc& wc, Completion* out, Due* due) {
   ReceiveProgress* const queue = pair != nullptr ? &pair->receive_progress() : nullptr;
   *out = Completion{.context = queue != nullptr ? queue->context : nullptr,
                     .cookie = slot->cookie,
-                    .op = Op::kReceive,
+                    .op = queue != nullptr ? ReceiveOf(*queue) : Op::kReceive,
                     .flags = slot->flags};
   if (wc.status == IBV_WC_SUCCESS) [[likely]] {
     FillReceived(wc, device_, out);

@@ -50,6 +50,24 @@ uint32_t TryInline(ibv_context* context, ibv_pd* pd) {
   return found;
 }
 
+// Returns whether the device makes queue pairs for datagrams.
+bool TryDatagrams(ibv_context* context, ibv_pd* pd, uint32_t max_inline) {
+  ibv_cq* const cq = ibv_create_cq(context, 8, nullptr, nullptr, 0);
+  if (cq == nullptr) return false;
+  ibv_qp_init_attr init{};
+  init.send_cq = init.recv_cq = cq;
+  init.qp_type = IBV_QPT_UD;
+  init.cap = {.max_send_wr = 4,
+              .max_recv_wr = 4,
+              .max_send_sge = 1,
+              .max_recv_sge = 1,
+              .max_inline_data = max_inline};
+  ibv_qp* const qp = ibv_create_qp(pd, &init);
+  if (qp != nullptr) ibv_destroy_qp(qp);
+  ibv_destroy_cq(cq);
+  return qp != nullptr;
+}
+
 bool TryWindow(ibv_pd* pd, ibv_mw_type type) {
   ibv_mw* const mw = ibv_alloc_mw(pd, type);
   if (mw == nullptr) return false;
@@ -105,6 +123,8 @@ void FillLimits(const ibv_device_attr& d, const ibv_port_attr& port, Device* dev
   a.confirms_writes = a.confirmed_completions =
       !t.iwarp;  // InfiniBand completes a write when the peer has acknowledged it
   a.atomics = t.atomics;
+  a.datagrams = t.datagrams;
+  a.max_datagram = t.datagrams ? a.mtu : 0;
   a.invalidate = t.windows_type2;
   a.srq = d.max_srq > 0;
   a.plain_read_iov = t.max_read_sge;
@@ -134,6 +154,9 @@ Status Describe(Device* device) {
   t.windows_type2 = TryWindow(pd, IBV_MW_TYPE_2);
   t.windows_type1 = !t.windows_type2 && TryWindow(pd, IBV_MW_TYPE_1);
   t.max_inline = TryInline(context, pd);
+  t.gids = Positive(port.gid_tbl_len);
+  t.datagrams = !t.iwarp && port.link_layer == IBV_LINK_LAYER_ETHERNET &&
+                TryDatagrams(context, pd, t.max_inline);
   const bool zero_based = TryZeroBased(pd);
   ibv_dealloc_pd(pd);
   FillLimits(attr, port, device);

@@ -25,6 +25,10 @@ struct DeviceTraits {
   bool windows_type2 = false;
   bool windows_type1 = false;
   bool atomics = false;
+  // Unreliable datagrams over RoCEv2. On InfiniBand the accepting side would have to ask the subnet
+  // manager for its way back.
+  bool datagrams = false;
+  uint32_t gids = 0;  // places in the port's table of own addresses
   // Whether the sink of an RDMA read must be open to remote writes (see SinkTable; siw does not
   // require it).
   bool read_sink_remote_write = false;

@@ -43,7 +43,6 @@ ibv_qp_cap CapacityFor(const DeviceTraits& traits, const transport::QueuePairAtt
 
 Status HardwarePair::Make(ibv_pd* pd, ibv_qp_init_attr init) {
   const ibv_qp_cap wanted = init.cap;
-  init.qp_type = IBV_QPT_RC;
   qp_ = ibv_create_qp(pd, &init);
   if (qp_ == nullptr) {
     return ExhaustionStatus(
@@ -90,6 +89,35 @@ Status HardwarePair::ToReady(rdma_cm_id* id, std::optional<uint8_t> read_in,
   error = ibv_modify_qp(qp_, &attr, mask);
   if (error != 0) return OsStatus(error, "ibv_modify_qp to RTS");
   return Status::Ok();
+}
+
+Status HardwarePair::ToDatagrams(uint32_t qkey) {
+  ibv_qp_attr attr{};
+  attr.qp_state = IBV_QPS_INIT;
+  attr.port_num = device_.traits.port;
+  attr.qkey = qkey;
+  int error = ibv_modify_qp(
+      qp_, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | static_cast<int>(IBV_QP_QKEY));
+  if (error != 0) return OsStatus(error, "ibv_modify_qp to INIT for datagrams");
+  attr = {};
+  attr.qp_state = IBV_QPS_RTR;
+  error = ibv_modify_qp(qp_, &attr, IBV_QP_STATE);
+  if (error != 0) return OsStatus(error, "ibv_modify_qp to RTR for datagrams");
+  attr.qp_state = IBV_QPS_RTS;
+  error = ibv_modify_qp(qp_, &attr, IBV_QP_STATE | static_cast<int>(IBV_QP_SQ_PSN));
+  if (error != 0) return OsStatus(error, "ibv_modify_qp to RTS for datagrams");
+  return Status::Ok();
+}
+
+bool HardwarePair::SendOn() {
+  ibv_qp_attr attr{};
+  ibv_qp_init_attr init{};
+  if (ibv_query_qp(qp_, &attr, IBV_QP_STATE, &init) != 0) return false;
+  if (attr.qp_state != IBV_QPS_SQE) return attr.qp_state == IBV_QPS_RTS;
+  attr = {};
+  attr.qp_state = IBV_QPS_RTS;
+  attr.cur_qp_state = IBV_QPS_SQE;
+  return ibv_modify_qp(qp_, &attr, IBV_QP_STATE | static_cast<int>(IBV_QP_CUR_STATE)) == 0;
 }
 
 void HardwarePair::ToError() {

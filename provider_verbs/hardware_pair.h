@@ -30,7 +30,7 @@ class HardwarePair {
   HardwarePair(const HardwarePair&) = delete;
   HardwarePair& operator=(const HardwarePair&) = delete;
 
-  // To be called when there is no hardware.
+  // To be called when there is no hardware. `init` says which service.
   Status Make(ibv_pd* pd, ibv_qp_init_attr init);
   bool exists() const { return qp_ != nullptr; }
   ibv_qp* get() const { return qp_; }
@@ -39,6 +39,11 @@ class HardwarePair {
   // rdma_cm's.
   Status ToInit(rdma_cm_id* id);
   Status ToReady(rdma_cm_id* id, std::optional<uint8_t> read_in, std::optional<uint8_t> read_out);
+  // A pair for datagrams: from its creation to RTS.
+  Status ToDatagrams(uint32_t qkey);
+  // A pair for datagrams of which a send has failed takes no other one until it is told to go on.
+  // False if it cannot, because the device has put it into the error state.
+  bool SendOn();
   // Moves to the error state, which flushes.
   void ToError();
   // Whether the pair has entered an error state by itself.

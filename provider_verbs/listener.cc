@@ -13,6 +13,7 @@
 #include "dat/base/descriptor.h"
 #include "dat/base/log.h"
 #include "dat/base/socket_address.h"
+#include "provider_verbs/datagram_request.h"
 #include "provider_verbs/interfaces.h"
 #include "provider_verbs/os_error.h"
 #include "wire/private_header.h"
@@ -25,9 +26,10 @@ constexpr int kPortTries = 32;
 
 // Listens on one address. Returns nullptr without a failure for an address that rdma_cm cannot use
 // (yet).
-Result<std::shared_ptr<CmId>> ListenOn(Device& device, sockaddr_storage address, bool must,
+Result<std::shared_ptr<CmId>> ListenOn(Device& device, rdma_port_space space,
+                                       sockaddr_storage address, bool must,
                                        const std::shared_ptr<ListenerCore>& core) {
-  auto created = CmId::Create(*device.cm);
+  auto created = CmId::Create(*device.cm, space);
   if (!created.ok()) return created.TakeStatus();
   std::shared_ptr<CmId> id = created.Take();
   const StandardDescriptorsTaken taken;  // librdmacm opens the device
@@ -48,7 +50,8 @@ Result<std::shared_ptr<CmId>> ListenOn(Device& device, sockaddr_storage address,
   return id;
 }
 
-// Listens on all addresses with the same port. 0: chooses a port that is free on all of them.
+// Listens on all addresses with the same port, for connections and for datagrams. 0: chooses a port
+// that is free on all of them.
 Result<std::vector<std::shared_ptr<CmId>>> ListenOnAll(Device& device,
                                                        std::vector<sockaddr_storage> addresses,
                                                        uint16_t* port,
@@ -56,11 +59,16 @@ Result<std::vector<std::shared_ptr<CmId>>> ListenOnAll(Device& device,
   std::vector<std::shared_ptr<CmId>> ids;
   for (sockaddr_storage& address : addresses) {
     SetSocketPort(*port, &address);
-    auto made = ListenOn(device, address, ids.empty(), core);
+    auto made = ListenOn(device, RDMA_PS_TCP, address, ids.empty(), core);
     if (!made.ok()) return made.TakeStatus();
     if (made.value() == nullptr) continue;
     ids.push_back(made.Take());
     if (*port == 0) *port = ntohs(rdma_get_src_port(ids.back()->get()));
+    if (!device.traits.datagrams) continue;
+    SetSocketPort(*port, &address);
+    made = ListenOn(device, RDMA_PS_UDP, address, /*must=*/false, core);
+    if (!made.ok()) return made.TakeStatus();
+    if (made.value() != nullptr) ids.push_back(made.Take());
   }
   return ids;
 }
@@ -118,8 +126,10 @@ void ListenerCore::OnCmEvent(const CmEvent& event) {
     return;
   }
   auto id = std::make_shared<CmId>(*device_.cm, event.id);
+  const bool datagrams = event.id->ps == RDMA_PS_UDP;
   const rdmacm::FieldView field =
-      rdmacm::ReadField(rdmacm::CmField::kRequest, event.private_data(), device_.traits.iwarp);
+      rdmacm::ReadField(datagrams ? rdmacm::CmField::kSidrRequest : rdmacm::CmField::kRequest,
+                        event.private_data(), device_.traits.iwarp);
   const bool ours = event.id->verbs != nullptr &&
                     device_.traits.rdma_device == ibv_get_device_name(event.id->verbs->device);
   // A qualifier above 65535 is carried whole and must be the listener's. Smaller ones are not
@@ -129,11 +139,17 @@ void ListenerCore::OnCmEvent(const CmEvent& event) {
   if (!ours || asked != conn_qual_) {
     SOFTDAT_LOG(Info, "request for qualifier {:#x} at a listener for {:#x} refused", asked,
                 conn_qual_);
-    ConnectionRequest::Refuse(device_, event.id, field.trailer);
-    return;
+    return datagrams ? DatagramRequest::Refuse(event.id, field.trailer)
+                     : ConnectionRequest::Refuse(device_, event.id, field.trailer);
   }
-  std::unique_ptr<transport::ConnectionRequest> request =
-      std::make_unique<ConnectionRequest>(device_, std::move(id), conn_qual_, field, event.params);
+  std::unique_ptr<transport::ConnectionRequest> request;
+  if (datagrams) {
+    request = std::make_unique<DatagramRequest>(device_, std::move(id), conn_qual_,
+                                                event.private_data(), field);
+  } else {
+    request = std::make_unique<ConnectionRequest>(device_, std::move(id), conn_qual_, field,
+                                                  event.params);
+  }
   const UpcallGate::Pass pass(gate_);
   if (pass.open()) sink_->OnRequest(request);
 }

@@ -54,6 +54,7 @@ Status QpCore::Adopt(const transport::QueuePairAttributes& a) {
 Status QpCore::MakeHardware() {
   if (hardware_.exists()) return Status::Ok();
   ibv_qp_init_attr init{};
+  init.qp_type = IBV_QPT_RC;
   init.send_cq = queues_.send()->hardware();
   init.recv_cq = queues_.receive()->hardware();
   init.srq = queues_.shared() != nullptr ? queues_.shared()->hardware() : nullptr;

@@ -45,6 +45,7 @@ Status ReceiveQueue::Adopt(const transport::QueuePairAttributes& a, CqCore* cq) 
   pd_ = a.pd;
   shared_ = a.srq != nullptr;
   progress_.context = a.context;
+  progress_.datagrams = a.service == transport::Service::kDatagram;
   regions_.Forget();
   return Status::Ok();
 }

@@ -30,15 +30,21 @@ void SendQueue::Adopt(const transport::QueuePairAttributes& a, CqCore* cq) {
   progress_.context = a.context;
   progress_.pd = a.pd;
   cq_ = cq;
-  plain_limit_ = static_cast<uint32_t>(
-      std::min<uint64_t>(device_.attributes.max_message, std::numeric_limits<uint32_t>::max()));
+  datagrams_ = a.service == transport::Service::kDatagram;
+  longest_ = datagrams_ ? device_.attributes.max_datagram : device_.attributes.max_message;
+  ways_.assign(datagrams_ ? progress_.slots.size() : 0, nullptr);
+  plain_limit_ =
+      static_cast<uint32_t>(std::min<uint64_t>(longest_, std::numeric_limits<uint32_t>::max()));
+  if (datagrams_) plain_limit_ = 0;  // none
   signalling_.Adopt(max_);
   regions_.Forget();
 }
 
 void SendQueue::Detach() {
+  std::vector<std::shared_ptr<ibv_ah>> ways;  // die without the lock
   const std::lock_guard<SpinLock> lock(lock_);
   cq_ = nullptr;
+  ways.swap(ways_);
 }
 
 void SendQueue::SetHardware(ibv_qp* qp) {

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "dat/backend_kit/spin_lock.h"
@@ -66,6 +67,9 @@ class SendQueue {
   Code PostBind(const transport::SendRequest& request, SendSlot* slot, CqCore::Due* due);
   Code PostReadToWindow(const transport::SendRequest& request, SendSlot* slot, CqCore::Due* due);
   bool WantsSignal(const SendSlot& slot);
+  // Keeps the way of the datagram that was posted last. Returns the one that its slot had before,
+  // to be let go without the lock.
+  std::shared_ptr<ibv_ah> KeepWay(const transport::SendRequest& request);
   // send_queue.cc; lock_ must be held.
   Code PostChain(SendSlot* slot, ibv_send_wr* first, CqCore::Due* due);
   Code BindType1(const transport::SendRequest& request, const ibv_send_wr& wr, SendSlot* slot,
@@ -87,6 +91,11 @@ class SendQueue {
   uint32_t max_ = 0;
   uint32_t max_iov_ = 0;
   uint32_t plain_limit_ = 0;  // the longest request for PostPlain, in bytes
+  uint64_t longest_ = 0;      // request, in bytes
+  bool datagrams_ = false;    // whether it takes datagrams, and nothing else
+  // The ways of datagrams, by slot. The device may look at a way until its datagram has left, but
+  // the engine may destroy its handle before.
+  std::vector<std::shared_ptr<ibv_ah>> ways_;
   Signalling signalling_;
   std::vector<transport::Completion> late_;  // posted while the connection ends
 };

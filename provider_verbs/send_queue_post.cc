@@ -3,7 +3,9 @@
 #include <cstddef>
 #include <cstring>
 #include <mutex>
+#include <utility>
 
+#include "provider_verbs/address_way.h"
 #include "provider_verbs/send_queue.h"
 #include "provider_verbs/send_request.h"
 #include "provider_verbs/window_work.h"
@@ -79,12 +81,14 @@ Code SendQueue::PostAny(const SendRequest& request) {
   CqCore::Due due;
   Code code = Code::kInvalidState;
   CqCore* cq = nullptr;
+  std::shared_ptr<ibv_ah> old_way;
   {
     const std::lock_guard<SpinLock> lock(lock_, std::adopt_lock);
     cq = cq_;
     switch (fate_) {
       case PostFate::kTaken:
         code = PostToHardware(request, &due);
+        if (datagrams_ && code == Code::kOk) old_way = KeepWay(request);
         break;
       case PostFate::kLate:
         code = PostLate(request);
@@ -122,6 +126,7 @@ SendSlot* SendQueue::NextSlot(CqCore::Due* due) {
 }
 
 Code SendQueue::PostToHardware(const SendRequest& request, CqCore::Due* due) {
+  if ((request.op == Op::kSendDatagram) != datagrams_) return Code::kInvalidArgument;
   SendSlot* const slot = NextSlot(due);
   if (slot == nullptr) [[unlikely]]
     return Code::kQueueFull;
@@ -147,7 +152,14 @@ Code SendQueue::PostToHardware(const SendRequest& request, CqCore::Due* due) {
 }
 
 bool SendQueue::WantsSignal(const SendSlot& slot) {
-  return signalling_.Wants(slot.suppressed && !device_.traits.signal_all);
+  // No marker can follow datagrams, because a pair for them takes nothing else.
+  return signalling_.Wants(slot.suppressed && !device_.traits.signal_all && !datagrams_);
+}
+
+std::shared_ptr<ibv_ah> SendQueue::KeepWay(const SendRequest& request) {
+  const uint32_t last = posted_.load(std::memory_order_relaxed) - 1;
+  return std::exchange(ways_[last & progress_.mask],
+                       static_cast<const AddressWay*>(request.datagram.to)->ah());
 }
 
 Code SendQueue::FillLocal(const SendRequest& request, SendSlot* slot, bool* zero_based) {
@@ -170,7 +182,7 @@ Code SendQueue::FillLocal(const SendRequest& request, SendSlot* slot, bool* zero
     total += segment.segment_length;
   }
   slot->sge_count = n;
-  if (total > device_.attributes.max_message) return Code::kLength;
+  if (total > longest_) return Code::kLength;
   slot->done.length = total;
   return Code::kOk;
 }

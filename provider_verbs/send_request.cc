@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "provider_verbs/address_way.h"
+
 namespace softdat::verbs {
 
 using transport::Op;
@@ -66,6 +68,11 @@ Code FillRequest(const DeviceTraits& traits, const SendRequest& request, bool ze
       wr->wr.atomic.compare_add =
           request.op == Op::kFetchAdd ? request.atomic.swap_or_add : request.atomic.compare;
       wr->wr.atomic.swap = request.atomic.swap_or_add;
+      break;
+    case Op::kSendDatagram:
+      wr->wr.ud.ah = static_cast<const AddressWay*>(request.datagram.to)->ah().get();
+      wr->wr.ud.remote_qpn = request.datagram.number;
+      wr->wr.ud.remote_qkey = request.datagram.qkey;
       break;
     default:
       break;

@@ -82,6 +82,7 @@ struct ReceiveProgress {
   // Receives wait until the connection has been reported.
   std::atomic<bool> holding{false};
   std::vector<transport::Completion> held;
+  bool datagrams = false;
 };
 
 inline uint64_t WorkId(const void* slot, SlotTag tag) {

@@ -38,15 +38,26 @@ std::deque<NullAnswer> g_answers;
 NullCmCalls g_calls;
 rdma_cm_id* g_id = nullptr;  // the newest one
 
-// g_cm_mutex held.
-void Tell(rdma_cm_id* id, const NullAnswer& answer) {
+// g_cm_mutex held. `listener`: whose request it is, if it is one.
+void Tell(rdma_cm_id* id, const NullAnswer& answer, rdma_cm_id* listener = nullptr) {
   auto* event = new NullCmEvent{};
   event->base.id = id;
+  event->base.listen_id = listener;
   event->base.event = answer.event;
   event->base.status = answer.status;
   event->data = answer.private_data;
-  event->base.param.conn.private_data = event->data.data();
-  event->base.param.conn.private_data_len = static_cast<uint8_t>(event->data.size());
+  if (id->ps == RDMA_PS_UDP) {
+    rdma_ud_param& ud = event->base.param.ud;
+    ud.private_data = event->data.data();
+    ud.private_data_len = static_cast<uint8_t>(event->data.size());
+    ud.ah_attr.is_global = 1;
+    ud.ah_attr.port_num = 1;
+    ud.qp_num = answer.qpn;
+    ud.qkey = answer.qkey;
+  } else {
+    event->base.param.conn.private_data = event->data.data();
+    event->base.param.conn.private_data_len = static_cast<uint8_t>(event->data.size());
+  }
   g_pending.push_back(event);
   reinterpret_cast<NullCmChannel*>(id->channel)->pipe.Put(event);
 }
@@ -73,6 +84,22 @@ void AnswerNullConnect(const NullAnswer& answer) {
 void TellNullConnection(const NullAnswer& answer) {
   const std::lock_guard<std::mutex> lock(g_cm_mutex);
   if (g_id != nullptr) Tell(g_id, answer);
+}
+
+void ArriveNullRequest(const std::vector<uint8_t>& private_data) {
+  const std::lock_guard<std::mutex> lock(g_cm_mutex);
+  if (g_id == nullptr) return;
+  rdma_cm_id* const listener = g_id;
+  auto* const id = new rdma_cm_id{};
+  id->channel = listener->channel;
+  id->ps = listener->ps;
+  id->verbs = listener->verbs;
+  id->port_num = listener->port_num;
+  id->route = listener->route;
+  std::memcpy(&id->route.addr.dst_storage, &id->route.addr.src_storage,
+              sizeof id->route.addr.dst_storage);
+  g_id = id;
+  Tell(id, {.event = RDMA_CM_EVENT_CONNECT_REQUEST, .private_data = private_data}, listener);
 }
 
 NullCmCalls TakeNullCmCalls() {
@@ -181,6 +208,7 @@ int rdma_connect(rdma_cm_id* id, rdma_conn_param* param) {
     ++g_calls.connects;
     const auto* data = static_cast<const uint8_t*>(param->private_data);
     g_calls.private_data.assign(data, data + param->private_data_len);
+    g_calls.qpn = param->qp_num;
     if (!g_answers.empty()) {
       const NullAnswer answer = g_answers.front();
       g_answers.pop_front();
@@ -198,12 +226,21 @@ int rdma_connect(rdma_cm_id* id, rdma_conn_param* param) {
   return 0;
 }
 int rdma_establish(rdma_cm_id*) { return 0; }
-int rdma_accept(rdma_cm_id*, rdma_conn_param*) {
+int rdma_accept(rdma_cm_id*, rdma_conn_param* param) {
   const std::lock_guard<std::mutex> lock(g_cm_mutex);
   ++g_calls.accepts;
+  const auto* data = static_cast<const uint8_t*>(param->private_data);
+  g_calls.private_data.assign(data, data + param->private_data_len);
+  g_calls.qpn = param->qp_num;
   return 0;
 }
-int rdma_reject(rdma_cm_id*, const void*, uint8_t) { return 0; }
+int rdma_reject(rdma_cm_id*, const void* data, uint8_t size) {
+  const std::lock_guard<std::mutex> lock(g_cm_mutex);
+  ++g_calls.rejects;
+  g_calls.private_data.assign(static_cast<const uint8_t*>(data),
+                              static_cast<const uint8_t*>(data) + size);
+  return 0;
+}
 int rdma_notify(rdma_cm_id* id, ibv_event_type) {
   Tell(id, RDMA_CM_EVENT_ESTABLISHED);
   return 0;

@@ -33,12 +33,21 @@ int NextSendError() {
   return error;
 }
 
-void Note(const ibv_send_wr& wr) {
+void Note(const ibv_send_wr& wr, bool datagram) {
   NullPost post{.opcode = wr.opcode,
                 .send_flags = wr.send_flags,
                 .num_sge = wr.num_sge,
                 .length = 0,
-                .remote_address = wr.wr.rdma.remote_addr};
+                .remote_address = wr.wr.rdma.remote_addr,
+                .way = nullptr,
+                .remote_qpn = 0,
+                .remote_qkey = 0};
+  if (datagram) {
+    post.remote_address = 0;
+    post.way = wr.wr.ud.ah;
+    post.remote_qpn = wr.wr.ud.remote_qpn;
+    post.remote_qkey = wr.wr.ud.remote_qkey;
+  }
   for (int i = 0; i < wr.num_sge; ++i) post.length += wr.sg_list[i].length;
   const std::lock_guard<std::mutex> lock(g_mutex);
   g_posts.push_back(post);
@@ -54,6 +63,20 @@ void Flush(NullPair* pair) {
     PushCompletion(pair->base.recv_cq, Completion(*pair, wr_id, IBV_WC_WR_FLUSH_ERR, IBV_WC_RECV));
 }
 
+// What arrives, and takes the oldest receive.
+void Arrive(ibv_wc wc) {
+  NullPair* const pair = LastPair();
+  if (pair == nullptr) return;
+  const std::lock_guard<std::mutex> lock(pair->held.mutex);
+  if (pair->held.receives.empty()) return;
+  wc.wr_id = pair->held.receives.front();
+  wc.status = IBV_WC_SUCCESS;
+  wc.opcode = IBV_WC_RECV;
+  wc.qp_num = pair->base.qp_num;
+  pair->held.receives.pop_front();
+  PushCompletion(pair->base.recv_cq, wc);
+}
+
 }  // namespace
 
 int PostSendHeld(ibv_qp* qp, ibv_send_wr* first, ibv_send_wr** bad) {
@@ -66,7 +89,7 @@ int PostSendHeld(ibv_qp* qp, ibv_send_wr* first, ibv_send_wr** bad) {
       *bad = wr;
       return error;
     }
-    Note(*wr);
+    Note(*wr, qp->qp_type == IBV_QPT_UD);
     pair->held.sends.push_back({Completion(*pair, wr->wr_id, IBV_WC_SUCCESS, IBV_WC_RDMA_WRITE),
                                 pair->signal_all || (wr->send_flags & IBV_SEND_SIGNALED) != 0});
   }
@@ -134,14 +157,25 @@ void CompleteNullSendEarly(size_t older) {
 }
 
 void ArriveNullMessage(uint32_t length) {
-  NullPair* const pair = LastPair();
-  if (pair == nullptr) return;
-  const std::lock_guard<std::mutex> lock(pair->held.mutex);
-  if (pair->held.receives.empty()) return;
-  ibv_wc wc = Completion(*pair, pair->held.receives.front(), IBV_WC_SUCCESS, IBV_WC_RECV);
-  pair->held.receives.pop_front();
-  wc.byte_len = length;
-  PushCompletion(pair->base.recv_cq, wc);
+  ibv_wc what{};
+  what.byte_len = length;
+  Arrive(what);
+}
+
+void ArriveNullDatagram(uint32_t length, uint32_t source_qpn) {
+  ibv_wc what{};
+  what.byte_len = length;
+  what.src_qp = source_qpn;
+  what.wc_flags = IBV_WC_GRH;
+  Arrive(what);
+}
+
+void ArriveNullDatagramImmediate(uint32_t length, uint32_t immediate) {
+  ibv_wc what{};
+  what.byte_len = length;
+  what.imm_data = immediate;
+  what.wc_flags = static_cast<unsigned>(IBV_WC_GRH) | static_cast<unsigned>(IBV_WC_WITH_IMM);
+  Arrive(what);
 }
 
 void RefuseNullSend(size_t after, int error) {

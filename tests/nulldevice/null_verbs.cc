@@ -39,7 +39,7 @@ using softdat::nulldevice::TheNullDevice;
 constexpr uint64_t kGuid = 0x0200000000000001;
 constexpr int kMost = 1 << 16;
 
-std::mutex g_mutex;  // protects the next four
+std::mutex g_mutex;  // protects the next five
 std::vector<NullRegion> g_regions;
 uint32_t g_pages = 0;
 std::deque<ibv_async_event> g_events;  // raised and not read yet
@@ -329,7 +329,8 @@ int ibv_query_port(ibv_context*, uint8_t, _compat_ibv_port_attr* compat) {
   auto* a = reinterpret_cast<ibv_port_attr*>(compat);
   a->state = IBV_PORT_ACTIVE;
   a->max_mtu = a->active_mtu = IBV_MTU_4096;
-  a->gid_tbl_len = a->pkey_tbl_len = 1;
+  a->gid_tbl_len = 2;
+  a->pkey_tbl_len = 1;
   a->max_msg_sz = 1u << 31;
   a->lid = 1;
   a->link_layer = IBV_LINK_LAYER_ETHERNET;
@@ -500,10 +501,5 @@ int ibv_destroy_srq(ibv_srq* srq) {
   delete srq;
   return 0;
 }
-ibv_ah* ibv_create_ah(ibv_pd*, ibv_ah_attr*) {
-  errno = ENOTSUP;
-  return nullptr;
-}
-int ibv_destroy_ah(ibv_ah*) { return 0; }
 
 }  // extern "C"

@@ -54,6 +54,10 @@ struct NullPost {
   int num_sge;
   uint64_t length;  // bytes of the segments
   uint64_t remote_address;
+  // Of pairs for datagrams:
+  const ibv_ah* way;
+  uint32_t remote_qpn;
+  uint32_t remote_qkey;
 };
 std::vector<NullPost> TakeNullPosts();
 // The number of receives that the pair has.
@@ -65,6 +69,12 @@ void CompleteNullSends(size_t count, ibv_wc_status status = IBV_WC_SUCCESS);
 void CompleteNullSendEarly(size_t older);
 // A message of `length` bytes takes the oldest receive.
 void ArriveNullMessage(uint32_t length);
+// The same for a pair for datagrams. The length includes the header.
+void ArriveNullDatagram(uint32_t length, uint32_t source_qpn);
+void ArriveNullDatagramImmediate(uint32_t length, uint32_t immediate);
+// The ways (ibv_ah) that were made and not destroyed. Where the newest one leads.
+size_t NullWays();
+ibv_ah_attr LastNullWay();
 // The device refuses a request, the one that is posted after `after` others, or the next receive,
 // with this error.
 void RefuseNullSend(size_t after, int error);
@@ -77,17 +87,24 @@ struct NullAnswer {
   std::vector<uint8_t> private_data{};
   int error = 0;        // not 0: the call itself fails with it
   bool silent = false;  // no answer
+  // Of an answer to a request for datagrams:
+  uint32_t qpn = 0;
+  uint32_t qkey = 0;
 };
 void AnswerNullConnect(const NullAnswer& answer);
 // The event happens to the newest identifier.
 void TellNullConnection(const NullAnswer& answer);
+// A request for datagrams comes to the newest identifier, which listens.
+void ArriveNullRequest(const std::vector<uint8_t>& private_data);
 // The calls of rdma_cm since the last call of this, which also forgets answers that were not
 // fetched.
 struct NullCmCalls {
   int connects = 0;
   int accepts = 0;
   int disconnects = 0;
-  std::vector<uint8_t> private_data{};  // of the last request
+  int rejects = 0;
+  std::vector<uint8_t> private_data{};  // of the last request or answer
+  uint32_t qpn = 0;                     // that it named
 };
 NullCmCalls TakeNullCmCalls();
 
