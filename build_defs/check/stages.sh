@@ -138,9 +138,10 @@ stage_peers() {
   local status=0
   remedy "again with: ./check --only peers"
   bazel_run build //... || return 1
-  rm -rf "$out/peers" && mkdir -p "$out/peers/udp"
+  rm -rf "$out/peers" && mkdir -p "$out/peers/udp" "$out/peers/datagrams"
   peers "$out/peers" || status=1
   peers "$out/peers/udp" --ia softnet-udp-lo $([[ ${full:-} ]] || echo --libdat2 ours) || status=1
+  peers "$out/peers/datagrams" --ia softnet-udp-lo --cases tests/peers/datagrams.json || status=1
   return "$status"
 }
 

@@ -121,6 +121,27 @@ TEST(Sharing, ASenderIsSteeredToItsMember) {
   EXPECT_EQ(HandedOn(a) + HandedOn(b), handed_on);
 }
 
+TEST(Sharing, ASenderOfWhomMuchIsExpectedIsSteeredAtOnce) {
+  const sockaddr_storage shared = LoopbackOfTest(1);
+  PortNode a(shared), b(shared), sender(LoopbackOfTest(0));
+  PortNode* const member = Neglected(sender, a, b);
+  size_t sent = member->kept().size() + 1;
+  SendOne(sender, *member);
+  ASSERT_TRUE(member->UntilKept(sent));
+  const UdpCounters& counters = member->port().counters();
+  const sockaddr_storage source = member->kept().front().source;
+  {
+    const TokenHold token(&member->driver().token());
+    member->port().Steer(source);
+    member->port().Steer(source);
+  }
+  EXPECT_EQ(counters.steered.value(), 1u);
+  const uint64_t handed_here = counters.handed_here.value();
+  for (int i = 0; i < 100; ++i) SendOne(sender, *member);
+  ASSERT_TRUE(member->UntilKept(sent += 100));
+  EXPECT_EQ(counters.handed_here.value(), handed_here);
+}
+
 TEST(Sharing, TheSilentSenderLosesItsSocket) {
   const sockaddr_storage shared = LoopbackOfTest(1);
   const UdpPortOptions options = {.loss = "", .steer_after = 1, .most_steered = 1};

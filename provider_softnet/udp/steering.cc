@@ -12,11 +12,23 @@
 
 namespace softdat::softnet {
 
-bool FrequentSenders::Note(const sockaddr_storage& source) {
+uint32_t& FrequentSenders::CountOf(const sockaddr_storage& source) {
   const ForwardPrefix sender = EncodeForwardPrefix(source);
-  const std::lock_guard<Mutex> lock(mutex_);
   if (counts_.size() >= kMostSenders && !counts_.contains(sender)) counts_.clear();
-  return ++counts_[sender] == enough_;
+  return counts_[sender];
+}
+
+bool FrequentSenders::Note(const sockaddr_storage& source) {
+  const std::lock_guard<Mutex> lock(mutex_);
+  return ++CountOf(source) == enough_;
+}
+
+bool FrequentSenders::Expect(const sockaddr_storage& source) {
+  const std::lock_guard<Mutex> lock(mutex_);
+  uint32_t& count = CountOf(source);
+  if (count >= enough_) return false;
+  count = enough_;
+  return true;
 }
 
 void FrequentSenders::Forget(const sockaddr_storage& source) {

@@ -27,10 +27,15 @@ class FrequentSenders {
   explicit FrequentSenders(uint32_t enough) : enough_(enough) {}
   // Counts a packet. True for the one with which there are enough.
   bool Note(const sockaddr_storage& source);
+  // There will be enough. True unless there were.
+  bool Expect(const sockaddr_storage& source);
   // Counts from 0 again.
   void Forget(const sockaddr_storage& source);
 
  private:
+  // mutex_ held.
+  uint32_t& CountOf(const sockaddr_storage& source);
+
   static constexpr size_t kMostSenders = 4096;  // more than that, and all are counted anew
   const uint32_t enough_;
   Mutex mutex_;  // protects counts_

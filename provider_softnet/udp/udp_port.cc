@@ -67,9 +67,9 @@ Result<std::unique_ptr<UdpPort>> UdpPort::Open(const sockaddr_storage& address,
 
 void UdpPort::PrepareSteering(const UdpPortOptions& options) {
   steered_ = std::make_shared<SteeredSockets>(core_, options.most_steered);
-  auto frequent = std::make_shared<FrequentSenders>(options.steer_after);
+  frequent_ = std::make_shared<FrequentSenders>(options.steer_after);
   core_->on_handed_here = [driver = core_->driver, weak = std::weak_ptr(steered_),
-                           frequent](const sockaddr_storage& source) {
+                           frequent = frequent_](const sockaddr_storage& source) {
     if (!frequent->Note(source)) return;
     driver->Post([weak, frequent, source] {
       const std::shared_ptr<SteeredSockets> steered = weak.lock();
@@ -77,6 +77,11 @@ void UdpPort::PrepareSteering(const UdpPortOptions& options) {
       if (const auto gone = steered->Open(source)) frequent->Forget(*gone);
     });
   };
+}
+
+void UdpPort::Steer(const sockaddr_storage& source) {
+  if (!frequent_->Expect(source)) return;
+  if (const auto gone = steered_->Open(source)) frequent_->Forget(*gone);
 }
 
 void UdpPort::PrepareImpairment(const ImpairmentSpec& spec) {

@@ -102,6 +102,10 @@ class UdpPort {
   // when a member listens on it already.
   Result<std::unique_ptr<ServiceBinding>> ListenOn(uint64_t service_id);
 
+  // A packet of this sender was handed here, and many are expected. Those would be handed on, too,
+  // and the local sockets hold few: so the sender gets a socket of its own now. With the token.
+  void Steer(const sockaddr_storage& source);
+
   const sockaddr_storage& local() const { return core_->local; }
   uint16_t source_port() const;
   const UdpCounters& counters() const { return core_->counters; }
@@ -120,6 +124,7 @@ class UdpPort {
   sockaddr_storage source_{};  // the sender's end
   std::shared_ptr<SocketWatch> writable_;
   std::shared_ptr<SteeredSockets> steered_;  // guarded by the token
+  std::shared_ptr<FrequentSenders> frequent_;
   uint32_t home_block_ = 0;
 
   std::mutex mutex_;  // protects random_ and sockets_

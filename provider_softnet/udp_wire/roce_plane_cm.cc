@@ -33,6 +33,11 @@ struct Cases : Functions... {
 template <typename... Functions>
 Cases(Functions...) -> Cases<Functions...>;
 
+bool IsOfDatagrams(const rdmacm::CmMessage& message) {
+  return std::holds_alternative<rdmacm::SidrReq>(message) ||
+         std::holds_alternative<rdmacm::SidrRep>(message);
+}
+
 }  // namespace
 
 // -------------------------------------------------------------------------------------------------
@@ -75,6 +80,8 @@ void RocePlane::OnMad(const Arrival& arrival) {
   rdmacm::Mad mad;
   if (rdmacm::ParseMad(arrival.packet.payload, &mad) != rdmacm::MadParse::kOk) return;
   if (!arrival.handed_on && HandOnMad(arrival, mad.message)) return;
+  // Datagrams will follow from the same socket, and nobody sends again those that get lost.
+  if (arrival.handed_on && IsOfDatagrams(mad.message)) port_->Steer(arrival.source);
   cm_->OnMad(arrival.source, arrival.packet.payload, LoopTimeUs());
   resolution_->OnMad(arrival.source, mad, LoopTimeUs());
   Pump();
