@@ -36,7 +36,7 @@ inline transport::DatagramPeer MakeDatagramPeer(const std::shared_ptr<RocePlane>
                                                 uint32_t qkey) {
   transport::DatagramPeer peer;
   peer.handle = std::make_unique<DatagramWay>(
-      std::make_shared<const DatagramPath>(plane, plane->DestinationOf(address)));
+      std::make_shared<const DatagramPath>(DatagramPath{plane, plane->DestinationOf(address)}));
   peer.number = number;
   peer.qkey = qkey;
   peer.address = address;
