@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How many packets may be on their way: slow start, then one more for each window that arrived, and
-// half of it after a loss (RFC 5681).
+// How many packets may be on their way: slow start, then one more for each window that arrived. A
+// lost packet takes a sixteenth, and all that are lost in one round trip at most three tenths:
+// single losses are no sign of congestion, and many are.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_ROCE_CONGESTION_WINDOW_H_
 #define SOFTDAT_PROVIDER_SOFTNET_ROCE_CONGESTION_WINDOW_H_
 
@@ -28,11 +29,11 @@ class CongestionWindow {
     credit_ = 0;
     ++window_;
   }
-  void OnLoss() {
-    threshold_ = std::max(window_ / 2, kLeast);
-    window_ = threshold_;
-    credit_ = 0;
-  }
+  // A round trip begins in which losses are noticed.
+  void OnLossyRound() { floor_ = std::max(window_ * 7 / 10, kLeast); }
+  void OnLoss() { Shrink(window_ - (window_ + 15) / 16); }
+  // All that was on its way is sent again.
+  void OnLossOfMany() { Shrink(0); }
   void OnTimeout() {
     threshold_ = std::max(window_ / 2, kLeast);
     window_ = kLeast;
@@ -42,9 +43,16 @@ class CongestionWindow {
  private:
   static constexpr uint32_t kLeast = 2;
 
+  void Shrink(uint32_t to) {
+    window_ = std::min(window_, std::max({to, floor_, kLeast}));
+    threshold_ = window_;
+    credit_ = 0;
+  }
+
   const uint32_t most_;
   uint32_t threshold_;
   uint32_t window_;
+  uint32_t floor_ = 0;   // of the lossy round
   uint64_t credit_ = 0;  // packets acknowledged since the window grew
 };
 

@@ -25,18 +25,29 @@ TEST(CongestionWindowTest, HasAnUpperBound) {
   EXPECT_EQ(CongestionWindow(50, 10).packets(), 10u) << "from the beginning";
 }
 
-TEST(CongestionWindowTest, ALossHalvesItAndThenItGrowsByOneInEachRound) {
-  CongestionWindow w(32, 100);
+TEST(CongestionWindowTest, ALossTakesASixteenthAndThenItGrowsByOneInEachRound) {
+  CongestionWindow w(17, 100);
+  w.OnLossyRound();
   w.OnLoss();
+  EXPECT_EQ(w.packets(), 15u) << "rounded up";
+  w.OnAcknowledged(14);
+  EXPECT_EQ(w.packets(), 15u);
+  w.OnAcknowledged(1);
   EXPECT_EQ(w.packets(), 16u);
   w.OnAcknowledged(15);
   EXPECT_EQ(w.packets(), 16u);
   w.OnAcknowledged(1);
   EXPECT_EQ(w.packets(), 17u);
-  w.OnAcknowledged(16);
-  EXPECT_EQ(w.packets(), 17u);
-  w.OnAcknowledged(1);
-  EXPECT_EQ(w.packets(), 18u);
+}
+
+TEST(CongestionWindowTest, ManyLossesInOneRoundTakeThreeTenths) {
+  CongestionWindow w(100, 100);
+  w.OnLossyRound();
+  for (int i = 0; i < 50; ++i) w.OnLoss();
+  EXPECT_EQ(w.packets(), 70u);
+  w.OnLossyRound();
+  w.OnLossOfMany();
+  EXPECT_EQ(w.packets(), 49u);
 }
 
 TEST(CongestionWindowTest, ATimeOutBeginsAnewAndDoublesUpToHalfOfWhatWas) {

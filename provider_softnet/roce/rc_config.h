@@ -10,6 +10,7 @@
 
 #include "dat/transport/transport.h"
 #include "provider_softnet/queue/work_ledger.h"
+#include "provider_softnet/roce/early_pool.h"
 #include "wire/roce/bth.h"
 
 namespace softdat::softnet {
@@ -43,6 +44,12 @@ struct RcConfig {
 
   uint32_t first_window = 32;  // packets on their way at first
   uint32_t most_window = 128;  // and at most
+
+  // Where requests behind a missing one are kept until that comes; null: they are dropped.
+  EarlyPool* early = nullptr;
+  // Everything from a loss on is sent and asked for again, and what came behind it counts for
+  // nothing: what every peer has to do at least (IBTA vol. 1 §9.7.5.2.3). Tests have such peers.
+  bool go_back_n = false;
 };
 
 // What the driver is to do now.
@@ -72,6 +79,7 @@ struct RcCounters {
   uint64_t packets_sent = 0, packets_received = 0;
   uint64_t requests_resent = 0;  // request packets that were sent before
   uint64_t timeouts = 0;
+  uint64_t probes = 0;                        // of the oldest packet, ahead of a time-out
   uint64_t naks_sent = 0, naks_received = 0;  // of sequence errors
   uint64_t rnr_naks_sent = 0, rnr_naks_received = 0;
   uint64_t duplicates = 0;  // requests that had been carried out

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Losses at every place of every exchange. Nothing but time may be lost by them, and a time-out is
-// waited for only where nothing arrives behind what was lost.
+// Losses at every place of every exchange, and with peers that go back to a loss. Nothing but time
+// may be lost by them.
 #include <algorithm>
+#include <tuple>
 #include <vector>
 
 #include "provider_softnet/roce/rc_test.h"
@@ -14,10 +15,13 @@ using transport::WorkStatus;
 
 enum class Exchange { kMessage, kMessages, kWrite, kRead, kReads, kAtomics, kImmediates, kMixed };
 
-struct RcLossTest : RcTest, ::testing::WithParamInterface<Exchange> {
+// Who goes back to a loss, and sends everything from there on again.
+enum class GoesBack { kNobody, kTheOwnSide, kThePeer };
+
+struct RcLossTest : RcTest, ::testing::WithParamInterface<std::tuple<Exchange, GoesBack>> {
   void Post() {
     SetWord(&b(), far, 1000, 80000);
-    switch (GetParam()) {
+    switch (std::get<Exchange>(GetParam())) {
       case Exchange::kMessage:
         Receive(9, kBytes);
         return Send(1, 5 * 1024 - 100);
@@ -33,7 +37,7 @@ struct RcLossTest : RcTest, ::testing::WithParamInterface<Exchange> {
         for (uint32_t i = 0; i < 6; ++i) Read(i, 1500, i * 1500);
         return;
       case Exchange::kAtomics:
-        for (uint64_t i = 0; i < 6; ++i) Add(i, 1, 80000);
+        for (uint64_t i = 0; i < 6; ++i) Add(i, 1, 80000, 80000 + 8 * i);
         return;
       case Exchange::kImmediates:
         for (uint32_t i = 0; i < 3; ++i) Receive(i, 0);
@@ -58,14 +62,17 @@ struct RcLossTest : RcTest, ::testing::WithParamInterface<Exchange> {
     bool operator==(const Outcome&) const = default;
   };
   Outcome RunOnce(const std::array<std::vector<bool>, 2>& losses) {
-    Make({});
+    RcPairOptions o;
+    o.go_back_n[0] = std::get<GoesBack>(GetParam()) == GoesBack::kTheOwnSide;
+    o.go_back_n[1] = std::get<GoesBack>(GetParam()) == GoesBack::kThePeer;
+    Make(o);
     pair->losses = losses;
     Post();
     EXPECT_TRUE(pair->Run());
-    Outcome o{StatusesOf(a().Sends()), StatusesOf(b().Receives()), {}};
-    o.memory[0].assign(a().data(near), a().data(near) + kBytes);
-    o.memory[1].assign(b().data(far), b().data(far) + kBytes);
-    return o;
+    Outcome outcome{StatusesOf(a().Sends()), StatusesOf(b().Receives()), {}};
+    outcome.memory[0].assign(a().data(near), a().data(near) + kBytes);
+    outcome.memory[1].assign(b().data(far), b().data(far) + kBytes);
+    return outcome;
   }
   static std::vector<bool> Only(std::initializer_list<size_t> lost) {
     std::vector<bool> losses(*std::ranges::max_element(lost) + 1);
@@ -116,187 +123,13 @@ TEST_P(RcLossTest, TwoPacketsAreLost) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Exchanges, RcLossTest,
-                         ::testing::Values(Exchange::kMessage, Exchange::kMessages,
-                                           Exchange::kWrite, Exchange::kRead, Exchange::kReads,
-                                           Exchange::kAtomics, Exchange::kImmediates,
-                                           Exchange::kMixed));
-
-// -------------------------------------------------------------------------------------------------
-
-struct RcRecoveryTest : RcTest {
-  void Lose(int i, std::initializer_list<size_t> lost) {
-    pair->losses[i].assign(*std::ranges::max_element(lost) + 1, false);
-    for (const size_t k : lost) pair->losses[i][k] = true;
-  }
-};
-
-// Something arrives behind each loss, so that nobody waits.
-TEST_F(RcRecoveryTest, TheMiddleOfAMessageIsSentAgainAtOnce) {
-  Lose(0, {3});
-  Write(1, 20 * 1024);
-  ASSERT_TRUE(pair->Run());
-  EXPECT_EQ(counters(0).timeouts, 0u);
-  EXPECT_EQ(counters(1).naks_sent, 1u);
-  EXPECT_TRUE(SameBytes(20 * 1024));
-}
-
-// The NAK tells of the first loss only. The next one is told when the first is healed.
-TEST_F(RcRecoveryTest, SeveralLossesInOneWindow) {
-  Lose(0, {3, 7, 11, 12});
-  Write(1, 20 * 1024);
-  ASSERT_TRUE(pair->Run());
-  EXPECT_EQ(counters(0).timeouts, 0u);
-  EXPECT_TRUE(SameBytes(20 * 1024));
-}
-
-TEST_F(RcRecoveryTest, ALostNakCostsOneTimeOut) {
-  Lose(0, {3});
-  Lose(1, {0});
-  Write(1, 10 * 1024);
-  ASSERT_TRUE(pair->Run());
-  EXPECT_EQ(counters(0).timeouts, 1u);
-  EXPECT_TRUE(SameBytes(10 * 1024));
-}
-
-TEST_F(RcRecoveryTest, ALaterAcknowledgementReplacesALostOne) {
-  for (uint32_t i = 0; i < 3; ++i) Receive(i, 8);
-  Lose(1, {0});
-  Send(1, 8);
-  Transmit(0);
-  Take(1);
-  b().connection->PayOwed();
-  Transmit(1);
-  Send(2, 8);
-  ASSERT_TRUE(pair->Run());
-  EXPECT_EQ(counters(0).timeouts + counters(0).requests_resent, 0u);
-  EXPECT_EQ(StatusesOf(a().Sends()), Statuses(2, WorkStatus::kSuccess));
-}
-
-// When the round trip is known, the last packet of all is missed for as long as that says, and not
-// for the time-out of the connection.
-TEST_F(RcRecoveryTest, TheLastPacketIsSentAgainAfterTheLearnedTime) {
-  for (int i = 0; i < 5; ++i) {
-    Write(1, 100);
-    ASSERT_TRUE(pair->Run());
-  }
-  const uint64_t before_us = pair->now_us();
-  Lose(0, {5});
-  Write(2, 100);
-  ASSERT_TRUE(pair->Run());
-  EXPECT_EQ(counters(0).timeouts, 1u);
-  EXPECT_EQ(pair->now_us() - before_us, RoundTrip::kShortestUs);
-  EXPECT_EQ(StatusesOf(a().Sends()), Statuses(6, WorkStatus::kSuccess));
-}
-
-// A response is lost, and then one of those that were asked for again: the same one, or another.
-TEST_F(RcRecoveryTest, ASecondLossAmongTheResponsesIsNoticedAtOnce) {
-  constexpr size_t kPackets = 40;
-  for (size_t first = 0; first + 1 < kPackets; ++first) {
-    for (size_t k = 0; first + k + 1 < kPackets; ++k) {
-      Make({});
-      Lose(1, {first, kPackets + k});
-      Read(1, kPackets * 1024);
-      ASSERT_TRUE(pair->Run());
-      ASSERT_TRUE(SameBytes(kPackets * 1024));
-      ASSERT_EQ(StatusesOf(a().Sends()), Statuses{WorkStatus::kSuccess});
-      EXPECT_EQ(counters(0).timeouts, 0u) << first << " and the " << k << ". of those again";
-    }
-  }
-}
-
-// What was on its way when the loss was noticed is no second loss.
-TEST_F(RcRecoveryTest, WhatCameOutOfTurnIsAskedForOnce) {
-  Lose(1, {2});
-  Read(1, 60 * 1024);
-  ASSERT_TRUE(pair->Run());
-  EXPECT_EQ(Sent(0), (std::vector<std::string>{"RDMA READ Request 0 A", "RDMA READ Request 2 A"}));
-}
-
-// The NAK says that requests were lost, and the responses in front of it are lost as well.
-TEST_F(RcRecoveryTest, ANakBehindLostResponses) {
-  Lose(0, {1});
-  Lose(1, {0, 1});
-  Read(1, 2000);
-  Write(2, 100, 4000);
-  Write(3, 100, 5000);
-  ASSERT_TRUE(pair->Run());
-  EXPECT_EQ(StatusesOf(a().Sends()), Statuses(3, WorkStatus::kSuccess));
-  EXPECT_EQ(counters(0).timeouts, 0u);
-  EXPECT_TRUE(SameBytes(2000) && SameBytes(100, 4000) && SameBytes(100, 5000));
-}
-
-// The memory of a request is gone when it should be sent again. Then it turns out that it had
-// arrived, and the connection goes on.
-TEST_F(RcRecoveryTest, ALateAcknowledgementExcusesMemoryThatIsGone) {
-  const size_t lost = a().AddBuffer(64);
-  for (uint32_t i = 0; i < 3; ++i) Receive(i, 64);
-  Send(1, 64);
-  ASSERT_EQ(a().Send(2, {a().Local(lost, 0, 64)}), Code::kOk);
-  Transmit(0);
-  Take(1);
-  b().connection->PayOwed();
-  Free(&a(), lost);
-  while (counters(0).timeouts == 0) a().connection->OnTime(a().connection->deadline_us());
-  pair->Transmit(0);  // the first one leaves again, and the second one cannot
-  EXPECT_FALSE(a().ended());
-  Transmit(1);
-  Take(0);
-  Send(3, 64);
-  ASSERT_TRUE(pair->Run());
-  EXPECT_FALSE(a().ended()) << a().end().why;
-  EXPECT_EQ(StatusesOf(a().Sends()), Statuses(3, WorkStatus::kSuccess));
-}
-
-// -------------------------------------------------------------------------------------------------
-// Patience
-
-TEST_F(RcRecoveryTest, ASilentPeerIsGivenUp) {
-  RcPairOptions o;
-  o.ack_timeout = 12;  // 16.8 ms
-  o.retry_count = 3;
-  Make(o);
-  Write(1, 100);
-  Write(2, 100);
-  pair->Cut();
-  ASSERT_TRUE(pair->Run());
-  EXPECT_TRUE(a().ended());
-  EXPECT_EQ(StatusesOf(a().Sends()), (Statuses{WorkStatus::kTransport, WorkStatus::kFlushed}));
-  EXPECT_GE(pair->now_us(), 4u * 16777);
-  EXPECT_LE(pair->now_us(), 5u * 16778);
-}
-
-TEST_F(RcRecoveryTest, WithoutATimeOutThePeerIsNeverGivenUp) {
-  RcPairOptions o;
-  o.ack_timeout = 0;
-  Make(o);
-  Write(1, 100);
-  pair->Cut();
-  for (int i = 0; i < 500; ++i) {
-    pair->StepAll();
-    ASSERT_TRUE(pair->AdvanceClock());
-  }
-  EXPECT_FALSE(a().ended());
-  EXPECT_GT(pair->now_us(), 600'000'000u);
-}
-
-// A peer that says the same NAK for ever does not keep the connection.
-TEST_F(RcRecoveryTest, NaksWithoutProgressAreNoSignOfLife) {
-  Write(1, 5000);
-  const uint64_t patience_us = 8u * 67109;  // of the default options
-  uint64_t now_us = 1;
-  for (; now_us < 2 * patience_us && !a().ended(); now_us += 1000) {
-    PacketBatch batch;
-    a().connection->Transmit(&batch, now_us);
-    roce::Packet nak = PacketTo(0, roce::Opcode::kAcknowledge, 0);
-    nak.headers.aeth.syndrome = roce::NakSyndrome(roce::NakCode::kPsnSequence);
-    a().connection->OnPacket(nak, now_us);
-  }
-  EXPECT_TRUE(a().ended());
-  EXPECT_GE(now_us, patience_us);
-  EXPECT_LE(now_us, patience_us + 10000);
-  EXPECT_EQ(StatusesOf(a().Sends()), Statuses{WorkStatus::kTransport});
-}
+INSTANTIATE_TEST_SUITE_P(
+    Exchanges, RcLossTest,
+    ::testing::Combine(::testing::Values(Exchange::kMessage, Exchange::kMessages, Exchange::kWrite,
+                                         Exchange::kRead, Exchange::kReads, Exchange::kAtomics,
+                                         Exchange::kImmediates, Exchange::kMixed),
+                       ::testing::Values(GoesBack::kNobody, GoesBack::kTheOwnSide,
+                                         GoesBack::kThePeer)));
 
 }  // namespace
 }  // namespace softdat::softnet::testing

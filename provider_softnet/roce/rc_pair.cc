@@ -34,8 +34,11 @@ RcConfig ConfigOf(int side, const RcPairOptions& o) {
 }  // namespace
 
 RcSide::RcSide(MemoryTable* table, int side, const RcPairOptions& o)
-    : EngineSide(table, {o.queue, o.max_segments, o.share_receives && side == 1}) {
+    : EngineSide(table, {o.queue, o.max_segments, o.share_receives && side == 1}),
+      early(o.mtu, o.early_bytes) {
   RcConfig c = ConfigOf(side, o);
+  c.go_back_n = o.go_back_n[side];
+  if (!c.go_back_n) c.early = &early;
   c.work = ForLedger();
   connection = std::make_unique<ReliableConnection>(c);
 }

@@ -35,7 +35,9 @@ struct RcPairOptions {
   uint8_t rnr_timer = 12;
   uint32_t first_window = 32;
   uint32_t most_window = 128;
-  uint64_t packet_us = 0;  // for which each packet has the link; 0: any number at once
+  bool go_back_n[2] = {};          // a side that knows nothing else
+  uint64_t early_bytes = 1 << 20;  // for requests behind a missing one, of a side
+  uint64_t packet_us = 0;          // for which each packet has the link; 0: any number at once
   uint64_t max_delay_us = 0;
   uint64_t lose_one_in = 0;
   uint64_t burst_one_in = 0;  // it and the next few are lost
@@ -60,6 +62,7 @@ class RcSide final : public EngineSide {
   uint32_t held_receives() const { return connection->held_receives(); }
   uint64_t packets_sent() const { return connection->counters().packets_sent; }
 
+  EarlyPool early;
   std::unique_ptr<ReliableConnection> connection;
   bool established = false;
   bool told = false;  // the peer that it is over here

@@ -81,7 +81,11 @@ void RcTest::Read(uint64_t cookie, uint32_t length, uint64_t offset, uint8_t fla
 }
 
 void RcTest::Add(uint64_t cookie, uint64_t value, uint64_t offset) {
-  const Segment local = a().Local(near, offset, 8);
+  Add(cookie, value, offset, offset);
+}
+
+void RcTest::Add(uint64_t cookie, uint64_t value, uint64_t offset, uint64_t sink) {
+  const Segment local = a().Local(near, sink, 8);
   SendRequest r = Request(Op::kFetchAdd, cookie, &local, offset, 8);
   r.atomic = {.compare = 0, .swap_or_add = value};
   ASSERT_EQ(a().PostSend(r), Code::kOk);

@@ -35,8 +35,9 @@ class RcTest : public ::testing::Test {
   void WriteImmediate(uint64_t cookie, uint32_t length, uint32_t immediate);
   void Read(uint64_t cookie, uint32_t length, uint64_t offset = 0, uint8_t flags = 0);
   // Adds `value` to the word at `offset` in b's buffer. The one before goes to the same place in
-  // a's.
+  // a's, or to `sink`.
   void Add(uint64_t cookie, uint64_t value, uint64_t offset = 0);
+  void Add(uint64_t cookie, uint64_t value, uint64_t offset, uint64_t sink);
   void SendInvalidate(uint64_t cookie, uint32_t length, uint32_t key);
   void Receive(uint64_t cookie, uint32_t length);  // b posts
   void Free(RcSide* side, size_t buffer) {

@@ -9,7 +9,9 @@
 //  ----|--------------|----------------|-------
 //   over |  on its way | to be sent again | never sent
 //
-// An answer moves `una`. A loss moves the cursor back, and everything from there on is sent again.
+// An answer moves `una`. What is known to be missing is sent again by itself (`mends_`). Responses
+// are placed in any order (`received_`). A peer that keeps nothing behind a missing request gets
+// everything from there on again: then the cursor moves back.
 // A long read is asked for piece by piece, so that its responses do not drown the own socket.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_ROCE_REQUESTER_H_
 #define SOFTDAT_PROVIDER_SOFTNET_ROCE_REQUESTER_H_
@@ -25,6 +27,7 @@
 #include "provider_softnet/roce/congestion_window.h"
 #include "provider_softnet/roce/packet_batch.h"
 #include "provider_softnet/roce/psn.h"
+#include "provider_softnet/roce/psn_set.h"
 #include "provider_softnet/roce/rc_state.h"
 #include "provider_softnet/roce/round_trip.h"
 #include "wire/roce/aeth.h"
@@ -42,7 +45,7 @@ class Requester {
   // Adds packets to the batch until it is full or nothing may be sent. Carries out binds on its
   // way.
   void Offer(PacketBatch* batch, uint64_t now_us);
-  // A request packet of the last batch did not leave, nor did any behind it.
+  // A request packet of the last batch did not leave. Called for each of them, in order.
   void TakeBack(uint32_t wire_psn);
 
   // ---- in: answers of the peer ----
@@ -98,32 +101,48 @@ class Requester {
   Plan& plan(uint64_t position) { return plans_[position & plan_mask_]; }
   const Plan& plan(uint64_t position) const { return plans_[position & plan_mask_]; }
   uint64_t in_flight() const { return cursor_ - una_; }
+  uint64_t MostInFlight() const;
   bool MayBegin(const SendWork& work) const;
   [[gnu::cold]] void FailHere(transport::WorkStatus status, std::string why);
 
   // requester_send.cc
   bool Begin(SendWork* work);
   bool CarryOutBind(SendWork* work);
+  bool EmitMends(PacketBatch* batch);
+  bool EmitMend(Psn psn, PacketBatch* batch);
+  uint32_t PieceEnd(const Plan& p, Psn psn) const;
   bool EmitData(const SendWork& work, PacketBatch* batch);
   bool FillPayload(uint64_t offset, size_t size, PacketBatch* batch);
-  void EmitRead(const SendWork& work, PacketBatch* batch);
+  uint32_t EmitRead(const SendWork& work, uint32_t end, PacketBatch* batch);
   void EmitAtomic(const SendWork& work, PacketBatch* batch);
   void Finish(OutgoingPacket* out, const roce::Packet& packet, size_t payload, PacketBatch* batch);
   void MoveCursor(uint32_t packets);
   void StartTimer();
+  uint64_t WaitUs() const;
+
+  static constexpr uint32_t kMostProbes = 3;  // in a row, each after twice the time
 
   // requester_answers.cc
   uint64_t AnswerUpTo(Psn end);
+  bool PassReceived(SendWork* work);
+  uint64_t PositionOf(Psn psn) const;
   void PassBinds();
-  void AnswerRead(SendWork* work, uint64_t now_us);
   void OnRnrNak(Psn psn, uint8_t timer, uint64_t now_us);
   void OnNak(Psn psn, uint8_t code, uint64_t now_us);
-  void OnGap(Psn psn);
+  void OnSequenceNak(Psn psn);
+  void OnMendAnswered(Psn psn, bool acknowledged);
+  void OnMissing(Psn psn);
+  void Mend(Psn psn);
+  void NoteLoss();
+  void OnResponse(const roce::Packet& packet, Psn psn, ByteSpan payload, uint64_t now_us);
+  void OnEarlyResponse(const roce::Packet& packet, Psn psn, ByteSpan payload);
+  void Probe(uint64_t now_us);
+  void MendOldest();
   bool GivesUp(uint64_t now_us);
-  bool PlaceResponse(const SendWork& work, uint64_t offset, ByteSpan payload);
-  bool StoreOriginal(const SendWork& work, uint64_t original);
-  bool IsExpectedResponse(const roce::Packet& packet) const;
-  void FinishRead(SendWork* work);
+  AccessError PlaceResponse(uint64_t position, Psn psn, ByteSpan payload);
+  size_t ResponseSize(uint64_t position, Psn psn) const;
+  bool IsResponseOf(const roce::Packet& packet, uint64_t position) const;
+  bool FinishRead(SendWork* work);
   void Progress(uint64_t packets, uint64_t now_us);
   void Rewind(Psn psn);
   void FailOldest(transport::WorkStatus status, std::string why, bool by_peer);
@@ -154,10 +173,21 @@ class Requester {
   RoundTrip round_trip_;
   bool window_limits_ = false;  // more would have been sent if the window were larger
   Psn recovery_end_ = 0;        // losses in front of it belong to one that was noticed
-  // What is sent again after missing responses: whether an answer to it has come, and, until then,
-  // the last PSN that was answered out of turn.
-  bool again_answered_ = true;
-  Psn out_of_turn_ = 0;
+  Psn taken_;                   // requests in front of it have arrived at the peer
+  PsnSet received_;             // responses that came before one in front of them
+  PsnSet mends_;                // to be sent again, in front of the cursor
+  Psn offered_from_ = 0;        // the cursor before the last batch
+  // Responses have rising PSNs. Those that are behind `fresh_` are answers to what was sent once.
+  // The others are answers to what was asked for again, and `again_` is the last of these.
+  Psn fresh_ = 0, again_ = 0;
+  // The request that a NAK asked for, [mended_, mended_end_), and where `sent_` was then. What is
+  // answered next shows whether the peer keeps what comes behind a missing request.
+  Psn mended_ = 0, mended_end_ = 0, mended_sent_ = 0;
+  enum class Keeps : uint8_t { kUnknown, kYes, kNo } keeps_ = Keeps::kUnknown;
+  uint32_t steps_ = 0;    // in a row, in which the peer moved on by what was mended only
+  uint32_t probes_ = 0;   // since the peer has moved on
+  Psn probed_sent_ = 0;   // where `sent_` was at the last one
+  bool mending_ = false;  // something was sent again by itself, and the peer has not moved on since
   std::optional<Psn> timed_;  // the packet whose round trip is measured
   uint64_t timed_at_us_ = 0;
   uint64_t resend_at_us_ = 0;

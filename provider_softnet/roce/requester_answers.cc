@@ -18,17 +18,22 @@ using transport::WorkStatus;
 // -------------------------------------------------------------------------------------------------
 // What is over
 
-// Everything in front of `end` has arrived at the peer. Goes as far as the first read or atomic,
-// which only its own response ends. Returns how many packets are over.
+// Everything in front of `end` has arrived at the peer. Goes as far as the first read or atomic
+// whose responses, which alone end it, are not all there. Returns how many packets are over.
 uint64_t Requester::AnswerUpTo(Psn end) {
   const Psn before = una_;
+  taken_ = std::max(taken_, end);
   PassBinds();
-  while (una_ < end && answered_ < begun_) {
+  while (answered_ < begun_) {
     SendWork& work = sends().at(answered_);
-    if (TakesReadCredit(work)) break;
+    if (TakesReadCredit(work)) {
+      if (!PassReceived(&work)) break;
+      continue;
+    }
+    if (taken_ <= una_) break;
     const Psn last = plan(answered_).end();
-    if (end < last) {
-      una_ = end;
+    if (taken_ < last) {
+      una_ = taken_;
       break;
     }
     una_ = last;
@@ -38,6 +43,21 @@ uint64_t Requester::AnswerUpTo(Psn end) {
     PassBinds();
   }
   return una_ - before;
+}
+
+// The responses of the oldest read or atomic that are there without a gap are over. Whether these
+// are all of it.
+bool Requester::PassReceived(SendWork* work) {
+  const Psn end = plan(answered_).end();
+  while (una_ < end && received_.Remove(una_)) ++una_;
+  return una_ == end && FinishRead(work);
+}
+
+// The work that has `psn`, which is on its way.
+uint64_t Requester::PositionOf(Psn psn) const {
+  uint64_t at = answered_;
+  while (plan(at).end() <= psn) ++at;
+  return at;
 }
 
 void Requester::PassBinds() {
@@ -54,7 +74,9 @@ void Requester::Progress(uint64_t packets, uint64_t now_us) {
   round_trip_.OnProgress();
   // A window that was never full shows nothing about the path.
   if (window_limits_) window_.OnAcknowledged(packets);
-  again_answered_ = true;
+  mending_ = false;
+  probes_ = 0;
+  mends_.RemoveAll(una_ - packets, una_);
   rnr_naks_ = 0;
   waits_for_receive_ = false;  // for one that is answered by now
   if (local_failure_ != nullptr && answered_ > local_failure_->position) {
@@ -67,13 +89,16 @@ void Requester::Progress(uint64_t packets, uint64_t now_us) {
   }
   while (!asked_.empty() && asked_.front().end <= una_) asked_.erase(asked_.begin());
   const bool waits = in_flight() > 0;
-  resend_at_us_ = waits ? now_us + round_trip_.timeout_us() : 0;
+  resend_at_us_ = waits ? now_us + WaitUs() : 0;
   silent_since_us_ = waits ? now_us : 0;
 }
 
 // Everything from `psn` on is sent again.
 void Requester::Rewind(Psn psn) {
   timed_.reset();
+  mends_.Clear();
+  mended_sent_ = 0;  // what is answered from now on shows nothing
+  again_ = una_;
   while (!asked_.empty() && asked_.back().end > psn) asked_.pop_back();
   cursor_ = psn;
   uint64_t at = answered_;
@@ -96,40 +121,111 @@ void Requester::OnAcknowledge(const roce::Packet& packet, uint64_t now_us) {
   if (psn >= sent_) return;  // of nothing that was ever sent
   const roce::Syndrome syndrome = roce::ParseSyndrome(packet.headers.aeth.syndrome);
   switch (syndrome.kind) {
-    case AethKind::kAck:
+    case AethKind::kAck: {
+      const bool of_a_probe = probes_ > 0;
       Progress(AnswerUpTo(psn + 1), now_us);
-      if (una_ <= psn) OnGap(psn);
+      if (una_ <= psn) return OnMissing(psn);
+      OnMendAnswered(psn + 1, /*acknowledged=*/true);
+      // The NAK that told what is missing behind it was lost.
+      if (of_a_probe && una_ < probed_sent_) MendOldest();
       return;
+    }
     case AethKind::kRnrNak:
       if (psn < una_) return;
       Progress(AnswerUpTo(psn), now_us);
-      return una_ == psn ? OnRnrNak(psn, syndrome.code, now_us) : OnGap(psn);
+      if (una_ == psn) return OnRnrNak(psn, syndrome.code, now_us);
+      OnMissing(psn);
+      return Mend(psn);  // it is said again
     case AethKind::kNak:
       if (psn < una_) return;
       Progress(AnswerUpTo(psn), now_us);
-      return una_ == psn ? OnNak(psn, syndrome.code, now_us) : OnGap(psn);
+      if (una_ == psn) return OnNak(psn, syndrome.code, now_us);
+      OnMissing(psn);
+      return Mend(psn);
     case AethKind::kReserved:
       return;
   }
 }
 
-// `psn` is answered, and responses in front of it are missing. They are asked for again, once: what
-// was on its way meanwhile comes out of turn too. Such answers have rising PSNs, and those to what
-// is sent again begin at una_ once more. So an answer that is not behind the last one belongs to
-// the latter, and what is still missing then is lost again.
-void Requester::OnGap(Psn psn) {
-  const bool known = una_ < recovery_end_;
-  if (known && !again_answered_ && psn > out_of_turn_) {
-    out_of_turn_ = psn;
+// `psn` is answered, and responses in front of it are missing. They are asked for again, each once.
+// Responses come in the order of their PSNs, and so do those that were asked for again.
+void Requester::OnMissing(Psn psn) {
+  if (state_.config.go_back_n) {
+    if (una_ < fresh_) return;  // that was done
+    fresh_ = una_ + 1;
+    NoteLoss();
+    window_.OnLossOfMany();
+    return Rewind(una_);
+  }
+  Psn from = una_;
+  if (psn >= fresh_) {
+    from = std::max(from, fresh_);
+    fresh_ = psn + 1;
+  } else {
+    if (psn > again_) from = std::max(from, again_);
+    again_ = psn;
+  }
+  // Sends and writes in front of it have arrived.
+  for (uint64_t at = answered_; at < begun_ && plan(at).first < psn; ++at) {
+    if (!TakesReadCredit(sends().at(at))) continue;
+    const Psn end = std::min(plan(at).end(), psn);
+    for (Psn p = std::max(plan(at).first, from); p < end; ++p) {
+      if (!received_.Has(p)) Mend(p);
+    }
+  }
+}
+
+// Sends it again by itself.
+void Requester::Mend(Psn psn) {
+  if (psn < una_ || psn >= cursor_ || psn - una_ >= PsnSet::kSpan) return;
+  if (mends_.Add(psn)) NoteLoss();
+}
+
+void Requester::NoteLoss() {
+  if (una_ >= recovery_end_) {
+    recovery_end_ = sent_;
+    window_.OnLossyRound();
+  }
+  window_.OnLoss();
+}
+
+// The peer lacks the request that has `psn`. One that keeps what is behind it needs nothing else.
+void Requester::OnSequenceNak(Psn psn) {
+  OnMendAnswered(psn, /*acknowledged=*/false);
+  constexpr uint32_t kMostSteps = 3;
+  if (cursor_ <= psn) return;  // it is being sent again anyway
+  if (state_.config.go_back_n || keeps_ == Keeps::kNo || steps_ >= kMostSteps) {
+    if (keeps_ == Keeps::kUnknown) keeps_ = Keeps::kNo;
+    steps_ = 0;
+    NoteLoss();
+    window_.OnLossOfMany();
+    return Rewind(psn);
+  }
+  const uint64_t at = PositionOf(psn);
+  const bool read = sends().at(at).op == Op::kRdmaRead;
+  mended_ = psn;
+  mended_end_ = read ? plan(at).first + PieceEnd(plan(at), psn) : psn + 1;
+  mended_sent_ = sent_;
+  for (Psn p = mended_; p < mended_end_; ++p) {
+    if (!received_.Has(p)) Mend(p);
+  }
+}
+
+// What the peer has moved on to since it was sent a request that it lacked.
+void Requester::OnMendAnswered(Psn psn, bool acknowledged) {
+  if (mended_sent_ <= mended_end_ || psn < mended_end_) return;  // there was nothing behind it
+  mended_sent_ = 0;
+  if (psn > mended_end_) {
+    keeps_ = Keeps::kYes;
+    steps_ = 0;
     return;
   }
-  if (!known) {
-    window_.OnLoss();
-    recovery_end_ = sent_;
-  }
+  ++steps_;
+  if (!acknowledged) return;
+  // It takes the next one, and has none of those behind it.
+  constexpr uint32_t kStrikes = 2;
+  if (keeps_ == Keeps::kUnknown && steps_ >= kStrikes) keeps_ = Keeps::kNo;
   Rewind(una_);
-  again_answered_ = false;
-  out_of_turn_ = psn;
 }
 
 void Requester::OnRnrNak(Psn psn, uint8_t timer, uint64_t now_us) {
@@ -152,11 +248,7 @@ void Requester::OnNak(Psn psn, uint8_t code, uint64_t now_us) {
     case NakCode::kPsnSequence:
       ++state_.counters.naks_received;
       if (GivesUp(now_us)) return;
-      if (una_ >= recovery_end_) {
-        window_.OnLoss();
-        recovery_end_ = sent_;
-      }
-      return Rewind(psn);
+      return OnSequenceNak(psn);
     case NakCode::kRemoteAccess:
       return FailOldest(WorkStatus::kRemoteAccess,
                         "the peer refuses an access to its memory (NAK remote access error)", true);
@@ -173,10 +265,8 @@ void Requester::OnNak(Psn psn, uint8_t code, uint64_t now_us) {
 // -------------------------------------------------------------------------------------------------
 // Responses
 
-// Whether the response is the next one of the oldest read, or of the oldest atomic.
-bool Requester::IsExpectedResponse(const roce::Packet& packet) const {
-  if (answered_ >= begun_) return false;
-  const SendWork& work = sends().at(answered_);
+bool Requester::IsResponseOf(const roce::Packet& packet, uint64_t position) const {
+  const SendWork& work = sends().at(position);
   const bool read = roce::TraitsOf(packet.bth.opcode).operation == roce::Operation::kReadResponse;
   return TakesReadCredit(work) && read == (work.op == Op::kRdmaRead);
 }
@@ -184,30 +274,70 @@ bool Requester::IsExpectedResponse(const roce::Packet& packet) const {
 void Requester::OnReadResponse(const roce::Packet& packet, uint64_t now_us) {
   const Psn psn = NearestPsn(packet.bth.psn, una_);
   if (psn < una_ || psn >= sent_) return;
-  Progress(AnswerUpTo(psn), now_us);
-  if (una_ != psn) return OnGap(psn);
-  if (!IsExpectedResponse(packet)) {
-    return FailOldest(WorkStatus::kBadResponse, "a read response answers no read", true);
+  if (psn != una_) Progress(AnswerUpTo(psn), now_us);
+  if (psn != una_) return OnEarlyResponse(packet, psn, packet.payload);
+  OnResponse(packet, psn, packet.payload, now_us);
+}
+
+void Requester::OnAtomicAcknowledge(const roce::Packet& packet, uint64_t now_us) {
+  const Psn psn = NearestPsn(packet.bth.psn, una_);
+  if (psn < una_ || psn >= sent_) return;
+  uint8_t value[sizeof(uint64_t)];
+  std::memcpy(value, &packet.headers.original, sizeof value);
+  if (psn != una_) Progress(AnswerUpTo(psn), now_us);
+  if (psn != una_) return OnEarlyResponse(packet, psn, value);
+  OnResponse(packet, psn, value, now_us);
+}
+
+// The response that is next.
+void Requester::OnResponse(const roce::Packet& packet, Psn psn, ByteSpan payload, uint64_t now_us) {
+  PassBinds();
+  if (answered_ >= begun_ || !IsResponseOf(packet, answered_)) {
+    return FailOldest(WorkStatus::kBadResponse, "a response answers no read or atomic", true);
   }
-  SendWork& work = sends().at(answered_);
-  const Plan& p = plan(answered_);
-  const uint64_t offset = (psn - p.first) * state_.config.mtu;
-  const uint64_t size = std::min<uint64_t>(work.length - offset, state_.config.mtu);
-  if (packet.payload.size() != size) {
+  if (payload.size() != ResponseSize(answered_, psn)) {
     return FailOldest(WorkStatus::kBadResponse, "a read response has a wrong length", true);
   }
-  if (!PlaceResponse(work, offset, packet.payload)) return;
+  const AccessError error = PlaceResponse(answered_, psn, payload);
+  if (error != AccessError::kNone) {
+    return FailOldest(
+        WorkStatus::kLocalProtection,
+        std::string("the sink of an RDMA read cannot be written: ") + AccessErrorText(error),
+        false);
+  }
   ++una_;
-  if (una_ == p.end()) FinishRead(&work);
-  Progress(1, now_us);
+  uint64_t packets = 1;
+  if (una_ == plan(answered_).end() || !received_.empty()) packets += AnswerUpTo(taken_);
+  Progress(packets, now_us);
+}
+
+// A response behind one that is missing. It is placed nevertheless. If it cannot be, that is found
+// out when it is next.
+void Requester::OnEarlyResponse(const roce::Packet& packet, Psn psn, ByteSpan payload) {
+  if (received_.Has(psn) || psn >= next_psn_) return;
+  const uint64_t at = PositionOf(psn);
+  if (!IsResponseOf(packet, at) || payload.size() != ResponseSize(at, psn)) return;
+  OnMissing(psn);
+  if (state_.config.go_back_n) return;
+  if (psn - una_ >= PsnSet::kSpan || PlaceResponse(at, psn, payload) != AccessError::kNone) return;
+  received_.Add(psn);
+  mends_.Remove(psn);
+}
+
+size_t Requester::ResponseSize(uint64_t position, Psn psn) const {
+  const uint64_t offset = (psn - plan(position).first) * state_.config.mtu;
+  return static_cast<size_t>(
+      std::min<uint64_t>(sends().at(position).length - offset, state_.config.mtu));
 }
 
 // Stores a part of what was read where it belongs.
-bool Requester::PlaceResponse(const SendWork& work, uint64_t offset, ByteSpan payload) {
+AccessError Requester::PlaceResponse(uint64_t position, Psn psn, ByteSpan payload) {
+  const SendWork& work = sends().at(position);
   const Access kind = work.sink_is_window ? Access::kWindowSink : Access::kLocalWrite;
+  uint64_t offset = (psn - plan(position).first) * state_.config.mtu;
   const uint8_t* from = payload.data();
   size_t left = payload.size();
-  for (const Segment& s : sends().segments(answered_)) {
+  for (const Segment& s : sends().segments(position)) {
     if (left == 0) break;
     if (offset >= s.segment_length) {
       offset -= s.segment_length;
@@ -217,32 +347,27 @@ bool Requester::PlaceResponse(const SendWork& work, uint64_t offset, ByteSpan pa
     Pin pin;
     const AccessError error = state_.memory().Acquire(
         state_.Access(s.lmr_context, kind, s.virtual_address + offset, piece), &pin);
-    if (error != AccessError::kNone) {
-      FailOldest(
-          WorkStatus::kLocalProtection,
-          std::string("the sink of an RDMA read cannot be written: ") + AccessErrorText(error),
-          false);
-      return false;
-    }
+    if (error != AccessError::kNone) return error;
     CopyPolledEnd(pin.address(), from, piece);
     from += piece;
     left -= piece;
     offset = 0;
   }
-  return true;
+  return AccessError::kNone;
 }
 
 // The oldest read or atomic is answered in full.
-void Requester::FinishRead(SendWork* work) {
+bool Requester::FinishRead(SendWork* work) {
   if (work->invalidate_sink && work->segment_count > 0) {
     const uint32_t key = sends().segments(answered_)[0].lmr_context;
     const WorkLedgerConfig& config = ledger_.config();
     const AccessError error = state_.memory().Invalidate(key, config.pd, config.qp);
     if (error != AccessError::kNone) {
-      return FailOldest(
+      FailOldest(
           WorkStatus::kLocalProtection,
           std::string("the sink window of a read cannot be unbound: ") + AccessErrorText(error),
           false);
+      return false;
     }
   }
   work->done = true;
@@ -250,23 +375,7 @@ void Requester::FinishRead(SendWork* work) {
   --unanswered_reads_;
   ++answered_;
   PassBinds();
-}
-
-void Requester::OnAtomicAcknowledge(const roce::Packet& packet, uint64_t now_us) {
-  const Psn psn = NearestPsn(packet.bth.psn, una_);
-  if (psn < una_ || psn >= sent_) return;
-  Progress(AnswerUpTo(psn), now_us);
-  if (una_ != psn) return OnGap(psn);
-  if (!IsExpectedResponse(packet)) {
-    return FailOldest(WorkStatus::kBadResponse, "an atomic response answers no atomic", true);
-  }
-  SendWork& work = sends().at(answered_);
-  uint8_t value[sizeof(uint64_t)];
-  std::memcpy(value, &packet.headers.original, sizeof value);
-  if (!PlaceResponse(work, 0, value)) return;
-  ++una_;
-  FinishRead(&work);
-  Progress(1, now_us);
+  return true;
 }
 
 // -------------------------------------------------------------------------------------------------
@@ -289,13 +398,35 @@ void Requester::OnTime(uint64_t now_us) {
     return;
   }
   if (resend_at_us_ == 0 || now_us < resend_at_us_) return;
-  ++state_.counters.timeouts;
   if (GivesUp(now_us)) return;
+  if (probes_ < kMostProbes && !state_.config.go_back_n && cursor_ == sent_) return Probe(now_us);
+  ++state_.counters.timeouts;
+  probes_ = kMostProbes;
   window_.OnTimeout();
   round_trip_.OnTimeout();
   recovery_end_ = sent_;
-  again_answered_ = true;  // nothing is on its way after so long
   Rewind(una_);
+}
+
+// The answer takes longer than it did before. The oldest packet goes again, which gets an answer
+// in any case: it was lost, or what was lost is the answer, or the NAK that told of it.
+void Requester::Probe(uint64_t now_us) {
+  ++state_.counters.probes;
+  ++probes_;
+  probed_sent_ = sent_;
+  mended_sent_ = 0;  // the answer shows nothing about what the peer keeps
+  resend_at_us_ = now_us + WaitUs();
+  MendOldest();
+}
+
+// What is sent together with the oldest packet: the responses of a read that are missing.
+void Requester::MendOldest() {
+  const uint64_t at = PositionOf(una_);
+  const Psn end =
+      sends().at(at).op == Op::kRdmaRead ? plan(at).first + PieceEnd(plan(at), una_) : una_ + 1;
+  for (Psn p = una_; p < std::min(end, cursor_); ++p) {
+    if (!received_.Has(p)) Mend(p);
+  }
 }
 
 }  // namespace softdat::softnet

@@ -85,8 +85,20 @@ Requester::Requester(RcState* state, WorkLedger* ledger)
       position_(answered_),
       begun_(answered_),
       window_(state->config.first_window, state->config.most_window),
-      round_trip_(LongestTimeoutUs(state->config)) {
+      round_trip_(LongestTimeoutUs(state->config)),
+      taken_(una_) {
   asked_.reserve(state->config.reads_out);
+}
+
+// What has arrived behind something that is missing takes no room on the way. Of responses that is
+// known. A peer that keeps requests does not tell which, and is trusted with as many again.
+uint64_t Requester::MostInFlight() const {
+  const uint64_t window = window_.packets();
+  uint64_t most = window + received_.size();
+  if (mending_ && keeps_ == Keeps::kYes) {
+    most = std::max(most, std::min<uint64_t>(2 * window, state_.config.most_window));
+  }
+  return std::min(most, PsnSet::kSpan - std::min(PsnSet::kSpan - 1, uint64_t{read_piece_}));
 }
 
 // Whether the work at the cursor may be begun, or gone on with.
@@ -94,17 +106,20 @@ bool Requester::MayBegin(const SendWork& work) const {
   const bool fresh = position_ == begun_;
   if (fresh && (work.flags & transport::kFence) != 0 && unanswered_reads_ > 0) return false;
   if (work.op == Op::kBind) return true;
-  if (in_flight() >= window_.packets()) return false;
+  if (in_flight() >= MostInFlight()) return false;
   return !TakesReadCredit(work) || asked_.size() < state_.config.reads_out;
 }
 
 bool Requester::wants_transmit() const {
+  if (!mends_.empty() && !waits_for_receive_) return true;
   if (waits_for_receive_ || position_ >= std::min(sends().back(), stop_at_)) return false;
   return MayBegin(sends().at(position_));
 }
 
 void Requester::Offer(PacketBatch* batch, uint64_t now_us) {
   now_us_ = now_us;
+  offered_from_ = cursor_;
+  if (!mends_.empty() && !waits_for_receive_ && !EmitMends(batch)) return;
   while (wants_transmit()) {
     SendWork& work = sends().at(position_);
     if (!batch->HasRoom(std::max(work.segment_count, 1u))) break;
@@ -114,14 +129,22 @@ void Requester::Offer(PacketBatch* batch, uint64_t now_us) {
     if (work.op == Op::kBind) {
       ++position_;
     } else if (work.op == Op::kRdmaRead) {
-      EmitRead(work, batch);
+      const Psn from = cursor_;
+      const uint32_t end = PieceEnd(plan(position_), from);
+      const uint32_t packets = EmitRead(work, end, batch);
+      asked_.push_back({from, from + packets});
+      MoveCursor(packets);
     } else if (TakesReadCredit(work)) {
       EmitAtomic(work, batch);
-    } else if (!EmitData(work, batch)) {
+      asked_.push_back({cursor_, cursor_ + 1});
+      MoveCursor(1);
+    } else if (EmitData(work, batch)) {
+      MoveCursor(1);
+    } else {
       break;
     }
   }
-  window_limits_ = in_flight() >= window_.packets() || wants_transmit();
+  window_limits_ = in_flight() >= MostInFlight() || wants_transmit();
   if (in_flight() > 0) StartTimer();
   sent_ = std::max(sent_, cursor_);
 }
@@ -188,12 +211,10 @@ bool Requester::EmitData(const SendWork& work, PacketBatch* batch) {
     packet.headers.invalidate_rkey = work.key;
   }
   packet.bth.solicited = ends && (work.flags & transport::kSolicited) != 0;
-  const bool asks =
-      ends || ++since_ack_request_ >= kAckEvery || in_flight() + 1 >= window_.packets();
+  const bool asks = ends || ++since_ack_request_ >= kAckEvery || in_flight() + 1 >= MostInFlight();
   if (asks) since_ack_request_ = 0;
   packet.bth.ack_request = asks;
   Finish(&out, packet, payload, batch);
-  MoveCursor(1);
   return true;
 }
 
@@ -221,13 +242,17 @@ bool Requester::FillPayload(uint64_t offset, size_t size, PacketBatch* batch) {
   return true;
 }
 
-// Asks for the next piece of a read.
-void Requester::EmitRead(const SendWork& work, PacketBatch* batch) {
+// Pieces of a read begin at the same places whenever they are asked for, so that one which is asked
+// for again lies within one that the peer remembers.
+uint32_t Requester::PieceEnd(const Plan& p, Psn psn) const {
+  const uint32_t index = static_cast<uint32_t>(psn - p.first);
+  return std::min((index / read_piece_ + 1) * read_piece_, p.packets);
+}
+
+// Asks for the responses from the cursor to the one with index `end`. Returns how many these are.
+uint32_t Requester::EmitRead(const SendWork& work, uint32_t end, PacketBatch* batch) {
   const Plan& p = plan(position_);
   const uint32_t index = static_cast<uint32_t>(cursor_ - p.first);
-  // Pieces begin at the same places whenever they are asked for, so that one which is asked for
-  // again lies within one that the peer remembers.
-  const uint32_t end = std::min((index / read_piece_ + 1) * read_piece_, p.packets);
   const uint64_t offset = uint64_t{index} * state_.config.mtu;
   const uint64_t to = std::min(uint64_t{end} * state_.config.mtu, work.length);
   roce::Packet packet;
@@ -237,8 +262,7 @@ void Requester::EmitRead(const SendWork& work, PacketBatch* batch) {
                          static_cast<uint32_t>(to - offset)};
   OutgoingPacket& out = batch->Begin();
   Finish(&out, packet, 0, batch);
-  asked_.push_back({cursor_, p.first + end});
-  MoveCursor(end - index);
+  return end - index;
 }
 
 void Requester::EmitAtomic(const SendWork& work, PacketBatch* batch) {
@@ -249,8 +273,46 @@ void Requester::EmitAtomic(const SendWork& work, PacketBatch* batch) {
                            work.op == Op::kFetchAdd ? 0 : work.remote.compare};
   OutgoingPacket& out = batch->Begin();
   Finish(&out, packet, 0, batch);
-  asked_.push_back({cursor_, cursor_ + 1});
-  MoveCursor(1);
+}
+
+// Sends again what is missing. False when the batch is full, or something cannot be sent.
+bool Requester::EmitMends(PacketBatch* batch) {
+  bool whole = true;
+  while (whole && !mends_.empty()) whole = EmitMend(mends_.First(una_), batch);
+  timed_.reset();
+  mending_ = true;
+  resend_at_us_ = now_us_ + WaitUs();
+  return whole;
+}
+
+bool Requester::EmitMend(Psn psn, PacketBatch* batch) {
+  const uint64_t at = PositionOf(psn);
+  const SendWork& work = sends().at(at);
+  if (at >= stop_at_) {
+    mends_.Remove(psn);
+    return true;
+  }
+  if (!batch->HasRoom(std::max(work.segment_count, 1u))) return false;
+  const Psn cursor = std::exchange(cursor_, psn);
+  const uint64_t position = std::exchange(position_, at);
+  bool sent = true;
+  uint32_t packets = 1;
+  if (work.op == Op::kRdmaRead) {
+    const Plan& p = plan(at);
+    const uint32_t most = PieceEnd(p, psn);
+    uint32_t end = static_cast<uint32_t>(psn - p.first) + 1;
+    while (end < most && mends_.Has(p.first + end)) ++end;
+    packets = EmitRead(work, end, batch);
+  } else if (TakesReadCredit(work)) {
+    EmitAtomic(work, batch);
+  } else {
+    since_ack_request_ = kAckEvery;  // it is to be answered at once
+    sent = EmitData(work, batch);
+  }
+  cursor_ = cursor;
+  position_ = position;
+  mends_.RemoveAll(psn, psn + packets);
+  return sent;
 }
 
 // Completes the packet at the cursor, whose opcode and extended headers are set.
@@ -277,15 +339,33 @@ void Requester::MoveCursor(uint32_t packets) {
   if (cursor_ == plan(position_).end()) ++position_;
 }
 
+// How long an answer is waited for. The peer answers at once what was sent again, and a window that
+// is full. Other answers it may leave to its helper.
+uint64_t Requester::WaitUs() const {
+  if (probes_ == kMostProbes) return round_trip_.timeout_us();
+  const bool at_once = mending_ || (window_limits_ && in_flight() >= kAckEvery);
+  const uint64_t once_us = at_once ? round_trip_.quick_probe_us() : round_trip_.probe_us();
+  return std::min(once_us << probes_, round_trip_.timeout_us());
+}
+
 void Requester::StartTimer() {
   if (resend_at_us_ != 0) return;
-  resend_at_us_ = now_us_ + round_trip_.timeout_us();
+  resend_at_us_ = now_us_ + WaitUs();
   if (silent_since_us_ == 0) silent_since_us_ = now_us_;
 }
 
 void Requester::TakeBack(uint32_t wire_psn) {
   const Psn psn = NearestPsn(wire_psn, cursor_);
   if (psn < una_ || psn >= cursor_) return;
+  if (psn < offered_from_) {  // it was sent again by itself
+    const uint64_t at = PositionOf(psn);
+    const Psn end = plan(at).first + PieceEnd(plan(at), psn);
+    const bool read = sends().at(at).op == Op::kRdmaRead;
+    for (Psn p = psn; p < (read ? end : psn + 1); ++p) {
+      if (!received_.Has(p)) mends_.Add(p);
+    }
+    return;
+  }
   if (timed_ && *timed_ >= psn) timed_.reset();
   Rewind(psn);
 }

@@ -19,7 +19,8 @@ Responder::Responder(RcState* state, WorkLedger* ledger)
     : state_(*state),
       ledger_(*ledger),
       expected_(FirstPsn(state->config.expected_psn)),
-      reads_(state->config.reads_in) {}
+      reads_(state->config.reads_in),
+      early_(state->config.early) {}
 
 void Responder::OnRequest(const roce::Packet& packet) {
   if (silent_) return;
@@ -29,24 +30,49 @@ void Responder::OnRequest(const roce::Packet& packet) {
   // whose source is gone asks for it, and hears of it then.
   if (refusal_ && !nak_) nak_ = PendingNak{refusal_->syndrome, expected_};
   if (over_ || !state_.open()) return;
-  if (psn > expected_) {
-    // Once, until the expected one has come (IBTA vol. 1 §9.7.5.1.4).
-    if (!waits_for_expected_) Nak(roce::NakSyndrome(NakCode::kPsnSequence));
-    return;
+  if (psn > expected_) return OnEarly(packet, psn);
+  if (!TakeInTurn(packet)) return early_.Clear();
+  if (!early_.empty()) TakeEarly();
+}
+
+// A request in front of it is missing. The peer is told once, until that has come (IBTA vol. 1
+// §9.7.5.1.4). One that is kept and comes again shows that the peer has gone back, and that what is
+// missing was lost once more.
+void Responder::OnEarly(const roce::Packet& packet, Psn psn) {
+  const bool again = early_.Has(psn);
+  // What has no receive comes again with all that is behind it.
+  if (!waits_for_receive_ && !again) early_.Keep(psn, packet);
+  if (!waits_for_expected_ || again) Nak(roce::NakSyndrome(NakCode::kPsnSequence));
+}
+
+// What was missing has come, and those behind it are carried out.
+void Responder::TakeEarly() {
+  while (!early_.empty() && early_.first_psn() <= expected_) {
+    const bool next = early_.first_psn() == expected_;
+    if (next && !TakeInTurn(early_.first())) return early_.Clear();
+    early_.DropFirst();
   }
-  waits_for_expected_ = false;
+  // The peer hears at once how far that went, or what is missing next.
+  if (!early_.empty()) return Nak(roce::NakSyndrome(NakCode::kPsnSequence));
+  ack_due_ = urgent_ = true;
+}
+
+// The request that is expected. False when it is not carried out now.
+bool Responder::TakeInTurn(const roce::Packet& packet) {
+  waits_for_expected_ = waits_for_receive_ = false;
   nak_.reset();  // it has been heeded before it was said
   if (!state_.request_seen) state_.request_seen = state_.established_due = true;
   const roce::OpcodeTraits& traits = roce::TraitsOf(packet.bth.opcode);
-  if (!Admit(packet, traits) || !CarryOut(packet, traits)) return;
+  if (!Admit(packet, traits) || !CarryOut(packet, traits)) return false;
   if (traits.ends()) ++msn_;
   ++unacknowledged_;
   const bool answered_anyhow =
       traits.operation == Operation::kReadRequest || traits.operation == Operation::kAtomic;
-  if (!packet.bth.ack_request || answered_anyhow) return;
+  if (!packet.bth.ack_request || answered_anyhow) return true;
   ack_due_ = true;
   // A message of several packets fills the peer's window. A short one gets an answer soon.
   if (traits.position == Position::kLast || unacknowledged_ >= kAckAfter) urgent_ = true;
+  return true;
 }
 
 // Whether a request may stand here.
@@ -104,10 +130,14 @@ bool Responder::RefuseAccess(AccessError error, const char* what) {
                 std::string(what) + AccessErrorText(error));
 }
 
-void Responder::End() { over_ = true; }
+void Responder::End() {
+  over_ = true;
+  early_.Clear();
+}
 
 void Responder::FallSilent() {
   over_ = silent_ = true;
+  early_.Clear();
   reads_.Forget();
   reads_due_ = ack_due_ = urgent_ = false;
   nak_.reset();

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "provider_softnet/queue/work_ledger.h"
+#include "provider_softnet/roce/early_packets.h"
 #include "provider_softnet/roce/packet_batch.h"
 #include "provider_softnet/roce/peer_reads.h"
 #include "provider_softnet/roce/psn.h"
@@ -58,6 +59,9 @@ class Responder {
   };
   enum class Message : uint8_t { kNone, kSend, kWrite };
 
+  bool TakeInTurn(const roce::Packet& packet);
+  void OnEarly(const roce::Packet& packet, Psn psn);
+  void TakeEarly();
   bool Admit(const roce::Packet& packet, const roce::OpcodeTraits& traits);
   bool InSequence(const roce::OpcodeTraits& traits) const;
   bool CarryOut(const roce::Packet& packet, const roce::OpcodeTraits& traits);
@@ -111,6 +115,8 @@ class Responder {
   std::optional<PendingNak> nak_;      // to be sent
   std::optional<PendingNak> refusal_;  // ended the connection; said again when asked again
   bool waits_for_expected_ = false;    // a NAK was sent, and nothing is answered until it is heeded
+  bool waits_for_receive_ = false;     // it was one for want of a receive
+  EarlyPackets early_;
   bool over_ = false;
   bool silent_ = false;
 };

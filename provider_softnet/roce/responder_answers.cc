@@ -18,6 +18,7 @@ using roce::Operation;
 void Responder::AskForReceive() {
   ++state_.counters.rnr_naks_sent;
   Nak(roce::RnrNakSyndrome(state_.config.rnr_timer));
+  waits_for_receive_ = true;
 }
 
 void Responder::Nak(uint8_t syndrome) {

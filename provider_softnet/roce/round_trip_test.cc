@@ -45,5 +45,29 @@ TEST(RoundTripTest, DoublesWhileNothingComes) {
   EXPECT_EQ(r.timeout_us(), RoundTrip::kShortestUs);
 }
 
+TEST(RoundTripTest, AQuickProbeComesEarlierWhereTheRoundTripIsKnown) {
+  RoundTrip r(kLongestUs);
+  EXPECT_EQ(r.quick_probe_us(), r.probe_us());
+  for (int i = 0; i < 100; ++i) r.OnSample(10);
+  EXPECT_EQ(r.quick_probe_us(), RoundTrip::kShortestQuickProbeUs);
+  for (int i = 0; i < 100; ++i) r.OnSample(400);
+  EXPECT_GE(r.quick_probe_us(), 800u);
+  EXPECT_LT(r.quick_probe_us(), r.probe_us());
+  r.OnSample(5000);
+  EXPECT_EQ(r.quick_probe_us(), r.probe_us()) << "it varies too much";
+}
+
+TEST(RoundTripTest, AProbeComesAfterTwoRoundTripsAndNeverBehindTheTimeOut) {
+  RoundTrip r(kLongestUs);
+  EXPECT_EQ(r.probe_us(), RoundTrip::kFirstProbeUs);
+  r.OnSample(10);
+  EXPECT_EQ(r.probe_us(), RoundTrip::kShortestProbeUs);
+  for (int i = 0; i < 100; ++i) r.OnSample(10000);
+  EXPECT_EQ(r.probe_us(), r.timeout_us()) << "a steady path has a time-out below two round trips";
+  r.OnSample(30000);
+  EXPECT_GT(r.probe_us(), 20000u);
+  EXPECT_LT(r.probe_us(), r.timeout_us());
+}
+
 }  // namespace
 }  // namespace softdat::softnet

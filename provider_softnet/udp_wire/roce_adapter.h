@@ -13,6 +13,7 @@
 
 #include "dat/transport/transport.h"
 #include "provider_softnet/objects/adapter_shared.h"
+#include "provider_softnet/roce/early_pool.h"
 #include "provider_softnet/udp_wire/roce_options.h"
 
 namespace softdat::softnet {
@@ -39,6 +40,7 @@ class RoceAdapter {
   const transport::AdapterAttributes& attributes;
   MemoryTable& memory;
   Driver& driver;
+  EarlyPool early;
 
  private:
   std::array<std::shared_ptr<RocePlane>, 2> planes_;

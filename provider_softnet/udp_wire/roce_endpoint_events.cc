@@ -32,6 +32,7 @@ void RoceEndpoint::StartConnection(uint32_t qpn, const AgreedPair& agreed) {
   config.retry_count = agreed.retry_count;
   config.rnr_retry_count = agreed.rnr_retry_count;
   config.rnr_timer = adapter_->options.rnr_timer;
+  config.early = &adapter_->early;
   // What the receive buffer of a socket holds, with the kernel's own share.
   constexpr uint32_t kMostBytes = 256 * 1024;
   config.most_window = std::min(128u, kMostBytes / agreed.mtu);

@@ -37,6 +37,11 @@ RcPairOptions RoceEnginePair::Options(uint64_t seed) {
   // planned.
   o.ack_timeout = 21;
   if (r() % 8 == 0) o.depth = 0;  // consumers without reads and atomics
+  // Some peers do no more than they have to.
+  const uint64_t plain = r() % 8;
+  o.go_back_n[0] = plain < 2;
+  o.go_back_n[1] = plain == 1 || plain == 2;
+  if (r() % 8 == 0) o.early_bytes = 0;  // used up by others
   return o;
 }
 
