@@ -117,9 +117,8 @@ DAT_RMR_TRIPLET Buffer::remote(size_t offset, size_t length) const {
   return triplet;
 }
 
-Side::Side(EventMode mode) : mode_(mode) {
-  std::string name = TheOptions().ia;
-  EXPECT_OK(dat_ia_open(name.data(), 16, &async_evd, &ia));
+Side::Side(EventMode mode, std::string ia_name) : mode_(mode) {
+  EXPECT_OK(dat_ia_open(ia_name.data(), 16, &async_evd, &ia));
   EXPECT_OK(dat_pz_create(ia, &pz));
   if (mode == EventMode::kCno) {
     EXPECT_OK(dat_cno_create(ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno));
@@ -275,7 +274,7 @@ DAT_EP_STATE StateOf(DAT_EP_HANDLE ep) {
 
 void PairTest::SetUp() {
   a_ = std::make_unique<Side>(variant().mode);
-  b_ = std::make_unique<Side>(variant().mode);
+  b_ = std::make_unique<Side>(variant().mode, TheOptions().passive_ia);
   ASSERT_NE(a_->ia, DAT_HANDLE_NULL);
   ASSERT_NE(b_->ia, DAT_HANDLE_NULL);
   if (variant().family == AF_INET6) {

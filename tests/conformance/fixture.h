@@ -68,7 +68,7 @@ class Buffer {
 // One open IA with a PZ, an EVD of each kind and (in CNO mode) a CNO that they trigger.
 class Side {
  public:
-  explicit Side(EventMode mode);
+  explicit Side(EventMode mode, std::string ia_name = TheOptions().ia);
   // Frees every object one by one, and expects that a graceful close succeeds and that no
   // connection has reported two ends.
   ~Side();
@@ -126,7 +126,8 @@ bool HasWindows(DAT_IA_HANDLE ia);
 // the device has taken it. A provider that does not say counts as one of InfiniBand.
 bool ConfirmsCompletions(DAT_IA_HANDLE ia);
 
-// Two opens of the IA, a (active) and b (passive), each with an unconnected EP.
+// Two opens of the IA, a (active) and b (passive), each with an unconnected EP. With --passive-ia
+// b is an open of that IA instead.
 class PairTest : public testing::Test {
  protected:
   virtual Variant variant() const = 0;

@@ -88,12 +88,17 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     if (const char* value = conformance::Value("--ia", argv, argc, &i)) {
       conformance::options.ia = value;
+    } else if (const char* passive = conformance::Value("--passive-ia", argv, argc, &i)) {
+      conformance::options.passive_ia = passive;
     } else if (const char* families = conformance::Value("--families", argv, argc, &i)) {
       if (!conformance::ParseFamilies(families)) {
         std::fprintf(stderr, "%s: --families is 4, 6 or 4,6\n", argv[0]);
         return 2;
       }
     }
+  }
+  if (conformance::options.passive_ia.empty()) {
+    conformance::options.passive_ia = conformance::options.ia;
   }
   if (conformance::options.families.empty()) {
     conformance::options.families = {AF_INET};

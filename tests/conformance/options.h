@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The environment of the conformance suite: --ia NAME (or SOFTDAT_TEST_IA), --families 4,6.
+// The environment of the conformance suite: --ia NAME (or SOFTDAT_TEST_IA), --passive-ia NAME,
+// --families 4,6.
 #ifndef SOFTDAT_TESTS_CONFORMANCE_OPTIONS_H_
 #define SOFTDAT_TESTS_CONFORMANCE_OPTIONS_H_
 
@@ -13,6 +14,8 @@ enum class EventMode { kWait, kPoll, kCno };
 
 struct Options {
   std::string ia = "toy-0";
+  // The IA of a PairTest's passive side, if it is another one.
+  std::string passive_ia;
   std::vector<int> families;  // AF_INET, AF_INET6
 };
 
