@@ -76,8 +76,12 @@ TEST(Settings, UnknownNamesOfOursAreNamed) {
 }
 
 TEST(Settings, AForeignVariableThatIsWrongRefusesNothing) {
-  auto parsed = Parse({"DAT_DBG_TYPE=all"});
-  EXPECT_EQ(parsed.problems.size(), 1u);
+  auto parsed = Parse({"DAT_DBG_TYPE=all", "DAPL_IB_MTU=1500"});
+  ASSERT_EQ(parsed.problems.size(), 2u);
+  EXPECT_NE(parsed.problems[1].find("DAPL_IB_MTU=1500 is not valid (enum, auto|256|"),
+            std::string::npos)
+      << parsed.problems[1];
+  EXPECT_EQ(parsed.values.ib_mtu, PathMtu::kAuto);
   EXPECT_TRUE(parsed.refused.empty());
 }
 

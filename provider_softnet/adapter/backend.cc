@@ -2,6 +2,8 @@
 // The softnet back end: devices and their opening.
 #include "provider_softnet/adapter/backend.h"
 
+#include <utility>
+
 #include "provider_softnet/adapter/adapter.h"
 #include "provider_softnet/adapter/interfaces.h"
 #include "provider_softnet/memory/random_numbers.h"
@@ -32,9 +34,10 @@ class SoftnetBackend final : public transport::Backend {
     if (!interface.ok()) return interface.TakeStatus();
     Result<std::function<uint64_t()>> random = RandomNumbers();
     if (!random.ok()) return random.TakeStatus();
-    const WireKind& wire = named == nullptr ? wires_.front() : *named;
+    std::unique_ptr<Wire> wire = (named == nullptr ? wires_.front() : *named).make();
+    if (Status s = wire->Check(interface.value().address); !s.ok()) return s;
     return std::unique_ptr<transport::Adapter>(std::make_unique<SoftnetAdapter>(
-        interface.value(), AdapterOptions::FromSettings(), wire.make(), random.Take()));
+        interface.value(), AdapterOptions::FromSettings(), std::move(wire), random.Take()));
   }
 
  private:

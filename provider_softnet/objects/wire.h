@@ -3,11 +3,14 @@
 // completion queues and shared receive queues are the same on every wire and know none. Queue pairs
 // and listeners belong to the wire.
 //
-// The adapter asks the wire to describe itself, hands it what the objects share (Begin), and
-// creates objects through it from then on. Every object that the wire makes holds what it needs by
-// itself, because it may outlive the wire by the few instructions that an upcall takes to return.
+// An adapter is opened if its wire agrees (Check). It asks the wire to describe itself, hands it
+// what the objects share (Begin), and creates objects through it from then on. Every object that
+// the wire makes holds what it needs by itself, because it may outlive the wire by the few
+// instructions that an upcall takes to return.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_OBJECTS_WIRE_H_
 #define SOFTDAT_PROVIDER_SOFTNET_OBJECTS_WIRE_H_
+
+#include <sys/socket.h>
 
 #include <memory>
 #include <string_view>
@@ -21,6 +24,8 @@ class Wire {
  public:
   virtual ~Wire() = default;
 
+  // Before anything else: why adapters of this address cannot have the wire now.
+  virtual Status Check(const sockaddr_storage&) const { return Status::Ok(); }
   // Sets what depends on the wire: the longest message, private data, which operations exist, what
   // a completion means. The rest is already set.
   virtual void Describe(transport::AdapterAttributes* attributes) const = 0;

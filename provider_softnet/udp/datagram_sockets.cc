@@ -10,6 +10,7 @@
 
 #include "dat/base/socket_address.h"
 #include "provider_softnet/driver/descriptor_limit.h"
+#include "provider_softnet/udp/port_holder.h"
 #include "wire/roce/icrc.h"
 
 namespace softdat::softnet {
@@ -58,11 +59,8 @@ bool Bind(int fd, const sockaddr_storage& address) {
 Status WhyNotBound(const sockaddr_storage& address, int error) {
   const std::string host = HostText(address);
   if (error == EADDRINUSE) {
-    return Status(Code::kInUse,
-                  fmt::format("UDP port {} of {} is bound by another user's process or by the "
-                              "kernel's rdma_rxe; end that process or unload rdma_rxe, or use "
-                              "another address or network namespace",
-                              roce::kUdpPort, host));
+    return Status(Code::kInUse, fmt::format("UDP port {} of {} is not free: {}", roce::kUdpPort,
+                                            host, WhoHolds(address)));
   }
   const Code code = error == EADDRNOTAVAIL ? Code::kAddressUnsupported : Code::kNoResources;
   return Status(code,
@@ -85,6 +83,19 @@ Result<UniqueFd> OpenReceiver(const sockaddr_storage& address) {
   SetSocketPort(roce::kUdpPort, &local);
   if (!Bind(fd, local)) return WhyNotBound(local, errno);
   return opened;
+}
+
+// A socket of this user at the very address is a member's. It is not bound for a try if there are
+// no others, because a socket that is there for a moment takes packets away from members.
+Status CheckReceiverPort(const sockaddr_storage& address, uid_t user) {
+  sockaddr_storage local = address;
+  SetSocketPort(roce::kUdpPort, &local);
+  for (const UdpSocketRow& row : UdpSocketsAt(local)) {
+    if (row.user == user && !IsWildcard(row.local)) continue;
+    Result<UniqueFd> receiver = OpenReceiver(address);
+    return receiver.ok() ? Status::Ok() : receiver.TakeStatus();
+  }
+  return Status::Ok();
 }
 
 Result<UniqueFd> OpenReceiverOf(const sockaddr_storage& address, const sockaddr_storage& source) {

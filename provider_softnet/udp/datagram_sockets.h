@@ -4,6 +4,7 @@
 #define SOFTDAT_PROVIDER_SOFTNET_UDP_DATAGRAM_SOCKETS_H_
 
 #include <sys/socket.h>
+#include <sys/types.h>
 
 #include <cstdint>
 #include <functional>
@@ -17,7 +18,11 @@ namespace softdat::softnet {
 // there: the kernel spreads the senders over them.
 Result<UniqueFd> OpenReceiver(const sockaddr_storage& address);
 
-// The same for what comes from `source` alone. The kernel prefers it to the shared sockets.
+// kInUse, with who has the port and what to do, if OpenReceiver of this user would fail for that
+// now.
+Status CheckReceiverPort(const sockaddr_storage& address, uid_t user);
+
+// As OpenReceiver for what comes from `source` alone. The kernel prefers it to the shared sockets.
 Result<UniqueFd> OpenReceiverOf(const sockaddr_storage& address, const sockaddr_storage& source);
 
 // Sends from `address` and a port of its own in 0xc000-0xffff, drawn by `random`. It is not

@@ -272,7 +272,22 @@ TEST(UdpPort, ABusyPortIsNamed) {
   EXPECT_EQ(opened.status().code(), Code::kInUse);
   const std::string reason(opened.status().reason());
   EXPECT_NE(reason.find("UDP port 4791 of " + HostText(address)), std::string::npos) << reason;
-  EXPECT_NE(reason.find("rdma_rxe"), std::string::npos) << reason;
+  EXPECT_NE(reason.find("process " + std::to_string(getpid())), std::string::npos) << reason;
+}
+
+// Another user's socket is found before anything is opened. A member's is no hindrance.
+TEST(UdpPort, APortOfAnotherUserIsFoundAndNamed) {
+  const UniqueFd other(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  sockaddr_storage address = LoopbackOfTest(2);
+  EXPECT_TRUE(CheckReceiverPort(address, geteuid() + 1).ok());
+  SetSocketPort(roce::kUdpPort, &address);
+  ASSERT_EQ(bind(other.get(), reinterpret_cast<sockaddr*>(&address), AddressSize(address)), 0);
+  const Status taken = CheckReceiverPort(LoopbackOfTest(2), geteuid() + 1);
+  EXPECT_EQ(taken.code(), Code::kInUse);
+  EXPECT_NE(taken.reason().find("process " + std::to_string(getpid())), std::string::npos)
+      << taken.reason();
+  EXPECT_TRUE(CheckReceiverPort(LoopbackOfTest(2), geteuid()).ok());
+  EXPECT_TRUE(CheckReceiverPort(LoopbackOfTest(0), geteuid() + 1).ok());
 }
 
 TEST(UdpPort, AnAddressOfNoHostIsRefused) {

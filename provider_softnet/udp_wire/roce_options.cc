@@ -19,7 +19,13 @@ constexpr uint32_t kHeaders = 96;
 
 RoceOptions RoceOptions::FromSettings() {
   const Settings& s = GetSettings();
+  constexpr uint32_t kMtus[] = {0, 256, 512, 1024, 2048, 4096};  // as in the table
   RoceOptions o;
+  o.mtu = kMtus[static_cast<int>(s.ib_mtu)];
+  o.ack_timeout = static_cast<uint8_t>(s.ack_timer);
+  o.retry_count = static_cast<uint8_t>(s.ack_retry);
+  o.rnr_timer = static_cast<uint8_t>(s.rnr_timer);
+  o.rnr_retry_count = static_cast<uint8_t>(s.rnr_retry);
   o.port = UdpPortOptions::FromSettings();
   o.connect_grace = std::chrono::milliseconds(s.connect_grace_ms);
   o.disconnect = std::chrono::milliseconds(s.disconnect_ms);

@@ -19,7 +19,7 @@ struct RoceOptions {
   uint8_t retry_count = 7;
   uint8_t rnr_retry_count = 7;  // no limit
   uint8_t rnr_timer = 12;       // 0.64 ms
-  uint32_t mtu = 0;             // path MTU, bytes of payload; 0: as the interface allows
+  uint32_t mtu = 0;             // path MTU at most, bytes of payload; 0: as the interface allows
   std::chrono::milliseconds connect_grace{300};  // retries of a refused connect to this host
   // For a peer that takes nothing although a graceful disconnect waits for it. 0: no limit.
   std::chrono::milliseconds disconnect{60000};

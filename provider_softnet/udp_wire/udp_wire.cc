@@ -2,8 +2,14 @@
 // RoCEv2 over UDP: what it can do, and its queue pairs and listeners.
 #include "provider_softnet/udp_wire/udp_wire.h"
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
 #include <utility>
 
+#include "dat/base/settings.h"
+#include "provider_softnet/udp/datagram_sockets.h"
 #include "provider_softnet/udp_wire/datagram_endpoint.h"
 #include "provider_softnet/udp_wire/roce_adapter.h"
 #include "provider_softnet/udp_wire/roce_endpoint.h"
@@ -17,13 +23,24 @@ class UdpWire final : public Wire {
  public:
   explicit UdpWire(const RoceOptions& options) : options_(options) {}
 
+  Status Check(const sockaddr_storage& address) const override {
+    for (const std::string& problem : GetParsedSettings().problems) {
+      // Other libraries read these variables, too, so only this wire minds.
+      if (problem.starts_with("DAPL_")) return Status(Code::kInvalidArgument, problem);
+    }
+    Status port = CheckReceiverPort(address, geteuid());
+    if (port.code() != Code::kInUse) return port;
+    // The code of the same name is that of a connection qualifier.
+    return Status(Code::kNoResources, std::string(port.reason()));
+  }
   void Describe(transport::AdapterAttributes* a) const override {
     constexpr uint32_t kMaxReads = 128;
     a->max_read_in = kMaxReads;
     a->max_read_out = kMaxReads;
     a->max_message = kMaxRoceMessage;
     a->max_private_data = static_cast<uint32_t>(rdmacm::MaxPrivateData(/*iwarp=*/false));
-    a->mtu = options_.mtu != 0 ? options_.mtu : PathMtuFor(a->mtu);
+    a->mtu = PathMtuFor(a->mtu);
+    if (options_.mtu != 0) a->mtu = std::min(a->mtu, options_.mtu);
     a->immediate = a->atomics = true;
     a->invalidate = true;
     a->receive_watermarks = true;
