@@ -46,7 +46,10 @@ class SoftnetAdapter final : public transport::Adapter {
   transport::ProgressResult LookAround() override { return shared_->driver.LookAround(); }
   transport::ProgressResult Progress(transport::Waiter* waiter,
                                      transport::Clock::time_point deadline) override;
-  void OnProcessExit() override { shared_->driver.PayAtExit(); }
+  void OnProcessExit() override {
+    shared_->driver.PayAtExit();
+    wire_->OnProcessExit();
+  }
   void AbandonAfterFork() override;
 
   // What the driver counted, for tests.

@@ -41,6 +41,8 @@ class Wire {
   // The adapter closes. The helper thread is joined, no caller is inside, and none will come. Drops
   // whatever only waits for a peer.
   virtual void Stop() = 0;
+  // The process exits, and what is owed was paid. Any thread; others may be inside.
+  virtual void OnProcessExit() {}
   // Called in a forked child, where only the calling thread exists. Forgets what belongs to the
   // process.
   virtual void AbandonAfterFork() = 0;

@@ -11,7 +11,7 @@ using roce::Position;
 namespace {
 
 // Requests after which the peer's window needs an acknowledgement.
-constexpr uint32_t kAckAfter = 16;
+constexpr uint32_t kAckAfter = 8;
 
 }  // namespace
 

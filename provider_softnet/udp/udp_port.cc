@@ -144,7 +144,9 @@ RefPtr<ReceiveSocket> UdpPort::NewSocket(UniqueFd fd, ReceiveSocket::From from) 
 void UdpPort::TakeTheRest() {
   std::vector<RefPtr<ReceiveSocket>> sockets;
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    // A process may exit from a signal handler, in the midst of anything.
+    const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+    if (!lock.owns_lock()) return;
     sockets = sockets_;
   }
   constexpr int kMostBatches = 64;

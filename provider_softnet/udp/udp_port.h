@@ -68,8 +68,8 @@ class UdpPort {
   UdpPort(const UdpPort&) = delete;
   UdpPort& operator=(const UdpPort&) = delete;
 
-  // With the token, before the port is closed: takes what has come to its sockets. It may be for
-  // other members, or another member's last word.
+  // Any thread, before the port is closed: takes what has come to its sockets. It may be for other
+  // members, or another member's last word.
   void TakeTheRest();
 
   // ---- sending; any thread, no lock ----

@@ -103,6 +103,12 @@ void RocePlane::Stop() {
   pairs_.reset();
 }
 
+void RocePlane::Leave() {
+  if (!started_.load(std::memory_order_acquire)) return;
+  leaving_.store(true, std::memory_order_relaxed);
+  port_->TakeTheRest();
+}
+
 // -------------------------------------------------------------------------------------------------
 // Queue pairs
 
@@ -115,7 +121,7 @@ void RocePlane::ReleaseQpn(uint32_t qpn, std::chrono::milliseconds rest) {
 }
 
 void RocePlane::OnPacket(const Arrival& arrival) {
-  if (!started_.load(std::memory_order_acquire)) return;
+  if (!started_.load(std::memory_order_acquire) || leaving_.load(std::memory_order_relaxed)) return;
   if (arrival.packet.bth.dest_qpn == rdmacm::kGsiQpn) return OnMadArrived(arrival);
   const uint32_t qpn = arrival.packet.bth.dest_qpn;
   if (RocePair* const touched = FindTouched(qpn)) return touched->OnPacket(arrival);

@@ -60,6 +60,9 @@ class RocePlane final : public std::enable_shared_from_this<RocePlane>, private 
   Status Start();
   // As Wire::Stop().
   void Stop();
+  // As Wire::OnProcessExit(): nothing is taken any more, and what is another member's is handed on.
+  // An acknowledgement from here to another process of this address may have come here.
+  void Leave();
 
   // ---- any thread ----
   SendResult Send(const PacketBatch& batch, const Destination& to, size_t first) {
@@ -151,6 +154,7 @@ class RocePlane final : public std::enable_shared_from_this<RocePlane>, private 
   const sockaddr_storage address_;
   // Set with the token, when all that Start() makes is there.
   std::atomic<bool> started_{false};
+  std::atomic<bool> leaving_{false};  // the process exits
 
   // Set by Start(), constant from then on.
   std::function<uint64_t()> random_;  // with the token

@@ -14,6 +14,7 @@
 #include "provider_softnet/udp_wire/roce_adapter.h"
 #include "provider_softnet/udp_wire/roce_endpoint.h"
 #include "provider_softnet/udp_wire/roce_listener.h"
+#include "provider_softnet/udp_wire/roce_plane.h"
 #include "wire/rdmacm/private_data.h"
 
 namespace softdat::softnet {
@@ -65,6 +66,9 @@ class UdpWire final : public Wire {
     return RoceListener::Create(adapter_, p);
   }
   void Stop() override { adapter_->Stop(); }
+  void OnProcessExit() override {
+    for (const std::shared_ptr<RocePlane>& plane : adapter_->planes()) plane->Leave();
+  }
   void AbandonAfterFork() override {}
 
  private:
