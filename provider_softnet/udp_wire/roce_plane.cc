@@ -76,8 +76,12 @@ Status RocePlane::Start() {
   watch_.emplace(port_.get(), &driver().loop(), [this](CmId id) {
     if (const auto endpoint = EndpointOf(id)) endpoint->OnDisconnected(CmDisconnected::By::kPeer);
   });
-  pairs_ =
-      std::make_unique<QpnTable<RocePair>>([this] { return port_->ClaimBlock(); }, starts.Take());
+  // Each block costs a descriptor, and one is there already.
+  auto claim = [this, is_first = true]() mutable -> Result<uint32_t> {
+    if (std::exchange(is_first, false)) return port_->home_block();
+    return port_->ClaimBlock();
+  };
+  pairs_ = std::make_unique<QpnTable<RocePair>>(std::move(claim), starts.Take());
   // Packets that came before this were for nobody.
   started_.store(true, std::memory_order_release);
   return Status::Ok();
