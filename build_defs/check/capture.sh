@@ -38,15 +38,16 @@ roce_problems() {
   local file=$1 packets=$2 frames
   awk -F'\t' '
     { seen[$2 == "" ? "none" : $2 + 0]; attributes[$4] }
+    $2 != "" && $2 + 0 < 32 { work = 1 }
     $5 != "" { malformed = malformed " " $1 }
     $5 == "" && ($2 == "" || $3 != 0) { undecoded = undecoded " " $1 }
     END {
       if (malformed) print "malformed frames:" malformed
       if (undecoded) print "frames that are not decoded as RoCEv2:" undecoded
-      # Requests and replies to connect and to disconnect, and acknowledgements of work.
+      # Requests and replies to connect and to disconnect, and acknowledgements of work if there was any.
       count = split("0x0010 0x0013 0x0014 0x0015 0x0016", wanted, " ")
       for (i = 1; i <= count; ++i) if (!(wanted[i] in attributes)) print "no CM message " wanted[i]
-      if (!(17 in seen)) print "no acknowledgement"
+      if (work && !(17 in seen)) print "no acknowledgement"
     }' <<<"$packets" | cut -c1-200
   frames=$(awk -F'\t' '$5 != "" { print $1; exit }' <<<"$packets")
   [[ -z $frames ]] || decode "$file" -Y "frame.number == $frames" -T fields -e frame.protocols -e udp.payload \

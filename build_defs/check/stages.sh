@@ -138,18 +138,17 @@ stage_peers() {
   local status=0
   remedy "again with: ./check --only peers"
   bazel_run build //... || return 1
-  rm -rf "$out/peers" && mkdir -p "$out/peers/udp" "$out/peers/datagrams"
-  peers "$out/peers" || status=1
-  peers "$out/peers/udp" --ia softnet-udp-lo $([[ ${full:-} ]] || echo --libdat2 ours) || status=1
-  peers "$out/peers/datagrams" --ia softnet-udp-lo --cases tests/peers/datagrams.json || status=1
+  rm -rf "$out/peers" && mkdir -p "$out/peers"
+  peers || status=1
+  peers --ia softnet-udp-lo $([[ ${full:-} ]] || echo --libdat2 ours) || status=1
+  peers --ia softnet-udp-lo --cases tests/peers/datagrams.json || status=1
   return "$status"
 }
 
-# peers CAPTURES ARG...: one run of them.
+# peers ARG...: one run of them.
 peers() {
-  local captures=$1 log=$1/run.log status last
-  shift
-  SOFTDAT_BIN=$(bazel info bazel-bin 2>/dev/null) SOFTDAT_OUT=$captures \
+  local log=$out/peers/run.log status last
+  SOFTDAT_BIN=$(bazel info bazel-bin 2>/dev/null) SOFTDAT_OUT=$out/peers \
     bash tests/peers/run.sh "$@" </dev/null 2>&1 | progress "$log" '^(ok|FAIL|PASS|\[)'
   status=${PIPESTATUS[0]}
   last=$(grep -E '^[0-9]+ passed, [0-9]+ failed' "$log" | tail -1)

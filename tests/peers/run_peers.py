@@ -204,7 +204,8 @@ class Runner:
         outputs = {}
         capture = None
         if case.capture:
-            capture = Capture(os.path.join(self.out, f"{self.ends}_{case.file_name}.pcapng"))
+            capture = Capture(os.path.join(self.out, f"{self.ends}_{case.file_name}.pcapng"),
+                              apart=self.ends.startswith("softnet-udp-"))
         try:
             problems = self.run_programs(case, outputs)
         finally:
