@@ -87,6 +87,12 @@ conformance() {
     "$bin/tests/conformance/conformance" --ia verbs-dum0 --families 4
 }
 
+datagrams() {
+  wanted "datagrams on $1" || return 0
+  SOFTDAT_PROVIDER_PATH=$bin/provider_verbs gtest "datagrams on $1" "$(excluded "$1" datagrams)" \
+    "$bin/tests/conformance/datagrams" --ia verbs-dum0 --families 4
+}
+
 # The same cases in uDAPL 1.2.
 conformance12() {
   local name="conformance in 1.2 on $1"
@@ -295,10 +301,13 @@ if soft_dummy "$device"; then
   programs12 "$device"
   [[ $device != siw ]] || limits siw
   if [[ $device == rxe ]]; then
+    datagrams rxe
     conformance12_foreign rxe
     programs12_foreign rxe
   fi
   peers "$device" "dapl2-utils on $device" --ia verbs-dum0 --address 10.7.0.1
+  [[ $device != rxe ]] || peers rxe "datagrams of dapl2-utils on rxe" --ia verbs-dum0 --address 10.7.0.1 \
+    --cases "$here/datagrams.json"
   peers "$device" "libdaplofa to verbs on $device" --server-ia verbs-dum0 --client-ia ofa-v2-dum0 \
     --address 10.7.0.1 "${across[@]}"
   peers "$device" "verbs to libdaplofa on $device" --server-ia ofa-v2-dum0 --client-ia verbs-dum0 \
@@ -324,7 +333,8 @@ fi
 if [[ $device == rxe ]] &&
   chosen "softnet-udp to verbs on rxe" "verbs on rxe to softnet-udp" "softnet-udp to libdaplofa on rxe" \
     "libdaplofa on rxe to softnet-udp" "softnet-udp with rping on rxe" \
-    "conformance of softnet-udp to verbs on rxe" "conformance of verbs on rxe to softnet-udp"; then
+    "conformance of softnet-udp to verbs on rxe" "conformance of verbs on rxe to softnet-udp" \
+    "datagrams from softnet-udp to verbs on rxe" "datagrams from verbs on rxe to softnet-udp"; then
   soft_peer rxe || echo "FAILED rxe: no device on vC"
   capture_begins
   rxe_peers
@@ -341,6 +351,10 @@ if [[ $device == rxe ]] &&
     'ExtensionTest.*AtomicAgainstTheLocalProcessor/*'
   conformance_between "conformance of verbs on rxe to softnet-udp" verbs-vC softnet-udp-vD \
     'PrivateDataTest.TheProviderSaysHowMuchItCarries/*' 'RmrTest.NothingBeyondABoundWindowIsReachable/*'
+  peers rxe "datagrams from softnet-udp to verbs on rxe" --server-ia verbs-vC --client-ia softnet-udp-vD \
+    --client-netns B --address 10.8.0.1 --cases "$here/datagrams.json"
+  peers rxe "datagrams from verbs on rxe to softnet-udp" --server-ia softnet-udp-vD --client-ia verbs-vC \
+    --server-netns B --address 10.8.0.2 --cases "$here/datagrams.json"
   capture_ends
 fi
 true
