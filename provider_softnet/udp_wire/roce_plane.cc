@@ -33,6 +33,11 @@ struct Touched {
 };
 constinit thread_local Touched t_touched SOFTDAT_EARLY_TLS = {};
 
+// How long a question for datagrams waits for its answer before it is asked again. The kernel at
+// the other end forgets what it has answered, and takes the same question for a new one: so an
+// asker that was busy for a while had better find the answer first.
+constexpr uint64_t kFirstQuestionUs = 500'000;
+
 // The one of them that has this number; null if there is none. Mostly it is the last one.
 RocePair* FindTouched(uint32_t qpn) {
   for (size_t i = t_touched.count; i-- > 0;) {
@@ -66,7 +71,9 @@ Status RocePlane::Start() {
   cm.ca_guid = random_();
   cm.comm_id_block = port_->home_block();
   cm_.emplace(cm, random_);
-  resolution_.emplace(cm, random_);
+  CmOptions sidr = cm;
+  sidr.first_interval_us = kFirstQuestionUs;
+  resolution_.emplace(sidr, random_);
   cm_timer_.emplace(&driver().loop(), [this] {
     const std::shared_ptr<RocePlane> keep = shared_from_this();
     cm_->OnTime(LoopTimeUs());
