@@ -114,6 +114,7 @@ std::vector<TargetRow> UdpRows() {
   const Job pages = Stream(kWrite, kPage, kWindow, kPollMode);
   const Job large = Stream(kWrite, kLarge, kLargeWindow, kPollMode);
   const Job reads = Stream(kRead, kLarge, kLargeWindow, kPollMode);
+  const Job large_sends = Stream(kSend, kLarge, kLargeWindow, kPollMode);
   // A plain datagram holds no MiB. It holds what a packet of the largest path MTU does.
   const Job packets = Stream(kSend, kPage, kWindow, kPollMode);
   static constexpr char kLoss[] = ",SOFTDAT_UDP_LOSS=1%";
@@ -151,6 +152,8 @@ std::vector<TargetRow> UdpRows() {
       {"64 B sends, window 64, CPU", kCpu, 2, "raw:udp", sends},
       {"4 KiB writes, window 64, 1 % lost", kBandwidth, 0.7, "", pages, Where::kTwoCpus, kLoss},
       {"1 MiB writes, 1 % lost", kBandwidth, 0.7, "", large, Where::kTwoCpus, kLoss},
+      {"1 MiB reads, 1 % lost", kBandwidth, 0.7, "", reads, Where::kTwoCpus, kLoss},
+      {"1 MiB sends, 1 % lost", kBandwidth, 0.7, "", large_sends, Where::kTwoCpus, kLoss},
       {"64 B sends, window 64, 1 % lost", kRate, 0.7, "", sends, Where::kTwoCpus, kLoss},
       {"64 B send, one of 1000 end points", kLatency, 1.2, "", send, Where::kTwoCpus, "@1000"},
   };
