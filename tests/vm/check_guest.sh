@@ -234,7 +234,7 @@ foreign_peers() {
 rxe_peers() {
   wanted "softnet-udp with rping on rxe" || return 0
   SOFTDAT_PROVIDER_PATH=$bin/provider_softnet gtest "softnet-udp with rping on rxe" "" \
-    nsenter --net=/run/netns/B "$bin/tests/vm/rxe_peers" --ia softnet-udp-vD --families 4
+    nsenter --net=/run/netns/B "$bin/tests/vm/rxe_peers" --ia softnet-udp-vD --families 4,6
 }
 
 # The cases of the conformance suite that show what goes over a wire, each in its plainest variant.

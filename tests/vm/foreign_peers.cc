@@ -36,7 +36,7 @@ class ForeignPeerTest : public RpingTest {
   }
   void ExpectWhenConnected() override { ExpectCompletion("taken"); }
   // Starts rping's server, and waits until it listens.
-  static std::unique_ptr<OutsideProgram> StartListening() {
+  std::unique_ptr<OutsideProgram> StartListening() const {
     auto rping = StartServer(kRpingPort);
     EXPECT_TRUE(vm_test::SomebodyListensOutside(kRpingPort));
     return rping;

@@ -23,8 +23,9 @@ until_true() {
   done
 }
 
-# An RDMA device is usable when its table has the IPv4 address of its interface.
-has_address() { grep -qs ":ffff:" "/sys/class/infiniband/$1/ports/1/gids/"* || [[ $1 == siw* ]]; }
+# An RDMA device is usable when its table has the IPv4 address of its interface, or an IPv6 address that
+# begins so.
+has_address() { grep -qs "${2:-:ffff:}" "/sys/class/infiniband/$1/ports/1/gids/"* || [[ $1 == siw* ]]; }
 
 # soft_dummy rxe|siw: a device (rxe0, siw0) on the interface dum0 (10.7.0.1, 10.7.0.2): verbs, rdma_cm and
 # DAPL to itself. Packets stay inside.
@@ -44,19 +45,21 @@ soft_gone() {
   ip link delete dum0
 }
 
-# soft_peer rxe|siw: a device (rxeC, siwC) on vC 10.8.0.1, and the network namespace B with vD 10.8.0.2 for a
-# peer in user space (in_b COMMAND...).
+# soft_peer rxe|siw: a device (rxeC, siwC) on vC 10.8.0.1 and fd00:8::1, and the network namespace B with vD
+# 10.8.0.2 and fd00:8::2 for a peer in user space (in_b COMMAND...).
 soft_peer() {
   modules "$1" && modprobe veth || return
   ip netns add B
   ip link add vC type veth peer name vD netns B
   ip address add 10.8.0.1/24 dev vC
   ip -n B address add 10.8.0.2/24 dev vD
+  ip address add fd00:8::1/64 dev vC nodad
+  ip -n B address add fd00:8::2/64 dev vD nodad
   ip link set vC up
   ip -n B link set vD up
   ip -n B link set lo up
   rdma link add "${1}C" type "$1" netdev vC || return
-  until_true 20 has_address "${1}C"
+  until_true 20 has_address "${1}C" && until_true 20 has_address "${1}C" fd00:0008
 }
 in_b() { ip netns exec B "$@"; }
 

@@ -34,11 +34,17 @@ void RpingTest::AcceptFrom(DAT_PSP_HANDLE psp) {
 }
 
 DAT_CONNECTION_EVENT_DATA RpingTest::ConnectTo(const char* where, DAT_CONN_QUAL qualifier) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  EXPECT_EQ(inet_pton(AF_INET, where, &address.sin_addr), 1);
-  EXPECT_OK(dat_ep_connect(a_->ep, reinterpret_cast<DAT_IA_ADDRESS_PTR>(&address), qualifier,
-                           kPatienceUs, 0, nullptr, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
+  sockaddr_in ipv4{};
+  ipv4.sin_family = AF_INET;
+  sockaddr_in6 ipv6{};
+  ipv6.sin6_family = AF_INET6;
+  auto* address = reinterpret_cast<DAT_IA_ADDRESS_PTR>(&ipv4);
+  if (inet_pton(AF_INET, where, &ipv4.sin_addr) != 1) {
+    EXPECT_EQ(inet_pton(AF_INET6, where, &ipv6.sin6_addr), 1);
+    address = reinterpret_cast<DAT_IA_ADDRESS_PTR>(&ipv6);
+  }
+  EXPECT_OK(dat_ep_connect(a_->ep, address, qualifier, kPatienceUs, 0, nullptr, DAT_QOS_BEST_EFFORT,
+                           DAT_CONNECT_DEFAULT_FLAG));
   return a_->ExpectConnection(a_->ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
@@ -79,7 +85,7 @@ void RpingTest::Message() {
 }
 
 void RpingTest::ServeRping(uint16_t port, DAT_PSP_HANDLE psp, size_t pieces) {
-  OutsideProgram rping({"stdbuf", "-oL", "rping", "-c", "-v", "-V", "-a", kOwnAddress, "-p",
+  OutsideProgram rping({"stdbuf", "-oL", "rping", "-c", "-v", "-V", "-a", own_address(), "-p",
                         std::to_string(port), "-C", std::to_string(kPings), "-S",
                         std::to_string(kPing)});
   ASSERT_OK(PostRecv(a_->ep, {in_->local()}, 1));
@@ -125,9 +131,10 @@ void RpingTest::PingRping(const char* where, uint16_t port) {
   a_->ExpectConnection(a_->ep, DAT_CONNECTION_EVENT_DISCONNECTED);
   a_->ExpectDto(a_->recv_evd, a_->ep, 1, DAT_DTO_ERR_FLUSHED);
 }
-std::unique_ptr<OutsideProgram> RpingTest::StartServer(uint16_t port) {
+
+std::unique_ptr<OutsideProgram> RpingTest::StartServer(uint16_t port) const {
   return std::make_unique<OutsideProgram>(
-      std::vector<std::string>{"rping", "-s", "-a", kKernelAddress, "-p", std::to_string(port),
+      std::vector<std::string>{"rping", "-s", "-a", kernel_address(), "-p", std::to_string(port),
                                "-S", std::to_string(kPing)});
 }
 

@@ -5,6 +5,8 @@
 #ifndef SOFTDAT_TESTS_VM_RPING_FIXTURE_H_
 #define SOFTDAT_TESTS_VM_RPING_FIXTURE_H_
 
+#include <sys/socket.h>
+
 #include <memory>
 #include <string>
 
@@ -16,6 +18,8 @@ namespace softdat::vm_test {
 
 inline constexpr char kKernelAddress[] = "10.8.0.1";
 inline constexpr char kOwnAddress[] = "10.8.0.2";
+inline constexpr char kKernelAddress6[] = "fd00:8::1";
+inline constexpr char kOwnAddress6[] = "fd00:8::2";
 // Nothing else listens in the kernel's network.
 inline constexpr uint16_t kRpingPort = 7174;
 
@@ -23,6 +27,10 @@ class RpingTest : public conformance::ConformanceTest {
  protected:
   void SetUp() override;
   void TearDown() override;
+
+  // The two addresses in the family of the variant.
+  const char* kernel_address() const { return is_6() ? kKernelAddress6 : kKernelAddress; }
+  const char* own_address() const { return is_6() ? kOwnAddress6 : kOwnAddress; }
 
   // Waits for a program's request to connect. If it sends first, its receives are posted before.
   void AcceptFrom(DAT_PSP_HANDLE psp);
@@ -34,13 +42,14 @@ class RpingTest : public conformance::ConformanceTest {
   // The rounds as rping's client, whose memory rping's server reads and writes.
   void PingRping(const char* where, uint16_t port);
   // Starts rping's server.
-  static std::unique_ptr<OutsideProgram> StartServer(uint16_t port);
+  std::unique_ptr<OutsideProgram> StartServer(uint16_t port) const;
   // Is called when all rounds are over, and before the connection ends.
   virtual void ExpectWhenConnected() {}
 
   std::unique_ptr<conformance::Buffer> in_, out_, ping_;
 
  private:
+  bool is_6() const { return variant().family == AF_INET6; }
   void ServePing(int ping, size_t pieces);
   void ReadIn(const DAT_RMR_TRIPLET& source, size_t pieces);
   // Sends the message. The receive for its answer is posted first.

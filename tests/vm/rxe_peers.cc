@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // softnet-udp against programs of rdmacm-utils on the kernel's soft-RoCE, in either role.
 // tests/vm/check runs it in the guest, in the network namespace B of tests/vm/guest.sh (soft_peer),
-// as one of the conformance suite's programs: rxe_peers --ia softnet-udp-vD --families 4.
+// as one of the conformance suite's programs: rxe_peers --ia softnet-udp-vD.
 #include <algorithm>
 #include <string>
 
@@ -11,8 +11,6 @@
 namespace softdat::conformance {
 namespace {
 
-using vm_test::kKernelAddress;
-using vm_test::kOwnAddress;
 using vm_test::kRpingPort;
 using vm_test::OutsideProgram;
 using vm_test::RpingTest;
@@ -79,15 +77,15 @@ TEST_P(RxePeerTest, AsTheServerOfRpingWithManyReads) {
 TEST_P(RxePeerTest, AsTheClientOfRping) {
   const auto rping = StartServer(kRpingPort);
   ASSERT_TRUE(vm_test::SomebodyListensByRdma(kRpingPort));
-  PingRping(kKernelAddress, kRpingPort);
+  PingRping(kernel_address(), kRpingPort);
 }
 
 // The server of ucmatose sends first and disconnects.
 TEST_P(RxePeerTest, AsTheClientOfUcmatose) {
-  const auto ucmatose = Ucmatose({"-b", kKernelAddress});
+  const auto ucmatose = Ucmatose({"-b", kernel_address()});
   ASSERT_TRUE(vm_test::SomebodyListensByRdma(kUcmatosePort));
   PostReceives();
-  ConnectTo(kKernelAddress, kUcmatosePort);
+  ConnectTo(kernel_address(), kUcmatosePort);
   Receive();
   Send();
   a_->ExpectConnection(a_->ep, DAT_CONNECTION_EVENT_DISCONNECTED);
@@ -98,7 +96,7 @@ TEST_P(RxePeerTest, AsTheServerOfUcmatose) {
   DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
   ASSERT_OK(dat_psp_create(a_->ia, kUcmatosePort, a_->cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
   PostReceives();
-  const auto ucmatose = Ucmatose({"-s", kOwnAddress});
+  const auto ucmatose = Ucmatose({"-s", own_address()});
   AcceptFrom(psp);
   Send();
   Receive();
