@@ -35,7 +35,7 @@ Result<ClaimedBlock> OpenFreeBlock(const std::string& host,
 enum class HandOnResult : uint8_t {
   kDone,
   kNobody,  // no member has the name
-  kFull,    // it has not read what was sent before; the packet is lost
+  kFull,    // it has not read what was sent before
 };
 // Sends a packet with its sender in front. Never blocks. Any thread.
 HandOnResult HandOn(int fd, const MemberName& name, const sockaddr_storage& source,

@@ -8,8 +8,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <set>
 #include <string>
+#include <thread>
 
 #include "dat/base/socket_address.h"
 #include "provider_softnet/udp/member_sockets.h"
@@ -269,6 +272,36 @@ TEST(Sharing, AServiceOfNobodyIsTold) {
   PortNode sender(LoopbackOfTest(0));
   SendToGsi(sender, a);
   EXPECT_TRUE(a.Until([&] { return told.load(); }));
+}
+
+// As when the kernel does not schedule a member for a while.
+TEST(Sharing, WhatAMemberIsTooSlowForComesLaterAndInOrder) {
+  constexpr uint32_t kCount = 32;  // a local socket holds fewer
+  const UdpPortOptions options = {.loss = "", .steer_after = 10 * kCount};
+  const sockaddr_storage shared = LoopbackOfTest(1);
+  PortNode a(shared, options), b(shared, options), sender(LoopbackOfTest(0));
+  std::atomic<bool> stands{false};
+  for (PortNode* node : {&a, &b}) {
+    node->on_packet = [&](const Arrival&) {
+      while (stands) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    };
+  }
+  PortNode* const slow = Neglected(sender, a, b);
+  PortNode* const other = slow == &a ? &b : &a;
+  const size_t before = slow->kept().size();
+  const uint64_t handed_on = HandedOn(*other);
+  TestPackets packets;
+  for (uint32_t i = 0; i < kCount; ++i) packets.Add(slow->qpn(), PayloadOf(8, 100 + i));
+  stands = true;
+  EXPECT_TRUE(sender.SendTo(*slow, packets));
+  EXPECT_TRUE(other->Until([&] { return HandedOn(*other) == handed_on + kCount; }));
+  stands = false;
+  ASSERT_TRUE(slow->UntilKept(before + kCount));
+  const std::vector<Kept> kept = slow->kept();
+  for (uint32_t i = 0; i < kCount; ++i) {
+    EXPECT_EQ(kept[before + i].payload, PayloadOf(8, 100 + i)) << i;
+  }
+  EXPECT_EQ(other->port().counters().member_full.value(), 0u);
 }
 
 // ---- what other processes send to a member ------------------------------------------------------

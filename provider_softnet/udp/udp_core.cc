@@ -81,7 +81,7 @@ void UdpCore::Route(const Arrival& arrival) {
 }
 
 HandOnResult UdpCore::HandOnTo(const MemberName& name, const Arrival& arrival) {
-  const HandOnResult result = HandOn(hand_on_fd.get(), name, arrival.source, arrival.datagram);
+  const HandOnResult result = backlog->HandOn(name, arrival.source, arrival.datagram);
   switch (result) {
     case HandOnResult::kDone:
       counters.handed_on.Add();

@@ -17,6 +17,7 @@
 #include "provider_softnet/driver/driver.h"
 #include "provider_softnet/driver/unique_fd.h"
 #include "provider_softnet/udp/arrival_judge.h"
+#include "provider_softnet/udp/hand_on_backlog.h"
 #include "provider_softnet/udp/impaired_arrivals.h"
 #include "provider_softnet/udp/member_names.h"
 #include "provider_softnet/udp/member_sockets.h"
@@ -65,6 +66,8 @@ class UdpCore {
   OwnBlocks own_blocks;
   ReceiveAreas areas;
   UniqueFd hand_on_fd;
+  // Set with hand_on_fd.
+  std::shared_ptr<HandOnBacklog> backlog;
   // Null unless something is impaired. Set before the first socket, as is the next one.
   std::shared_ptr<ImpairedArrivals> impaired;
   // A packet of this sender for a queue pair of this member was handed here. Any thread.

@@ -24,7 +24,7 @@ struct UdpCounters {
   Counter handed_on;    // packets given to another member
   Counter handed_here;  // packets that another member gave to this one
   Counter nobodys;      // packets for a queue pair or service that no member has
-  Counter member_full;  // packets that another member's socket had no room for
+  Counter member_full;  // packets lost because another member did not read
   Counter distrusted;   // messages of other users on a member's local socket
   Counter impaired;     // packets that SOFTDAT_UDP_LOSS lost, delayed, doubled or damaged
   Counter steered;      // sockets opened for one sender each

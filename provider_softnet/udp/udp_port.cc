@@ -99,6 +99,8 @@ Status UdpPort::OpenSockets() {
   Result<UniqueFd> hand_on = OpenHandOn();
   if (!hand_on.ok()) return hand_on.TakeStatus();
   core_->hand_on_fd = hand_on.Take();
+  core_->backlog =
+      std::make_shared<HandOnBacklog>(core_->driver, &core_->counters, core_->hand_on_fd.get());
   Result<UniqueFd> sender = OpenSender(core_->local, random_);
   if (!sender.ok()) return sender.TakeStatus();
   sender_.Use(sender.Take());
@@ -166,6 +168,11 @@ void UdpPort::Close() {
   }
   for (const auto& socket : sockets) socket->Close();
   if (steered_) steered_->CloseAll();
+  if (core_->backlog) {
+    core_->backlog->Close();
+    // Its own timer may be what closes the port.
+    core_->driver->DeleteLater(core_->backlog);
+  }
   if (core_->impaired) {
     core_->impaired->Close();
     // Its own timer may be what closes the port.
