@@ -26,6 +26,22 @@ namespace softdat::softnet {
 using transport::Waiter;
 using Result = transport::ProgressResult;
 
+namespace {
+
+// One more dispatching, for as long as it lives.
+class Nested {
+ public:
+  explicit Nested(int* depth) : depth_(depth) { ++*depth_; }
+  ~Nested() { --*depth_; }
+  Nested(const Nested&) = delete;
+  Nested& operator=(const Nested&) = delete;
+
+ private:
+  int* const depth_;
+};
+
+}  // namespace
+
 Driver::Driver(const DriverOptions& options) : options_(options), token_(this) {}
 
 Driver::~Driver() { Stop(); }
@@ -36,6 +52,7 @@ void Driver::Stop() {
   hot_.Clear();
   deferred_.TakeAll([](Channel*) {});
   attention_.TakeAll([](Channel*) {});
+  attending_.clear();
   owing_.TakeAll([](Channel*) {});
   std::vector<std::function<void()>> tasks;  // their destructors may take locks
   {
@@ -195,6 +212,7 @@ bool Driver::PayAfterTurn(bool worked) {
 
 void Driver::AttendAll() {
   const UpcallGate::Running upcalls;
+  const Nested nested(&handlers_running_);
   if (have_tasks_.load(std::memory_order_seq_cst)) {
     std::vector<std::function<void()>> tasks;
     {
@@ -205,8 +223,15 @@ void Driver::AttendAll() {
     for (auto& task : tasks) task();
     worked_ = true;
   }
-  if (attention_.empty()) return;
-  attention_.TakeAll([](Channel* channel) { channel->Attend(); });
+  if (attention_.empty() && !Attending()) return;
+  attention_.TakeAll([this](Channel* channel) { attending_.emplace_back(channel); });
+  // An upcall of Attend() may come here again, for one that is behind its own.
+  while (Attending()) {
+    const RefPtr<Channel> channel = std::move(attending_[next_to_attend_++]);
+    channel->Attend();
+  }
+  attending_.clear();
+  next_to_attend_ = 0;
   worked_ = true;
 }
 
@@ -218,12 +243,27 @@ bool Driver::Turn() {
   return std::exchange(worked_, false);
 }
 
+// An upcall may poll for what comes on any socket, and nobody else can look while its thread has
+// the token. Its own upcalls may poll in turn, but not without end. A control operation that has
+// the token may be in the midst of anything, so it is left alone.
+bool Driver::TurnInUpcall() {
+  constexpr int kMostNested = 8;
+  if (handlers_running_ == 0 || handlers_running_ > kMostNested) return false;
+  polls_.store(0, std::memory_order_relaxed);
+  const CancelOff no_cancellation;
+  const bool worked = Turn();
+  worked_ = true;  // the turn outside is in a handler
+  return worked;
+}
+
 void Driver::Dispatch() {
-  ++handlers_running_;
-  const UpcallGate::Running upcalls;
-  loop_.Dispatch();
-  AttendAll();
-  if (--handlers_running_ == 0) trash_.clear();
+  {
+    const Nested nested(&handlers_running_);
+    const UpcallGate::Running upcalls;
+    loop_.Dispatch();
+    AttendAll();
+  }
+  if (handlers_running_ == 0) trash_.clear();
 }
 
 // -------------------------------------------------------------------------------------------------
@@ -269,7 +309,9 @@ Result Driver::PollOnce(Look look) {
   const bool everywhere = look == Look::kEverywhere && !received;
   const bool due = everywhere || polls >= hot_.interval() || !attention_.empty() ||
                    have_tasks_.load(std::memory_order_relaxed);
-  if (due && !token_.HeldByMe()) {  // inside an upcall: no upcall within an upcall
+  if (due && token_.HeldByMe()) {
+    worked |= TurnInUpcall();
+  } else if (due) {
     polls_.store(0, std::memory_order_relaxed);
     const CancelOff no_cancellation;
     if (token_.TryAcquire(DriverToken::Holder::kPoller)) {
@@ -450,7 +492,7 @@ bool Driver::YieldFirst() {
 EventLoop::BlockResult Driver::BlockOnce(Waiter* waiter, LoopClock::time_point deadline,
                                          const CancelOff& cancel) {
   using BlockResult = EventLoop::BlockResult;
-  if (loop_.HasWork()) {
+  if (loop_.HasWork() || Attending()) {
     Turn();
     return BlockResult::kReady;
   }

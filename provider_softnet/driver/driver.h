@@ -155,9 +155,11 @@ class Driver final : private transport::Interruptible {
                                    const CancelOff& cancel);
   bool YieldFirst();
   void AskHelperToLeave();
-  bool Turn();       // token held: looks at all sockets, attends
-  void Dispatch();   // token held: handlers of what was seen, attention, trash
-  void AttendAll();  // token held
+  bool Turn();          // token held: looks at all sockets, attends
+  bool TurnInUpcall();  // token held: the same, if this thread is in an upcall of such a look
+  void Dispatch();      // token held: handlers of what was seen, attention, trash
+  void AttendAll();     // token held
+  bool Attending() const { return next_to_attend_ < attending_.size(); }
   bool FlushDeferred(Channel::Flusher by);
   // To be called when nothing was found to do. Pays what is owed.
   bool PayOwed();
@@ -197,8 +199,11 @@ class Driver final : private transport::Interruptible {
   std::optional<SocketWatch> wake_watch_;
   bool worked_ = false;
   bool found_ = false;        // whether the last sleep ended with data on some channel
-  int handlers_running_ = 0;  // depth of dispatching; more than 1 when an upcall waits
+  int handlers_running_ = 0;  // depth of dispatching; it grows when an upcall waits or polls
   std::vector<std::shared_ptr<void>> trash_;
+  // Taken from attention_, of which those before next_to_attend_ were attended.
+  std::vector<RefPtr<Channel>> attending_;
+  size_t next_to_attend_ = 0;
   int sleepless_rounds_ = 0;  // rounds that looked at no socket since something was pending
   LoopClock::time_point short_until_{};  // sends were deferred, so ticks are short until then
 

@@ -72,8 +72,10 @@ class CountingChannel final : public Channel {
   void Attend() override {
     EXPECT_TRUE(driver_->token().HeldByMe());
     attended.fetch_add(1);
+    if (upcall) upcall();
   }
 
+  std::function<void()> upcall;  // of Attend(). To be set before attention is requested.
   std::atomic<int> received{0};
   std::atomic<int> flushes{0};
   std::atomic<int> payments{0};
@@ -374,6 +376,65 @@ TEST_F(DriverTest, AttentionIsGivenWithTheToken) {
   ASSERT_TRUE(HelperDrives());
   driver_->RequestAttention(channel_.get());
   EXPECT_TRUE(Until([&] { return channel_->attended == 1; }));
+}
+
+// Upcalls of one turn, in which one waits for another. With the token nobody else can help it.
+class UpcallTest : public DriverTest {
+ protected:
+  void SetUp() override {
+    DriverTest::SetUp();
+    other_ = RefPtr<CountingChannel>::Adopt(new CountingChannel(&*driver_));
+  }
+  void TearDown() override {
+    other_->Close();
+    DriverTest::TearDown();
+  }
+  // Runs `upcall` as the first channel's, with `behind` asking for attention in the same turn.
+  // Returns whether it came to an end.
+  bool Run(std::function<void()> upcall, CountingChannel* behind) {
+    std::atomic<bool> left{false};
+    channel_->upcall = [&] {
+      upcall();
+      left = true;
+    };
+    {
+      const TokenHold token(&driver_->token());
+      driver_->RequestAttention(channel_.get());
+      if (behind != nullptr) driver_->RequestAttention(behind);
+    }
+    return Until([&] { return left.load(); });
+  }
+  void PollUntil(const std::function<bool()>& done) {
+    const LoopClock::time_point deadline = LoopClock::now() + kPatience / 2;
+    while (!done() && LoopClock::now() < deadline) driver_->Progress(nullptr, {});
+    EXPECT_TRUE(done());
+  }
+
+  RefPtr<CountingChannel> other_;
+};
+
+TEST_F(UpcallTest, APollFindsWhatComesOnASilentChannel) {
+  EXPECT_TRUE(Run(
+      [&] {
+        other_->PeerSends();
+        PollUntil([&] { return other_->received == 1; });
+      },
+      nullptr));
+}
+
+TEST_F(UpcallTest, APollGivesAttentionToWhatIsBehind) {
+  EXPECT_TRUE(Run([&] { PollUntil([&] { return other_->attended == 1; }); }, other_.get()));
+}
+
+TEST_F(UpcallTest, AWaitGivesAttentionToWhatIsBehind) {
+  Waiter waiter;
+  other_->upcall = [&] { waiter.Signal(); };
+  EXPECT_TRUE(Run(
+      [&] {
+        EXPECT_EQ(driver_->Progress(&waiter, LoopClock::now() + kPatience / 2),
+                  ProgressResult::kSignalled);
+      },
+      other_.get()));
 }
 
 TEST_F(DriverTest, TasksRunWithTheToken) {

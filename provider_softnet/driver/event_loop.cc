@@ -340,18 +340,20 @@ EventLoop::BlockResult EventLoop::Block(LoopClock::time_point until, const Cance
   return late || (n == 0 && !timer_first) ? BlockResult::kTimedOut : BlockResult::kReady;
 }
 
+// Runs only what is there now, because a handler that makes new events must not keep this from
+// ending. Such events stay in happened_, and destructors unlink events from either list. A handler
+// that waits dispatches too. What it waits for may have happened together with its own event, so it
+// runs the rest of the list that is being run.
 void EventLoop::Dispatch() {
-  // Runs only what is there now, because a handler that makes new events must not keep this from
-  // ending. The events move to a list of their own, from which their destructors unlink them just
-  // as well.
-  if (happened_.next == &happened_) return;
-  LoopLink batch;
-  batch.next = happened_.next;
-  batch.previous = happened_.previous;
-  batch.next->previous = batch.previous->next = &batch;
-  happened_.next = happened_.previous = &happened_;
-  while (batch.next != &batch) {
-    auto* event = static_cast<LoopEvent*>(batch.next);
+  if (happened_.next != &happened_) {
+    happened_.next->previous = running_.previous;
+    happened_.previous->next = &running_;
+    running_.previous->next = happened_.next;
+    running_.previous = happened_.previous;
+    happened_.next = happened_.previous = &happened_;
+  }
+  while (running_.next != &running_) {
+    auto* event = static_cast<LoopEvent*>(running_.next);
     event->Forget();
     event->Fire();
   }

@@ -140,7 +140,9 @@ class EventLoop {
   void Dispatch();
   // Whether Block() would be premature, because libuv has changes of its own to make, or handlers
   // wait.
-  bool HasWork() const { return needs_uv_run_ || happened_.next != &happened_; }
+  bool HasWork() const {
+    return needs_uv_run_ || happened_.next != &happened_ || running_.next != &running_;
+  }
 
  private:
   friend class LoopEvent;
@@ -162,6 +164,7 @@ class EventLoop {
   int epoll_fd_ = -1;  // the loop's own, for waiting only
   uv_loop_t loop_{};
   LoopLink happened_{&happened_, &happened_};  // LoopEvents in the order in which they were noted
+  LoopLink running_{&running_, &running_};     // those whose handlers are being run
   std::vector<SocketWatch*> by_fd_;
 };
 

@@ -52,5 +52,25 @@ TEST_F(EventLoopTest, SoDoesAStop) {
   EXPECT_EQ(fired_, 0);
 }
 
+// What a handler waits for may have happened together with what the handler is for.
+TEST_F(EventLoopTest, AHandlerThatDispatchesGetsWhatHappenedTogetherWithItsEvent) {
+  int seen_inside = -1;
+  LoopTimer first(&loop_, [&] {
+    EXPECT_TRUE(loop_.HasWork());
+    loop_.Dispatch();
+    seen_inside = fired_;
+    EXPECT_FALSE(loop_.HasWork());
+  });
+  first.Start(std::chrono::milliseconds(1));
+  timer_.Start(std::chrono::milliseconds(1));
+  const CancelOff no_cancellation;
+  while (first.running()) loop_.Block(LoopClock::time_point::max(), no_cancellation);
+  AwaitExpiry();
+  loop_.Dispatch();
+  EXPECT_EQ(seen_inside, 1);
+  EXPECT_EQ(fired_, 1);
+  first.Close();
+}
+
 }  // namespace
 }  // namespace softdat::softnet
