@@ -47,6 +47,37 @@ TEST_F(RcDuplicateTest, AReadIsReadAgain) {
   EXPECT_EQ(AnswersTo(ReadOf(1, 1024, 10)), Lines{"RDMA READ Response Only 1 MSN 1 10 bytes"});
 }
 
+// The peer has got the answer, so both programs may have let go of the memory. That a question
+// which was asked too early comes later is no fault of theirs.
+TEST_F(RcDuplicateTest, AReadWhoseMemoryIsGoneDoesNoHarm) {
+  const size_t lost = b().AddBuffer(64);
+  Receive(1, 8);
+  ASSERT_EQ(a().Read(1, {a().Local(near, 0, 64)}, b().Remote(lost, 0, 64)), Code::kOk);
+  ASSERT_TRUE(pair->Run());
+  roce::Packet again = PacketTo(1, Opcode::kReadRequest, 0);
+  again.headers.reth = {b().Remote(lost, 0, 0).virtual_address, b().buffers[lost].key, 64};
+  Free(&b(), lost);
+  pair->Inject(1, again);
+  ASSERT_TRUE(pair->Run());
+  EXPECT_FALSE(b().ended()) << b().end().why;
+  EXPECT_FALSE(a().ended()) << a().end().why;
+  Send(2, 8);
+  ASSERT_TRUE(pair->Run());
+  EXPECT_EQ(StatusesOf(a().Sends()), Statuses(2, WorkStatus::kSuccess));
+}
+
+// Without the answer the peer hears that there will be none.
+TEST_F(RcDuplicateTest, AReadWhoseMemoryIsGoneBeforeItsAnswerCameIsRefused) {
+  pair->losses[1] = {true};
+  Read(1, 64);
+  Transmit(0);
+  Take(1);
+  Transmit(1);
+  Free(&b(), far);
+  ASSERT_TRUE(pair->Run());
+  EXPECT_EQ(StatusesOf(a().Sends()), Statuses{WorkStatus::kRemoteAccess});
+}
+
 // It is no way to read what was never asked for.
 TEST_F(RcDuplicateTest, AReadOfSomethingElseIsNotAnswered) {
   Read(1, 3000);

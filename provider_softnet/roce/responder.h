@@ -83,9 +83,10 @@ class Responder {
   void OnDuplicate(const roce::Packet& packet, Psn psn);
   void AskForReceive();
   void Nak(uint8_t syndrome);
-  bool FillResponse(const PeerRead& read, PacketBatch* batch);
+  bool FillResponse(PeerRead* read, PacketBatch* batch);
   bool EmitResponse(PeerRead* read, PacketBatch* batch);
-  void RefuseResponse(Psn psn, AccessError error);
+  void RefuseResponse(PeerRead* read, AccessError error);
+  void RefuseRepetition(PeerRead* read, Psn psn);
   void EmitAcknowledge(uint8_t syndrome, Psn psn, PacketBatch* batch);
   void Finish(OutgoingPacket* out, roce::Packet* packet, Psn psn, PacketBatch* batch);
 

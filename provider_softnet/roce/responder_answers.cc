@@ -90,7 +90,7 @@ void Responder::Offer(PacketBatch* batch) {
 
 bool Responder::EmitResponse(PeerRead* read, PacketBatch* batch) {
   OutgoingPacket& out = batch->Begin();
-  if (!read->atomic && !FillResponse(*read, batch)) return false;
+  if (!read->atomic && !FillResponse(read, batch)) return false;
   const bool begins = read->next == read->start;
   const bool ends = read->next + 1 == read->stop;
   roce::Packet packet;
@@ -108,21 +108,23 @@ bool Responder::EmitResponse(PeerRead* read, PacketBatch* batch) {
   return true;
 }
 
-bool Responder::FillResponse(const PeerRead& read, PacketBatch* batch) {
-  const uint64_t offset = uint64_t{read.next} * state_.config.mtu;
-  const uint64_t size = std::min<uint64_t>(read.stop_bytes - offset, state_.config.mtu);
+bool Responder::FillResponse(PeerRead* read, PacketBatch* batch) {
+  const uint64_t offset = uint64_t{read->next} * state_.config.mtu;
+  const uint64_t size = std::min<uint64_t>(read->stop_bytes - offset, state_.config.mtu);
   if (size == 0) return true;
   const AccessError error = batch->Add(
-      state_.memory(), state_.Access(read.key, Access::kRemoteRead, read.va + offset, size));
+      state_.memory(), state_.Access(read->key, Access::kRemoteRead, read->va + offset, size));
   if (error == AccessError::kNone) return true;
-  RefuseResponse(read.first + read.next, error);
+  RefuseResponse(read, error);
   return false;
 }
 
 // The source of a read is gone since it was asked for. What the peer read before that is still
 // answered when it is asked for again.
-void Responder::RefuseResponse(Psn psn, AccessError error) {
+void Responder::RefuseResponse(PeerRead* read, AccessError error) {
   ++state_.counters.remote_accesses_refused;
+  const Psn psn = read->first + read->next;
+  if (read->answered) return RefuseRepetition(read, psn);
   reads_.Hold();
   reads_due_ = false;
   refusal_ = PendingNak{roce::NakSyndrome(NakCode::kRemoteAccess), psn};
@@ -131,6 +133,14 @@ void Responder::RefuseResponse(Psn psn, AccessError error) {
   state_.Fail(Blame::Nobody(),
               std::string("the source of the peer's RDMA read is gone: ") + AccessErrorText(error),
               /*by_peer=*/false);
+}
+
+// It was answered in full. So the memory may well be gone because the peer has got the answer, and
+// the question has only been long under way, or was asked too early. Such a peer takes no notice.
+// One that lacks the answer hears that it will not come. It is nobody's fault at this end.
+void Responder::RefuseRepetition(PeerRead* read, Psn psn) {
+  read->stop = read->next;
+  if (!nak_) nak_ = PendingNak{roce::NakSyndrome(NakCode::kRemoteAccess), psn};
 }
 
 void Responder::EmitAcknowledge(uint8_t syndrome, Psn psn, PacketBatch* batch) {
