@@ -164,12 +164,17 @@ TEST(Lifecycle, ListenersOutliveASpellWithoutDescriptors) {
               const uint64_t qual = b.Listen();
               TcpOptions patient;
               BenchNode a(patient, 4096, 4);
-              if (!a.Connect(qual, Loopback())) return 1;
-              // Every descriptor is taken, and the limit cannot be raised.
+              a.Listen();  // has its loop from now on
+              // Every descriptor is taken but the one that the connecting end needs, so that the
+              // helper cannot be quicker than this. And the limit cannot be raised.
               std::vector<int> hoard;
               const rlimit low{64, 64};
               if (setrlimit(RLIMIT_NOFILE, &low) != 0) return 2;
               for (int fd; (fd = dup(0)) >= 0;) hoard.push_back(fd);
+              close(hoard.back());
+              hoard.pop_back();
+              if (!a.Connect(qual, Loopback())) return 1;
+              if (dup(0) >= 0) return 6;
               const uint64_t turns = b.softnet().counters().blocking_waits.value();
               // Time passes. The connection stays in the backlog, and nobody spins on it.
               transport::Waiter nap;
