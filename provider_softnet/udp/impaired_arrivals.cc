@@ -20,22 +20,33 @@ ImpairedArrivals::ImpairedArrivals(const ImpairmentSpec& spec, Driver* driver,
         StartTimer();
       }) {}
 
-void ImpairedArrivals::Offer(const sockaddr_storage& source, std::span<const uint8_t> datagram) {
+uint32_t ImpairedArrivals::Offer(const sockaddr_storage& source, std::span<const uint8_t> datagram,
+                                 size_t segment) {
   bool start = false;
+  Impairment::Passage passage;
   {
     const std::lock_guard<Mutex> lock(mutex_);
-    if (impairment_.Offer(LoopClock::now(), source, datagram)) counters_->impaired.Add();
-    start = impairment_.next_due().has_value() && !std::exchange(timer_wanted_, true);
+    passage = impairment_.Offer(LoopClock::now(), source, datagram, segment);
+    if (passage.held) {
+      holds_.store(true, std::memory_order_relaxed);
+      start = !std::exchange(timer_wanted_, true);
+    }
   }
-  if (!start) return;
-  driver_->Post([weak = weak_from_this()] {
-    if (const std::shared_ptr<ImpairedArrivals> self = weak.lock()) self->StartTimer();
-  });
+  if (passage.impaired) counters_->impaired.Add();
+  if (start) {
+    driver_->Post([weak = weak_from_this()] {
+      if (const std::shared_ptr<ImpairedArrivals> self = weak.lock()) self->StartTimer();
+    });
+  }
+  return passage.times;
 }
 
 std::vector<HeldDatagram> ImpairedArrivals::TakeDue() {
+  if (!holds_.load(std::memory_order_relaxed)) return {};
   const std::lock_guard<Mutex> lock(mutex_);
-  return impairment_.TakeDue(LoopClock::now());
+  std::vector<HeldDatagram> due = impairment_.TakeDue(LoopClock::now());
+  holds_.store(impairment_.next_due().has_value(), std::memory_order_relaxed);
+  return due;
 }
 
 void ImpairedArrivals::StartTimer() {

@@ -4,6 +4,9 @@
 #ifndef SOFTDAT_PROVIDER_SOFTNET_UDP_IMPAIRED_ARRIVALS_H_
 #define SOFTDAT_PROVIDER_SOFTNET_UDP_IMPAIRED_ARRIVALS_H_
 
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -22,8 +25,9 @@ class ImpairedArrivals : public std::enable_shared_from_this<ImpairedArrivals> {
   ImpairedArrivals(const ImpairmentSpec& spec, Driver* driver, UdpCounters* counters,
                    std::function<void()> deliver);
 
-  // Any thread.
-  void Offer(const sockaddr_storage& source, std::span<const uint8_t> datagram);
+  // Any thread. How often the datagram, number `segment` of a run, is to be taken in now.
+  uint32_t Offer(const sockaddr_storage& source, std::span<const uint8_t> datagram, size_t segment);
+  // Any thread. Those that were held back until now.
   std::vector<HeldDatagram> TakeDue();
 
   // With the token. No more calls of `deliver`.
@@ -34,6 +38,8 @@ class ImpairedArrivals : public std::enable_shared_from_this<ImpairedArrivals> {
 
   Driver* const driver_;
   UdpCounters* const counters_;
+  // Whether any datagram is held. Written under the mutex, and a hint without it.
+  std::atomic<bool> holds_{false};
   Mutex mutex_;  // protects impairment_ and timer_wanted_
   Impairment impairment_;
   bool timer_wanted_ = false;  // the timer runs, or is about to be started

@@ -70,21 +70,27 @@ Result<ImpairmentSpec> ParseImpairment(std::string_view text) {
 }
 
 // The same number of draws for each datagram, whatever becomes of it.
-bool Impairment::Offer(Time now, const sockaddr_storage& source, std::span<const uint8_t> bytes) {
+Impairment::Passage Impairment::Offer(Time now, const sockaddr_storage& source,
+                                      std::span<const uint8_t> bytes, size_t segment) {
   const bool lost = Draw(spec_.loss);
   const bool held_back = Draw(spec_.reorder);
   const bool corrupted = Draw(spec_.corrupt);
   const bool doubled = Draw(spec_.duplicate);
-  const uint64_t where = random_();
-  if (lost) return true;
-  HeldDatagram datagram{source, {bytes.begin(), bytes.end()}};
+  const uint64_t where = spec_.corrupt != 0 ? random_() : 0;
+  if (lost) return {.times = 0, .impaired = true};
+  const uint32_t times = doubled ? 2 : 1;
+  const bool impaired = held_back || corrupted || doubled;
+  if (!held_back && !corrupted && spec_.delay.count() == 0) {
+    return {.times = times, .impaired = impaired};
+  }
+  HeldDatagram datagram{source, {bytes.begin(), bytes.end()}, segment};
   if (corrupted && !bytes.empty()) {
     datagram.bytes[where / 8 % bytes.size()] ^= static_cast<uint8_t>(1u << where % 8);
   }
   const Time due = now + spec_.delay + (held_back ? kHeldBack : std::chrono::microseconds(0));
   if (doubled) held_.emplace(due, datagram);
   held_.emplace(due, std::move(datagram));
-  return held_back || corrupted || doubled;
+  return {.times = 0, .impaired = impaired, .held = true};
 }
 
 std::vector<HeldDatagram> Impairment::TakeDue(Time now) {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Loss on demand: what SOFTDAT_UDP_LOSS says happens to the datagrams that arrive. Pure: the time
 // comes in, and the random numbers follow from the seed. What happens to the n-th datagram depends
-// on the seed and on n alone.
+// on what is set and on n alone.
+//
+// Most datagrams go on as they are. Only one that is held back or damaged is copied, so that what a
+// measurement shows is the loss and not the setting.
 //
 //   SOFTDAT_UDP_LOSS="1%;reorder=2%;delay=200us;corrupt=1%;duplicate=1%;seed=7"
 //
@@ -48,6 +51,7 @@ Result<ImpairmentSpec> ParseImpairment(std::string_view text);
 struct HeldDatagram {
   sockaddr_storage source{};
   std::vector<uint8_t> bytes;
+  size_t segment = 0;  // its number in the run that it came in
 };
 
 // Not thread-safe.
@@ -59,15 +63,23 @@ class Impairment {
 
   explicit Impairment(const ImpairmentSpec& spec) : spec_(spec), random_(spec.seed) {}
 
-  // A datagram arrives. Returns whether something happens to it besides the delay of all.
-  bool Offer(Time now, const sockaddr_storage& source, std::span<const uint8_t> bytes);
-  // What has arrived by now, in order.
+  // What becomes of a datagram at once.
+  struct Passage {
+    uint32_t times = 1;     // it is to be taken in so often, as it is
+    bool impaired = false;  // something happens to it besides the delay of all
+    bool held = false;      // TakeDue() will give it out
+  };
+
+  // A datagram arrives, number `segment` of a run.
+  Passage Offer(Time now, const sockaddr_storage& source, std::span<const uint8_t> bytes,
+                size_t segment = 0);
+  // Those that were held back until now, in order.
   std::vector<HeldDatagram> TakeDue(Time now);
   // When the next one is due, if any is held.
   std::optional<Time> next_due() const;
 
  private:
-  bool Draw(uint32_t parts) { return random_() % 1'000'000 < parts; }
+  bool Draw(uint32_t parts) { return parts != 0 && random_() % 1'000'000 < parts; }
 
   const ImpairmentSpec spec_;
   std::mt19937_64 random_;

@@ -37,7 +37,8 @@ std::vector<uint32_t> Arrivals(std::string_view text) {
   std::vector<uint32_t> out;
   Time now = kNow;
   for (uint32_t i = 0; i < kMany; ++i, now += microseconds(1)) {
-    impairment.Offer(now, {}, Datagram(i));
+    const auto passage = impairment.Offer(now, {}, Datagram(i));
+    out.insert(out.end(), passage.times, i);
     for (const HeldDatagram& d : impairment.TakeDue(now)) out.push_back(NumberOf(d));
   }
   for (const HeldDatagram& d : impairment.TakeDue(Time::max())) out.push_back(NumberOf(d));
@@ -102,7 +103,7 @@ TEST(Impairment, FlipsOneBit) {
   Impairment impairment(Spec("corrupt=100%"));
   const Bytes sent(100);
   for (uint32_t i = 0; i < 100; ++i) {
-    EXPECT_TRUE(impairment.Offer(kNow, {}, sent));
+    EXPECT_TRUE(impairment.Offer(kNow, {}, sent).impaired);
     const auto arrived = impairment.TakeDue(kNow);
     ASSERT_EQ(arrived.size(), 1u);
     int flipped = 0;
@@ -115,14 +116,35 @@ TEST(Impairment, FlipsOneBit) {
 
 TEST(Impairment, DelaysAllInOrder) {
   Impairment impairment(Spec("delay=200us"));
-  EXPECT_FALSE(impairment.Offer(kNow, {}, Datagram(1)));
-  EXPECT_FALSE(impairment.Offer(kNow, {}, Datagram(2)));
+  for (uint32_t i = 1; i <= 2; ++i) {
+    const auto passage = impairment.Offer(kNow, {}, Datagram(i), /*segment=*/i);
+    EXPECT_TRUE(passage.held && !passage.impaired);
+    EXPECT_EQ(passage.times, 0u);
+  }
   EXPECT_EQ(impairment.next_due(), kNow + microseconds(200));
   EXPECT_TRUE(impairment.TakeDue(kNow + microseconds(199)).empty());
   const auto arrived = impairment.TakeDue(kNow + microseconds(200));
   ASSERT_EQ(arrived.size(), 2u);
   EXPECT_EQ(NumberOf(arrived[0]), 1u);
   EXPECT_EQ(NumberOf(arrived[1]), 2u);
+  EXPECT_EQ(arrived[1].segment, 2u) << "or its ICRC would have to be solved for";
+}
+
+// What is lost or doubled needs no copy, and neither does what nothing happens to.
+TEST(Impairment, CopiesOnlyWhatItHoldsOrDamages) {
+  Impairment impairment(Spec("20%;duplicate=20%"));
+  uint32_t times[3] = {};
+  for (uint32_t i = 0; i < kMany; ++i) {
+    const auto passage = impairment.Offer(kNow, {}, Datagram(i));
+    ASSERT_LE(passage.times, 2u);
+    EXPECT_EQ(passage.impaired, passage.times != 1);
+    EXPECT_FALSE(passage.held);
+    ++times[passage.times];
+  }
+  EXPECT_GT(times[0], kMany * 18 / 100);
+  EXPECT_GT(times[1], kMany * 60 / 100);
+  EXPECT_GT(times[2], kMany * 14 / 100);
+  EXPECT_FALSE(impairment.next_due().has_value()) << "no copy was kept";
 }
 
 }  // namespace

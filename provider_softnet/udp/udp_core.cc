@@ -21,19 +21,19 @@ UdpCore::UdpCore(const sockaddr_storage& address, Driver* of, PacketSink* to)
 
 void UdpCore::TakeDatagram(const sockaddr_storage& source, std::span<const uint8_t> datagram,
                            size_t segment, ArrivalJudge* judge) {
-  if (impaired) return impaired->Offer(source, datagram);
-  JudgeAndRoute(source, datagram, segment, judge);
+  const uint32_t times = impaired ? impaired->Offer(source, datagram, segment) : 1;
+  for (uint32_t i = 0; i < times; ++i) JudgeAndRoute(source, datagram, segment, judge);
 }
 
 bool UdpCore::TakeDue(const SinkGate::Pass& pass) {
   if (!impaired) return false;
   const std::vector<HeldDatagram> due = impaired->TakeDue();
+  if (due.empty()) return false;
   ArrivalJudge judge(local);
   for (const HeldDatagram& datagram : due) {
-    // What it was in a run is not known any more, and is solved for.
-    if (pass.open()) JudgeAndRoute(datagram.source, datagram.bytes, /*segment=*/0, &judge);
+    if (pass.open()) JudgeAndRoute(datagram.source, datagram.bytes, datagram.segment, &judge);
   }
-  return !due.empty();
+  return true;
 }
 
 void UdpCore::JudgeAndRoute(const sockaddr_storage& source, std::span<const uint8_t> datagram,

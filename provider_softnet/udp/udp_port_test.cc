@@ -243,6 +243,24 @@ TEST(UdpPort, DamageOnDemandIsFound) {
   EXPECT_GT(counters.bad_icrc.value(), 28u);
 }
 
+// What nothing happens to goes its usual way: no packet waits, none is taken out of its run, and no
+// identification has to be solved for.
+TEST(UdpPort, LossOnDemandLeavesTheOthersAlone) {
+  PortNode a(LoopbackOfTest(0)), b(LoopbackOfTest(1), {.loss = "20%"});
+  TestPackets packets;
+  for (uint32_t i = 0; i < 40; ++i) packets.Add(b.qpn(), PayloadOf(4096, i));
+  ASSERT_TRUE(a.SendTo(b, packets));
+  const UdpCounters& counters = b.port().counters();
+  ASSERT_TRUE(b.Until([&] { return counters.impaired.value() + counters.received.value() == 40; }));
+  const std::vector<Kept> kept = b.kept();
+  EXPECT_GT(kept.size(), 20u);
+  EXPECT_LT(kept.size(), 40u);
+  for (const Kept& k : kept) EXPECT_EQ(k.payload, PayloadOf(4096, k.psn));
+  EXPECT_EQ(a.port().counters().send_calls.value(), 1u);
+  EXPECT_EQ(counters.solved_ids.value(), 0u);
+  EXPECT_LE(counters.receive_calls.value() - counters.receive_empty.value(), 8u);
+}
+
 // Nobody polls: the timer must deliver.
 TEST(UdpPort, WhatIsDelayedComesWithoutACall) {
   PortNode a(LoopbackOfTest(0)), b(LoopbackOfTest(1), {.loss = "delay=5ms"});
