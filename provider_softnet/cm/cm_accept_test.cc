@@ -161,6 +161,32 @@ TEST(CmAcceptTest, ARejectCarriesTheConsumersDataAndIsRepeated) {
   EXPECT_TRUE(b.TakeEvents().empty());
 }
 
+// A requester that was asked for time does not ask again for a minute. It would not hear of a
+// reject that is lost.
+TEST(CmAcceptTest, ARejectBehindAnMraIsRepeatedUnasked) {
+  CmBench b;
+  b.RequestArrives();
+  b.Receive(b.Req());
+  b.Receive(b.Req());
+  EXPECT_EQ(b.TakeAll(), "MRA |");
+  const std::array<uint8_t, 3> data = {3, 2, 1};
+  b.cm().Reject(b.id, Wire::kConsumer, data, b.now_us);
+  const std::vector<Sent> first = b.TakeSent();
+  ASSERT_EQ(first.size(), 1u);
+  std::vector<uint64_t> again_ms;
+  const uint64_t begun_us = b.now_us;
+  while (b.cm().size() > 0) {
+    b.Wait();
+    for (const Sent& again : b.TakeSent()) {
+      EXPECT_EQ(again.octets, first[0].octets);
+      again_ms.push_back((b.now_us - begun_us) / 1000);
+    }
+  }
+  EXPECT_EQ(again_ms, (std::vector<uint64_t>{100, 300, 700, 1500, 3100, 6300}));
+  EXPECT_EQ(b.now_us - begun_us, 10'000'000u);
+  EXPECT_TRUE(b.TakeEvents().empty());
+}
+
 TEST(CmAcceptTest, AnAcceptAfterTheRequesterGaveUpFails) {
   CmBench b;
   b.RequestArrives();

@@ -103,14 +103,20 @@ CmRej CommunicationManager::RejectOf(const Exchange& e, rdmacm::RejectReason rea
   return rej;
 }
 
-// The peer hears it again whenever it shows that it has not.
+// The peer hears it again whenever it shows that it has not. One that was asked for time asks no
+// more for as long, so it hears it again by itself: otherwise it would not learn of a refusal that
+// is lost, but wait for its time limit.
 void CommunicationManager::SayNo(Exchange* e, rdmacm::RejectReason reason, ByteSpan private_data,
                                  uint64_t now_us) {
   CmRej rej = RejectOf(*e, reason);
   rej.private_data = private_data.first(std::min(private_data.size(), rdmacm::kRejPrivateSize));
-  if (Prepare(e, e->transaction_id, rej)) Transmit(*e);
+  const bool prepared = Prepare(e, e->transaction_id, rej);
   e->told = true;
-  Remember(e, CmState::kRejected, CmLater(now_us, options_.remember_us));
+  e->limit_us = CmLater(now_us, options_.remember_us);
+  Remember(e, CmState::kRejected, e->limit_us);
+  if (!prepared) return;
+  if (e->asked_for_time) return Begin(e, UINT32_MAX, now_us);
+  Transmit(*e);
 }
 
 // An answer to a REP that belongs to nothing, so that its sender need not wait for its time limit.

@@ -94,8 +94,9 @@ void CommunicationManager::OnDue(Exchange* e, uint64_t now_us) {
       return GiveUpReply(e, now_us);
     case CmState::kDisconnecting:
       return e->tries_left > 0 ? Repeat(e, now_us) : FinishDisconnect(e, now_us);
-    case CmState::kTimeWait:
     case CmState::kRejected:
+      return now_us < e->limit_us ? Repeat(e, now_us) : Forget(e);
+    case CmState::kTimeWait:
       return Forget(e);
     case CmState::kNone:
     case CmState::kReplyReceived:
