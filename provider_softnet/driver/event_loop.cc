@@ -99,11 +99,6 @@ struct SocketWatch::Handle {
   SocketWatch* owner;
 };
 
-struct LoopTimer::Handle {
-  uv_timer_t timer;
-  LoopTimer* owner;
-};
-
 void LoopEvent::Forget() {
   if (previous == nullptr) return;
   previous->next = next;
@@ -162,19 +157,10 @@ void SocketWatch::Fire() {
 }
 
 void LoopTimer::Start(std::chrono::microseconds delay) {
-  Forget();  // drops an expiry of the earlier start that was not handled yet
-  if (handle_ == nullptr) {
-    handle_ = new Handle{};
-    handle_->owner = this;
-    uv_timer_init(&loop_->loop_, &handle_->timer);
-  }
-  // libuv counts from its cached time, which is as old as the last uv_run().
-  uv_update_time(&loop_->loop_);
-  // Its clock also cuts off the running millisecond. One more keeps the timer from firing early.
-  const auto ms =
-      delay.count() <= 0 ? 0 : std::chrono::ceil<std::chrono::milliseconds>(delay).count() + 1;
-  uv_timer_start(&handle_->timer, &EventLoop::OnTimer, static_cast<uint64_t>(ms), 0);
-  if (!running_) ++loop_->running_timers_;
+  constexpr std::chrono::microseconds kLongest = std::chrono::hours(24 * 365);
+  Stop();  // also drops an expiry of the earlier start that was not handled yet
+  due_ = LoopClock::now() + std::clamp(delay, std::chrono::microseconds(0), kLongest);
+  at_ = resting_.empty() ? loop_->timers_.insert(this) : loop_->timers_.insert(std::move(resting_));
   running_ = true;
 }
 
@@ -182,18 +168,7 @@ void LoopTimer::Stop() {
   Forget();
   if (!running_) return;
   running_ = false;
-  --loop_->running_timers_;
-  uv_timer_stop(&handle_->timer);
-}
-
-void LoopTimer::Close() {
-  Stop();
-  if (handle_ == nullptr) return;
-  handle_->owner = nullptr;
-  uv_close(reinterpret_cast<uv_handle_t*>(&handle_->timer),
-           [](uv_handle_t* h) { delete reinterpret_cast<Handle*>(h); });
-  handle_ = nullptr;
-  loop_->needs_uv_run_ = true;
+  resting_ = loop_->timers_.extract(at_);
 }
 
 void LoopTimer::Fire() { handler_(); }
@@ -252,12 +227,12 @@ void EventLoop::OnPoll(uv_poll_t* handle, int status, int events) {
   watch->loop_->Note(watch);
 }
 
-void EventLoop::OnTimer(uv_timer_t* handle) {
-  LoopTimer* timer = reinterpret_cast<LoopTimer::Handle*>(handle)->owner;
-  if (timer == nullptr) return;
-  timer->running_ = false;
-  --timer->loop_->running_timers_;
-  timer->loop_->Note(timer);
+void EventLoop::NoteExpired(LoopClock::time_point now) {
+  while (!timers_.empty() && (*timers_.begin())->due_ <= now) {
+    LoopTimer* const timer = *timers_.begin();
+    timer->Stop();
+    Note(timer);
+  }
 }
 
 void EventLoop::Note(LoopEvent* event) {
@@ -289,10 +264,8 @@ void EventLoop::RunUv() {
 }
 
 void EventLoop::Look() {
-  if (needs_uv_run_ || running_timers_ > 0) {
-    RunUv();
-    return;
-  }
+  if (!timers_.empty()) NoteExpired(LoopClock::now());
+  if (needs_uv_run_) return RunUv();
   epoll_event events[kBatch];
   // A timeout of zero never sleeps. It must not be a place to be cancelled, so the caller holds a
   // CancelOff.
@@ -305,20 +278,16 @@ EventLoop::BlockResult EventLoop::Block(LoopClock::time_point until, const Cance
   // The time is needed for the length of the sleep. It also shows what is already due, which would
   // never be noticed while some socket is always ready.
   constexpr auto kNever = LoopClock::time_point::max();
-  const bool timed = until != kNever || running_timers_ > 0;
+  const bool timed = until != kNever || !timers_.empty();
   const LoopClock::time_point now = timed ? LoopClock::now() : LoopClock::time_point{};
   const bool late = until <= now;
   bool timer_first = false;
   bool timer_due = false;
-  if (running_timers_ > 0) {
-    uv_update_time(&loop_);
-    const int ms = uv_backend_timeout(&loop_);
-    const auto due = now + std::chrono::milliseconds(std::max(ms, 0));
-    timer_due = ms == 0;
-    if (ms >= 0 && due < until) {
-      until = due;
-      timer_first = true;
-    }
+  if (!timers_.empty()) {
+    const LoopClock::time_point due = (*timers_.begin())->due_;
+    timer_due = due <= now;
+    timer_first = due < until;
+    until = std::min(until, due);
   }
   const std::chrono::nanoseconds left =
       until == kNever
@@ -336,7 +305,8 @@ EventLoop::BlockResult EventLoop::Block(LoopClock::time_point until, const Cance
     return BlockResult::kInterrupted;
   }
   for (int i = 0; i < n; ++i) NoteReady(events[i].data.fd, events[i].events);
-  if (needs_uv_run_ || timer_due || (n == 0 && timer_first)) RunUv();
+  if (needs_uv_run_) RunUv();
+  if (timer_due || (n == 0 && timer_first)) NoteExpired(LoopClock::now());
   return late || (n == 0 && !timer_first) ? BlockResult::kTimedOut : BlockResult::kReady;
 }
 

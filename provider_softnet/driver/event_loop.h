@@ -5,8 +5,9 @@
 // Two deviations from a plain uv_run() make it fast and re-entrant:
 //  * Readiness is taken from the loop's own epoll descriptor with one system call. This also lets
 //    the caller see signals (libuv restarts after EINTR) and deadlines finer than a millisecond.
-//    uv_run(NOWAIT) runs when libuv itself has something to do: a changed watch, a timer, a closing
-//    handle.
+//    uv_run(NOWAIT) runs when libuv itself has something to do: a changed watch, a closing handle.
+//    Timers are the loop's own, because those of libuv count whole milliseconds, and a lost packet
+//    is to be missed sooner.
 //  * libuv's callbacks only note what happened. Handlers run afterwards from Dispatch(), outside
 //    uv_run(), so that an upcall may create, close and even wait.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_DRIVER_EVENT_LOOP_H_
@@ -18,6 +19,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "dat/backend_kit/cancel.h"
@@ -86,7 +88,14 @@ class SocketWatch final : public LoopEvent {
   bool failed_ = false;  // epoll reported an error, so the handler runs in any case
 };
 
-// A one-shot uv timer.
+class LoopTimer;
+struct IsDueEarlier {
+  bool operator()(const LoopTimer* a, const LoopTimer* b) const;
+};
+// Those that run, the next one first. Of equal ones that which was started first.
+using LoopTimers = std::multiset<LoopTimer*, IsDueEarlier>;
+
+// A one-shot timer.
 class LoopTimer final : public LoopEvent {
  public:
   using Handler = std::function<void()>;
@@ -94,23 +103,31 @@ class LoopTimer final : public LoopEvent {
   LoopTimer(EventLoop* loop, Handler handler) : loop_(loop), handler_(std::move(handler)) {}
   ~LoopTimer() override { Close(); }
 
-  // Fires once after `delay`, rounded up to milliseconds. Replaces an earlier start.
+  // Fires once, as soon as possible after `delay`. Replaces an earlier start. Only the first start
+  // allocates memory.
   void Start(std::chrono::microseconds delay);
+  // To be called before a destruction without the token. Idempotent.
   void Stop();
-  // Stops for good. Needed before a destruction without the token.
-  void Close();
+  // As Stop(), for good.
+  void Close() { Stop(); }
   bool running() const { return running_; }
 
  private:
   friend class EventLoop;
-  struct Handle;
+  friend struct IsDueEarlier;
   void Fire() override;
 
   EventLoop* const loop_;
   const Handler handler_;
-  Handle* handle_ = nullptr;
+  LoopClock::time_point due_{};
   bool running_ = false;
+  LoopTimers::iterator at_{};      // while it runs
+  LoopTimers::node_type resting_;  // its place, while it does not run
 };
+
+inline bool IsDueEarlier::operator()(const LoopTimer* a, const LoopTimer* b) const {
+  return a->due_ < b->due_;
+}
 
 class EventLoop {
  public:
@@ -150,8 +167,8 @@ class EventLoop {
   friend class LoopTimer;
 
   static void OnPoll(uv_poll_t* handle, int status, int events);
-  static void OnTimer(uv_timer_t* handle);
   void RunUv();
+  void NoteExpired(LoopClock::time_point now);
   void Note(LoopEvent* event);
   void NoteReady(int fd, uint32_t epoll_events);
   bool MakeRoomFor(int fd);
@@ -160,7 +177,7 @@ class EventLoop {
   bool open_ = false;
   // Set when a watch changed or a handle closes, because libuv acts only inside uv_run().
   bool needs_uv_run_ = false;
-  int running_timers_ = 0;
+  LoopTimers timers_;
   int epoll_fd_ = -1;  // the loop's own, for waiting only
   uv_loop_t loop_{};
   LoopLink happened_{&happened_, &happened_};  // LoopEvents in the order in which they were noted

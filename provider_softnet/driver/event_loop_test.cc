@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "dat/backend_kit/cancel.h"
 
 namespace softdat::softnet {
@@ -42,6 +44,44 @@ TEST_F(EventLoopTest, ANewStartReplacesAnExpiryWhoseTurnHasNotCome) {
   loop_.Dispatch();
   EXPECT_EQ(fired_, 0);
   EXPECT_TRUE(timer_.running());
+}
+
+// The earlier of two comes first, and neither comes before its time.
+TEST_F(EventLoopTest, TimersExpireInTheOrderOfTheirTimes) {
+  std::vector<int> order;
+  LoopTimer late(&loop_, [&] { order.push_back(2); });
+  LoopTimer soon(&loop_, [&] { order.push_back(1); });
+  const LoopClock::time_point begun = LoopClock::now();
+  late.Start(std::chrono::microseconds(300));
+  soon.Start(std::chrono::microseconds(200));
+  const CancelOff no_cancellation;
+  while (order.size() < 2) {
+    loop_.Block(LoopClock::time_point::max(), no_cancellation);
+    loop_.Dispatch();
+    const auto passed = LoopClock::now() - begun;
+    EXPECT_TRUE(order.empty() || passed >= std::chrono::microseconds(200));
+    EXPECT_TRUE(order.size() < 2 || passed >= std::chrono::microseconds(300));
+  }
+  EXPECT_EQ(order, (std::vector<int>{1, 2}));
+}
+
+// No clock of whole milliseconds is asked, and libuv has nothing to do.
+TEST_F(EventLoopTest, ATimerNeedsNothingOfLibuv) {
+  for (int i = 0; i < 3; ++i) {
+    timer_.Start(std::chrono::microseconds(1));
+    AwaitExpiry();
+    loop_.Dispatch();
+  }
+  EXPECT_EQ(fired_, 3);
+  EXPECT_EQ(counters_.uv_runs.value(), 0u);
+  timer_.Start(std::chrono::microseconds(-1));
+  loop_.Look();
+  loop_.Dispatch();
+  EXPECT_EQ(fired_, 4) << "what is late is due at once";
+  timer_.Start(std::chrono::microseconds::max());
+  loop_.Look();
+  loop_.Dispatch();
+  EXPECT_EQ(fired_, 4);
 }
 
 TEST_F(EventLoopTest, SoDoesAStop) {
