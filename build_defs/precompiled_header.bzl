@@ -16,6 +16,7 @@ def _precompiled_header_impl(ctx):
     ctx.actions.write(header, "".join(["#include <%s>\n" % name for name in ctx.attr.headers]))
     compiled = ctx.actions.declare_file(ctx.attr.name + ".h.gch")
 
+    source = header.path
     flags = ctx.fragments.cpp.copts + ctx.fragments.cpp.cxxopts + ctx.attr.copts + ["-x", "c++-header"]
     if toolchain.compiler == "clang":
         # A header from a cache is younger than what was compiled from it.
@@ -23,11 +24,18 @@ def _precompiled_header_impl(ctx):
 
         # Templates that the headers instantiate are instantiated only once.
         flags.append("-fpch-instantiate-templates")
+
+        # The compiled form tells its users the absolute name of its source, and the folder of an
+        # action is another each time. Only a system header is always in the same place: one that
+        # each of the others has included.
+        source = "/usr/include/features.h"
+        for name in ctx.attr.headers:
+            flags += ["-include", name]
     variables = cc_common.create_compile_variables(
         feature_configuration = features,
         cc_toolchain = toolchain,
         user_compile_flags = flags,
-        source_file = header.path,
+        source_file = source,
         output_file = compiled.path,
         use_pic = ctx.var["COMPILATION_MODE"] != "opt",  # as Bazel does for programs
     )
@@ -62,7 +70,8 @@ precompiled_header = rule(
     doc = """Compiles NAME.h, which includes `headers`, for `-include PACKAGE/NAME.h` of the sources that depend on it.
 
     GCC takes the precompiled form only where the options are those of the source, and reads the
-    header itself otherwise: ask it for -Winvalid-pch. For clang that is an error.""",
+    header itself otherwise: ask it for -Winvalid-pch. For clang that is an error, and it takes the
+    form only if it is named itself: `-Xclang -include-pch -Xclang bazel-out/.../NAME.h.gch`.""",
     attrs = {
         "headers": attr.string_list(mandatory = True, doc = "system headers, without brackets"),
         "copts": attr.string_list(doc = "the sources' options beside those of the build"),
