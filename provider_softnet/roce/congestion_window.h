@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How many packets may be on their way: slow start, then one more for each window that arrived. A
-// lost packet takes a sixteenth, and all that are lost in one round trip at most three tenths:
-// single losses are no sign of congestion, and many are.
+// lost packet takes a thirty-second, and all that are lost in one round trip at most three tenths:
+// single losses are no sign of congestion, and many are. So where one packet in a hundred is lost,
+// a window of 64 shrinks as fast as it grows.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_ROCE_CONGESTION_WINDOW_H_
 #define SOFTDAT_PROVIDER_SOFTNET_ROCE_CONGESTION_WINDOW_H_
 
@@ -31,7 +32,7 @@ class CongestionWindow {
   }
   // A round trip begins in which losses are noticed.
   void OnLossyRound() { floor_ = std::max(window_ * 7 / 10, kLeast); }
-  void OnLoss() { Shrink(window_ - (window_ + 15) / 16); }
+  void OnLoss() { Shrink(window_ - std::max(window_ / 32, 1u)); }
   // All that was on its way is sent again.
   void OnLossOfMany() { Shrink(0); }
   void OnTimeout() {
@@ -46,7 +47,6 @@ class CongestionWindow {
   void Shrink(uint32_t to) {
     window_ = std::min(window_, std::max({to, floor_, kLeast}));
     threshold_ = window_;
-    credit_ = 0;
   }
 
   const uint32_t most_;

@@ -25,11 +25,15 @@ TEST(CongestionWindowTest, HasAnUpperBound) {
   EXPECT_EQ(CongestionWindow(50, 10).packets(), 10u) << "from the beginning";
 }
 
-TEST(CongestionWindowTest, ALossTakesASixteenthAndThenItGrowsByOneInEachRound) {
-  CongestionWindow w(17, 100);
+TEST(CongestionWindowTest, ALossTakesAThirtySecondAndThenItGrowsByOneInEachRound) {
+  CongestionWindow large(100, 100);
+  large.OnLossyRound();
+  large.OnLoss();
+  EXPECT_EQ(large.packets(), 97u);
+  CongestionWindow w(16, 100);
   w.OnLossyRound();
   w.OnLoss();
-  EXPECT_EQ(w.packets(), 15u) << "rounded up";
+  EXPECT_EQ(w.packets(), 15u) << "one at least";
   w.OnAcknowledged(14);
   EXPECT_EQ(w.packets(), 15u);
   w.OnAcknowledged(1);
@@ -38,6 +42,17 @@ TEST(CongestionWindowTest, ALossTakesASixteenthAndThenItGrowsByOneInEachRound) {
   EXPECT_EQ(w.packets(), 16u);
   w.OnAcknowledged(1);
   EXPECT_EQ(w.packets(), 17u);
+}
+
+TEST(CongestionWindowTest, ALossOfOnePercentLeavesMostOfIt) {
+  CongestionWindow w(32, 64);
+  for (int packet = 1; packet <= 10000; ++packet) {
+    w.OnAcknowledged(1);
+    if (packet % 100 != 0) continue;
+    w.OnLossyRound();
+    w.OnLoss();
+    EXPECT_TRUE(packet < 5000 || w.packets() >= 60) << w.packets() << " at " << packet;
+  }
 }
 
 TEST(CongestionWindowTest, ManyLossesInOneRoundTakeThreeTenths) {

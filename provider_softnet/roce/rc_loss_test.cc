@@ -67,6 +67,13 @@ struct RcLossTest : RcTest, ::testing::WithParamInterface<std::tuple<Exchange, G
     o.go_back_n[1] = std::get<GoesBack>(GetParam()) == GoesBack::kThePeer;
     Make(o);
     pair->losses = losses;
+    for (uint32_t i = 0; i < known_before; ++i) {
+      Write(100 + i, 8, 90000);
+      EXPECT_TRUE(pair->Run());
+    }
+    a().Sends();
+    for (int i = 0; i < 2; ++i) packets_before[i] = pair->log[i].size();
+    begun_us = pair->now_us();
     Post();
     EXPECT_TRUE(pair->Run());
     Outcome outcome{StatusesOf(a().Sends()), StatusesOf(b().Receives()), {}};
@@ -74,6 +81,11 @@ struct RcLossTest : RcTest, ::testing::WithParamInterface<std::tuple<Exchange, G
     outcome.memory[1].assign(b().data(far), b().data(far) + kBytes);
     return outcome;
   }
+  // Writes in front of the exchange, from which the round trip is learned; and where that begins.
+  uint32_t known_before = 0;
+  size_t packets_before[2] = {};
+  uint64_t begun_us = 0;
+
   static std::vector<bool> Only(std::initializer_list<size_t> lost) {
     std::vector<bool> losses(*std::ranges::max_element(lost) + 1);
     for (const size_t k : lost) losses[k] = true;
@@ -96,6 +108,27 @@ TEST_P(RcLossTest, OnePacketIsLost) {
       EXPECT_TRUE(RunOnce(losses) == whole);
       EXPECT_LE(counters(0).timeouts, 1u);
       EXPECT_LE(pair->now_us(), RoundTrip::kFirstUs + 1000) << "within one time-out";
+    }
+  }
+}
+
+// The same when the round trip is known, as it is on all connections but new ones. Whichever packet
+// it is, the last of all included, the exchange is complete within milliseconds.
+TEST_P(RcLossTest, OnePacketIsLostWhenTheRoundTripIsKnown) {
+  constexpr uint64_t kRecoveredUs = 5000;
+  constexpr uint32_t kBefore = 5;
+  known_before = kBefore;
+  const Outcome whole = RunOnce({});
+  const size_t packets[2] = {pair->log[0].size(), pair->log[1].size()};
+  for (int i = 0; i < 2; ++i) {
+    const size_t first = packets_before[i];
+    ASSERT_GT(packets[i], first);
+    for (size_t k = first; k < packets[i]; ++k) {
+      SCOPED_TRACE("packet " + std::to_string(k - first) + " of side " + std::to_string(i));
+      std::array<std::vector<bool>, 2> losses;
+      losses[i] = Only({k});
+      EXPECT_TRUE(RunOnce(losses) == whole);
+      EXPECT_LT(pair->now_us() - begun_us, kRecoveredUs);
     }
   }
 }

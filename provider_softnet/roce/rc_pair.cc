@@ -161,6 +161,9 @@ bool RcPair::AdvanceClock() {
   }
   if (next_us == kNever) return false;
   now_us_ = std::max(now_us_, next_us);
+  if (const uint64_t early_us = now_us_ % options_.turn_us; early_us > 0) {
+    now_us_ += options_.turn_us - early_us;
+  }
   for (int i = 0; i < 2; ++i) {
     const uint64_t deadline = sides[i]->connection->deadline_us();
     if (deadline == 0 || deadline > now_us_) continue;

@@ -38,6 +38,7 @@ struct RcPairOptions {
   bool go_back_n[2] = {};          // a side that knows nothing else
   uint64_t early_bytes = 1 << 20;  // for requests behind a missing one, of a side
   uint64_t packet_us = 0;          // for which each packet has the link; 0: any number at once
+  uint64_t turn_us = 1;            // in which the sides look at packets and timers once
   uint64_t max_delay_us = 0;
   uint64_t lose_one_in = 0;
   uint64_t burst_one_in = 0;  // it and the next few are lost

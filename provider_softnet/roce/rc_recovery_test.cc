@@ -53,6 +53,41 @@ TEST_F(RcRecoveryTest, APeerThatKeepsNothingGetsEverythingFromTheLossOn) {
   EXPECT_EQ(StatusesOf(a().Sends()), Statuses(4, WorkStatus::kSuccess));
 }
 
+// Several losses in a row look as if the peer kept nothing. Later ones show that it does.
+TEST_F(RcRecoveryTest, APeerThatSeemedToKeepNothingIsTriedAgain) {
+  Lose(0, {3, 4, 5, 6, 7});
+  Write(1, 20 * 1024);
+  ASSERT_TRUE(pair->Run());
+  EXPECT_GT(counters(0).requests_resent, 15u) << "all were sent again";
+  for (int round = 0; round < 20; ++round) {
+    pair->losses[0].assign(pair->log[0].size() + 4, false);
+    pair->losses[0].back() = true;
+    const uint64_t before = counters(0).requests_resent;
+    Write(1, 20 * 1024);
+    ASSERT_TRUE(pair->Run());
+    EXPECT_TRUE(round < 10 || counters(0).requests_resent - before == 1) << "round " << round;
+  }
+  EXPECT_EQ(counters(0).timeouts + counters(0).probes, 0u);
+  EXPECT_TRUE(SameBytes(20 * 1024));
+}
+
+// One that keeps nothing indeed is tried seldom: each time costs it one more NAK.
+TEST_F(RcRecoveryTest, APeerThatKeepsNothingIsSeldomTried) {
+  RcPairOptions o;
+  o.go_back_n[1] = true;
+  Make(o);
+  constexpr uint64_t kRounds = 300;
+  for (uint64_t round = 0; round < kRounds; ++round) {
+    pair->losses[0].assign(pair->log[0].size() + 4, false);
+    pair->losses[0].back() = true;
+    Write(1, 20 * 1024);
+    ASSERT_TRUE(pair->Run());
+  }
+  EXPECT_EQ(counters(0).timeouts + counters(0).probes, 0u);
+  EXPECT_LE(counters(0).naks_received, kRounds + 16);
+  EXPECT_LE(counters(0).requests_resent, kRounds * 17);
+}
+
 // So is what one that goes back has had before.
 TEST_F(RcRecoveryTest, APeerThatGoesBackIsTakenAtItsWord) {
   RcPairOptions o;

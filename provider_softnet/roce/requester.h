@@ -131,13 +131,15 @@ class Requester {
   void OnNak(Psn psn, uint8_t code, uint64_t now_us);
   void OnSequenceNak(Psn psn);
   void OnMendAnswered(Psn psn, bool acknowledged);
+  bool GoesBack();
+  void Distrust();
   void OnMissing(Psn psn);
-  void Mend(Psn psn);
+  void Mend(Psn psn, bool lost = true);
   void NoteLoss();
   void OnResponse(const roce::Packet& packet, Psn psn, ByteSpan payload, uint64_t now_us);
   void OnEarlyResponse(const roce::Packet& packet, Psn psn, ByteSpan payload);
   void Probe(uint64_t now_us);
-  void MendOldest();
+  void MendOldest(bool lost);
   bool GivesUp(uint64_t now_us);
   AccessError PlaceResponse(uint64_t position, Psn psn, ByteSpan payload);
   size_t ResponseSize(uint64_t position, Psn psn) const;
@@ -184,9 +186,11 @@ class Requester {
   // answered next shows whether the peer keeps what comes behind a missing request.
   Psn mended_ = 0, mended_end_ = 0, mended_sent_ = 0;
   enum class Keeps : uint8_t { kUnknown, kYes, kNo } keeps_ = Keeps::kUnknown;
-  uint32_t steps_ = 0;    // in a row, in which the peer moved on by what was mended only
-  uint32_t probes_ = 0;   // since the peer has moved on
-  Psn probed_sent_ = 0;   // where `sent_` was at the last one
+  uint32_t trial_after_ = 0;  // losses for which kNo is believed
+  uint32_t gone_back_ = 0;    // of these, so many are over
+  uint32_t steps_ = 0;        // in a row, in which the peer moved on by what was mended only
+  uint32_t probes_ = 0;       // since the peer has moved on
+  Psn probed_sent_ = 0;       // where `sent_` was at the last one
   bool mending_ = false;  // something was sent again by itself, and the peer has not moved on since
   std::optional<Psn> timed_;  // the packet whose round trip is measured
   uint64_t timed_at_us_ = 0;

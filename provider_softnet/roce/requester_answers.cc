@@ -15,6 +15,14 @@ using roce::NakCode;
 using transport::Op;
 using transport::WorkStatus;
 
+namespace {
+
+// Steps in a row, in which the peer moved on by what it was sent again only: after so many it is
+// believed to keep nothing, and after so many everything is sent again, whatever is believed.
+constexpr uint32_t kStrikes = 2, kMostSteps = 3;
+
+}  // namespace
+
 // -------------------------------------------------------------------------------------------------
 // What is over
 
@@ -127,7 +135,7 @@ void Requester::OnAcknowledge(const roce::Packet& packet, uint64_t now_us) {
       if (una_ <= psn) return OnMissing(psn);
       OnMendAnswered(psn + 1, /*acknowledged=*/true);
       // The NAK that told what is missing behind it was lost.
-      if (of_a_probe && una_ < probed_sent_) MendOldest();
+      if (of_a_probe && una_ < probed_sent_) MendOldest(/*lost=*/true);
       return;
     }
     case AethKind::kRnrNak:
@@ -175,10 +183,10 @@ void Requester::OnMissing(Psn psn) {
   }
 }
 
-// Sends it again by itself.
-void Requester::Mend(Psn psn) {
+// Sends it again by itself. `lost`: it is known to be.
+void Requester::Mend(Psn psn, bool lost) {
   if (psn < una_ || psn >= cursor_ || psn - una_ >= PsnSet::kSpan) return;
-  if (mends_.Add(psn)) NoteLoss();
+  if (mends_.Add(psn) && lost) NoteLoss();
 }
 
 void Requester::NoteLoss() {
@@ -189,13 +197,36 @@ void Requester::NoteLoss() {
   window_.OnLoss();
 }
 
+// Whether the peer gets everything from the request on that it lacks.
+bool Requester::GoesBack() {
+  if (state_.config.go_back_n) return true;
+  if (steps_ >= kMostSteps) {
+    if (keeps_ == Keeps::kUnknown) Distrust();
+    return true;
+  }
+  if (keeps_ != Keeps::kNo) return false;
+  if (++gone_back_ < trial_after_) return true;
+  // One answer is enough to show that nothing has changed.
+  keeps_ = Keeps::kUnknown;
+  steps_ = kStrikes - 1;
+  return false;
+}
+
+// Nothing behind a missing request seems to be kept. That may also be because it was lost as well,
+// or because there was no memory for it at the time. So the peer is tried again, more and more
+// seldom.
+void Requester::Distrust() {
+  constexpr uint32_t kFirstTrial = 8, kLastTrial = 128;
+  keeps_ = Keeps::kNo;
+  gone_back_ = 0;
+  trial_after_ = std::clamp(2 * trial_after_, kFirstTrial, kLastTrial);
+}
+
 // The peer lacks the request that has `psn`. One that keeps what is behind it needs nothing else.
 void Requester::OnSequenceNak(Psn psn) {
   OnMendAnswered(psn, /*acknowledged=*/false);
-  constexpr uint32_t kMostSteps = 3;
   if (cursor_ <= psn) return;  // it is being sent again anyway
-  if (state_.config.go_back_n || keeps_ == Keeps::kNo || steps_ >= kMostSteps) {
-    if (keeps_ == Keeps::kUnknown) keeps_ = Keeps::kNo;
+  if (GoesBack()) {
     steps_ = 0;
     NoteLoss();
     window_.OnLossOfMany();
@@ -217,14 +248,13 @@ void Requester::OnMendAnswered(Psn psn, bool acknowledged) {
   mended_sent_ = 0;
   if (psn > mended_end_) {
     keeps_ = Keeps::kYes;
-    steps_ = 0;
+    steps_ = trial_after_ = 0;
     return;
   }
   ++steps_;
   if (!acknowledged) return;
   // It takes the next one, and has none of those behind it.
-  constexpr uint32_t kStrikes = 2;
-  if (keeps_ == Keeps::kUnknown && steps_ >= kStrikes) keeps_ = Keeps::kNo;
+  if (keeps_ == Keeps::kUnknown && steps_ >= kStrikes) Distrust();
   Rewind(una_);
 }
 
@@ -413,19 +443,20 @@ void Requester::OnTime(uint64_t now_us) {
 void Requester::Probe(uint64_t now_us) {
   ++state_.counters.probes;
   ++probes_;
+  round_trip_.OnProbe();
   probed_sent_ = sent_;
   mended_sent_ = 0;  // the answer shows nothing about what the peer keeps
   resend_at_us_ = now_us + WaitUs();
-  MendOldest();
+  MendOldest(/*lost=*/false);
 }
 
 // What is sent together with the oldest packet: the responses of a read that are missing.
-void Requester::MendOldest() {
+void Requester::MendOldest(bool lost) {
   const uint64_t at = PositionOf(una_);
   const Psn end =
       sends().at(at).op == Op::kRdmaRead ? plan(at).first + PieceEnd(plan(at), una_) : una_ + 1;
   for (Psn p = una_; p < std::min(end, cursor_); ++p) {
-    if (!received_.Has(p)) Mend(p);
+    if (!received_.Has(p)) Mend(p, lost);
   }
 }
 
