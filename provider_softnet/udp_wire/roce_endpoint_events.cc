@@ -16,6 +16,19 @@ namespace softdat::softnet {
 using transport::EndReason;
 using transport::RejectReason;
 
+namespace {
+
+// What the path did to it.
+std::string TextOf(const RcCounters& c) {
+  return fmt::format(
+      "sent {} packets, {} of them again ({} probes, {} time-outs), received {} ({} again), NAKs "
+      "of sequence {} sent, {} received, RNR NAKs {} sent, {} received",
+      c.packets_sent, c.requests_resent, c.probes, c.timeouts, c.packets_received, c.duplicates,
+      c.naks_sent, c.naks_received, c.rnr_naks_sent, c.rnr_naks_received);
+}
+
+}  // namespace
+
 // -------------------------------------------------------------------------------------------------
 // Establishing
 
@@ -268,9 +281,11 @@ void RoceEndpoint::AttendToEnd() {
   EndReason reason = EndReason::kDisconnected;
   std::string why;
   bool refused = false;
+  RcCounters counters;
   {
     const std::lock_guard<Mutex> lock(mutex_);
     if (connection_ == nullptr) return;
+    counters = connection_->counters();
     reason = connection_->end().reason;
     why = connection_->end().why;
     refused = connection_->end().refused;
@@ -284,7 +299,8 @@ void RoceEndpoint::AttendToEnd() {
     EndExchange();
   }
   if (!std::exchange(established_, false)) return;
-  SOFTDAT_LOG(Info, "connection with {}: {}", AddressText(addresses_.remote), why);
+  SOFTDAT_LOG(Info, "connection with {}: {}; {}", AddressText(addresses_.remote), why,
+              TextOf(counters));
   if (sink_ != nullptr) sink_->OnEnded(reason, why);
 }
 
