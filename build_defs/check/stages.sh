@@ -4,7 +4,7 @@
 
 all_stages=(deps build unit format peers capture vm asan tsan tidy)
 fast_stages=(deps build unit format)
-full_stages=("${all_stages[@]}" mutation)
+full_stages=("${all_stages[@]}" lossy mutation)
 declare -A about=(
   [deps]="install the Debian packages that are missing"
   [build]="build every target"
@@ -16,6 +16,7 @@ declare -A about=(
   [asan]="every unit test under AddressSanitizer and UndefinedBehaviorSanitizer, compiled by clang"
   [tsan]="the unit tests of code that knows threads, under ThreadSanitizer"
   [tidy]="clang-tidy and clang's warnings over the other C++ files that have changed; in CI over all"
+  [lossy]="the conformance suite over softnet-udp-lo while two packets in a hundred are lost"
   [mutation]="faults planted in the provider, each of which conformance or a simulation must notice (tests/mutation/run)"
 )
 
@@ -198,6 +199,8 @@ stage_capture() {
 }
 
 stage_asan() { bazel_tests --config=asan; }
+
+stage_lossy() { bazel_tests "" //tests/conformance:softnet_udp_lossy_test; }
 
 # Leaves out folders whose code has no threads. Those of provider_softnet are engines without I/O: what they
 # share with other threads is tested where there are some.
