@@ -39,6 +39,8 @@ void CommunicationManager::Abandon(CmId id, uint64_t now_us) {
     case CmState::kTimeWait:
     case CmState::kRejected:
       return;
+    case CmState::kHandedOff:
+      return Remember(e, CmState::kHandedOff, CmLater(now_us, options_.remember_us));
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -89,6 +90,17 @@ struct CmWithdrawn {
   CmId id = 0;
 };
 
+// What its new owner should know of a request that was handed off.
+struct CmForNewOwner {
+  enum class What : uint8_t {
+    kAgain,      // the request has come again
+    kWithdrawn,  // the requester has given up
+    kForgotten,  // no more will be told: so much is handed off that this one gives way
+  };
+  CmId id = 0;
+  What what = What::kAgain;
+};
+
 // The peer has accepted. ReadyToUse is to follow, unless CmFailed comes instead.
 struct CmReplyArrived {
   CmId id = 0;
@@ -131,8 +143,19 @@ struct CmOver {
   uint32_t qpn = 0;
 };
 
-using CmEvent = std::variant<CmRequestArrived, CmWithdrawn, CmReplyArrived, CmEstablished, CmFailed,
-                             CmDisconnected, CmOver>;
+using CmEvent = std::variant<CmRequestArrived, CmWithdrawn, CmForNewOwner, CmReplyArrived,
+                             CmEstablished, CmFailed, CmDisconnected, CmOver>;
+
+// What comes of an offer to take a request over.
+struct CmTakenOver {
+  // Nothing: the requester was refused, because its queue pair was in use here.
+  std::optional<CmRequestArrived> request{};
+  // The exchange by which this manager had handed the same request off. It is gone, and the request
+  // comes here by itself when it is repeated. 0: none.
+  CmId replaced = 0;
+};
+
+using MadOctets = std::array<uint8_t, rdmacm::kMadSize>;
 
 // A MAD that is to be sent, from and to the queue pair with number 1.
 struct CmOutgoing {

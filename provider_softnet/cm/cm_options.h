@@ -38,7 +38,8 @@ struct CmOptions {
 
   // After a connection its QPN stays unused for so long, because packets may still be under way.
   uint64_t time_wait_us = 2'000'000;
-  // A refusal is given again for so long to a peer that has not heard it.
+  // A refusal is given again for so long to a peer that has not heard it. A request that was handed
+  // off is known for so long after its answer.
   uint64_t remember_us = 10'000'000;
 
   // Requests without the consumer's answer, or whose handshake is not complete.
@@ -46,7 +47,8 @@ struct CmOptions {
   // Requests for datagrams without the consumer's answer. They hold nothing but themselves, and
   // some programs ask for many at once.
   size_t most_unanswered = 1024;
-  // Connections in time-wait, and refusals: so many of each. The oldest goes first.
+  // Connections in time-wait, refusals, and requests that were handed off: so many of each. The
+  // oldest goes first.
   size_t most_remembered = 1024;
 };
 

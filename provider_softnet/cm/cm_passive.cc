@@ -17,16 +17,16 @@ namespace {
 
 constexpr uint8_t kLargestMtu = 5;
 
+}  // namespace
+
 // Why a request cannot be answered, whoever listens.
-std::optional<rdmacm::RejectReason> WhyNot(const CmReq& req) {
+std::optional<rdmacm::RejectReason> CommunicationManager::WhyNot(const CmReq& req) {
   if (req.transport != rdmacm::TransportType::kRc)
     return rdmacm::RejectReason::kInvalidTransportType;
   if (req.local_qpn <= rdmacm::kGsiQpn) return rdmacm::RejectReason::kNoQp;
   if (req.path_mtu == 0 || req.path_mtu > kLargestMtu) return rdmacm::RejectReason::kInvalidMtu;
   return std::nullopt;
 }
-
-}  // namespace
 
 void CommunicationManager::On(const Arrival& a, const CmReq& req) {
   if (req.local_comm_id == 0) return;
@@ -40,7 +40,7 @@ void CommunicationManager::On(const Arrival& a, const CmReq& req) {
   }
   if (table_.half_open() >= options_.most_half_open)
     return Refuse(a, req, rdmacm::RejectReason::kNoResources);
-  OnNewRequest(a, req);
+  events_.emplace_back(OnNewRequest(a, req));
 }
 
 Exchange& CommunicationManager::AddPassive(const Arrival& a, const CmReq& req) {
@@ -52,9 +52,10 @@ Exchange& CommunicationManager::AddPassive(const Arrival& a, const CmReq& req) {
   return e;
 }
 
-void CommunicationManager::OnNewRequest(const Arrival& a, const CmReq& req) {
+CmRequestArrived CommunicationManager::OnNewRequest(const Arrival& a, const CmReq& req) {
   Exchange& e = AddPassive(a, req);
   table_.HoldPair(&e);
+  Prepare(&e, a.transaction_id, req);
   CmRequestArrived event{.id = e.id, .source = a.source, .service_id = req.service_id};
   event.peer = e.peer;
   event.offered = e.depths;
@@ -64,20 +65,22 @@ void CommunicationManager::OnNewRequest(const Arrival& a, const CmReq& req) {
   event.local_ack_timeout = req.primary.local_ack_timeout;
   event.srq = req.srq;
   std::copy(req.private_data.begin(), req.private_data.end(), event.private_data.begin());
-  events_.emplace_back(event);
+  return event;
 }
 
 // After a crash a peer may use a comm ID anew; then the rest is different.
+bool CommunicationManager::IsSame(const Exchange& e, const Arrival& a, const CmReq& req) {
+  return !e.active && e.transaction_id == a.transaction_id && e.service_id == req.service_id &&
+         e.peer.qpn == req.local_qpn && e.peer.starting_psn == req.starting_psn;
+}
+
 void CommunicationManager::OnKnownRequest(Exchange* e, const Arrival& a, const CmReq& req) {
-  const bool same = !e->active && e->transaction_id == a.transaction_id &&
-                    e->service_id == req.service_id && e->peer.qpn == req.local_qpn &&
-                    e->peer.starting_psn == req.starting_psn;
-  if (same) return OnRequestAgain(e, a);
+  if (IsSame(*e, a, req)) return OnRequestAgain(e);
   EndAsStale(e, a.now_us);
   RefuseAsStale(a, req);
 }
 
-void CommunicationManager::OnRequestAgain(Exchange* e, const Arrival& a) {
+void CommunicationManager::OnRequestAgain(Exchange* e) {
   switch (e->state) {
     case CmState::kRequestReceived:
       // The first one may have crossed the answer; who sends more should learn that it can stop.
@@ -88,10 +91,12 @@ void CommunicationManager::OnRequestAgain(Exchange* e, const Arrival& a) {
       return Transmit(*e);
     case CmState::kDisconnecting:
     case CmState::kTimeWait:
-      return SendOnce(e->address, a.transaction_id,
+      return SendOnce(e->address, e->transaction_id,
                       CmRej{.remote_comm_id = e->peer_comm_id,
                             .answered = Answered::kReq,
                             .reason = rdmacm::RejectReason::kStaleConnection});
+    case CmState::kHandedOff:
+      return TellNewOwner(*e, CmForNewOwner::What::kAgain);
     default:
       return;
   }
@@ -121,6 +126,8 @@ bool CommunicationManager::HoldsPair(const Exchange& e, uint64_t now_us) const {
       return false;
     case CmState::kTimeWait:
       return e.deadline_us > CmLater(now_us, options_.time_wait_us / 2);
+    case CmState::kHandedOff:
+      return !e.told;
     default:
       return true;
   }
@@ -142,6 +149,10 @@ void CommunicationManager::EndAsStale(Exchange* e, uint64_t now_us) {
       return BeginDisconnect(e, now_us);
     case CmState::kDisconnecting:
       return FinishDisconnect(e, now_us);
+    case CmState::kHandedOff:
+      TellNewOwner(*e, CmForNewOwner::What::kWithdrawn);
+      e->told = true;
+      return Remember(e, CmState::kHandedOff, CmLater(now_us, options_.remember_us));
     default:
       return;
   }

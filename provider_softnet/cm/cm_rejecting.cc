@@ -18,7 +18,7 @@ constexpr uint64_t kScoldingUs = 1'000'000;
 constexpr uint32_t kMostScoldings = 100;
 
 Answered WhatIsAnswered(CmState state) {
-  if (state == CmState::kRequestReceived) return Answered::kReq;
+  if (state == CmState::kRequestReceived || state == CmState::kHandedOff) return Answered::kReq;
   return state == CmState::kReplyReceived ? Answered::kRep : Answered::kOther;
 }
 
@@ -45,10 +45,10 @@ void CommunicationManager::On(const Arrival& a, const CmRej& rej) {
       Fail(e, RejectReason::kNonPeer, "the peer gave up after it had accepted");
       return EnterTimeWait(e, a.now_us);
     case CmState::kRequestReceived:
-      return Withdraw(e);
     case CmState::kReplySent:
-      Fail(e, RejectReason::kAborted, "the peer gave up when it was accepted");
-      return EnterTimeWait(e, a.now_us);
+      return GivenUp(e->id, a.now_us);
+    case CmState::kHandedOff:
+      return TellNewOwner(*e, CmForNewOwner::What::kWithdrawn);
     case CmState::kEstablished:
       Tell(e, CmDisconnected{e->id, CmDisconnected::By::kPeer});
       return EnterTimeWait(e, a.now_us);

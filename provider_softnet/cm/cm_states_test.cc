@@ -65,6 +65,30 @@ const std::vector<Situation>& Situations() {
          b->RequestArrives();
          b->Receive(b->RejOfUnknown());
        }},
+      {"passive: handed off",
+       [](CmBench* b) {
+         b->RequestArrives();
+         b->cm().HandOff(b->id);
+       }},
+      {"passive: handed off and answered",
+       [](CmBench* b) {
+         b->RequestArrives();
+         b->cm().HandOff(b->id);
+         b->cm().AnsweredElsewhere(b->id, {}, b->now_us);
+       }},
+      {"passive: handed off and refused",
+       [](CmBench* b) {
+         b->RequestArrives();
+         b->cm().HandOff(b->id);
+         MadOctets refusal;
+         rdmacm::EncodeMad(
+             {testing::kPeerTransaction, rdmacm::CmRej{.local_comm_id = 0x88,
+                                                       .remote_comm_id = testing::kPeerCommId,
+                                                       .answered = Answered::kReq,
+                                                       .reason = RejectReason::kConsumer}},
+             refusal);
+         b->cm().AnsweredElsewhere(b->id, refusal, b->now_us);
+       }},
       {"passive: reply sent", [](CmBench* b) { b->Accept(); }},
       {"passive: established", [](CmBench* b) { b->EstablishPassively(); }},
       {"passive: disconnecting", EndPassively},
@@ -199,7 +223,8 @@ TEST(CmStatesTest, AnotherHostChangesNothing) {
       if (name.starts_with("REP") && Unchanged(situation) == "none; |") expected = "none; REJ:6 |";
       if (std::string(situation.name) == "passive: request received" ||
           std::string(situation.name) == "passive: withdrawn" ||
-          std::string(situation.name) == "passive: rejected") {
+          std::string(situation.name) == "passive: rejected" ||
+          std::string(situation.name).starts_with("passive: handed off")) {
         // Its comm ID is not known to anybody, so that the peer cannot name it.
         if (name.starts_with("REP")) expected.insert(expected.find('|'), "REJ:6 ");
       }

@@ -97,6 +97,7 @@ void CommunicationManager::OnDue(Exchange* e, uint64_t now_us) {
     case CmState::kRejected:
       return now_us < e->limit_us ? Repeat(e, now_us) : Forget(e);
     case CmState::kTimeWait:
+    case CmState::kHandedOff:
       return Forget(e);
     case CmState::kNone:
     case CmState::kReplyReceived:
@@ -115,6 +116,7 @@ void CommunicationManager::Remember(Exchange* e, CmState state, uint64_t until_u
 
 void CommunicationManager::Forget(Exchange* e) {
   if (e->qpn != 0) events_.emplace_back(CmOver{e->id, e->qpn});
+  if (e->state == CmState::kHandedOff) TellNewOwner(*e, CmForNewOwner::What::kForgotten);
   table_.Remove(e);
 }
 

@@ -15,6 +15,7 @@
 //   CmRequestArrived
 //             perhaps CmWithdrawn, and nothing more unless it is accepted;
 //   Accept    CmEstablished, and CmDisconnected ends it; or CmFailed. CmOver is last.
+//   HandOff   CmForNewOwner, until AnsweredElsewhere(), LostElsewhere() or kForgotten.
 //
 // This holds whatever peers send and whatever the network loses, doubles or delays: each event
 // comes at most once, in this order.
@@ -67,6 +68,30 @@ class CommunicationManager {
   // A packet came on the queue pair that was accepted: the peer is established.
   void EstablishedByData(CmId id);
 
+  // Handing off: the manager of another member of this address answers a request that came here.
+  // It speaks to the requester for itself, with a communication ID of its own. Only what the
+  // requester addresses to the service still comes here, and is told to the new owner.
+
+  // The request as it came, while it waits for its consumer's answer or was withdrawn.
+  std::optional<MadOctets> RequestOf(CmId id);
+  void HandOff(CmId id);
+  // The new owner has answered, so that nothing more is told to it. `refusal`: what Refusal() says
+  // there. It is repeated from here.
+  void AnsweredElsewhere(CmId id, ByteSpan refusal, uint64_t now_us);
+  // The new owner is gone and has not answered: the requester is refused.
+  void LostElsewhere(CmId id, uint64_t now_us);
+
+  // Taking over: the other side of it. False when the request is none, is known here, or finds no
+  // room.
+  bool CanTakeOver(const sockaddr_storage& source, ByteSpan mad);
+  // The same that CanTakeOver() allows. The request is returned, and told by no event.
+  CmTakenOver TakeOver(const sockaddr_storage& source, ByteSpan mad, uint64_t now_us);
+  // What CmForNewOwner says at the other end.
+  void RequestedAgain(CmId id);
+  void GivenUp(CmId id, uint64_t now_us);
+  // The REJ that this end repeats. Empty when it has not refused.
+  std::optional<MadOctets> Refusal(CmId id);
+
   // Both. CmDisconnected follows, at once where there is no connection yet.
   void Disconnect(CmId id, uint64_t now_us);
   // The local object is gone. The peer is told; CmOver is the only event that may follow.
@@ -118,9 +143,11 @@ class CommunicationManager {
   // cm_passive.cc
   void On(const Arrival& a, const rdmacm::CmReq& req);
   Exchange& AddPassive(const Arrival& a, const rdmacm::CmReq& req);
-  void OnNewRequest(const Arrival& a, const rdmacm::CmReq& req);
+  CmRequestArrived OnNewRequest(const Arrival& a, const rdmacm::CmReq& req);
+  static std::optional<rdmacm::RejectReason> WhyNot(const rdmacm::CmReq& req);
   void OnKnownRequest(Exchange* e, const Arrival& a, const rdmacm::CmReq& req);
-  void OnRequestAgain(Exchange* e, const Arrival& a);
+  static bool IsSame(const Exchange& e, const Arrival& a, const rdmacm::CmReq& req);
+  void OnRequestAgain(Exchange* e);
   void Refuse(const Arrival& a, const rdmacm::CmReq& req, rdmacm::RejectReason reason);
   void RefuseAsStale(const Arrival& a, const rdmacm::CmReq& req);
   bool HoldsPair(const Exchange& e, uint64_t now_us) const;
@@ -137,6 +164,9 @@ class CommunicationManager {
   rdmacm::CmRej RejectOf(const Exchange& e, rdmacm::RejectReason reason) const;
   void SayNo(Exchange* e, rdmacm::RejectReason reason, ByteSpan private_data, uint64_t now_us);
   void Scold(const Arrival& a, const rdmacm::CmRep& rep);
+
+  // cm_handoff.cc
+  void TellNewOwner(const Exchange& e, CmForNewOwner::What what);
 
   // cm_disconnecting.cc
   void BeginDisconnect(Exchange* e, uint64_t now_us);

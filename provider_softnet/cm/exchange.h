@@ -25,6 +25,7 @@ enum class CmState : uint8_t {
   // Passive.
   kRequestReceived,
   kWithdrawn,  // its requester has given up; it waits for its consumer
+  kHandedOff,  // another manager answers the request; `told` says that it has
   kReplySent,
   // Both.
   kEstablished,
@@ -49,7 +50,8 @@ struct Exchange {
   uint32_t peer_comm_id = 0;  // 0: not known
   CmPeer peer{};
 
-  // What is sent again, when next, and how often still.
+  // What is sent again, when next, and how often still. A request that waits for its consumer is
+  // kept here as it came.
   std::array<uint8_t, rdmacm::kMadSize> mad{};
   uint64_t next_us = kCmNever;
   uint64_t interval_us = 0;

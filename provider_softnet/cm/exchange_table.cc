@@ -107,6 +107,7 @@ Exchange* ExchangeTable::Due(uint64_t now_us) {
 Exchange* ExchangeTable::Surplus() const {
   if (time_wait_.size() > most_remembered_) return time_wait_.front();
   if (rejected_.size() > most_remembered_) return rejected_.front();
+  if (handed_off_.size() > most_remembered_) return handed_off_.front();
   return nullptr;
 }
 
@@ -121,8 +122,16 @@ uint32_t ExchangeTable::FreshCommId() {
 }
 
 std::list<Exchange*>* ExchangeTable::RememberedIn(CmState state) {
-  if (state == CmState::kTimeWait) return &time_wait_;
-  return state == CmState::kRejected ? &rejected_ : nullptr;
+  switch (state) {
+    case CmState::kTimeWait:
+      return &time_wait_;
+    case CmState::kRejected:
+      return &rejected_;
+    case CmState::kHandedOff:
+      return &handed_off_;
+    default:
+      return nullptr;
+  }
 }
 
 bool ExchangeTable::IsHalfOpen(CmState state) {

@@ -72,6 +72,7 @@ class ExchangeTable {
   std::set<std::pair<uint64_t, CmId>> deadlines_;
   std::list<Exchange*> time_wait_;  // oldest first, as the next
   std::list<Exchange*> rejected_;
+  std::list<Exchange*> handed_off_;
   size_t half_open_ = 0;
 };
 

@@ -53,7 +53,7 @@ class Fuzzer {
   CmId Id() { return last_ == 0 ? 0 : 1 + Byte() % last_; }
 
   void Step(uint8_t what) {
-    switch (what % 12) {
+    switch (what % 16) {
       case 0:
         return Connect();
       case 1:
@@ -74,9 +74,40 @@ class Fuzzer {
         return cm_.OnTime(now_us_);
       case 8:
         return Receive(in_.first(std::min(in_.size(), rdmacm::kMadSize)));
+      case 12:
+        return cm_.HandOff(Id());
+      case 13:
+        return cm_.AnsweredElsewhere(Id(), Heard(), now_us_);
+      case 14:
+        return BeAnotherOwner();
+      case 15:
+        return TakeOver();
       default:
         return ReceiveSensible();
     }
+  }
+
+  const MadOctets& Heard() {
+    if (heard_.empty()) heard_.emplace_back();
+    return heard_[Byte() % heard_.size()];
+  }
+
+  void BeAnotherOwner() {
+    switch (Byte() % 3) {
+      case 0:
+        return cm_.LostElsewhere(Id(), now_us_);
+      case 1:
+        return cm_.RequestedAgain(Id());
+      default:
+        return cm_.GivenUp(Id(), now_us_);
+    }
+  }
+
+  void TakeOver() {
+    const MadOctets mad = Heard();
+    const sockaddr_storage source = testing::Host(static_cast<uint8_t>(1 + Byte() % 2));
+    if (!cm_.CanTakeOver(source, mad)) return;
+    if (const auto request = cm_.TakeOver(source, mad, now_us_).request) On(*request);
   }
 
   void Connect() {
@@ -96,8 +127,7 @@ class Fuzzer {
   // A message with ids that were heard, from the list of messages; or one of the manager's, with an
   // octet changed.
   void ReceiveSensible() {
-    if (heard_.empty()) heard_.emplace_back();
-    std::array<uint8_t, rdmacm::kMadSize> octets = heard_[Byte() % heard_.size()];
+    MadOctets octets = Heard();
     std::array<uint8_t, 12> ids;
     std::copy_n(octets.begin() + rdmacm::kMadHeaderSize, ids.size(), ids.begin());
     const uint8_t kind = Byte();
@@ -122,7 +152,7 @@ class Fuzzer {
       if (heard_.size() < 32) heard_.push_back(out->mad);
     }
     while (const auto event = cm_.TakeEvent()) std::visit([this](const auto& e) { On(e); }, *event);
-    Require(cm_.size() <= kMostConnects + kMostHalfOpen + established_ + 2 * kMostRemembered);
+    Require(cm_.size() <= kMostConnects + kMostHalfOpen + established_ + 3 * kMostRemembered);
   }
 
   struct Told {
@@ -140,6 +170,7 @@ class Fuzzer {
     Of(e.id);
   }
   void On(const CmWithdrawn& e) { Of(e.id); }
+  void On(const CmForNewOwner& e) { Of(e.id); }
   void On(const CmReplyArrived& e) {
     Require(!Of(e.id).replied && !Of(e.id).failed);
     Of(e.id).replied = true;
@@ -166,7 +197,7 @@ class Fuzzer {
   CmId last_ = 0;
   size_t connects_ = 0;
   size_t established_ = 0;
-  std::vector<std::array<uint8_t, rdmacm::kMadSize>> heard_;
+  std::vector<MadOctets> heard_;
   std::map<CmId, Told> told_;
 };
 

@@ -9,7 +9,6 @@
 
 #include "provider_softnet/driver/descriptor_limit.h"
 #include "provider_softnet/udp/datagram_calls.h"
-#include "provider_softnet/udp/forward_message.h"
 
 namespace softdat::softnet {
 
@@ -68,6 +67,31 @@ HandOnResult HandOn(int fd, const MemberName& name, const sockaddr_storage& sour
   message.msg_hdr.msg_namelen = name.size;
   message.msg_hdr.msg_iov = iov;
   message.msg_hdr.msg_iovlen = 2;
+  if (SendMany(fd, &message, 1) == 1) return HandOnResult::kDone;
+  return errno == ECONNREFUSED ? HandOnResult::kNobody : HandOnResult::kFull;
+}
+
+HandOnResult SendOffer(int fd, const MemberName& name, const HandoffOffer& offer, int answer,
+                       int lease) {
+  if (name.size == 0) return HandOnResult::kNobody;
+  OfferPrefix prefix = EncodeOfferPrefix(offer);
+  iovec iov[2] = {{prefix.data(), prefix.size()},
+                  {const_cast<uint8_t*>(offer.mad.data()), offer.mad.size()}};
+  const int passed[2] = {answer, lease};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(passed))] = {};
+  mmsghdr message{};
+  msghdr& m = message.msg_hdr;
+  m.msg_name = const_cast<sockaddr_un*>(&name.address);
+  m.msg_namelen = name.size;
+  m.msg_iov = iov;
+  m.msg_iovlen = 2;
+  m.msg_control = control;
+  m.msg_controllen = sizeof(control);
+  cmsghdr* const c = CMSG_FIRSTHDR(&m);
+  c->cmsg_level = SOL_SOCKET;
+  c->cmsg_type = SCM_RIGHTS;
+  c->cmsg_len = CMSG_LEN(sizeof(passed));
+  memcpy(CMSG_DATA(c), passed, sizeof(passed));
   if (SendMany(fd, &message, 1) == 1) return HandOnResult::kDone;
   return errno == ECONNREFUSED ? HandOnResult::kNobody : HandOnResult::kFull;
 }

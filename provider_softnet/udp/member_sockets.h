@@ -11,6 +11,7 @@
 
 #include "dat/base/status.h"
 #include "provider_softnet/driver/unique_fd.h"
+#include "provider_softnet/udp/forward_message.h"
 #include "provider_softnet/udp/member_names.h"
 
 namespace softdat::softnet {
@@ -40,6 +41,11 @@ enum class HandOnResult : uint8_t {
 // Sends a packet with its sender in front. Never blocks. Any thread.
 HandOnResult HandOn(int fd, const MemberName& name, const sockaddr_storage& source,
                     std::span<const uint8_t> datagram);
+
+// Offers a request, with the two descriptors, which stay the caller's (forward_message.h). Never
+// blocks. Any thread.
+HandOnResult SendOffer(int fd, const MemberName& name, const HandoffOffer& offer, int answer,
+                       int lease);
 
 }  // namespace softdat::softnet
 

@@ -70,6 +70,39 @@ TEST(ForwardMessage, HoldsTheSenderAndThePacket) {
   ExpectSame(v6);
 }
 
+Bytes Offer(uint64_t conn_qual, const Bytes& mad) {
+  HandoffOffer offer;
+  offer.conn_qual = conn_qual;
+  offer.source.ss_family = AF_INET;
+  SetSocketPort(0xc0de, &offer.source);
+  const OfferPrefix prefix = EncodeOfferPrefix(offer);
+  Bytes out(prefix.begin(), prefix.end());
+  out.insert(out.end(), mad.begin(), mad.end());
+  return out;
+}
+
+TEST(OfferMessage, HoldsTheRequesterAndTheRequest) {
+  const Bytes message = Offer(0xab00000000000001, {4, 5, 6});
+  const auto offer = DecodeOffer(message);
+  ASSERT_TRUE(offer.has_value());
+  EXPECT_EQ(AddressText(offer->source), "0.0.0.0:49374");
+  EXPECT_EQ(offer->conn_qual, 0xab00000000000001u);
+  EXPECT_TRUE(std::ranges::equal(offer->mad, Bytes{4, 5, 6}));
+}
+
+TEST(OfferMessage, IsNoPacketAndOtherBytesAreNone) {
+  const Bytes right = Offer(1, {});
+  EXPECT_TRUE(DecodeOffer(right).has_value());
+  EXPECT_FALSE(DecodeForward(right).has_value());
+  EXPECT_FALSE(DecodeOffer(std::span(right).first(kOfferPrefixSize - 1)).has_value());
+  EXPECT_FALSE(DecodeOffer({}).has_value());
+  for (const size_t i : {size_t{0}, size_t{3}, size_t{5}}) {
+    Bytes wrong = right;
+    wrong[i] ^= 0x80;
+    EXPECT_FALSE(DecodeOffer(wrong).has_value()) << i;
+  }
+}
+
 TEST(ForwardMessage, OtherBytesAreNone) {
   sockaddr_storage v4{};
   v4.ss_family = AF_INET;

@@ -7,7 +7,10 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
+#include "provider_softnet/driver/unique_fd.h"
+#include "provider_softnet/udp/forward_message.h"
 #include "wire/roce/packet.h"
 
 namespace softdat::softnet {
@@ -26,6 +29,9 @@ struct Arrival {
 class PacketSink {
  public:
   virtual void OnPacket(const Arrival& arrival) = 0;
+  // Another member offers a request that its consumer hands off. The descriptors are whatever came
+  // with it. Any thread.
+  virtual void OnOffer(const HandoffOffer& offer, std::vector<UniqueFd> descriptors) = 0;
   // The thread that called OnPacket has no more packets at hand. What they ask to be sent may
   // leave.
   virtual void OnBatchEnd() = 0;

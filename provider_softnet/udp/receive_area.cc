@@ -17,7 +17,7 @@ namespace softdat::softnet {
 // The bytes are not initialised: pages that no datagram reaches are never touched.
 ReceiveArea::ReceiveArea(const sockaddr_storage& local)
     : judge(local), bytes_(new uint8_t[kDatagrams * kRoom]) {
-  static_assert(kControl >= CMSG_SPACE(sizeof(ucred)) && kControl >= CMSG_SPACE(sizeof(int)));
+  static_assert(kControl >= CMSG_SPACE(sizeof(ucred)) + CMSG_SPACE(2 * sizeof(int)));
   memset(messages_, 0, sizeof(messages_));
   for (size_t i = 0; i < kDatagrams; ++i) {
     iov_[i] = {bytes_.get() + i * kRoom, kRoom};
@@ -50,6 +50,21 @@ size_t ReceiveArea::segment(size_t i) const {
     return size > 0 ? static_cast<size_t>(size) : 0;
   }
   return 0;
+}
+
+std::vector<UniqueFd> ReceiveArea::TakeDescriptors(size_t i) {
+  std::vector<UniqueFd> taken;
+  msghdr* const m = &messages_[i].msg_hdr;
+  for (cmsghdr* c = CMSG_FIRSTHDR(m); c != nullptr; c = CMSG_NXTHDR(m, c)) {
+    if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
+    const size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (size_t k = 0; k < count; ++k) {
+      int fd = -1;
+      memcpy(&fd, CMSG_DATA(c) + k * sizeof(int), sizeof(int));
+      taken.emplace_back(fd);
+    }
+  }
+  return taken;
 }
 
 bool ReceiveArea::trusted(size_t i) const {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "dat/base/mutex.h"
+#include "provider_softnet/driver/unique_fd.h"
 #include "provider_softnet/udp/arrival_judge.h"
 
 namespace softdat::softnet {
@@ -39,6 +40,8 @@ class ReceiveArea {
   // Bytes of each datagram of a run, except for the last one, which may be shorter. 0: it is no
   // run.
   size_t segment(size_t i) const;
+  // What came with a local socket's datagram. Whoever does not take it leaves it open for good.
+  std::vector<UniqueFd> TakeDescriptors(size_t i);
   // Whether a local socket's datagram is from a process of this user, or of root.
   bool trusted(size_t i) const;
 
@@ -46,7 +49,8 @@ class ReceiveArea {
   ArrivalJudge judge;
 
  private:
-  static constexpr size_t kControl = 64;  // bytes; credentials of a sender, or a segment's size
+  // Bytes: credentials of a sender and two descriptors, or a segment's size.
+  static constexpr size_t kControl = 64;
   struct alignas(cmsghdr) Control {
     uint8_t bytes[kControl];
   };

@@ -64,18 +64,29 @@ bool ReceiveSocket::ReadBatch(const SinkGate::Pass& pass) {
     wanted_ = std::min(count == wanted_ ? 2 * count : count, ReceiveArea::kDatagrams);
     last_read_.store(core_->counters.receive_calls.value(), std::memory_order_relaxed);
   }
-  for (size_t i = 0; i < count && pass.open(); ++i) TakeMessage(area.get(), i, pass);
+  for (size_t i = 0; i < count; ++i) {
+    if (from_ == From::kMembers) {
+      TakeMembersMessage(area.get(), i, pass);
+    } else if (pass.open()) {
+      TakeMessage(area.get(), i, pass);
+    }
+  }
   core_->areas.Give(std::move(area));
   const bool was_due = core_->TakeDue(pass);
   return count > 0 || was_due;
 }
 
+// Also when nothing is taken any more: descriptors that came along have to be closed.
+void ReceiveSocket::TakeMembersMessage(ReceiveArea* area, size_t i, const SinkGate::Pass& pass) {
+  std::vector<UniqueFd> descriptors = area->TakeDescriptors(i);
+  if (!pass.open()) return;
+  if (area->cut(i)) return core_->counters.malformed.Add();
+  if (!area->trusted(i)) return core_->counters.distrusted.Add();
+  core_->TakeHandedOn(area->datagram(i), std::move(descriptors));
+}
+
 void ReceiveSocket::TakeMessage(ReceiveArea* area, size_t i, const SinkGate::Pass& pass) {
   if (area->cut(i)) return core_->counters.malformed.Add();
-  if (from_ == From::kMembers) {
-    if (!area->trusted(i)) return core_->counters.distrusted.Add();
-    return core_->TakeHandedOn(area->datagram(i));
-  }
   std::span<const uint8_t> rest = area->datagram(i);
   const size_t segment = area->segment(i);
   if (segment == 0) return core_->TakeDatagram(area->source(i), rest, 0, &area->judge);

@@ -41,6 +41,7 @@ class ReceiveSocket final : public Channel {
   ~ReceiveSocket() override = default;
   void OnReadable();
   bool ReadBatch(const SinkGate::Pass& pass);
+  void TakeMembersMessage(ReceiveArea* area, size_t i, const SinkGate::Pass& pass);
   void TakeMessage(ReceiveArea* area, size_t i, const SinkGate::Pass& pass);
 
   const std::shared_ptr<UdpCore> core_;

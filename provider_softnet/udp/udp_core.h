@@ -13,6 +13,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "provider_softnet/driver/driver.h"
 #include "provider_softnet/driver/unique_fd.h"
@@ -53,7 +54,8 @@ class UdpCore {
                     size_t segment, ArrivalJudge* judge);
   // What loss on demand has held back until now, inside a pass. Returns whether there was any.
   bool TakeDue(const SinkGate::Pass& pass);
-  void TakeHandedOn(std::span<const uint8_t> message);
+  // A packet, or an offer with its descriptors.
+  void TakeHandedOn(std::span<const uint8_t> message, std::vector<UniqueFd> descriptors);
 
   HandOnResult HandOnTo(const MemberName& name, const Arrival& arrival);
 

@@ -25,6 +25,8 @@ struct RoceOptions {
   std::chrono::milliseconds disconnect{60000};
   // How long a peer that was refused something may ask again before it is told of the end.
   std::chrono::milliseconds refused_grace{1000};
+  // For the answer of another member, or another process, to which a request is handed off.
+  std::chrono::milliseconds handoff_timeout{5000};
   // Gathered sends leave when they reach this many messages or bytes.
   uint32_t gather_messages = 64;
   size_t gather_bytes = 256 * 1024;

@@ -104,6 +104,7 @@ void RocePlane::Stop() {
   stopped_ = true;
   cm_timer_.reset();
   watch_.reset();
+  DropLeases();
   exchanges_.clear();
   askers_.clear();
   {
@@ -225,9 +226,11 @@ void RocePlane::DropServiceIfUnused(uint64_t service_id) {
   if (std::any_of(open_datagram_requests_.begin(), open_datagram_requests_.end(), is_for_it))
     return;
   services_.erase(service);
+  OnServiceDropped(service_id);
 }
 
 void RocePlane::CloseRequest(CmId id) {
+  TellFirstOwner(id);
   const auto open = open_requests_.find(id);
   if (open == open_requests_.end()) return;
   const uint64_t service_id = open->second;

@@ -29,6 +29,7 @@
 #include "provider_softnet/udp/packet_sink.h"
 #include "provider_softnet/udp/qpn_table.h"
 #include "provider_softnet/udp/udp_port.h"
+#include "provider_softnet/udp_wire/handoff_lease.h"
 #include "provider_softnet/udp_wire/peer_watch.h"
 #include "provider_softnet/udp_wire/roce_adapter.h"
 #include "provider_softnet/udp_wire/roce_pair.h"
@@ -108,13 +109,17 @@ class RocePlane final : public std::enable_shared_from_this<RocePlane>, private 
   // kInUse when the qualifier is taken.
   Status JoinService(const std::shared_ptr<RoceServicePoint>& point);
   void LeaveService(const std::shared_ptr<RoceServicePoint>& point);
-  // The consumer has refused a request, so that nothing more is expected of its sender.
+  // The consumer has refused a request or handed it off, so that nothing more is expected of its
+  // sender here.
   void CloseRequest(CmId id);
   void CloseDatagramRequest(SidrId id);
   // The connection of an exchange ends when the peer's process does.
   void WatchPeer(CmId id, const sockaddr_storage& host, uint32_t qpn) {
     watch_->Add(id, host, qpn);
   }
+  // Hands a request off to the service point of another member of this address, as
+  // ConnectionRequest::Handoff(). Any thread, without the token.
+  Status HandOff(const CmRequestArrived& request, uint64_t conn_qual);
   // Makes the upcall. A request that nobody takes is refused.
   void Deliver(const std::shared_ptr<RoceServicePoint>& point,
                std::unique_ptr<transport::ConnectionRequest> request);
@@ -129,6 +134,7 @@ class RocePlane final : public std::enable_shared_from_this<RocePlane>, private 
 
   // PacketSink.
   void OnPacket(const Arrival& arrival) override;
+  void OnOffer(const HandoffOffer& offer, std::vector<UniqueFd> descriptors) override;
   void OnBatchEnd() override;
   void OnWritable() override;
 
@@ -144,6 +150,25 @@ class RocePlane final : public std::enable_shared_from_this<RocePlane>, private 
   void DropServiceIfUnused(uint64_t service_id);
   RefPtr<RoceEndpoint> EndpointOf(CmId id) const;
   void ArmTimer();
+
+  // roce_plane_handoff.cc
+  struct ArrivedOffer {
+    sockaddr_storage source;
+    uint64_t conn_qual;
+    MadOctets mad;
+    UniqueFd answer, lease;
+  };
+  using Leases = std::map<CmId, std::unique_ptr<HandoffLease>>;
+  void TakeOffers();
+  void TakeOffer(ArrivedOffer* offer);
+  void OnNewOwnersWord(CmId id, LeaseWord word, ByteSpan rest);
+  void OnFirstOwnersWord(CmId id, LeaseWord word);
+  void TellNewOwner(const CmForNewOwner& news);
+  void TellFirstOwner(CmId id);
+  void HoldLease(Leases* leases, CmId id, UniqueFd fd);
+  void DropLease(Leases* leases, CmId id);
+  void DropLeases();
+  void OnServiceDropped(uint64_t service_id);
 
   // roce_plane_datagrams.cc
   void Tell(const SidrEvent& event);
@@ -169,6 +194,9 @@ class RocePlane final : public std::enable_shared_from_this<RocePlane>, private 
   std::map<SidrId, RefPtr<DatagramEndpoint>> askers_;
   std::map<CmId, uint64_t> open_requests_;  // their service ids
   std::map<SidrId, uint64_t> open_datagram_requests_;
+  Leases handed_off_;                             // requests that another member has now
+  std::map<CmId, uint64_t> handed_off_services_;  // their service ids
+  Leases taken_over_;                             // requests that another member had
   std::optional<PeerWatch> watch_;
   std::deque<std::variant<CmEvent, SidrEvent>> events_;  // not told yet
   // By the service id of connections (ConnectionServiceOf).
@@ -184,8 +212,9 @@ class RocePlane final : public std::enable_shared_from_this<RocePlane>, private 
     std::vector<uint8_t> datagram;
     bool handed_on;
   };
-  std::mutex mads_mutex_;  // guards mads_
+  std::mutex mads_mutex_;  // guards mads_ and offers_
   std::deque<ArrivedMad> mads_;
+  std::deque<ArrivedOffer> offers_;
 
   std::mutex waiting_mutex_;               // guards waiting_
   std::vector<RefPtr<RocePair>> waiting_;  // for room in the socket

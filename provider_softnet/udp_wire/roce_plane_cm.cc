@@ -187,6 +187,7 @@ void RocePlane::Tell(const CmEvent& event) {
                  [this](const CmRequestArrived& e) { OnRequest(e); },
                  // Its consumer learns of it from its answer.
                  [](const CmWithdrawn&) {},
+                 [this](const CmForNewOwner& e) { TellNewOwner(e); },
                  [this](const CmReplyArrived& e) {
                    if (const auto endpoint = EndpointOf(e.id)) endpoint->OnReply(e);
                  },

@@ -99,25 +99,35 @@ Status RoceConnectionRequest::Reject(std::span<const uint8_t> private_data) {
   return Status::Ok();
 }
 
-// Within this adapter. Another member would have to take over the exchange.
+void RoceConnectionRequest::ComeByHandoff(uint64_t aimed_at) {
+  handed_on_ = true;
+  addresses_.local_port = aimed_at;
+}
+
 Status RoceConnectionRequest::Handoff(uint64_t conn_qual) {
-  const TokenHold token(&plane_->adapter().driver.token());
+  if (HandoffWithin(conn_qual)) return Status::Ok();
   if (answered_) return Status(Code::kInvalidState, "the request is answered already");
+  // The caller has the request to itself, so nobody else answers it meanwhile.
+  Status status = plane_->HandOff(request_, conn_qual);
+  const TokenHold token(&plane_->adapter().driver.token());
+  answered_ = status.ok();
+  return status;
+}
+
+// To a service point of this adapter. False when there is none.
+bool RoceConnectionRequest::HandoffWithin(uint64_t conn_qual) {
+  const TokenHold token(&plane_->adapter().driver.token());
+  if (answered_) return false;
   const uint64_t service = rdmacm::ServiceIdOf(rdmacm::PortSpace::kTcp, PortOfQualifier(conn_qual));
   const std::shared_ptr<RoceServicePoint> point = plane_->FindService(service, conn_qual);
-  if (point == nullptr) {
-    return Status(Code::kNotFound,
-                  fmt::format("nobody listens on qualifier {} at this IA; requests over UDP are "
-                              "handed on within one IA only",
-                              conn_qual));
-  }
+  if (point == nullptr) return false;
   auto moved = std::make_unique<RoceConnectionRequest>(
       plane_, request_, conn_qual, static_cast<uint16_t>(addresses_.remote_port), padded_,
       ByteSpan(private_data_));
-  moved->handed_on_ = true;
+  moved->ComeByHandoff(addresses_.local_port);
   answered_ = true;
   plane_->Deliver(point, std::move(moved));
-  return Status::Ok();
+  return true;
 }
 
 void RoceConnectionRequest::Refuse(rdmacm::RejectReason reason) {

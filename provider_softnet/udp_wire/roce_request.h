@@ -27,10 +27,14 @@ class RoceConnectionRequest final : public transport::ConnectionRequest {
   Status Reject(std::span<const uint8_t> private_data) override;
   Status Handoff(uint64_t conn_qual) override;
 
+  // Another member had it first. With the token, before it is delivered. `aimed_at`: the qualifier
+  // that the requester has named.
+  void ComeByHandoff(uint64_t aimed_at);
   // The back end's own refusal. Does nothing when the request was answered already.
   void Refuse(rdmacm::RejectReason reason);
 
  private:
+  bool HandoffWithin(uint64_t conn_qual);
   Status CheckAnswer(std::span<const uint8_t> private_data) const;
 
   const std::shared_ptr<RocePlane> plane_;

@@ -141,6 +141,9 @@ void CmProgram::On(CmNode& n, const softnet::CmWithdrawn& event) {
   ++tally_.withdrawn;
 }
 
+// Nobody hands off here: that is between managers of one address.
+void CmProgram::On(CmNode&, const softnet::CmForNewOwner&) { Expect(false, "handed off"); }
+
 void CmProgram::On(CmNode& n, const softnet::CmReplyArrived& event) {
   const auto [number, end] = Find(n, event.id);
   if (end == nullptr) return Expect(false, "a reply to nobody");

@@ -103,6 +103,7 @@ class CmProgram final : private CmNodeSink {
   std::pair<uint64_t, End*> Find(const CmNode& node, softnet::CmId id);
   void On(CmNode& node, const softnet::CmRequestArrived& event);
   void On(CmNode& node, const softnet::CmWithdrawn& event);
+  void On(CmNode& node, const softnet::CmForNewOwner& event);
   void On(CmNode& node, const softnet::CmReplyArrived& event);
   void On(CmNode& node, const softnet::CmEstablished& event);
   void On(CmNode& node, const softnet::CmFailed& event);

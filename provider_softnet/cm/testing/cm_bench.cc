@@ -37,6 +37,8 @@ std::string NameOf(CmState state) {
       return "request received";
     case CmState::kWithdrawn:
       return "withdrawn";
+    case CmState::kHandedOff:
+      return "handed off";
     case CmState::kReplySent:
       return "reply sent";
     case CmState::kEstablished:
@@ -55,6 +57,10 @@ std::string NameOf(const CmEvent& event) {
   struct Namer {
     std::string operator()(const CmRequestArrived&) { return "request"; }
     std::string operator()(const CmWithdrawn&) { return "withdrawn"; }
+    std::string operator()(const CmForNewOwner& e) {
+      static constexpr const char* kWhat[] = {"again", "withdrawn", "forgotten"};
+      return std::string("new owner:") + kWhat[static_cast<size_t>(e.what)];
+    }
     std::string operator()(const CmReplyArrived&) { return "reply"; }
     std::string operator()(const CmEstablished&) { return "established"; }
     std::string operator()(const CmFailed& e) {
