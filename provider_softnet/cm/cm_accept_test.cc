@@ -187,6 +187,32 @@ TEST(CmAcceptTest, ARejectBehindAnMraIsRepeatedUnasked) {
   EXPECT_TRUE(b.TakeEvents().empty());
 }
 
+// A requester that has not heard the reject asks again after 100 ms, then 200, and so on. Each of
+// its requests may come to another member, which knows neither the service nor that it was refused.
+TEST(CmAcceptTest, ARejectIsRepeatedUnaskedWhenItsServiceIsGone) {
+  CmBench b;
+  b.RequestArrives();
+  b.cm().Reject(b.id, Wire::kConsumer, {}, b.now_us);
+  const std::vector<Sent> first = b.TakeSent();
+  ASSERT_EQ(first.size(), 1u);
+  b.cm().RepeatRefusals(b.Req().service_id + 1, b.now_us);
+  EXPECT_EQ(b.TakeAll(), "|");
+  std::vector<uint64_t> again_ms;
+  const uint64_t begun_us = b.now_us;
+  b.cm().RepeatRefusals(b.Req().service_id, b.now_us);
+  while (b.cm().size() > 0) {
+    for (const Sent& again : b.TakeSent()) {
+      EXPECT_EQ(again.octets, first[0].octets);
+      again_ms.push_back((b.now_us - begun_us) / 1000);
+    }
+    b.Wait();
+    b.cm().RepeatRefusals(b.Req().service_id, b.now_us);  // once is enough
+  }
+  EXPECT_EQ(again_ms, (std::vector<uint64_t>{0, 50, 100, 200, 400, 800, 1600, 3200, 6400}));
+  EXPECT_EQ(b.now_us - begun_us, 10'000'000u);
+  EXPECT_TRUE(b.TakeEvents().empty());
+}
+
 TEST(CmAcceptTest, AnAcceptAfterTheRequesterGaveUpFails) {
   CmBench b;
   b.RequestArrives();

@@ -119,6 +119,18 @@ void CommunicationManager::SayNo(Exchange* e, rdmacm::RejectReason reason, ByteS
   Transmit(*e);
 }
 
+// Each interval is half of a requester's, so that the first that it does not lose comes before it
+// asks again.
+void CommunicationManager::RepeatRefusals(uint64_t service_id, uint64_t now_us) {
+  for (Exchange* const e : table_.rejected()) {
+    if (e->service_id != service_id || e->tries > 0) continue;
+    Begin(e, UINT32_MAX, now_us);
+    e->next_us =
+        CmLater(now_us, e->interval_us = std::max<uint64_t>(options_.first_interval_us / 2, 1));
+    Arm(e);
+  }
+}
+
 // An answer to a REP that belongs to nothing, so that its sender need not wait for its time limit.
 void CommunicationManager::Scold(const Arrival& a, const rdmacm::CmRep& rep) {
   if (a.now_us - scolding_since_us_ >= kScoldingUs) {

@@ -62,6 +62,10 @@ class CommunicationManager {
   void Accept(CmId id, const CmAccept& parameters, uint64_t now_us);
   // `private_data`: at most kRejPrivateSize bytes.
   void Reject(CmId id, rdmacm::RejectReason reason, ByteSpan private_data, uint64_t now_us);
+  // Nobody listens for the service here any more. What a requester repeats may come to another
+  // member of this address, which knows nothing of the refusal: so the refusals are repeated
+  // unasked.
+  void RepeatRefusals(uint64_t service_id, uint64_t now_us);
   // Tells the peer that the answer takes longer. Optional: a request that comes again has the same
   // effect.
   void Delay(CmId id);

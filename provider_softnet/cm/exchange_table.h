@@ -48,6 +48,8 @@ class ExchangeTable {
   Exchange* Surplus() const;
 
   uint64_t deadline_us() const { return deadlines_.empty() ? kCmNever : deadlines_.begin()->first; }
+  // Those that this end has refused, oldest first.
+  const std::list<Exchange*>& rejected() const { return rejected_; }
   size_t size() const { return exchanges_.size(); }
   size_t half_open() const { return half_open_; }
 

@@ -246,8 +246,12 @@ void RocePlane::DropLeases() {
   while (!taken_over_.empty()) DropLease(&taken_over_, taken_over_.begin()->first);
 }
 
-// Repeats of what was handed off would be refused from now on.
+// Repeats of what was handed off would be refused from now on, and those of what was refused would
+// hear that nobody listens.
 void RocePlane::OnServiceDropped(uint64_t service_id) {
+  if (stopped_) return;
+  cm_->RepeatRefusals(service_id, LoopTimeUs());
+  Flush();
   for (const auto& [id, lease] : handed_off_) {
     if (handed_off_services_[id] == service_id) lease->Say(LeaseWord::kUnheard);
   }
