@@ -47,22 +47,16 @@ std::vector<std::string> ListCandidates(const std::string& folder) {
   return names;
 }
 
-// Whether the file contains the symbol's name. Also returns the file's identity, so that each file
-// is listed once.
-bool MentionsListIas(const std::string& path, std::pair<dev_t, ino_t>* identity) {
+// The identity is the file's, so that each is listed once.
+bool MentionsListIas(const std::string& path, ReadLibraries* read,
+                     std::pair<dev_t, ino_t>* identity) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return false;
   struct stat info {};
   bool found = false;
   if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0) {
     *identity = {info.st_dev, info.st_ino};
-    const auto size = static_cast<size_t>(info.st_size);
-    void* bytes = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (bytes != MAP_FAILED) {
-      constexpr char kName[] = SOFTDAT_PROVIDER_LIST_IAS_STR;
-      found = memmem(bytes, size, kName, sizeof kName) != nullptr;
-      munmap(bytes, size);
-    }
+    found = read->MentionsListIas(fd, info);
   }
   close(fd);
   return found;
@@ -110,15 +104,36 @@ std::string FolderOf(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
+int64_t Nanoseconds(const timespec& t) { return int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec; }
+
 }  // namespace
 
-std::vector<std::string> FindProviderLibraries(const std::vector<std::string>& folders) {
+bool ReadLibraries::MentionsListIas(int fd, const struct stat& info) {
+  constexpr size_t kMostKnown = 256;
+  const Identity identity(info.st_dev, info.st_ino, info.st_size, Nanoseconds(info.st_mtim),
+                          Nanoseconds(info.st_ctim));
+  if (const auto known = known_.find(identity); known != known_.end()) return known->second;
+  const auto size = static_cast<size_t>(info.st_size);
+  void* bytes = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
+  if (bytes == MAP_FAILED) return false;
+  constexpr char kName[] = SOFTDAT_PROVIDER_LIST_IAS_STR;
+  const bool found = memmem(bytes, size, kName, sizeof kName) != nullptr;
+  munmap(bytes, size);
+  if (known_.size() >= kMostKnown) known_.clear();
+  known_[identity] = found;
+  return found;
+}
+
+std::vector<std::string> FindProviderLibraries(const std::vector<std::string>& folders,
+                                               ReadLibraries* read) {
+  ReadLibraries read_now;
+  if (read == nullptr) read = &read_now;
   std::vector<std::string> libraries;
   std::set<std::pair<dev_t, ino_t>> seen;
   for (const auto& folder : folders) {
     for (auto& path : ListCandidates(folder)) {
       std::pair<dev_t, ino_t> identity;
-      if (MentionsListIas(path, &identity) && seen.insert(identity).second) {
+      if (MentionsListIas(path, read, &identity) && seen.insert(identity).second) {
         libraries.push_back(std::move(path));
       }
     }
@@ -127,9 +142,9 @@ std::vector<std::string> FindProviderLibraries(const std::vector<std::string>& f
 }
 
 std::vector<DiscoveredIa> DiscoverIas(const std::vector<std::string>& folders,
-                                      const std::string& wanted) {
+                                      const std::string& wanted, ReadLibraries* read) {
   std::vector<DiscoveredIa> found;
-  std::vector<std::string> libraries = FindProviderLibraries(folders);
+  std::vector<std::string> libraries = FindProviderLibraries(folders, read);
   if (!wanted.empty()) {
     std::stable_partition(libraries.begin(), libraries.end(),
                           [&](const auto& path) { return IsNamedFor(path, wanted); });

@@ -62,6 +62,25 @@ TEST(FindProviderLibraries, TakesOnlyLibrariesThatCanList) {
   });
 }
 
+TEST(FindProviderLibraries, AFileThatIsReplacedIsReadAgain) {
+  InChild({}, [](FakeControl*) {
+    const std::string folder = FolderWith({});
+    const std::string path = folder + "/libdaplone.so.2";
+    const auto write = [&path](const std::string& text) {
+      std::ofstream(path + ".new", std::ios::binary) << text << '\0';
+      ASSERT_EQ(std::rename((path + ".new").c_str(), path.c_str()), 0);
+    };
+    ReadLibraries read;
+    for (int round = 0; round < 2; ++round) {
+      write("softdat_provider_list_ias");
+      EXPECT_THAT(FindProviderLibraries({folder}, &read), ElementsAre(path));
+      EXPECT_THAT(FindProviderLibraries({folder}, &read), ElementsAre(path));
+      write("softdat_provider_list_ibs");
+      EXPECT_THAT(FindProviderLibraries({folder}, &read), ElementsAre());
+    }
+  });
+}
+
 TEST(DiscoverIas, FirstLibraryWithANameWins) {
   InChild({}, [](FakeControl*) {
     const std::string first = FolderWith({{"libdaplb.so.2", "libdaplother.so.2"}});

@@ -120,7 +120,7 @@ std::vector<DiscoveredIa> Registry::Discover(const std::string& wanted) {
     }
   };
   const EndTurn end_turn{this};  // ends the turn, even if memory for the result runs out
-  return DiscoverIas(folders, wanted);
+  return DiscoverIas(folders, wanted, &read_libraries_);
 }
 
 // Lines with the same key become one entry with several candidates (semantics 2.2).

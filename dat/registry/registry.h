@@ -142,8 +142,9 @@ class Registry {
   std::mutex mutex_;
   std::condition_variable changed_;  // some entry left kLoading or kUnloading, or a turn ended
   RegistryConfig config_;
-  std::thread::id loader_;  // the thread whose turn it is to load libraries
-  int turns_ = 0;           // how deep that thread's turns are nested; 0: nobody's turn
+  std::thread::id loader_;        // the thread whose turn it is to load libraries
+  int turns_ = 0;                 // how deep that thread's turns are nested; 0: nobody's turn
+  ReadLibraries read_libraries_;  // for the thread whose turn it is
   bool shut_down_ = false;
   Status conf_problem_;                          // DAT_OVERRIDE could not be read
   std::vector<std::unique_ptr<Entry>> entries_;  // keys are unique
