@@ -208,7 +208,7 @@ TEST(CmAcceptTest, ARejectIsRepeatedUnaskedWhenItsServiceIsGone) {
     b.Wait();
     b.cm().RepeatRefusals(b.Req().service_id, b.now_us);  // once is enough
   }
-  EXPECT_EQ(again_ms, (std::vector<uint64_t>{0, 50, 100, 200, 400, 800, 1600, 3200, 6400}));
+  EXPECT_EQ(again_ms, (std::vector<uint64_t>{0, 50, 150, 350, 750, 1550, 3150, 6350}));
   EXPECT_EQ(b.now_us - begun_us, 10'000'000u);
   EXPECT_TRUE(b.TakeEvents().empty());
 }

@@ -124,10 +124,9 @@ void CommunicationManager::SayNo(Exchange* e, rdmacm::RejectReason reason, ByteS
 void CommunicationManager::RepeatRefusals(uint64_t service_id, uint64_t now_us) {
   for (Exchange* const e : table_.rejected()) {
     if (e->service_id != service_id || e->tries > 0) continue;
-    Begin(e, UINT32_MAX, now_us);
-    e->next_us =
-        CmLater(now_us, e->interval_us = std::max<uint64_t>(options_.first_interval_us / 2, 1));
-    Arm(e);
+    e->tries_left = UINT32_MAX;
+    e->interval_us = std::max<uint64_t>(options_.first_interval_us / 2, 1);
+    Repeat(e, now_us);
   }
 }
 

@@ -68,11 +68,17 @@ void ServiceResolution::OnTime(uint64_t now_us) {
     OnQuestionDue(deadlines_.begin()->second, now_us);
   }
   while (!answered_.empty() && answered_.front().first <= now_us) ForgetOldestAnswer();
+  while (!repeats_.empty() && repeats_.begin()->first <= now_us) {
+    const Requests::iterator request = repeats_.begin()->second;
+    repeats_.erase(repeats_.begin());
+    RepeatAnswer(request, now_us);
+  }
 }
 
 uint64_t ServiceResolution::deadline_us() const {
   uint64_t first = deadlines_.empty() ? kCmNever : deadlines_.begin()->first;
   if (!answered_.empty()) first = std::min(first, answered_.front().first);
+  if (!repeats_.empty()) first = std::min(first, repeats_.begin()->first);
   return first;
 }
 
@@ -279,8 +285,29 @@ void ServiceResolution::Answer(SidrId id, SidrRep rep, bool keep, uint64_t now_u
 }
 
 void ServiceResolution::ForgetOldestAnswer() {
-  requests_.erase(answered_.front().second);
+  const Requests::iterator oldest = answered_.front().second;
+  if (oldest->second.interval_us != 0) repeats_.erase(oldest->second.repeated);
+  requests_.erase(oldest);
   answered_.pop_front();
+}
+
+// Each interval is half of a peer's, so that the first that it does not lose comes before it asks
+// again.
+void ServiceResolution::RepeatAnswers(uint64_t service_id, uint64_t now_us) {
+  for (const auto& [until_us, request] : answered_) {
+    Request& r = request->second;
+    if (r.service_id != service_id || r.interval_us != 0) continue;
+    r.interval_us = std::max<uint64_t>(options_.first_interval_us / 2, 1);
+    RepeatAnswer(request, now_us);
+  }
+}
+
+void ServiceResolution::RepeatAnswer(Requests::iterator request, uint64_t now_us) {
+  Request& r = request->second;
+  outgoing_.push_back({r.source, r.answer});
+  r.repeated = repeats_.emplace(CmLater(now_us, r.interval_us), request);
+  r.interval_us =
+      std::max(r.interval_us, std::min(2 * r.interval_us, options_.longest_interval_us));
 }
 
 }  // namespace softdat::softnet

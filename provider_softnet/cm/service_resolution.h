@@ -62,6 +62,10 @@ class ServiceResolution {
   // `status` is not kOk. `private_data`: at most kSidrRepPrivateSize bytes.
   void Refuse(SidrId id, rdmacm::SidrStatus status, ByteSpan private_data, uint64_t now_us);
 
+  // Nobody listens for the service here any more. What a peer asks again may come to another member
+  // of this address, which knows nothing of the answer: so the answers are repeated unasked.
+  void RepeatAnswers(uint64_t service_id, uint64_t now_us);
+
   // Questions of both ends that are not forgotten.
   size_t size() const { return asked_.size() + requests_.size(); }
 
@@ -87,14 +91,19 @@ class ServiceResolution {
   // A peer's question: its host, its transaction, its request id. A process that begins anew may
   // draw an id again, but not the transaction with it.
   using RequestKey = std::tuple<rdmacm::Gid, uint64_t, uint32_t>;
+  struct Request;
+  using Requests = std::map<RequestKey, Request>;
+  // Answers that are repeated unasked, and when next.
+  using Repeats = std::multimap<uint64_t, Requests::iterator>;
   struct Request {
     SidrId id = 0;
     sockaddr_storage source{};
     uint64_t service_id = 0;
     bool answered = false;
     MadBytes answer{};
+    uint64_t interval_us = 0;      // 0: not repeated unasked
+    Repeats::iterator repeated{};  // its place there
   };
-  using Requests = std::map<RequestKey, Request>;
 
   uint32_t FreshRequestId();
   void Ask(uint32_t request_id, Question* q, uint64_t now_us);
@@ -110,6 +119,7 @@ class ServiceResolution {
   // Sends the answer, and keeps it if `keep`.
   void Answer(SidrId id, rdmacm::SidrRep rep, bool keep, uint64_t now_us);
   void ForgetOldestAnswer();
+  void RepeatAnswer(Requests::iterator request, uint64_t now_us);
 
   const CmOptions options_;
   const std::function<uint64_t()> random_;
@@ -125,6 +135,7 @@ class ServiceResolution {
   std::unordered_map<SidrId, Requests::iterator> unanswered_;
   // Answers that are kept, and until when; oldest first.
   std::deque<std::pair<uint64_t, Requests::iterator>> answered_;
+  Repeats repeats_;
 };
 
 }  // namespace softdat::softnet

@@ -338,6 +338,31 @@ TEST_F(ServiceResolutionTest, ARejectIsRepeatedToo) {
   EXPECT_EQ(OnlySent().octets, first.octets);
 }
 
+// A peer that has not heard the answer asks again after 100 ms, then 200, and so on. Each of its
+// questions may come to another member, which knows neither the service nor the answer.
+TEST_F(ServiceResolutionTest, AnAnswerIsRepeatedUnaskedWhenItsServiceIsGone) {
+  Receive(RequestOf(5));
+  end_->Accept(OnlyEvent<SidrRequestArrived>().id, {.qpn = 0x44}, now_us_);
+  const Sent first = OnlySent();
+  const uint64_t begun_us = now_us_;
+  const uint64_t service = std::get<SidrRep>(first.mad.message).service_id;
+  end_->RepeatAnswers(service + 1, now_us_);
+  EXPECT_TRUE(Silent());
+  std::vector<uint64_t> again_ms;
+  end_->RepeatAnswers(service, now_us_);
+  while (end_->size() > 0) {
+    for (const Sent& again : TakeSent()) {
+      EXPECT_EQ(again.octets, first.octets);
+      again_ms.push_back((now_us_ - begun_us) / 1000);
+    }
+    Wait();
+    end_->RepeatAnswers(service, now_us_);  // once is enough
+  }
+  EXPECT_EQ(again_ms, (std::vector<uint64_t>{0, 50, 150, 350, 750, 1550, 3150, 6350}));
+  EXPECT_TRUE(Silent());
+  EXPECT_EQ(end_->deadline_us(), kCmNever);
+}
+
 TEST_F(ServiceResolutionTest, ThatNobodyListensIsNotKept) {
   Receive(RequestOf(5));
   end_->Refuse(OnlyEvent<SidrRequestArrived>().id, SidrStatus::kUnsupportedServiceId, {}, now_us_);

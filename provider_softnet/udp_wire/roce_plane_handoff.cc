@@ -251,6 +251,7 @@ void RocePlane::DropLeases() {
 void RocePlane::OnServiceDropped(uint64_t service_id) {
   if (stopped_) return;
   cm_->RepeatRefusals(service_id, LoopTimeUs());
+  resolution_->RepeatAnswers(service_id, LoopTimeUs());
   Flush();
   for (const auto& [id, lease] : handed_off_) {
     if (handed_off_services_[id] == service_id) lease->Say(LeaseWord::kUnheard);
