@@ -13,7 +13,7 @@ declare -A about=(
   [peers]="unmodified programs of dapl2-utils over softnet-lo and softnet-udp-lo (tests/peers/run.sh)"
   [capture]="tshark decodes what the peers sent, and finds nothing malformed"
   [vm]="the verbs back end over soft-RoCE and soft-iWARP in a virtual machine (tests/vm/check)"
-  [asan]="every unit test under AddressSanitizer and UndefinedBehaviorSanitizer, compiled by clang"
+  [asan]="the unit tests under AddressSanitizer and UndefinedBehaviorSanitizer, compiled by clang"
   [tsan]="the unit tests of code that knows threads, under ThreadSanitizer"
   [tidy]="clang-tidy and clang's warnings over the other C++ files that have changed; in CI over all"
   [lossy]="the conformance suite over softnet-udp-lo while two packets in a hundred are lost"
@@ -198,15 +198,16 @@ stage_capture() {
   return "$status"
 }
 
-stage_asan() { bazel_tests --config=asan; }
+stage_asan() { bazel_tests "--config=asan${full:+ --config=asan-full}"; }
 
 stage_lossy() { bazel_tests "" //tests/conformance:softnet_udp_lossy_test; }
 
 # Leaves out folders whose code has no threads. Those of provider_softnet are engines without I/O: what they
 # share with other threads is tested where there are some.
 stage_tsan() {
-  bazel_tests --config=tsan //... -//wire/... -//provider_softnet/iwarp/... -//provider_softnet/roce/... \
-    -//provider_softnet/cm/... -//tests/sim/... -//tests/abi/... -//tests/vm/...
+  bazel_tests "--config=tsan${full:+ --config=tsan-full}" //... -//wire/... -//provider_softnet/iwarp/... \
+    -//provider_softnet/roce/... -//provider_softnet/cm/... -//tests/sim/... -//tests/abi/... -//tests/vm/... \
+    -//tools/info/... -//tools/bench/... -//tools/common/...
 }
 
 # The warnings that .bazelrc asks of every compiler.
