@@ -169,7 +169,7 @@ stage_vm() {
   bazel_run build //... || return 1
   rm -rf "$out/vm" && mkdir -p "$out/vm"
   SOFTDAT_BIN=$(bazel info bazel-bin 2>/dev/null) SOFTDAT_OUT=$out/vm \
-    tests/vm/check </dev/null 2>&1 | progress "$stage_log" '^(FAILED|SKIPPED|\[)'
+    tests/vm/check ${full:+--full} </dev/null 2>&1 | progress "$stage_log" '^(FAILED|SKIPPED|\[)'
   status=${PIPESTATUS[0]}
   last=$(grep -E '^[0-9]+ passed, [0-9]+ failed' "$stage_log" | tail -1)
   if [[ -z $last ]]; then
