@@ -34,13 +34,13 @@ class Measurer:
             return {"not_measured": run.stderr.strip() or "dat_perf ended with %d" % run.returncode}
         return json.loads(run.stdout)
 
-    def targets(self):
-        self.say("the table of targets")
-        return self.json("targets")
+    def targets(self, ia):
+        self.say("the table of targets of " + ia)
+        return self.json("targets", "--ia", ia)
 
-    def scale(self):
-        self.say("many end points, many connections")
-        return self.json("scale")
+    def scale(self, ia):
+        self.say("many end points, many connections over " + ia)
+        return self.json("scale", "--ia", ia)
 
     def series(self, unit, operation, waiting, sizes=None):
         """One curve of the figures: rates, bandwidths, processor time and latencies by size."""

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The same work over other libraries on TCP: Debian's ucx_perftest and fi_pingpong.
+"""The same work over other libraries: Debian's ucx_perftest and fi_pingpong on TCP, and fi_pingpong's
+reliable datagrams on UDP.
 
 These programs cannot run in slices, so everything takes turns in rounds instead. A figure is the
 median of the rounds.
@@ -20,7 +21,7 @@ LIMIT_S = 60
 # Work, unit, whether small is good, and how each program is called. None: it has no such test.
 # ucx_perftest's columns from the end: messages/s overall and average, MB/s overall and average,
 # latency overall. fi_pingpong's: Mxfers/sec, usec/xfer, MB/sec.
-WORKS = [
+TCP_WORKS = [
     ("64 B message, one way", "us", True,
      {"dat": ("send_lat", "-s", "64"), "ucx": ("tag_lat", 64, 20000, -5), "fi": (64, 20000, -2)}),
     ("4 KiB message, one way", "us", True,
@@ -32,8 +33,19 @@ WORKS = [
      {"dat": ("write_bw", "-s", "1M", "-t", "8"), "ucx": ("ucp_put_bw", 1 << 20, 1000, -3),
       "fi": None}),
 ]
+# UCX knows no UDP without an adapter. fi_pingpong has one message under way at a time: what it does in a
+# second is what the library can be compared by, and says nothing of a window.
+UDP_WORKS = [
+    ("64 B message, one way", "us", True,
+     {"dat": ("send_lat", "-s", "64"), "ucx": None, "fi": (64, 20000, -2)}),
+    ("4 KiB message, one way", "us", True,
+     {"dat": ("send_lat", "-s", "4096"), "ucx": None, "fi": (4096, 20000, -2)}),
+    ("64 B messages, many outstanding", "M/s", False,
+     {"dat": ("send_bw", "-s", "64", "-t", "64"), "ucx": None, "fi": (64, 20000, -3)}),
+]
 # raw:tcp-poll has no window, raw:tcp-gather no latency.
-FLOORS = {"send_lat": "raw:tcp-poll", "send_bw": "raw:tcp-gather", "write_bw": "raw:tcp-block"}
+TCP_FLOORS = {"send_lat": "raw:tcp-poll", "send_bw": "raw:tcp-gather", "write_bw": "raw:tcp-block"}
+UDP_FLOORS = {"send_lat": "raw:udp", "send_bw": "raw:udp"}
 MEASURES = {"us": "us per iteration", "M/s": "M/s", "MB/s": "MB/s"}
 
 
@@ -73,43 +85,54 @@ def ucx(ports, test, size, iterations, column):
     return value / 1e6 if column == -1 else value * 1.048576 if column == -3 else value
 
 
-def libfabric(ports, size, iterations, column):
+def libfabric(ports, provider, size, iterations, column):
     port = str(next(ports))
-    common = ["-p", "tcp", "-e", "msg", "-S", str(size), "-I", str(iterations)]
+    common = [*provider, "-S", str(size), "-I", str(iterations)]
     text = pair(["fi_pingpong", *common, "-B", port],
                 ["fi_pingpong", *common, "-P", port, "127.0.0.1"])
     return last_numbers(text)[column]
 
 
-def ours(measurer, unit, test, *options):
+def ours(measurer, unit, ia, floor, test, *options):
     """Returns two figures: softnet's and its floor's."""
     result = measurer.json("compare", "--slices", "3", "--slice-ms", "50", "-Q", "1", "--test", test,
-                           *options, FLOORS[test], "softnet-lo")
+                           *options, floor, ia)
     if "not_measured" in result:
         raise RuntimeError(result["not_measured"])
     half = 0.5 if test.endswith("_lat") else 1
-    floor, softnet = (one[MEASURES[unit]]["median"] * half for one in result["units"])
-    return softnet, floor
+    of_floor, of_softnet = (one[MEASURES[unit]]["median"] * half for one in result["units"])
+    return of_softnet, of_floor
 
 
-def measure(measurer, say):
+def measure_tcp(measurer, say):
+    return measure(measurer, say, "softnet-lo", TCP_WORKS, TCP_FLOORS, ("-p", "tcp", "-e", "msg"))
+
+
+def measure_udp(measurer, say):
+    return measure(measurer, say, "softnet-udp-lo", UDP_WORKS, UDP_FLOORS,
+                   ("-p", "udp;ofi_rxd", "-e", "rdm"))
+
+
+def measure(measurer, say, ia, works, floors, provider):
     missing = [tool for tool in ("ucx_perftest", "fi_pingpong") if shutil.which(tool) is None]
     if missing:
         return {"not_measured": "%s: not installed (apt-get install ucx-utils libfabric-bin)"
                                 % " and ".join(missing)}
     ports = itertools.count(FIRST_PORT)
     rows = []
-    for work, unit, small_is_good, asked in WORKS:
-        figures = {"softnet-lo": [], FLOORS[asked["dat"][0]]: [], "UCX": [], "libfabric": []}
+    for work, unit, small_is_good, asked in works:
+        floor = floors[asked["dat"][0]]
+        figures = {ia: [], floor: [], "UCX": [], "libfabric": []}
         for turn in range(ROUNDS):
-            say("peers: %s, round %d" % (work, turn + 1))
+            say("peers of %s: %s, round %d" % (ia, work, turn + 1))
             try:
-                softnet, floor = ours(measurer, unit, *asked["dat"])
-                figures["softnet-lo"].append(softnet)
-                figures[FLOORS[asked["dat"][0]]].append(floor)
-                figures["UCX"].append(ucx(ports, *asked["ucx"]))
+                softnet, plain = ours(measurer, unit, ia, floor, *asked["dat"])
+                figures[ia].append(softnet)
+                figures[floor].append(plain)
+                if asked["ucx"]:
+                    figures["UCX"].append(ucx(ports, *asked["ucx"]))
                 if asked["fi"]:
-                    figures["libfabric"].append(libfabric(ports, *asked["fi"]))
+                    figures["libfabric"].append(libfabric(ports, provider, *asked["fi"]))
             except (RuntimeError, subprocess.TimeoutExpired) as problem:
                 return {"not_measured": str(problem)}
         rows.append({"work": work, "unit": unit, "small_is_good": small_is_good,

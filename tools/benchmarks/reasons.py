@@ -72,3 +72,21 @@ def reasons(results):
         "connections, one by one": "MPA's request, reply and first message are three messages more "
                                    "than a plain connection has, and each wakes a process",
     }
+
+
+def udp_reasons():
+    """The same for the table of RoCEv2 over UDP."""
+    message = ("each message is acknowledged: the plain loop sends one packet each way, ours a second one "
+               "with it, which is made, summed, cut off by the kernel and judged at the other end; beside "
+               "it stand the queues, keys and completions of each end")
+    lost = ("with a window of a few packets on loopback each loss is waited for, because nothing behind it "
+            "shows it sooner")
+    return {
+        "64 B send, polling": message,
+        "64 B write, memory and EVD": message + "; between two looks at memory lies a `recvmmsg`",
+        "4 KiB writes, window 64, 1 % lost": lost,
+        "1 MiB writes, 1 % lost": lost,
+        "1 MiB reads, 1 % lost": lost,
+        "1 MiB sends, 1 % lost": lost,
+        "64 B sends, window 64, 1 % lost": lost,
+    }

@@ -10,7 +10,7 @@ matplotlib.use("svg")
 matplotlib.rcParams["svg.hashsalt"] = "softdat"  # the same plot gives the same file
 import matplotlib.pyplot as plt  # noqa: E402  (the back end is chosen before)
 
-from reasons import reasons  # noqa: E402
+from reasons import reasons, udp_reasons  # noqa: E402
 
 FIGURES = [
     ("cpu", "Processor time of both ends, us per operation", "figure-3-cpu", "log"),
@@ -116,10 +116,9 @@ def scale(part, why, missing):
                   for row in part["rows"]])
 
 
-def peers(part):
+def peers(part, heads):
     if "not_measured" in part:
         return "Not measured: %s\n" % part["not_measured"]
-    heads = ["softnet-lo", "UCX", "libfabric"]
     rows = []
     for row in part:
         values = dict(row["values"])
@@ -129,7 +128,7 @@ def peers(part):
         cells += ["%.2f" % value for value in values.values()]
         cells += ["`%s`" % name for name in values]
         rows.append(cells)
-    return table(["work", "", "softnet-lo", "UCX", "libfabric", "plain TCP", ""], rows)
+    return table(["work", "", *heads, "plain loop", ""], rows)
 
 
 def commits(of_parts):
@@ -206,6 +205,19 @@ Debian's `ucx_perftest` (`tag_lat`, `tag_bw`, `ucp_put_bw`; `UCX_TLS=tcp,self`, 
 (`tools/benchmarks/run --only peers`).
 
 %(peers)s
+## RoCEv2 over UDP
+
+`dat_perf targets --ia softnet-udp-lo`: the same kind of table for the second wire. The ICRC of each packet
+is computed and checked. Rows with `SOFTDAT_UDP_LOSS` are compared with the same work when nothing is lost.
+
+%(udp_targets)s
+`dat_perf scale --ia softnet-udp-lo`:
+
+%(udp_scale)s
+Debian's `fi_pingpong` (`-p "udp;ofi_rxd" -e rdm`), in turn with `dat_perf compare`; it has one message
+under way at a time, also in the last row:
+
+%(udp_peers)s
 ## softnet on loopback
 
 The four measurements of the uDAPL reference implementation's paper (its figures 3 to 6): 16
@@ -237,14 +249,17 @@ def write(results, root, folder):
     """Writes the page. Returns what is wrong with it, or an empty string."""
     os.makedirs(folder, exist_ok=True)
     missing = []
-    why = reasons(results)
+    why, of_udp = reasons(results), udp_reasons()
     page = PAGE % {
         **results["machine"],
         "commits": commits(results["commits"]),
         "targets": targets(results["targets"], why, missing),
         "scale": scale(results["scale"], why, missing),
         "instructions": instructions(results["instructions"]),
-        "peers": peers(results["peers"]),
+        "peers": peers(results["peers"], ["softnet-lo", "UCX", "libfabric"]),
+        "udp_targets": targets(results["udp-targets"], of_udp, missing),
+        "udp_scale": scale(results["udp-scale"], of_udp, missing),
+        "udp_peers": peers(results["udp-peers"], ["softnet-udp-lo", "libfabric"]),
         "softnet": figures("softnet-lo", results["softnet"], "softnet", folder, root),
         "floors": figures("plain loops", results["floors"], "floors", folder, root),
         "rxe": figures("soft-RoCE", results["rxe"], "rxe", folder, root),
