@@ -79,8 +79,7 @@ def udp_reasons():
     message = ("each message is acknowledged: the plain loop sends one packet each way, ours a second one "
                "with it, which is made, summed, cut off by the kernel and judged at the other end; beside "
                "it stand the queues, keys and completions of each end")
-    lost = ("with a window of a few packets on loopback each loss is waited for, because nothing behind it "
-            "shows it sooner")
+    lost = ("one in a hundred is about one in each window, which waits for it for a round trip and more")
     return {
         "64 B send, polling": message,
         "64 B write, memory and EVD": message + "; between two looks at memory lies a `recvmmsg`",
@@ -89,4 +88,7 @@ def udp_reasons():
         "1 MiB reads, 1 % lost": lost,
         "1 MiB sends, 1 % lost": lost,
         "64 B sends, window 64, 1 % lost": lost,
+        "an idle end point, of 1000, both ends, KiB of memory":
+            "half of it is one end's: beside what a connection over TCP has, the exchange of its "
+            "connection management is remembered, and what it knows of packets that may be lost",
     }
