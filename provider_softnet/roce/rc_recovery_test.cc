@@ -31,6 +31,23 @@ TEST_F(RcRecoveryTest, TheMiddleOfAMessageIsSentAgainAtOnce) {
   EXPECT_TRUE(SameBytes(20 * 1024));
 }
 
+// The NAK names the read, and shows on the way that a response in front of it is lost. Asked for in
+// two parts, the read would be two of the peer's, which remembers as many as the two ends have
+// agreed on.
+TEST_F(RcRecoveryTest, AReadThatNeverCameIsAskedForWhole) {
+  Lose(0, {1});
+  Lose(1, {0});
+  Add(1, 5);
+  Read(2, 2 * 1024, 8);
+  Write(3, 64, 8 * 1024);
+  ASSERT_TRUE(pair->Run());
+  const std::vector<std::string> sent = Sent(0);
+  EXPECT_EQ(std::ranges::count_if(sent, [](const auto& s) { return s.starts_with("RDMA READ"); }),
+            2);
+  EXPECT_EQ(counters(0).timeouts + counters(0).probes, 0u);
+  EXPECT_EQ(StatusesOf(a().Sends()), Statuses(3, WorkStatus::kSuccess));
+}
+
 // What the peer dropped behind the loss is sent again, all of it, and no time-out is needed. After
 // two losses it is known what this peer does.
 TEST_F(RcRecoveryTest, APeerThatKeepsNothingGetsEverythingFromTheLossOn) {

@@ -135,11 +135,11 @@ class Requester {
   void Distrust();
   void OnMissing(Psn psn);
   void Mend(Psn psn, bool lost = true);
+  void MendRequest(Psn psn, bool lost);
   void NoteLoss();
   void OnResponse(const roce::Packet& packet, Psn psn, ByteSpan payload, uint64_t now_us);
   void OnEarlyResponse(const roce::Packet& packet, Psn psn, ByteSpan payload);
   void Probe(uint64_t now_us);
-  void MendOldest(bool lost);
   bool GivesUp(uint64_t now_us);
   AccessError PlaceResponse(uint64_t position, Psn psn, ByteSpan payload);
   size_t ResponseSize(uint64_t position, Psn psn) const;

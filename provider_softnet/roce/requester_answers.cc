@@ -135,7 +135,7 @@ void Requester::OnAcknowledge(const roce::Packet& packet, uint64_t now_us) {
       if (una_ <= psn) return OnMissing(psn);
       OnMendAnswered(psn + 1, /*acknowledged=*/true);
       // The NAK that told what is missing behind it was lost.
-      if (of_a_probe && una_ < probed_sent_) MendOldest(/*lost=*/true);
+      if (of_a_probe && una_ < probed_sent_) MendRequest(una_, /*lost=*/true);
       return;
     }
     case AethKind::kRnrNak:
@@ -143,13 +143,13 @@ void Requester::OnAcknowledge(const roce::Packet& packet, uint64_t now_us) {
       Progress(AnswerUpTo(psn), now_us);
       if (una_ == psn) return OnRnrNak(psn, syndrome.code, now_us);
       OnMissing(psn);
-      return Mend(psn);  // it is said again
+      return MendRequest(psn, /*lost=*/true);  // it is said again
     case AethKind::kNak:
       if (psn < una_) return;
       Progress(AnswerUpTo(psn), now_us);
       if (una_ == psn) return OnNak(psn, syndrome.code, now_us);
       OnMissing(psn);
-      return Mend(psn);
+      return MendRequest(psn, /*lost=*/true);
     case AethKind::kReserved:
       return;
   }
@@ -187,6 +187,19 @@ void Requester::OnMissing(Psn psn) {
 void Requester::Mend(Psn psn, bool lost) {
   if (psn < una_ || psn >= cursor_ || psn - una_ >= PsnSet::kSpan) return;
   if (mends_.Add(psn) && lost) NoteLoss();
+}
+
+// The request that has `psn`, of a read what is missing of its piece. A peer that has not seen the
+// piece must be asked for all of it. If it were asked for parts, each would take one of the few
+// reads that it remembers, so that it might forget one whose responses were lost.
+void Requester::MendRequest(Psn psn, bool lost) {
+  if (psn >= cursor_) return;  // it is being sent again anyway
+  const uint64_t at = PositionOf(psn);
+  const bool read = sends().at(at).op == Op::kRdmaRead;
+  const Psn end = read ? plan(at).first + PieceEnd(plan(at), psn) : psn + 1;
+  for (Psn p = psn; p < end; ++p) {
+    if (!received_.Has(p)) Mend(p, lost);
+  }
 }
 
 void Requester::NoteLoss() {
@@ -237,9 +250,7 @@ void Requester::OnSequenceNak(Psn psn) {
   mended_ = psn;
   mended_end_ = read ? plan(at).first + PieceEnd(plan(at), psn) : psn + 1;
   mended_sent_ = sent_;
-  for (Psn p = mended_; p < mended_end_; ++p) {
-    if (!received_.Has(p)) Mend(p);
-  }
+  MendRequest(psn, /*lost=*/true);
 }
 
 // What the peer has moved on to since it was sent a request that it lacked.
@@ -447,17 +458,7 @@ void Requester::Probe(uint64_t now_us) {
   probed_sent_ = sent_;
   mended_sent_ = 0;  // the answer shows nothing about what the peer keeps
   resend_at_us_ = now_us + WaitUs();
-  MendOldest(/*lost=*/false);
-}
-
-// What is sent together with the oldest packet: the responses of a read that are missing.
-void Requester::MendOldest(bool lost) {
-  const uint64_t at = PositionOf(una_);
-  const Psn end =
-      sends().at(at).op == Op::kRdmaRead ? plan(at).first + PieceEnd(plan(at), una_) : una_ + 1;
-  for (Psn p = una_; p < std::min(end, cursor_); ++p) {
-    if (!received_.Has(p)) Mend(p, lost);
-  }
+  MendRequest(una_, /*lost=*/false);
 }
 
 }  // namespace softdat::softnet
