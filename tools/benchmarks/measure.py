@@ -17,6 +17,17 @@ WINDOW = 16
 VM_SIZES = [64, 4096, 32768, 131072]
 SLICES = ["--slices", "5", "--slice-ms", "40"]
 
+# Shares of the packets, each way. A slice holds several losses that are waited for.
+LOSSES = ["0.1%", "1%", "5%", "20%"]
+LOSS_WORKS = [
+    ("64 B send, there and back", "us per iteration", ["--test", "send_lat", "-s", "64"]),
+    ("64 B sends, window 64", "M/s", ["--test", "send_bw", "-s", "64", "-t", "64", "-Q", "1"]),
+    ("4 KiB writes, window 64", "MB/s", ["--test", "write_bw", "-s", "4096", "-t", "64", "-Q", "1"]),
+    ("1 MiB writes, window 8", "MB/s", ["--test", "write_bw", "-s", "1M", "-t", "8", "-Q", "1"]),
+    ("1 MiB reads, window 8", "MB/s", ["--test", "read_bw", "-s", "1M", "-t", "8", "-Q", "1"]),
+]
+LOSS_SLICES = ["--slices", "15", "--slice-ms", "100"]
+
 
 class Measurer:
     """Runs dat_perf of one build."""
@@ -41,6 +52,20 @@ class Measurer:
     def scale(self, ia):
         self.say("many end points, many connections over " + ia)
         return self.json("scale", "--ia", ia)
+
+    def losses(self, ia):
+        """The same work while more and more packets are lost."""
+        rows = []
+        for work, unit, arguments in LOSS_WORKS:
+            self.say("losses over %s: %s" % (ia, work))
+            result = self.json("compare", *arguments, *LOSS_SLICES, ia,
+                               *("%s,SOFTDAT_UDP_LOSS=%s" % (ia, loss) for loss in LOSSES))
+            if "not_measured" in result:
+                rows.append({"work": work, "unit": unit, **result})
+                continue
+            rows.append({"work": work, "unit": unit,
+                         "values": [one[unit]["median"] for one in result["units"]]})
+        return {"losses": ["0", *LOSSES], "rows": rows}
 
     def series(self, unit, operation, waiting, sizes=None):
         """One curve of the figures: rates, bandwidths, processor time and latencies by size."""

@@ -106,6 +106,17 @@ def targets(part, why, missing):
     return table(["work", "floor", "", "DAT", "", "", "ratio", "target", ""], rows)
 
 
+def losses(part):
+    rows = []
+    for row in part["rows"]:
+        if "not_measured" in row:
+            rows.append([row["work"], "not measured: " + row["not_measured"]])
+            continue
+        rows.append([row["work"], row["unit"],
+                     *("%.*f" % (0 if value >= 1000 else 2, value) for value in row["values"])])
+    return table(["work", "", *("%s lost" % loss for loss in part["losses"])], rows)
+
+
 def scale(part, why, missing):
     if "not_measured" in part:
         return "Not measured: %s\n" % part["not_measured"]
@@ -214,6 +225,9 @@ is computed and checked. Rows with `SOFTDAT_UDP_LOSS` are compared with the same
 `dat_perf scale --ia softnet-udp-lo`:
 
 %(udp_scale)s
+The same work while more and more packets are lost, each way (`SOFTDAT_UDP_LOSS`, `dat_perf compare`):
+
+%(udp_losses)s
 Debian's `fi_pingpong` (`-p "udp;ofi_rxd" -e rdm`), in turn with `dat_perf compare`; it has one message
 under way at a time, also in the last row:
 
@@ -259,6 +273,7 @@ def write(results, root, folder):
         "peers": peers(results["peers"], ["softnet-lo", "UCX", "libfabric"]),
         "udp_targets": targets(results["udp-targets"], of_udp, missing),
         "udp_scale": scale(results["udp-scale"], of_udp, missing),
+        "udp_losses": losses(results["udp-losses"]),
         "udp_peers": peers(results["udp-peers"], ["softnet-udp-lo", "libfabric"]),
         "softnet": figures("softnet-lo", results["softnet"], "softnet", folder, root),
         "floors": figures("plain loops", results["floors"], "floors", folder, root),
