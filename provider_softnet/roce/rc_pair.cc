@@ -6,6 +6,8 @@
 #include <cstring>
 #include <utility>
 
+#include "wire/roce/icrc.h"
+
 namespace softdat::softnet::testing {
 
 namespace {
@@ -13,6 +15,9 @@ namespace {
 // How long a peer that was refused something may ask again before it is told that it is over.
 constexpr uint64_t kRefusedGraceUs = 300'000'000;
 constexpr uint64_t kReorderUs = 500;
+constexpr uint64_t kLongestPartitionUs = 1'000'000;
+
+uint32_t IcrcStartOf(size_t size) { return roce::IcrcStart(roce::Ipv6Flow{}, size); }
 
 RcConfig ConfigOf(int side, const RcPairOptions& o) {
   RcConfig c;
@@ -73,6 +78,11 @@ bool RcPair::IsLost(int i) {
     --burst_left_[i];
     return true;
   }
+  if (partition_until_us_[i] > now_us_) return true;
+  if (OneIn(options_.partition_one_in)) {
+    partition_until_us_[i] = now_us_ + Draw(kLongestPartitionUs);
+    return true;
+  }
   if (OneIn(options_.burst_one_in)) burst_left_[i] = Draw(8);
   return OneIn(options_.lose_one_in);
 }
@@ -90,7 +100,11 @@ void RcPair::Dispatch(int i, const std::vector<uint8_t>& bytes) {
     } else {
       at_us = last_at_us_[i] = std::max(at_us, last_at_us_[i]);
     }
-    flights_[i].emplace(at_us, Flight{bytes, false});
+    Flight flight{bytes, false};
+    if (OneIn(options_.corrupt_one_in)) {
+      flight.bytes[Draw(bytes.size())] ^= static_cast<uint8_t>(1 << Draw(8));
+    }
+    flights_[i].emplace(at_us, std::move(flight));
   }
 }
 
@@ -109,8 +123,12 @@ bool RcPair::Transmit(int i) {
       const auto* at = static_cast<const uint8_t*>(piece.iov_base);
       bytes.insert(bytes.end(), at, at + piece.iov_len);
     }
-    // Pad, and room for an ICRC, which nobody looks at here.
     bytes.resize(bytes.size() + roce::PadOf(p.payload_size) + roce::kIcrcSize);
+    if (options_.corrupt_one_in != 0) {
+      const ByteSpan summed = ByteSpan(bytes).first(bytes.size() - roce::kIcrcSize);
+      roce::StoreIcrc(bytes.data() + summed.size(),
+                      roce::IcrcOf(IcrcStartOf(bytes.size()), summed));
+    }
     Dispatch(i, bytes);
   }
   if (taken < batch.size()) side.connection->TakeBack(batch, taken);
@@ -129,7 +147,8 @@ bool RcPair::Receive(int i) {
   if (flight.disconnect) {
     side.connection->OnPeerDisconnected();
     side.told = true;
-  } else {
+  } else if (options_.corrupt_one_in == 0 ||
+             roce::IcrcOk(IcrcStartOf(flight.bytes.size()), flight.bytes)) {
     roce::Packet packet;
     if (roce::ParsePacket(flight.bytes, &packet) != roce::PacketParse::kOk) std::abort();
     side.connection->OnPacket(packet, now_us_);

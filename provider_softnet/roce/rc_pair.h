@@ -44,7 +44,9 @@ struct RcPairOptions {
   uint64_t burst_one_in = 0;  // it and the next few are lost
   uint64_t reorder_one_in = 0;
   uint64_t duplicate_one_in = 0;
-  uint64_t untaken_one_in = 0;  // batches that the socket takes in part
+  uint64_t corrupt_one_in = 0;    // a bit of it is wrong; the ICRC is to show it
+  uint64_t partition_one_in = 0;  // nothing that way arrives for a while, from it on
+  uint64_t untaken_one_in = 0;    // batches that the socket takes in part
 };
 
 class RcSide final : public EngineSide {
@@ -128,6 +130,7 @@ class RcPair {
   std::array<uint64_t, 2> last_at_us_{};
   std::array<uint64_t, 2> link_free_us_{};
   std::array<uint64_t, 2> burst_left_{};
+  std::array<uint64_t, 2> partition_until_us_{};
   std::array<size_t, 2> sent_{};
   bool cut_ = false;
 };

@@ -42,6 +42,8 @@ RcPairOptions RoceEnginePair::Options(uint64_t seed) {
   o.go_back_n[0] = plain < 2;
   o.go_back_n[1] = plain == 1 || plain == 2;
   if (r() % 8 == 0) o.early_bytes = 0;  // used up by others
+  o.corrupt_one_in = rare[r() % 4];
+  o.partition_one_in = r() % 8 == 0 ? 300 : 0;
   return o;
 }
 
