@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "dat/backend_kit/own_address.h"
 #include "dat/base/socket_address.h"
 
 namespace softdat::softnet {
@@ -19,11 +20,13 @@ constexpr uint32_t kQpnsOfMember = 1 << 12;
 
 }  // namespace
 
-PeerWatch::PeerWatch(const UdpPort* port, EventLoop* loop, std::function<void(CmId)> gone)
-    : port_(port), gone_(std::move(gone)), timer_(loop, [this] { Look(); }) {}
+PeerWatch::PeerWatch(HasMember has_member, EventLoop* loop, std::function<void(CmId)> gone)
+    : has_member_(std::move(has_member)),
+      gone_(std::move(gone)),
+      timer_(loop, [this] { Look(); }) {}
 
 void PeerWatch::Add(CmId id, const sockaddr_storage& host, uint32_t qpn) {
-  if (!port_->HasMember(host, qpn)) return;
+  if (!has_member_(host, qpn) && !IsOwnAddress(host)) return;
   peers_[id] = {host, qpn};
   if (!timer_.running()) timer_.Start(kBetweenLooks);
 }
@@ -34,7 +37,7 @@ void PeerWatch::Look() {
   for (const auto& [id, peer] : peers_) {
     const std::pair member(HostText(peer.host), peer.qpn / kQpnsOfMember);
     const auto [known, is_new] = lives.try_emplace(member, true);
-    if (is_new) known->second = port_->HasMember(peer.host, peer.qpn);
+    if (is_new) known->second = has_member_(peer.host, peer.qpn);
     if (!known->second) gone.push_back(id);
   }
   for (const CmId id : gone) {

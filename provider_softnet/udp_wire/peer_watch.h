@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Notices that the process of a peer on this host has ended. An adapter of hardware says so for its
 // process, by a DREQ. A process that is killed here leaves nobody who could, but its names among
-// the members go with it. Peers on other hosts, and those of other software, are not watched:
+// the members go with it. One whose names are gone when its connection is made has ended already:
+// nobody but members has the port on an address of this host. Peers on other hosts are not watched:
 // traffic finds out about them, as on InfiniBand.
 //
 // Needs the driver token.
@@ -16,14 +17,16 @@
 
 #include "provider_softnet/cm/cm_events.h"
 #include "provider_softnet/driver/event_loop.h"
-#include "provider_softnet/udp/udp_port.h"
 
 namespace softdat::softnet {
 
 class PeerWatch {
  public:
+  // UdpPort::HasMember: whether the member that owns a queue pair lives on this host.
+  using HasMember = std::function<bool(const sockaddr_storage& host, uint32_t qpn)>;
+
   // `gone` is called once for each connection whose peer has gone. It may add and remove.
-  PeerWatch(const UdpPort* port, EventLoop* loop, std::function<void(CmId)> gone);
+  PeerWatch(HasMember has_member, EventLoop* loop, std::function<void(CmId)> gone);
 
   // `qpn`: of the peer at `host`.
   void Add(CmId id, const sockaddr_storage& host, uint32_t qpn);
@@ -37,7 +40,7 @@ class PeerWatch {
 
   void Look();
 
-  const UdpPort* const port_;
+  const HasMember has_member_;
   const std::function<void(CmId)> gone_;
   std::map<CmId, Peer> peers_;
   LoopTimer timer_;

@@ -80,7 +80,10 @@ Status RocePlane::Start() {
     resolution_->OnTime(LoopTimeUs());
     Pump();
   });
-  watch_.emplace(port_.get(), &driver().loop(), [this](CmId id) {
+  const auto has_member = [this](const sockaddr_storage& host, uint32_t qpn) {
+    return port_->HasMember(host, qpn);
+  };
+  watch_.emplace(has_member, &driver().loop(), [this](CmId id) {
     if (const auto endpoint = EndpointOf(id)) endpoint->OnDisconnected(CmDisconnected::By::kPeer);
   });
   // Each block costs a descriptor, and one is there already.
