@@ -128,6 +128,27 @@ TEST(CmAcceptTest, AnMraOfTheReplyExtendsTheLimitButNotForEver) {
   EXPECT_LE(b.now_us - begun_us, 102'000'000u);
 }
 
+// Who has the peer's address now knows nothing of a REP that is repeated to it, and its REJ may come
+// before what the peer had said.
+TEST(CmAcceptTest, ARejThatOvertakesTheRtuEndsNothingAtOnce) {
+  CmBench b;
+  b.Accept();
+  b.Receive(b.Rej(Wire::kInvalidCommId));
+  EXPECT_EQ(b.TakeAll(), "|");
+  b.Receive(b.Rtu());
+  EXPECT_EQ(b.state(), CmState::kEstablished);
+  EXPECT_EQ(b.TakeEvents().size(), 1u);
+}
+
+TEST(CmAcceptTest, ARejOfTheReplyEndsItSoonWithoutAnRtu) {
+  CmBench b;
+  b.Accept();
+  const uint64_t begun_us = b.now_us;
+  b.Receive(b.Rej(Wire::kInvalidCommId));
+  while (b.state() == CmState::kReplySent) b.Wait();
+  EXPECT_EQ(b.now_us - begun_us, 2'000'000u);
+}
+
 TEST(CmAcceptTest, DataInPlaceOfTheRtuEstablishOnce) {
   CmBench b;
   b.Accept();

@@ -43,7 +43,7 @@ struct CmOptions {
   uint64_t remember_us = 10'000'000;
 
   // Requests without the consumer's answer, or whose handshake is not complete.
-  size_t most_half_open = 128;
+  size_t most_half_open = 1024;
   // Requests for datagrams without the consumer's answer. They hold nothing but themselves, and
   // some programs ask for many at once.
   size_t most_unanswered = 1024;

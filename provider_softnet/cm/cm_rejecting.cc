@@ -15,6 +15,8 @@ using transport::RejectReason;
 namespace {
 
 constexpr uint64_t kScoldingUs = 1'000'000;
+// What was sent before a REJ arrives at most so much later.
+constexpr uint64_t kOvertakenUs = 2'000'000;
 constexpr uint32_t kMostScoldings = 100;
 
 Answered WhatIsAnswered(CmState state) {
@@ -44,8 +46,15 @@ void CommunicationManager::On(const Arrival& a, const CmRej& rej) {
     case CmState::kReplyReceived:
       Fail(e, RejectReason::kNonPeer, "the peer gave up after it had accepted");
       return EnterTimeWait(e, a.now_us);
-    case CmState::kRequestReceived:
     case CmState::kReplySent:
+      // The peer, or who has its address now, knows nothing of it any more. Its RTU and its DREQ
+      // may be on a slower way, by another member of this address.
+      if (rej.reason == rdmacm::RejectReason::kInvalidCommId) {
+        e->limit_us = std::min(e->limit_us, CmLater(a.now_us, kOvertakenUs));
+        return Arm(e);
+      }
+      [[fallthrough]];
+    case CmState::kRequestReceived:
       return GivenUp(e->id, a.now_us);
     case CmState::kHandedOff:
       return TellNewOwner(*e, CmForNewOwner::What::kWithdrawn);

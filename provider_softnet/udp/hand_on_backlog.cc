@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <thread>
 #include <utility>
 
 namespace softdat::softnet {
@@ -51,10 +52,15 @@ bool HandOnBacklog::Keep(const MemberName& name, const sockaddr_storage& source,
   return true;
 }
 
-// A member that is full delays what is for others not at all.
 void HandOnBacklog::Retry() {
   if (closed_) return;
   const std::lock_guard<Mutex> lock(mutex_);
+  RetryLocked();
+  if (!waiting_.empty()) timer_.Start(kPause);
+}
+
+// A member that is full delays what is for others not at all.
+void HandOnBacklog::RetryLocked() {
   const LoopClock::time_point oldest = LoopClock::now() - kLongest;
   std::vector<MemberName> full;
   std::deque<Waiting> still;
@@ -73,10 +79,24 @@ void HandOnBacklog::Retry() {
     }
   }
   waiting_ = std::move(still);
-  if (!waiting_.empty()) timer_.Start(kPause);
+}
+
+void HandOnBacklog::Drain() {
+  const LoopClock::time_point last = LoopClock::now() + kLongestAtTheEnd;
+  for (;;) {
+    {
+      // A process may exit from a signal handler, in the midst of anything.
+      const std::unique_lock<Mutex> lock(mutex_, std::try_to_lock);
+      if (!lock.owns_lock()) return;
+      RetryLocked();
+      if (waiting_.empty() || LoopClock::now() >= last) return;
+    }
+    std::this_thread::sleep_for(kPause);
+  }
 }
 
 void HandOnBacklog::Close() {
+  Drain();
   closed_ = true;
   timer_.Close();
 }

@@ -29,7 +29,9 @@ class HandOnBacklog : public std::enable_shared_from_this<HandOnBacklog> {
   // A member that reads nothing for so long, or is so far behind, loses packets. A request that is
   // not answered is repeated by then.
   static constexpr std::chrono::seconds kLongest{4};
-  static constexpr size_t kMost = 256;
+  static constexpr size_t kMost = 4096;
+  // What is handed on last goes on behind the end of the port, as long as its receivers read.
+  static constexpr std::chrono::milliseconds kLongestAtTheEnd{500};
 
   // `fd` of OpenHandOn() stays open until Close().
   HandOnBacklog(Driver* driver, UdpCounters* counters, int fd);
@@ -38,7 +40,8 @@ class HandOnBacklog : public std::enable_shared_from_this<HandOnBacklog> {
   HandOnResult HandOn(const MemberName& name, const sockaddr_storage& source,
                       std::span<const uint8_t> datagram);
 
-  // With the token. What waits is dropped.
+  // With the token. What waits is handed on first, and dropped if that takes too long: it may be
+  // the last that this process says to another one of its host.
   void Close();
 
  private:
@@ -50,6 +53,8 @@ class HandOnBacklog : public std::enable_shared_from_this<HandOnBacklog> {
   };
 
   void Retry();
+  void RetryLocked();
+  void Drain();
   bool Keep(const MemberName& name, const sockaddr_storage& source,
             std::span<const uint8_t> datagram);
 
