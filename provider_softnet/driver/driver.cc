@@ -73,6 +73,7 @@ Status Driver::Start() {
   if (!loop_.open()) {
     if (Status s = loop_.Open(); !s.ok()) return s;
   }
+  attending_.reserve(kAttendingAtOnce);
   while (!wake_fd_.valid()) {
     wake_fd_ = UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!wake_fd_.valid() && (errno != EMFILE || !RaiseDescriptorLimit())) break;

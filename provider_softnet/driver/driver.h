@@ -201,6 +201,8 @@ class Driver final : private transport::Interruptible {
   bool found_ = false;        // whether the last sleep ended with data on some channel
   int handlers_running_ = 0;  // depth of dispatching; it grows when an upcall waits or polls
   std::vector<std::shared_ptr<void>> trash_;
+  // So many need no memory: on a busy machine some come together long after the start.
+  static constexpr size_t kAttendingAtOnce = 128;
   // Taken from attention_, of which those before next_to_attend_ were attended.
   std::vector<RefPtr<Channel>> attending_;
   size_t next_to_attend_ = 0;

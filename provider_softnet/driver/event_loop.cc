@@ -156,11 +156,18 @@ void SocketWatch::Fire() {
   if (events != 0) handler_(events);
 }
 
+// Its place is made here, so that the first start needs no memory either.
+LoopTimer::LoopTimer(EventLoop* loop, Handler handler) : loop_(loop), handler_(std::move(handler)) {
+  LoopTimers place;
+  place.insert(this);
+  resting_ = place.extract(place.begin());
+}
+
 void LoopTimer::Start(std::chrono::microseconds delay) {
   constexpr std::chrono::microseconds kLongest = std::chrono::hours(24 * 365);
   Stop();  // also drops an expiry of the earlier start that was not handled yet
   due_ = LoopClock::now() + std::clamp(delay, std::chrono::microseconds(0), kLongest);
-  at_ = resting_.empty() ? loop_->timers_.insert(this) : loop_->timers_.insert(std::move(resting_));
+  at_ = loop_->timers_.insert(std::move(resting_));
   running_ = true;
 }
 

@@ -100,7 +100,7 @@ class LoopTimer final : public LoopEvent {
  public:
   using Handler = std::function<void()>;
 
-  LoopTimer(EventLoop* loop, Handler handler) : loop_(loop), handler_(std::move(handler)) {}
+  LoopTimer(EventLoop* loop, Handler handler);
   ~LoopTimer() override { Close(); }
 
   // Fires once, as soon as possible after `delay`. Replaces an earlier start. Only the first start
