@@ -128,8 +128,8 @@ TEST(CmAcceptTest, AnMraOfTheReplyExtendsTheLimitButNotForEver) {
   EXPECT_LE(b.now_us - begun_us, 102'000'000u);
 }
 
-// Who has the peer's address now knows nothing of a REP that is repeated to it, and its REJ may come
-// before what the peer had said.
+// Who has the peer's address now knows nothing of a REP that is repeated to it, and its REJ may
+// come before what the peer had said.
 TEST(CmAcceptTest, ARejThatOvertakesTheRtuEndsNothingAtOnce) {
   CmBench b;
   b.Accept();
