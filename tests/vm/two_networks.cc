@@ -5,7 +5,8 @@
 // it takes the port of RoCEv2 for itself.
 //
 // What an rdma_cm id does happens in the network of the thread that made it. Everything else that a
-// provider does with a device happens through file descriptors and sysfs.
+// provider does with a device happens through file descriptors and sysfs. softnet's provider is not
+// told of the second network: an address there is no address of its host.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <ifaddrs.h>
@@ -15,6 +16,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 namespace {
 
@@ -50,6 +52,12 @@ class Outside {
   const int own_;
 };
 
+// Whether the code at an address is softnet's.
+bool IsSoftnet(const void* code) {
+  Dl_info info{};
+  return dladdr(code, &info) != 0 && std::strstr(info.dli_fname, "libdaplsoftnet") != nullptr;
+}
+
 }  // namespace
 
 #pragma GCC visibility push(default)
@@ -68,6 +76,7 @@ int rdma_create_id(rdma_event_channel* channel, rdma_cm_id** id, void* context,
 int getifaddrs(ifaddrs** list) noexcept {
   static auto* const real = reinterpret_cast<int (*)(ifaddrs**)>(dlsym(RTLD_NEXT, "getifaddrs"));
   if (const int error = real(list); error != 0) return error;
+  if (IsSoftnet(__builtin_return_address(0))) return 0;
   ifaddrs** end = list;
   while (*end != nullptr) end = &(*end)->ifa_next;
   const Outside outside;
