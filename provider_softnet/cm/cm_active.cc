@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The active side: REQ, what answers it, RTU.
+#include "provider_softnet/cm/cm_active.h"
+
 #include <algorithm>
 #include <string>
 #include <utility>
 
 #include "dat/base/socket_address.h"
-#include "provider_softnet/cm/communication_manager.h"
 #include "provider_softnet/cm/gid_of_address.h"
 #include "provider_softnet/cm/refusal.h"
 #include "wire/rdmacm/mad.h"
@@ -30,7 +30,10 @@ constexpr uint64_t kLongestPauseUs = 20'000;
 
 }  // namespace
 
-CmReq CommunicationManager::RequestOf(const Exchange& e, const CmConnect& p) const {
+CmActive::CmActive(ExchangeKeeper* keeper, ExchangeEndings* endings)
+    : keeper_(*keeper), endings_(*endings), table_(keeper->table()), options_(keeper->options()) {}
+
+CmReq CmActive::RequestOf(const Exchange& e, const CmConnect& p) const {
   CmReq req;
   req.local_comm_id = e.comm_id;
   req.service_id = p.service_id;
@@ -56,7 +59,7 @@ CmReq CommunicationManager::RequestOf(const Exchange& e, const CmConnect& p) con
   return req;
 }
 
-CmId CommunicationManager::Connect(const CmConnect& p, uint64_t now_us) {
+CmId CmActive::Connect(const CmConnect& p, uint64_t now_us) {
   const auto gid = GidOfAddress(p.remote);
   Exchange* const e = &table_.Add(CmState::kRequestSent, p.remote, gid.value_or(rdmacm::Gid{}));
   const CmId id = e->id;
@@ -68,64 +71,69 @@ CmId CommunicationManager::Connect(const CmConnect& p, uint64_t now_us) {
   e->limit_us = CmLater(now_us, p.timeout_us);
   e->grace_until_us = CmLater(now_us, p.grace_us);
   e->pause_us = kFirstPauseUs;
-  e->transaction_id = NewTransaction(*e);
+  e->transaction_id = keeper_.NewTransaction(*e);
   if (!gid.has_value()) {
-    Fail(e, RejectReason::kUnreachable, HostText(p.remote) + " is no address of a host");
-    Forget(e);
-  } else if (!Prepare(e, e->transaction_id, RequestOf(*e, p))) {
-    Fail(e, RejectReason::kNonPeer, "a value of the request is too large for its field");
-    Forget(e);
+    keeper_.Fail(e, RejectReason::kUnreachable, HostText(p.remote) + " is no address of a host");
+    keeper_.Forget(e);
+  } else if (!keeper_.Prepare(e, e->transaction_id, RequestOf(*e, p))) {
+    keeper_.Fail(e, RejectReason::kNonPeer, "a value of the request is too large for its field");
+    keeper_.Forget(e);
   } else {
-    Begin(e, options_.request_tries, now_us);
+    keeper_.Begin(e, options_.request_tries, now_us);
   }
   return id;
 }
 
-void CommunicationManager::OnRequestDue(Exchange* e, uint64_t now_us) {
-  if (now_us < e->limit_us && e->tries_left > 0) return Repeat(e, now_us);
+void CmActive::OnDue(Exchange* e, uint64_t now_us) {
+  if (now_us >= e->limit_us) return GiveUpRequest(e, now_us);
+  if (e->state == CmState::kPausing) return RequestAnew(e, now_us);
+  return e->tries_left > 0 ? keeper_.Repeat(e, now_us) : GiveUpRequest(e, now_us);
+}
+
+void CmActive::GiveUpRequest(Exchange* e, uint64_t now_us) {
   const std::string asked = std::to_string(e->tries) + (e->tries == 1 ? " request" : " requests");
   if (now_us >= e->limit_us) {
-    Fail(e, RejectReason::kTimedOut,
-         HostText(e->address) + " did not answer within " +
-             std::to_string((e->limit_us - e->started_us) / 1000) + " ms (" + asked + ")");
+    keeper_.Fail(e, RejectReason::kTimedOut,
+                 HostText(e->address) + " did not answer within " +
+                     std::to_string((e->limit_us - e->started_us) / 1000) + " ms (" + asked + ")");
   } else {
-    Fail(e, RejectReason::kUnreachable, HostText(e->address) + " did not answer " + asked);
+    keeper_.Fail(e, RejectReason::kUnreachable, HostText(e->address) + " did not answer " + asked);
   }
-  SayNo(e, rdmacm::RejectReason::kTimeout, {}, now_us);
+  endings_.SayNo(e, rdmacm::RejectReason::kTimeout, {}, now_us);
 }
 
 // A new request, because the peer remembers that it has refused this one.
-void CommunicationManager::TryAgain(Exchange* e, uint64_t pause_us, uint64_t now_us) {
+void CmActive::TryAgain(Exchange* e, uint64_t pause_us, uint64_t now_us) {
   table_.SetState(e, CmState::kPausing);
   e->next_us = CmLater(now_us, pause_us);
-  Arm(e);
+  keeper_.Arm(e);
 }
 
-void CommunicationManager::RequestAnew(Exchange* e, uint64_t now_us) {
+void CmActive::RequestAnew(Exchange* e, uint64_t now_us) {
   const std::array<uint8_t, rdmacm::kMadSize> refused = e->mad;
   rdmacm::Mad mad;
   if (rdmacm::ParseMad(refused, &mad) != rdmacm::MadParse::kOk) return;  // it was made here
   table_.Renumber(e);
-  e->transaction_id = NewTransaction(*e);
+  e->transaction_id = keeper_.NewTransaction(*e);
   std::get<CmReq>(mad.message).local_comm_id = e->comm_id;
-  Prepare(e, e->transaction_id, mad.message);
+  keeper_.Prepare(e, e->transaction_id, mad.message);
   table_.SetState(e, CmState::kRequestSent);
-  Begin(e, options_.request_tries, now_us);
+  keeper_.Begin(e, options_.request_tries, now_us);
 }
 
-void CommunicationManager::On(const Arrival& a, const CmRep& rep) {
+void CmActive::OnRep(const CmArrival& a, const CmRep& rep) {
   Exchange* const e = table_.FindByOwnId(rep.remote_comm_id);
-  if (e == nullptr) return Scold(a, rep);
+  if (e == nullptr) return endings_.Scold(a, rep);
   if (!e->active || e->gid != a.gid || rep.local_comm_id == 0 || rep.local_qpn <= rdmacm::kGsiQpn)
     return;
   if (e->state == CmState::kRequestSent) return OnReply(e, rep, a.now_us);
   if (e->peer_comm_id == 0 || e->peer_comm_id == rep.local_comm_id) OnReplyAgain(e, a, rep);
 }
 
-void CommunicationManager::OnReply(Exchange* e, const CmRep& rep, uint64_t now_us) {
+void CmActive::OnReply(Exchange* e, const CmRep& rep, uint64_t now_us) {
   const CmPeer peer{rep.local_ca_guid, rep.local_qpn, rep.starting_psn};
   Exchange* const earlier = table_.FindByPeerQpn(e->gid, peer.ca_guid, peer.qpn);
-  if (earlier != nullptr) EndAsStale(earlier, now_us);
+  if (earlier != nullptr) endings_.EndAsStale(earlier, now_us);
   table_.SetPeer(e, rep.local_comm_id, peer);
   table_.HoldPair(e);
   table_.SetState(e, CmState::kReplyReceived);
@@ -137,42 +145,42 @@ void CommunicationManager::OnReply(Exchange* e, const CmRep& rep, uint64_t now_u
   event.target_ack_delay = rep.target_ack_delay;
   event.srq = rep.srq;
   std::copy(rep.private_data.begin(), rep.private_data.end(), event.private_data.begin());
-  events_.emplace_back(event);
+  keeper_.Report(event);
 }
 
 // The peer has not heard what became of its reply.
-void CommunicationManager::OnReplyAgain(Exchange* e, const Arrival& a, const CmRep& rep) {
+void CmActive::OnReplyAgain(Exchange* e, const CmArrival& a, const CmRep& rep) {
   switch (e->state) {
     case CmState::kEstablished:
       return SendReadyToUse(*e);
     case CmState::kDisconnecting:  // DREQ
-      return Transmit(*e);
+      return keeper_.Transmit(*e);
     case CmState::kRejected: {
       // The REJ that was sent could not name the peer's id, and may have reached nobody.
-      CmRej rej = RejectOf(*e, rdmacm::RejectReason::kTimeout);
+      CmRej rej = endings_.RejectOf(*e, rdmacm::RejectReason::kTimeout);
       rej.remote_comm_id = rep.local_comm_id;
       rej.answered = rdmacm::Answered::kRep;
-      return SendOnce(e->address, a.transaction_id, rej);
+      return keeper_.SendOnce(e->address, a.transaction_id, rej);
     }
     case CmState::kTimeWait:
-      return Scold(a, rep);
+      return endings_.Scold(a, rep);
     default:
       return;
   }
 }
 
-void CommunicationManager::ReadyToUse(CmId id) {
+void CmActive::ReadyToUse(CmId id) {
   Exchange* const e = table_.Find(id);
   if (e == nullptr || e->state != CmState::kReplyReceived) return;
   table_.SetState(e, CmState::kEstablished);
   SendReadyToUse(*e);
 }
 
-void CommunicationManager::SendReadyToUse(const Exchange& e) {
-  SendOnce(e.address, e.transaction_id, rdmacm::CmRtu{e.comm_id, e.peer_comm_id, {}});
+void CmActive::SendReadyToUse(const Exchange& e) {
+  keeper_.SendOnce(e.address, e.transaction_id, rdmacm::CmRtu{e.comm_id, e.peer_comm_id, {}});
 }
 
-void CommunicationManager::OnRefused(Exchange* e, const CmRej& rej, uint64_t now_us) {
+void CmActive::OnRefused(Exchange* e, const CmRej& rej, uint64_t now_us) {
   if (rej.reason == rdmacm::RejectReason::kStaleConnection && !e->stale_retried) {
     // By then the peer has forgotten the connection that this one was taken for.
     e->stale_retried = true;
@@ -185,8 +193,8 @@ void CommunicationManager::OnRefused(Exchange* e, const CmRej& rej, uint64_t now
   }
   CmFailed failed = MeaningOf(rej, e->address);
   failed.id = e->id;
-  Tell(e, std::move(failed));
-  Forget(e);
+  keeper_.Tell(e, std::move(failed));
+  keeper_.Forget(e);
 }
 
 }  // namespace softdat::softnet

@@ -90,7 +90,7 @@ class Handoff {
       second_dies_us = kCmNever;
       second_gone_ = true;
       answer_us_ = kCmNever;
-      first_.LostElsewhere(given_, now_us_);
+      first_.handoff().LostElsewhere(given_, now_us_);
       Settle();
     }
     if (answer_us_ <= now_us_) {
@@ -120,9 +120,9 @@ class Handoff {
   }
 
   void Answered() {
-    const std::optional<MadOctets> refusal = second_.Refusal(taken_);
+    const std::optional<MadOctets> refusal = second_.handoff().Refusal(taken_);
     if (first_gone_) return;
-    first_.AnsweredElsewhere(given_, refusal ? ByteSpan(*refusal) : ByteSpan(), now_us_);
+    first_.handoff().AnsweredElsewhere(given_, refusal ? ByteSpan(*refusal) : ByteSpan(), now_us_);
   }
 
   void Deliver(const CmOutgoing& out, const sockaddr_storage& from) {
@@ -183,22 +183,22 @@ class Handoff {
 
   void OnFirst(const CmEvent& event) {
     if (const auto* request = std::get_if<CmRequestArrived>(&event)) {
-      const std::optional<MadOctets> mad = first_.RequestOf(request->id);
+      const std::optional<MadOctets> mad = first_.handoff().RequestOf(request->id);
       ASSERT_TRUE(mad.has_value());
-      ASSERT_TRUE(second_.CanTakeOver(Host(2), *mad));
-      const CmTakenOver taken = second_.TakeOver(Host(2), *mad, now_us_);
+      ASSERT_TRUE(second_.handoff().CanTakeOver(Host(2), *mad));
+      const CmTakenOver taken = second_.handoff().TakeOver(Host(2), *mad, now_us_);
       ASSERT_TRUE(taken.request.has_value());
       EXPECT_EQ(taken.replaced, 0u);
       EXPECT_EQ(taken.request->peer.qpn, request->peer.qpn);
       EXPECT_EQ(taken.request->private_data, request->private_data);
       given_ = request->id;
       taken_ = taken.request->id;
-      first_.HandOff(given_);
+      first_.handoff().HandOff(given_);
       answer_us_ = now_us_ + thinking_us;
     } else if (const auto* news = std::get_if<CmForNewOwner>(&event)) {
       if (second_gone_) return;
-      if (news->what == CmForNewOwner::What::kAgain) second_.RequestedAgain(taken_);
-      if (news->what == CmForNewOwner::What::kWithdrawn) second_.GivenUp(taken_, now_us_);
+      if (news->what == CmForNewOwner::What::kAgain) second_.handoff().RequestedAgain(taken_);
+      if (news->what == CmForNewOwner::What::kWithdrawn) second_.handoff().GivenUp(taken_, now_us_);
     }
   }
 
@@ -352,14 +352,14 @@ MadOctets OctetsOf(const rdmacm::CmMessage& message) {
 
 TEST(CmHandoffTest, WhatIsNoRequestIsNotTakenOver) {
   CmBench b;
-  EXPECT_FALSE(b.cm().CanTakeOver(Host(2), OctetsOf(b.Rtu())));
-  EXPECT_FALSE(b.cm().CanTakeOver(Host(2), std::array<uint8_t, 4>{}));
-  EXPECT_FALSE(b.cm().CanTakeOver(sockaddr_storage{}, OctetsOf(b.Req())));
+  EXPECT_FALSE(b.cm().handoff().CanTakeOver(Host(2), OctetsOf(b.Rtu())));
+  EXPECT_FALSE(b.cm().handoff().CanTakeOver(Host(2), std::array<uint8_t, 4>{}));
+  EXPECT_FALSE(b.cm().handoff().CanTakeOver(sockaddr_storage{}, OctetsOf(b.Req())));
   rdmacm::CmReq req = b.Req();
   req.path_mtu = 0;
-  EXPECT_FALSE(b.cm().CanTakeOver(Host(2), OctetsOf(req)));
+  EXPECT_FALSE(b.cm().handoff().CanTakeOver(Host(2), OctetsOf(req)));
   b.RequestArrives();
-  EXPECT_FALSE(b.cm().CanTakeOver(Host(2), OctetsOf(b.Req()))) << "it is here already";
+  EXPECT_FALSE(b.cm().handoff().CanTakeOver(Host(2), OctetsOf(b.Req()))) << "it is here already";
 }
 
 TEST(CmHandoffTest, NoRoomForAnotherRequest) {
@@ -368,18 +368,19 @@ TEST(CmHandoffTest, NoRoomForAnotherRequest) {
   rdmacm::CmReq req = b.Req();
   req.local_comm_id ^= 1;
   req.local_qpn ^= 1;
-  EXPECT_FALSE(b.cm().CanTakeOver(Host(2), OctetsOf(req)));
-  b.cm().HandOff(b.id);
-  EXPECT_TRUE(b.cm().CanTakeOver(Host(2), OctetsOf(req))) << "what was handed off takes no room";
+  EXPECT_FALSE(b.cm().handoff().CanTakeOver(Host(2), OctetsOf(req)));
+  b.cm().handoff().HandOff(b.id);
+  EXPECT_TRUE(b.cm().handoff().CanTakeOver(Host(2), OctetsOf(req)))
+      << "what was handed off takes no room";
 }
 
 // It comes back to the manager that had it first.
 TEST(CmHandoffTest, BackAgain) {
   CmBench b;
   b.RequestArrives();
-  b.cm().HandOff(b.id);
-  ASSERT_TRUE(b.cm().CanTakeOver(Host(2), OctetsOf(b.Req())));
-  const CmTakenOver taken = b.cm().TakeOver(Host(2), OctetsOf(b.Req()), b.now_us);
+  b.cm().handoff().HandOff(b.id);
+  ASSERT_TRUE(b.cm().handoff().CanTakeOver(Host(2), OctetsOf(b.Req())));
+  const CmTakenOver taken = b.cm().handoff().TakeOver(Host(2), OctetsOf(b.Req()), b.now_us);
   EXPECT_EQ(taken.replaced, b.id);
   ASSERT_TRUE(taken.request.has_value());
   EXPECT_EQ(b.TakeAll(), "|");
@@ -395,8 +396,8 @@ TEST(CmHandoffTest, TheRequestersPairIsInUseHere) {
   b.EstablishPassively();
   rdmacm::CmReq req = b.Req();
   req.local_comm_id ^= 1;
-  ASSERT_TRUE(b.cm().CanTakeOver(Host(2), OctetsOf(req)));
-  EXPECT_FALSE(b.cm().TakeOver(Host(2), OctetsOf(req), b.now_us).request.has_value());
+  ASSERT_TRUE(b.cm().handoff().CanTakeOver(Host(2), OctetsOf(req)));
+  EXPECT_FALSE(b.cm().handoff().TakeOver(Host(2), OctetsOf(req), b.now_us).request.has_value());
   EXPECT_EQ(b.TakeAll(), "DREQ REJ:10 | disconnected:stale");
 }
 
@@ -405,8 +406,8 @@ TEST(CmHandoffTest, AWithdrawnRequestIsToldToTheNewOwner) {
   b.RequestArrives();
   b.Receive(b.RejOfUnknown());
   EXPECT_EQ(b.TakeAll(), "| withdrawn");
-  EXPECT_TRUE(b.cm().RequestOf(b.id).has_value());
-  b.cm().HandOff(b.id);
+  EXPECT_TRUE(b.cm().handoff().RequestOf(b.id).has_value());
+  b.cm().handoff().HandOff(b.id);
   EXPECT_EQ(b.TakeAll(), "| new owner:withdrawn");
 }
 
@@ -414,14 +415,14 @@ TEST(CmHandoffTest, AWithdrawnRequestIsToldToTheNewOwner) {
 TEST(CmHandoffTest, TheOldestGivesWay) {
   CmBench b({.ca_guid = testing::kOwnGuid, .most_remembered = 1});
   b.RequestArrives();
-  b.cm().HandOff(b.id);
+  b.cm().handoff().HandOff(b.id);
   rdmacm::CmReq req = b.Req();
   req.local_comm_id ^= 1;
   req.local_qpn ^= 1;
   b.Receive(req);
   const auto second = b.TakeOnly<CmRequestArrived>();
   ASSERT_TRUE(second.has_value());
-  b.cm().HandOff(second->id);
+  b.cm().handoff().HandOff(second->id);
   EXPECT_EQ(b.TakeAll(), "| new owner:forgotten");
   EXPECT_EQ(b.state(), CmState::kNone);
 }
@@ -430,12 +431,12 @@ TEST(CmHandoffTest, TheOldestGivesWay) {
 TEST(CmHandoffTest, AnotherRefusalIsNotRepeated) {
   CmBench b;
   b.RequestArrives();
-  b.cm().HandOff(b.id);
+  b.cm().handoff().HandOff(b.id);
   const rdmacm::CmRej other{.local_comm_id = 1,
                             .remote_comm_id = testing::kPeerCommId ^ 1,
                             .answered = rdmacm::Answered::kReq,
                             .reason = rdmacm::RejectReason::kConsumer};
-  b.cm().AnsweredElsewhere(b.id, OctetsOf(other), b.now_us);
+  b.cm().handoff().AnsweredElsewhere(b.id, OctetsOf(other), b.now_us);
   b.Receive(b.Req());
   EXPECT_EQ(b.TakeAll(), "|");
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The passive side: a REQ that arrives, its answer, RTU.
+#include "provider_softnet/cm/cm_passive.h"
+
 #include <algorithm>
 #include <optional>
 
-#include "provider_softnet/cm/communication_manager.h"
 #include "wire/rdmacm/mad.h"
 
 namespace softdat::softnet {
@@ -19,8 +19,10 @@ constexpr uint8_t kLargestMtu = 5;
 
 }  // namespace
 
-// Why a request cannot be answered, whoever listens.
-std::optional<rdmacm::RejectReason> CommunicationManager::WhyNot(const CmReq& req) {
+CmPassive::CmPassive(ExchangeKeeper* keeper, ExchangeEndings* endings)
+    : keeper_(*keeper), endings_(*endings), table_(keeper->table()), options_(keeper->options()) {}
+
+std::optional<rdmacm::RejectReason> CmPassive::WhyNot(const CmReq& req) {
   if (req.transport != rdmacm::TransportType::kRc)
     return rdmacm::RejectReason::kInvalidTransportType;
   if (req.local_qpn <= rdmacm::kGsiQpn) return rdmacm::RejectReason::kNoQp;
@@ -28,22 +30,26 @@ std::optional<rdmacm::RejectReason> CommunicationManager::WhyNot(const CmReq& re
   return std::nullopt;
 }
 
-void CommunicationManager::On(const Arrival& a, const CmReq& req) {
+void CmPassive::OnReq(const CmArrival& a, const CmReq& req) {
   if (req.local_comm_id == 0) return;
   if (const auto reason = WhyNot(req)) return Refuse(a, req, *reason);
   Exchange* const same_id = table_.FindByPeerId(a.gid, req.local_ca_guid, req.local_comm_id);
   if (same_id != nullptr) return OnKnownRequest(same_id, a, req);
-  Exchange* const same_pair = table_.FindByPeerQpn(a.gid, req.local_ca_guid, req.local_qpn);
-  if (same_pair != nullptr && HoldsPair(*same_pair, a.now_us)) {
-    EndAsStale(same_pair, a.now_us);
-    return RefuseAsStale(a, req);
-  }
+  if (RefusedAsStale(a, req)) return;
   if (table_.half_open() >= options_.most_half_open)
     return Refuse(a, req, rdmacm::RejectReason::kNoResources);
-  events_.emplace_back(OnNewRequest(a, req));
+  keeper_.Report(OnNewRequest(a, req));
 }
 
-Exchange& CommunicationManager::AddPassive(const Arrival& a, const CmReq& req) {
+bool CmPassive::RefusedAsStale(const CmArrival& a, const CmReq& req) {
+  Exchange* const same_pair = table_.FindByPeerQpn(a.gid, req.local_ca_guid, req.local_qpn);
+  if (same_pair == nullptr || !endings_.HoldsPair(*same_pair, a.now_us)) return false;
+  endings_.EndAsStale(same_pair, a.now_us);
+  RefuseAsStale(a, req);
+  return true;
+}
+
+Exchange& CmPassive::AddPassive(const CmArrival& a, const CmReq& req) {
   Exchange& e = table_.Add(CmState::kRequestReceived, a.source, a.gid);
   table_.SetPeer(&e, req.local_comm_id, {req.local_ca_guid, req.local_qpn, req.starting_psn});
   e.transaction_id = a.transaction_id;
@@ -52,10 +58,10 @@ Exchange& CommunicationManager::AddPassive(const Arrival& a, const CmReq& req) {
   return e;
 }
 
-CmRequestArrived CommunicationManager::OnNewRequest(const Arrival& a, const CmReq& req) {
+CmRequestArrived CmPassive::OnNewRequest(const CmArrival& a, const CmReq& req) {
   Exchange& e = AddPassive(a, req);
   table_.HoldPair(&e);
-  Prepare(&e, a.transaction_id, req);
+  keeper_.Prepare(&e, a.transaction_id, req);
   CmRequestArrived event{.id = e.id, .source = a.source, .service_id = req.service_id};
   event.peer = e.peer;
   event.offered = e.depths;
@@ -69,18 +75,18 @@ CmRequestArrived CommunicationManager::OnNewRequest(const Arrival& a, const CmRe
 }
 
 // After a crash a peer may use a comm ID anew; then the rest is different.
-bool CommunicationManager::IsSame(const Exchange& e, const Arrival& a, const CmReq& req) {
+bool CmPassive::IsSame(const Exchange& e, const CmArrival& a, const CmReq& req) {
   return !e.active && e.transaction_id == a.transaction_id && e.service_id == req.service_id &&
          e.peer.qpn == req.local_qpn && e.peer.starting_psn == req.starting_psn;
 }
 
-void CommunicationManager::OnKnownRequest(Exchange* e, const Arrival& a, const CmReq& req) {
+void CmPassive::OnKnownRequest(Exchange* e, const CmArrival& a, const CmReq& req) {
   if (IsSame(*e, a, req)) return OnRequestAgain(e);
-  EndAsStale(e, a.now_us);
+  endings_.EndAsStale(e, a.now_us);
   RefuseAsStale(a, req);
 }
 
-void CommunicationManager::OnRequestAgain(Exchange* e) {
+void CmPassive::OnRequestAgain(Exchange* e) {
   switch (e->state) {
     case CmState::kRequestReceived:
       // The first one may have crossed the answer; who sends more should learn that it can stop.
@@ -88,89 +94,41 @@ void CommunicationManager::OnRequestAgain(Exchange* e) {
       return;
     case CmState::kReplySent:
     case CmState::kRejected:
-      return Transmit(*e);
+      return keeper_.Transmit(*e);
     case CmState::kDisconnecting:
     case CmState::kTimeWait:
-      return SendOnce(e->address, e->transaction_id,
-                      CmRej{.remote_comm_id = e->peer_comm_id,
-                            .answered = Answered::kReq,
-                            .reason = rdmacm::RejectReason::kStaleConnection});
+      return keeper_.SendOnce(e->address, e->transaction_id,
+                              CmRej{.remote_comm_id = e->peer_comm_id,
+                                    .answered = Answered::kReq,
+                                    .reason = rdmacm::RejectReason::kStaleConnection});
     case CmState::kHandedOff:
-      return TellNewOwner(*e, CmForNewOwner::What::kAgain);
+      return keeper_.TellNewOwner(*e, CmForNewOwner::What::kAgain);
     default:
       return;
   }
 }
 
 // Without remembering it: the same again is judged anew.
-void CommunicationManager::Refuse(const Arrival& a, const CmReq& req, rdmacm::RejectReason reason) {
-  SendOnce(
+void CmPassive::Refuse(const CmArrival& a, const CmReq& req, rdmacm::RejectReason reason) {
+  keeper_.SendOnce(
       a.source, a.transaction_id,
       CmRej{.remote_comm_id = req.local_comm_id, .answered = Answered::kReq, .reason = reason});
 }
 
 // The refusal is remembered. Its cause is gone now, so a late copy of the same request would be
 // accepted, while its sender already makes another one.
-void CommunicationManager::RefuseAsStale(const Arrival& a, const CmReq& req) {
-  SayNo(&AddPassive(a, req), rdmacm::RejectReason::kStaleConnection, {}, a.now_us);
+void CmPassive::RefuseAsStale(const CmArrival& a, const CmReq& req) {
+  endings_.SayNo(&AddPassive(a, req), rdmacm::RejectReason::kStaleConnection, {}, a.now_us);
 }
 
-// Whether the peer's queue pair is still taken by this exchange. The two ends enter time-wait at
-// different times. Therefore the peer's QPN is refused only for the first half of our time-wait: a
-// peer that has waited for the whole of its own may use its QPN again.
-bool CommunicationManager::HoldsPair(const Exchange& e, uint64_t now_us) const {
-  switch (e.state) {
-    case CmState::kNone:
-    case CmState::kWithdrawn:
-    case CmState::kRejected:
-      return false;
-    case CmState::kTimeWait:
-      return e.deadline_us > CmLater(now_us, options_.time_wait_us / 2);
-    case CmState::kHandedOff:
-      return !e.told;
-    default:
-      return true;
-  }
-}
-
-// The peer has a new use for its queue pair, so that what it was used for is over.
-void CommunicationManager::EndAsStale(Exchange* e, uint64_t now_us) {
-  switch (e->state) {
-    case CmState::kRequestReceived:
-      return Withdraw(e);
-    case CmState::kReplySent:
-      Fail(e, RejectReason::kAborted, "the peer has given up and asks anew");
-      return EnterTimeWait(e, now_us);
-    case CmState::kReplyReceived:
-      Fail(e, RejectReason::kNonPeer, "the peer has lost the connection that it accepted");
-      return EnterTimeWait(e, now_us);
-    case CmState::kEstablished:
-      Tell(e, CmDisconnected{e->id, CmDisconnected::By::kStale});
-      return BeginDisconnect(e, now_us);
-    case CmState::kDisconnecting:
-      return FinishDisconnect(e, now_us);
-    case CmState::kHandedOff:
-      TellNewOwner(*e, CmForNewOwner::What::kWithdrawn);
-      e->told = true;
-      return Remember(e, CmState::kHandedOff, CmLater(now_us, options_.remember_us));
-    default:
-      return;
-  }
-}
-
-void CommunicationManager::Withdraw(Exchange* e) {
-  table_.SetState(e, CmState::kWithdrawn);
-  events_.emplace_back(CmWithdrawn{e->id});
-}
-
-void CommunicationManager::Accept(CmId id, const CmAccept& p, uint64_t now_us) {
+void CmPassive::Accept(CmId id, const CmAccept& p, uint64_t now_us) {
   Exchange* const e = table_.Find(id);
   if (e == nullptr) return;
   if (e->state != CmState::kRequestReceived && e->state != CmState::kWithdrawn) return;
   e->qpn = p.qpn;
   if (e->state == CmState::kWithdrawn) {
-    Fail(e, RejectReason::kAborted, "the peer gave up before it was answered");
-    return Forget(e);
+    keeper_.Fail(e, RejectReason::kAborted, "the peer gave up before it was answered");
+    return keeper_.Forget(e);
   }
   rdmacm::CmRep rep{.local_comm_id = e->comm_id, .remote_comm_id = e->peer_comm_id};
   rep.local_qpn = p.qpn;
@@ -182,38 +140,65 @@ void CommunicationManager::Accept(CmId id, const CmAccept& p, uint64_t now_us) {
   rep.srq = p.srq;
   rep.local_ca_guid = options_.ca_guid;
   rep.private_data = p.private_data;
-  if (!Prepare(e, e->transaction_id, rep)) {
-    Fail(e, RejectReason::kAborted, "a value of the reply is too large for its field");
-    return SayNo(e, rdmacm::RejectReason::kNoResources, {}, now_us);
+  if (!keeper_.Prepare(e, e->transaction_id, rep)) {
+    keeper_.Fail(e, RejectReason::kAborted, "a value of the reply is too large for its field");
+    return endings_.SayNo(e, rdmacm::RejectReason::kNoResources, {}, now_us);
   }
   table_.SetState(e, CmState::kReplySent);
   e->started_us = now_us;
   e->limit_us = CmLater(now_us, options_.handshake_limit_us);
   e->latest_limit_us = CmLater(e->limit_us, options_.longest_service_us);
-  Begin(e, UINT32_MAX, now_us);
+  keeper_.Begin(e, UINT32_MAX, now_us);
 }
 
-void CommunicationManager::On(const Arrival& a, const rdmacm::CmRtu& rtu) {
-  Exchange* const e = FindBoth(a, rtu.remote_comm_id, rtu.local_comm_id);
+void CmPassive::Delay(CmId id) {
+  Exchange* const e = table_.Find(id);
+  if (e == nullptr || e->state != CmState::kRequestReceived) return;
+  e->asked_for_time = true;
+  keeper_.SendOnce(
+      e->address, e->transaction_id,
+      rdmacm::CmMra{e->comm_id, e->peer_comm_id, Answered::kReq, options_.service_timeout, {}});
+}
+
+void CmPassive::Reject(CmId id, rdmacm::RejectReason reason, ByteSpan private_data,
+                       uint64_t now_us) {
+  Exchange* const e = table_.Find(id);
+  if (e == nullptr) return;
+  if (e->state == CmState::kWithdrawn) return keeper_.Forget(e);
+  if (e->state == CmState::kRequestReceived) endings_.SayNo(e, reason, private_data, now_us);
+}
+
+// Each interval is half of a requester's, so that the first that it does not lose comes before it
+// asks again.
+void CmPassive::RepeatRefusals(uint64_t service_id, uint64_t now_us) {
+  for (Exchange* const e : table_.rejected()) {
+    if (e->service_id != service_id || e->tries > 0) continue;
+    e->tries_left = UINT32_MAX;
+    e->interval_us = std::max<uint64_t>(options_.first_interval_us / 2, 1);
+    keeper_.Repeat(e, now_us);
+  }
+}
+
+void CmPassive::OnRtu(const CmArrival& a, const rdmacm::CmRtu& rtu) {
+  Exchange* const e = table_.FindByBothIds(a.gid, rtu.remote_comm_id, rtu.local_comm_id);
   if (e != nullptr && e->state == CmState::kReplySent) Establish(e);
 }
 
-void CommunicationManager::EstablishedByData(CmId id) {
+void CmPassive::EstablishedByData(CmId id) {
   Exchange* const e = table_.Find(id);
   if (e != nullptr && e->state == CmState::kReplySent) Establish(e);
 }
 
-void CommunicationManager::Establish(Exchange* e) {
+void CmPassive::Establish(Exchange* e) {
   table_.SetState(e, CmState::kEstablished);
   table_.SetDeadline(e, kCmNever);
-  events_.emplace_back(CmEstablished{e->id});
+  keeper_.Report(CmEstablished{e->id});
 }
 
-// The peer may think that it is connected. It may miss a REJ, so a DREQ, which is repeated,
-// follows.
-void CommunicationManager::GiveUpReply(Exchange* e, uint64_t now_us) {
-  SendOnce(e->address, e->transaction_id, RejectOf(*e, rdmacm::RejectReason::kTimeout));
-  BeginDisconnect(e, now_us);
+void CmPassive::OnReplyDue(Exchange* e, uint64_t now_us) {
+  if (now_us < e->limit_us) return keeper_.Repeat(e, now_us);
+  keeper_.Fail(e, RejectReason::kAborted, "the peer did not confirm that it is connected");
+  endings_.GiveUpReply(e, now_us);
 }
 
 }  // namespace softdat::softnet

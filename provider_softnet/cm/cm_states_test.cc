@@ -68,18 +68,18 @@ const std::vector<Situation>& Situations() {
       {"passive: handed off",
        [](CmBench* b) {
          b->RequestArrives();
-         b->cm().HandOff(b->id);
+         b->cm().handoff().HandOff(b->id);
        }},
       {"passive: handed off and answered",
        [](CmBench* b) {
          b->RequestArrives();
-         b->cm().HandOff(b->id);
-         b->cm().AnsweredElsewhere(b->id, {}, b->now_us);
+         b->cm().handoff().HandOff(b->id);
+         b->cm().handoff().AnsweredElsewhere(b->id, {}, b->now_us);
        }},
       {"passive: handed off and refused",
        [](CmBench* b) {
          b->RequestArrives();
-         b->cm().HandOff(b->id);
+         b->cm().handoff().HandOff(b->id);
          MadOctets refusal;
          rdmacm::EncodeMad(
              {testing::kPeerTransaction, rdmacm::CmRej{.local_comm_id = 0x88,
@@ -87,7 +87,7 @@ const std::vector<Situation>& Situations() {
                                                        .answered = Answered::kReq,
                                                        .reason = RejectReason::kConsumer}},
              refusal);
-         b->cm().AnsweredElsewhere(b->id, refusal, b->now_us);
+         b->cm().handoff().AnsweredElsewhere(b->id, refusal, b->now_us);
        }},
       {"passive: reply sent", [](CmBench* b) { b->Accept(); }},
       {"passive: established", [](CmBench* b) { b->EstablishPassively(); }},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CommunicationManager: what goes in and out, repeating, and what is remembered for how long.
+// CommunicationManager: which part a message, a deadline or a call is for, and what may come to
+// either side: REJ, MRA, DREQ, DREP.
 #include "provider_softnet/cm/communication_manager.h"
 
 #include <algorithm>
@@ -10,20 +11,36 @@
 
 namespace softdat::softnet {
 
+using rdmacm::Answered;
+using rdmacm::CmDrep;
+using rdmacm::CmDreq;
+using rdmacm::CmMra;
+using rdmacm::CmRej;
 using rdmacm::Mad;
+using transport::RejectReason;
+using By = CmDisconnected::By;
+
+namespace {
+
+// What was sent before a REJ arrives at most so much later.
+constexpr uint64_t kOvertakenUs = 2'000'000;
+
+}  // namespace
 
 CommunicationManager::CommunicationManager(const CmOptions& options,
                                            std::function<uint64_t()> random)
-    : options_(options), random_(random), table_(options, std::move(random)) {
-  StoreBe64(guid_octets_.data(), options_.ca_guid);
-}
+    : keeper_(options, std::move(random)),
+      endings_(&keeper_),
+      active_(&keeper_, &endings_),
+      passive_(&keeper_, &endings_),
+      handoff_(&keeper_, &endings_, &passive_) {}
 
 void CommunicationManager::OnMad(const sockaddr_storage& source, ByteSpan mad, uint64_t now_us) {
   Mad parsed;
   if (rdmacm::ParseMad(mad, &parsed) != rdmacm::MadParse::kOk) return;
   const auto gid = GidOfAddress(source);
   if (!gid.has_value()) return;
-  const Arrival arrival{source, *gid, parsed.transaction_id, now_us};
+  const CmArrival arrival{source, *gid, parsed.transaction_id, now_us};
   std::visit([&](const auto& message) { On(arrival, message); }, parsed.message);
 }
 
@@ -31,74 +48,20 @@ void CommunicationManager::OnTime(uint64_t now_us) {
   while (Exchange* const e = table_.Due(now_us)) OnDue(e, now_us);
 }
 
-std::optional<CmOutgoing> CommunicationManager::TakeOutgoing() {
-  if (outgoing_.empty()) return std::nullopt;
-  const CmOutgoing first = outgoing_.front();
-  outgoing_.pop_front();
-  return first;
-}
-
-std::optional<CmEvent> CommunicationManager::TakeEvent() {
-  if (events_.empty()) return std::nullopt;
-  CmEvent first = std::move(events_.front());
-  events_.pop_front();
-  return first;
-}
-
-// As Linux does it, so that a capture shows what belongs together.
-uint64_t CommunicationManager::NewTransaction(const Exchange& e) {
-  return random_() << 32 | e.comm_id;
-}
-
-void CommunicationManager::SendOnce(const sockaddr_storage& to, uint64_t transaction_id,
-                                    const rdmacm::CmMessage& message) {
-  CmOutgoing out{.to = to};
-  if (rdmacm::EncodeMad({transaction_id, message}, out.mad)) outgoing_.push_back(out);
-}
-
-bool CommunicationManager::Prepare(Exchange* e, uint64_t transaction_id,
-                                   const rdmacm::CmMessage& message) {
-  return rdmacm::EncodeMad({transaction_id, message}, e->mad);
-}
-
-void CommunicationManager::Begin(Exchange* e, uint32_t tries, uint64_t now_us) {
-  e->tries = 0;
-  e->tries_left = std::max<uint32_t>(tries, 1);
-  e->interval_us = std::max<uint64_t>(options_.first_interval_us, 1);
-  Repeat(e, now_us);
-}
-
-void CommunicationManager::Repeat(Exchange* e, uint64_t now_us) {
-  Transmit(*e);
-  ++e->tries;
-  --e->tries_left;
-  e->next_us = CmLater(now_us, e->interval_us);
-  e->interval_us =
-      std::max(e->interval_us, std::min(2 * e->interval_us, options_.longest_interval_us));
-  Arm(e);
-}
-
-void CommunicationManager::Arm(Exchange* e) {
-  table_.SetDeadline(e, std::min(e->next_us, e->limit_us));
-}
-
 void CommunicationManager::OnDue(Exchange* e, uint64_t now_us) {
   switch (e->state) {
     case CmState::kRequestSent:
-      return OnRequestDue(e, now_us);
     case CmState::kPausing:
-      return now_us < e->limit_us ? RequestAnew(e, now_us) : OnRequestDue(e, now_us);
+      return active_.OnDue(e, now_us);
     case CmState::kReplySent:
-      if (now_us < e->limit_us) return Repeat(e, now_us);
-      Fail(e, transport::RejectReason::kAborted, "the peer did not confirm that it is connected");
-      return GiveUpReply(e, now_us);
+      return passive_.OnReplyDue(e, now_us);
     case CmState::kDisconnecting:
-      return e->tries_left > 0 ? Repeat(e, now_us) : FinishDisconnect(e, now_us);
+      return e->tries_left > 0 ? keeper_.Repeat(e, now_us) : endings_.FinishDisconnect(e, now_us);
     case CmState::kRejected:
-      return now_us < e->limit_us ? Repeat(e, now_us) : Forget(e);
+      return now_us < e->limit_us ? keeper_.Repeat(e, now_us) : keeper_.Forget(e);
     case CmState::kTimeWait:
     case CmState::kHandedOff:
-      return Forget(e);
+      return keeper_.Forget(e);
     case CmState::kNone:
     case CmState::kReplyReceived:
     case CmState::kRequestReceived:
@@ -108,32 +71,145 @@ void CommunicationManager::OnDue(Exchange* e, uint64_t now_us) {
   }
 }
 
-void CommunicationManager::Remember(Exchange* e, CmState state, uint64_t until_us) {
-  table_.SetState(e, state);
-  table_.SetDeadline(e, until_us);
-  while (Exchange* const surplus = table_.Surplus()) Forget(surplus);
+CmState CommunicationManager::state(CmId id) const {
+  const Exchange* const e = table_.Find(id);
+  return e != nullptr ? e->state : CmState::kNone;
 }
 
-void CommunicationManager::Forget(Exchange* e) {
-  if (e->qpn != 0) events_.emplace_back(CmOver{e->id, e->qpn});
-  if (e->state == CmState::kHandedOff) TellNewOwner(*e, CmForNewOwner::What::kForgotten);
-  table_.Remove(e);
+// ---- REJ and MRA ----
+
+// A peer that heard nothing from us does not know our id. Its REJ carries its own GUID instead.
+Exchange* CommunicationManager::FindRejected(const CmArrival& a, const CmRej& rej) const {
+  Exchange* e = table_.FindByOwnId(rej.remote_comm_id);
+  if (e == nullptr && rej.reason == rdmacm::RejectReason::kTimeout && rej.info.size() >= 8)
+    e = table_.FindByPeerId(a.gid, LoadBe64(rej.info.data()), rej.local_comm_id);
+  if (e == nullptr || e->gid != a.gid) return nullptr;
+  return e->peer_comm_id == 0 || e->peer_comm_id == rej.local_comm_id ? e : nullptr;
 }
 
-void CommunicationManager::Tell(Exchange* e, CmEvent event) {
-  if (!e->told) events_.push_back(std::move(event));
+void CommunicationManager::On(const CmArrival& a, const CmRej& rej) {
+  Exchange* const e = FindRejected(a, rej);
+  if (e == nullptr) return;
+  switch (e->state) {
+    case CmState::kRequestSent:
+      return active_.OnRefused(e, rej, a.now_us);
+    case CmState::kReplyReceived:
+      keeper_.Fail(e, RejectReason::kNonPeer, "the peer gave up after it had accepted");
+      return endings_.EnterTimeWait(e, a.now_us);
+    case CmState::kReplySent:
+      // The peer, or who has its address now, knows nothing of it any more. Its RTU and its DREQ
+      // may be on a slower way, by another member of this address.
+      if (rej.reason == rdmacm::RejectReason::kInvalidCommId) {
+        e->limit_us = std::min(e->limit_us, CmLater(a.now_us, kOvertakenUs));
+        return keeper_.Arm(e);
+      }
+      [[fallthrough]];
+    case CmState::kRequestReceived:
+      return endings_.GivenUp(e, a.now_us);
+    case CmState::kHandedOff:
+      return keeper_.TellNewOwner(*e, CmForNewOwner::What::kWithdrawn);
+    case CmState::kEstablished:
+      keeper_.Tell(e, CmDisconnected{e->id, By::kPeer});
+      return endings_.EnterTimeWait(e, a.now_us);
+    case CmState::kDisconnecting:
+      return endings_.FinishDisconnect(e, a.now_us);
+    default:
+      return;
+  }
+}
+
+void CommunicationManager::On(const CmArrival& a, const CmMra& mra) {
+  Exchange* const e = table_.FindByOwnId(mra.remote_comm_id);
+  if (e == nullptr || e->gid != a.gid) return;
+  const CmOptions& options = keeper_.options();
+  const uint64_t service_us =
+      std::min(rdmacm::TimeoutNs(mra.service_timeout) / 1000, options.longest_service_us);
+  const uint64_t next_us = CmLater(a.now_us, service_us + options.first_interval_us);
+  if (e->state == CmState::kRequestSent && mra.answered == Answered::kReq) {
+    e->tries_left = std::max<uint32_t>(e->tries_left, 1);
+  } else if (e->state == CmState::kReplySent && mra.answered == Answered::kRep &&
+             e->peer_comm_id == mra.local_comm_id) {
+    e->limit_us = std::clamp(next_us, e->limit_us, e->latest_limit_us);
+  } else {
+    return;
+  }
+  e->next_us = std::max(e->next_us, next_us);
+  keeper_.Arm(e);
+}
+
+// ---- DREQ and DREP ----
+
+void CommunicationManager::Disconnect(CmId id, uint64_t now_us) {
+  Exchange* const e = table_.Find(id);
+  if (e == nullptr || e->told || e->state == CmState::kDisconnecting) return;
+  if (e->state == CmState::kEstablished) return endings_.BeginDisconnect(e, now_us);
+  if (e->qpn != 0) keeper_.Tell(e, CmDisconnected{id, By::kSelf});
+  Abandon(id, now_us);
+}
+
+void CommunicationManager::Abandon(CmId id, uint64_t now_us) {
+  Exchange* const e = table_.Find(id);
+  if (e == nullptr) return;
   e->told = true;
+  switch (e->state) {
+    case CmState::kRequestSent:
+    case CmState::kReplyReceived:
+      return endings_.SayNo(e, rdmacm::RejectReason::kTimeout, {}, now_us);
+    case CmState::kPausing:
+    case CmState::kWithdrawn:
+      return keeper_.Forget(e);
+    case CmState::kRequestReceived:
+      return endings_.SayNo(e, rdmacm::RejectReason::kNoResources, {}, now_us);
+    case CmState::kReplySent:
+      return endings_.GiveUpReply(e, now_us);
+    case CmState::kEstablished:
+      return endings_.BeginDisconnect(e, now_us);
+    case CmState::kNone:
+    case CmState::kDisconnecting:
+    case CmState::kTimeWait:
+    case CmState::kRejected:
+      return;
+    case CmState::kHandedOff:
+      return keeper_.Remember(e, CmState::kHandedOff,
+                              CmLater(now_us, keeper_.options().remember_us));
+  }
 }
 
-void CommunicationManager::Fail(Exchange* e, transport::RejectReason reason, std::string why) {
-  Tell(e, CmFailed{.id = e->id, .reason = reason, .why = std::move(why)});
+// The peer accepted and left at once, and its DREQ has overtaken its REP. A DREP would end its
+// repeats, and the REP would then make a connection with nobody. So the peer has to say it again.
+bool CommunicationManager::OvertookReply(const CmArrival& a, const CmDreq& dreq) const {
+  const Exchange* const e = table_.FindByOwnId(dreq.remote_comm_id);
+  return e != nullptr && e->state == CmState::kRequestSent && e->gid == a.gid;
 }
 
-// The exchange whose messages carry both ids.
-Exchange* CommunicationManager::FindBoth(const Arrival& a, uint32_t own, uint32_t peers) const {
-  Exchange* const e = table_.FindByOwnId(own);
-  const bool fits = e != nullptr && e->gid == a.gid && peers != 0 && e->peer_comm_id == peers;
-  return fits ? e : nullptr;
+void CommunicationManager::On(const CmArrival& a, const CmDreq& dreq) {
+  if (OvertookReply(a, dreq)) return;
+  Exchange* const e = table_.FindByBothIds(a.gid, dreq.remote_comm_id, dreq.local_comm_id);
+  if (e != nullptr && e->qpn != dreq.remote_qpn) return;
+  // Also for what is not known any more: the peer has not heard the answer.
+  keeper_.SendOnce(a.source, a.transaction_id, CmDrep{dreq.remote_comm_id, dreq.local_comm_id, {}});
+  if (e == nullptr) return;
+  switch (e->state) {
+    case CmState::kReplySent:
+      // Who disconnects was connected: only the RTU is lost.
+      passive_.Establish(e);
+      [[fallthrough]];
+    case CmState::kEstablished:
+      keeper_.Tell(e, CmDisconnected{e->id, By::kPeer});
+      return endings_.EnterTimeWait(e, a.now_us);
+    case CmState::kReplyReceived:
+      keeper_.Fail(e, RejectReason::kNonPeer, "the peer gave up after it had accepted");
+      return endings_.EnterTimeWait(e, a.now_us);
+    case CmState::kDisconnecting:
+      return endings_.FinishDisconnect(e, a.now_us);
+    default:
+      return;
+  }
+}
+
+void CommunicationManager::On(const CmArrival& a, const CmDrep& drep) {
+  Exchange* const e = table_.FindByBothIds(a.gid, drep.remote_comm_id, drep.local_comm_id);
+  if (e != nullptr && e->state == CmState::kDisconnecting) endings_.FinishDisconnect(e, a.now_us);
 }
 
 }  // namespace softdat::softnet

@@ -15,7 +15,8 @@
 //   CmRequestArrived
 //             perhaps CmWithdrawn, and nothing more unless it is accepted;
 //   Accept    CmEstablished, and CmDisconnected ends it; or CmFailed. CmOver is last.
-//   HandOff   CmForNewOwner, until AnsweredElsewhere(), LostElsewhere() or kForgotten.
+//   handoff().HandOff
+//             CmForNewOwner, until AnsweredElsewhere(), LostElsewhere() or kForgotten.
 //
 // This holds whatever peers send and whatever the network loses, doubles or delays: each event
 // comes at most once, in this order.
@@ -24,18 +25,18 @@
 
 #include <sys/socket.h>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <optional>
-#include <string>
-#include <variant>
 
+#include "provider_softnet/cm/cm_active.h"
 #include "provider_softnet/cm/cm_events.h"
+#include "provider_softnet/cm/cm_handoff.h"
 #include "provider_softnet/cm/cm_options.h"
-#include "provider_softnet/cm/exchange_table.h"
+#include "provider_softnet/cm/cm_passive.h"
+#include "provider_softnet/cm/exchange_endings.h"
+#include "provider_softnet/cm/exchange_keeper.h"
 #include "wire/bytes.h"
 #include "wire/rdmacm/cm_messages.h"
 
@@ -45,56 +46,45 @@ class CommunicationManager {
  public:
   // `random` gives 64 bits that peers cannot foresee.
   CommunicationManager(const CmOptions& options, std::function<uint64_t()> random);
+  CommunicationManager(const CommunicationManager&) = delete;
+  CommunicationManager& operator=(const CommunicationManager&) = delete;
 
   // A datagram that arrived for the queue pair with number 1. The port of `source` is ignored.
   void OnMad(const sockaddr_storage& source, ByteSpan mad, uint64_t now_us);
   void OnTime(uint64_t now_us);
   uint64_t deadline_us() const { return table_.deadline_us(); }
 
-  std::optional<CmOutgoing> TakeOutgoing();
-  std::optional<CmEvent> TakeEvent();
+  std::optional<CmOutgoing> TakeOutgoing() { return keeper_.TakeOutgoing(); }
+  std::optional<CmEvent> TakeEvent() { return keeper_.TakeEvent(); }
 
   // The active side.
-  CmId Connect(const CmConnect& parameters, uint64_t now_us);
-  void ReadyToUse(CmId id);
+  CmId Connect(const CmConnect& parameters, uint64_t now_us) {
+    return active_.Connect(parameters, now_us);
+  }
+  void ReadyToUse(CmId id) { active_.ReadyToUse(id); }
 
   // The passive side.
-  void Accept(CmId id, const CmAccept& parameters, uint64_t now_us);
+  void Accept(CmId id, const CmAccept& parameters, uint64_t now_us) {
+    passive_.Accept(id, parameters, now_us);
+  }
   // `private_data`: at most kRejPrivateSize bytes.
-  void Reject(CmId id, rdmacm::RejectReason reason, ByteSpan private_data, uint64_t now_us);
+  void Reject(CmId id, rdmacm::RejectReason reason, ByteSpan private_data, uint64_t now_us) {
+    passive_.Reject(id, reason, private_data, now_us);
+  }
   // Nobody listens for the service here any more. What a requester repeats may come to another
   // member of this address, which knows nothing of the refusal: so the refusals are repeated
   // unasked.
-  void RepeatRefusals(uint64_t service_id, uint64_t now_us);
+  void RepeatRefusals(uint64_t service_id, uint64_t now_us) {
+    passive_.RepeatRefusals(service_id, now_us);
+  }
   // Tells the peer that the answer takes longer. Optional: a request that comes again has the same
   // effect.
-  void Delay(CmId id);
+  void Delay(CmId id) { passive_.Delay(id); }
   // A packet came on the queue pair that was accepted: the peer is established.
-  void EstablishedByData(CmId id);
+  void EstablishedByData(CmId id) { passive_.EstablishedByData(id); }
 
-  // Handing off: the manager of another member of this address answers a request that came here.
-  // It speaks to the requester for itself, with a communication ID of its own. Only what the
-  // requester addresses to the service still comes here, and is told to the new owner.
-
-  // The request as it came, while it waits for its consumer's answer or was withdrawn.
-  std::optional<MadOctets> RequestOf(CmId id);
-  void HandOff(CmId id);
-  // The new owner has answered, so that nothing more is told to it. `refusal`: what Refusal() says
-  // there. It is repeated from here.
-  void AnsweredElsewhere(CmId id, ByteSpan refusal, uint64_t now_us);
-  // The new owner is gone and has not answered: the requester is refused.
-  void LostElsewhere(CmId id, uint64_t now_us);
-
-  // Taking over: the other side of it. False when the request is none, is known here, or finds no
-  // room.
-  bool CanTakeOver(const sockaddr_storage& source, ByteSpan mad);
-  // The same that CanTakeOver() allows. The request is returned, and told by no event.
-  CmTakenOver TakeOver(const sockaddr_storage& source, ByteSpan mad, uint64_t now_us);
-  // What CmForNewOwner says at the other end.
-  void RequestedAgain(CmId id);
-  void GivenUp(CmId id, uint64_t now_us);
-  // The REJ that this end repeats. Empty when it has not refused.
-  std::optional<MadOctets> Refusal(CmId id);
+  // Requests that another manager of this address answers.
+  CmHandoff& handoff() { return handoff_; }
 
   // Both. CmDisconnected follows, at once where there is no connection yet.
   void Disconnect(CmId id, uint64_t now_us);
@@ -102,97 +92,32 @@ class CommunicationManager {
   void Abandon(CmId id, uint64_t now_us);
 
   // kNone when nothing is left of it.
-  CmState state(CmId id) { return table_.Find(id) ? table_.Find(id)->state : CmState::kNone; }
+  CmState state(CmId id) const;
   size_t size() const { return table_.size(); }
 
  private:
-  // What all messages have.
-  struct Arrival {
-    const sockaddr_storage& source;
-    rdmacm::Gid gid;
-    uint64_t transaction_id;
-    uint64_t now_us;
-  };
-
-  // communication_manager.cc: sending, time, remembering
-  uint64_t NewTransaction(const Exchange& e);
-  void SendOnce(const sockaddr_storage& to, uint64_t transaction_id,
-                const rdmacm::CmMessage& message);
-  // Makes it the message that the exchange repeats. False when it cannot be stated.
-  bool Prepare(Exchange* e, uint64_t transaction_id, const rdmacm::CmMessage& message);
-  void Transmit(const Exchange& e) { outgoing_.push_back({e.address, e.mad}); }
-  // Sends what is prepared, up to so many times.
-  void Begin(Exchange* e, uint32_t tries, uint64_t now_us);
-  void Repeat(Exchange* e, uint64_t now_us);
-  void Arm(Exchange* e);
   void OnDue(Exchange* e, uint64_t now_us);
-  void Remember(Exchange* e, CmState state, uint64_t until_us);
-  void Forget(Exchange* e);
-  // The last word about a connection or an attempt, unless it was said.
-  void Tell(Exchange* e, CmEvent event);
-  void Fail(Exchange* e, transport::RejectReason reason, std::string why);
-  Exchange* FindBoth(const Arrival& a, uint32_t own, uint32_t peers) const;
 
-  // cm_active.cc
-  rdmacm::CmReq RequestOf(const Exchange& e, const CmConnect& p) const;
-  void TryAgain(Exchange* e, uint64_t pause_us, uint64_t now_us);
-  void RequestAnew(Exchange* e, uint64_t now_us);
-  void OnRequestDue(Exchange* e, uint64_t now_us);
-  void On(const Arrival& a, const rdmacm::CmRep& rep);
-  void OnReply(Exchange* e, const rdmacm::CmRep& rep, uint64_t now_us);
-  void OnReplyAgain(Exchange* e, const Arrival& a, const rdmacm::CmRep& rep);
-  void SendReadyToUse(const Exchange& e);
-  void OnRefused(Exchange* e, const rdmacm::CmRej& rej, uint64_t now_us);
-
-  // cm_passive.cc
-  void On(const Arrival& a, const rdmacm::CmReq& req);
-  Exchange& AddPassive(const Arrival& a, const rdmacm::CmReq& req);
-  CmRequestArrived OnNewRequest(const Arrival& a, const rdmacm::CmReq& req);
-  static std::optional<rdmacm::RejectReason> WhyNot(const rdmacm::CmReq& req);
-  void OnKnownRequest(Exchange* e, const Arrival& a, const rdmacm::CmReq& req);
-  static bool IsSame(const Exchange& e, const Arrival& a, const rdmacm::CmReq& req);
-  void OnRequestAgain(Exchange* e);
-  void Refuse(const Arrival& a, const rdmacm::CmReq& req, rdmacm::RejectReason reason);
-  void RefuseAsStale(const Arrival& a, const rdmacm::CmReq& req);
-  bool HoldsPair(const Exchange& e, uint64_t now_us) const;
-  void EndAsStale(Exchange* e, uint64_t now_us);
-  void Withdraw(Exchange* e);
-  void On(const Arrival& a, const rdmacm::CmRtu& rtu);
-  void Establish(Exchange* e);
-  void GiveUpReply(Exchange* e, uint64_t now_us);
-
-  // cm_rejecting.cc: MRA and REJ, in both directions
-  void On(const Arrival& a, const rdmacm::CmMra& mra);
-  void On(const Arrival& a, const rdmacm::CmRej& rej);
-  Exchange* FindRejected(const Arrival& a, const rdmacm::CmRej& rej) const;
-  rdmacm::CmRej RejectOf(const Exchange& e, rdmacm::RejectReason reason) const;
-  void SayNo(Exchange* e, rdmacm::RejectReason reason, ByteSpan private_data, uint64_t now_us);
-  void Scold(const Arrival& a, const rdmacm::CmRep& rep);
-
-  // cm_handoff.cc
-  void TellNewOwner(const Exchange& e, CmForNewOwner::What what);
-
-  // cm_disconnecting.cc
-  void BeginDisconnect(Exchange* e, uint64_t now_us);
-  void FinishDisconnect(Exchange* e, uint64_t now_us);
-  void EnterTimeWait(Exchange* e, uint64_t now_us);
-  bool OvertookReply(const Arrival& a, const rdmacm::CmDreq& dreq) const;
-  void On(const Arrival& a, const rdmacm::CmDreq& dreq);
-  void On(const Arrival& a, const rdmacm::CmDrep& drep);
-
+  void On(const CmArrival& a, const rdmacm::CmReq& req) { passive_.OnReq(a, req); }
+  void On(const CmArrival& a, const rdmacm::CmRep& rep) { active_.OnRep(a, rep); }
+  void On(const CmArrival& a, const rdmacm::CmRtu& rtu) { passive_.OnRtu(a, rtu); }
+  void On(const CmArrival& a, const rdmacm::CmMra& mra);
+  void On(const CmArrival& a, const rdmacm::CmRej& rej);
+  void On(const CmArrival& a, const rdmacm::CmDreq& dreq);
+  void On(const CmArrival& a, const rdmacm::CmDrep& drep);
   // Datagrams are no connections: they meet by service resolution (service_resolution.h).
-  void On(const Arrival&, const rdmacm::SidrReq&) {}
-  void On(const Arrival&, const rdmacm::SidrRep&) {}
+  void On(const CmArrival&, const rdmacm::SidrReq&) {}
+  void On(const CmArrival&, const rdmacm::SidrRep&) {}
 
-  const CmOptions options_;
-  std::array<uint8_t, 8> guid_octets_;
-  const std::function<uint64_t()> random_;
-  ExchangeTable table_;
-  std::deque<CmOutgoing> outgoing_;
-  std::deque<CmEvent> events_;
-  // REPs that fit nothing are answered so often within a second at most.
-  uint64_t scolding_since_us_ = 0;
-  uint32_t scolded_ = 0;
+  Exchange* FindRejected(const CmArrival& a, const rdmacm::CmRej& rej) const;
+  bool OvertookReply(const CmArrival& a, const rdmacm::CmDreq& dreq) const;
+
+  ExchangeKeeper keeper_;
+  ExchangeTable& table_ = keeper_.table();
+  ExchangeEndings endings_;
+  CmActive active_;
+  CmPassive passive_;
+  CmHandoff handoff_;
 };
 
 }  // namespace softdat::softnet

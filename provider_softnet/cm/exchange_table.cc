@@ -89,6 +89,12 @@ Exchange* ExchangeTable::FindByOwnId(uint32_t comm_id) const {
   return FoundIn(by_own_id_, comm_id);
 }
 
+Exchange* ExchangeTable::FindByBothIds(const rdmacm::Gid& gid, uint32_t own, uint32_t peers) const {
+  Exchange* const e = FindByOwnId(own);
+  const bool fits = e != nullptr && e->gid == gid && peers != 0 && e->peer_comm_id == peers;
+  return fits ? e : nullptr;
+}
+
 Exchange* ExchangeTable::FindByPeerId(const rdmacm::Gid& gid, uint64_t ca_guid,
                                       uint32_t comm_id) const {
   return FoundIn(by_peer_id_, PeerKey(gid, ca_guid, comm_id));

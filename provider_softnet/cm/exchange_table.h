@@ -40,6 +40,8 @@ class ExchangeTable {
   // Null: there is none.
   Exchange* Find(CmId id);
   Exchange* FindByOwnId(uint32_t comm_id) const;
+  // Whose messages carry both ids.
+  Exchange* FindByBothIds(const rdmacm::Gid& gid, uint32_t own, uint32_t peers) const;
   Exchange* FindByPeerId(const rdmacm::Gid& gid, uint64_t ca_guid, uint32_t comm_id) const;
   Exchange* FindByPeerQpn(const rdmacm::Gid& gid, uint64_t ca_guid, uint32_t qpn) const;
   // One whose deadline has come.

@@ -75,9 +75,9 @@ class Fuzzer {
       case 8:
         return Receive(in_.first(std::min(in_.size(), rdmacm::kMadSize)));
       case 12:
-        return cm_.HandOff(Id());
+        return cm_.handoff().HandOff(Id());
       case 13:
-        return cm_.AnsweredElsewhere(Id(), Heard(), now_us_);
+        return cm_.handoff().AnsweredElsewhere(Id(), Heard(), now_us_);
       case 14:
         return BeAnotherOwner();
       case 15:
@@ -95,19 +95,19 @@ class Fuzzer {
   void BeAnotherOwner() {
     switch (Byte() % 3) {
       case 0:
-        return cm_.LostElsewhere(Id(), now_us_);
+        return cm_.handoff().LostElsewhere(Id(), now_us_);
       case 1:
-        return cm_.RequestedAgain(Id());
+        return cm_.handoff().RequestedAgain(Id());
       default:
-        return cm_.GivenUp(Id(), now_us_);
+        return cm_.handoff().GivenUp(Id(), now_us_);
     }
   }
 
   void TakeOver() {
     const MadOctets mad = Heard();
     const sockaddr_storage source = testing::Host(static_cast<uint8_t>(1 + Byte() % 2));
-    if (!cm_.CanTakeOver(source, mad)) return;
-    if (const auto request = cm_.TakeOver(source, mad, now_us_).request) On(*request);
+    if (!cm_.handoff().CanTakeOver(source, mad)) return;
+    if (const auto request = cm_.handoff().TakeOver(source, mad, now_us_).request) On(*request);
   }
 
   void Connect() {

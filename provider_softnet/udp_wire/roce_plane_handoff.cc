@@ -41,7 +41,7 @@ Status RocePlane::HandOff(const CmRequestArrived& request, uint64_t conn_qual) {
   LocalPair lease;
   {
     const TokenHold token(&driver().token());
-    mad = cm_->RequestOf(request.id);
+    mad = cm_->handoff().RequestOf(request.id);
     if (stopped_ || !mad) return Status(Code::kInvalidState, "the request is over");
     if (services_.contains(ServiceOf(conn_qual))) {
       return Status(Code::kNotFound,
@@ -65,14 +65,14 @@ Status RocePlane::HandOff(const CmRequestArrived& request, uint64_t conn_qual) {
   lease.other.Close();  // the end is to be seen when the new owner dies
   const TokenHold token(&driver().token());
   if (stopped_) return Status::Ok();
-  cm_->HandOff(request.id);
+  cm_->handoff().HandOff(request.id);
   if (lease.own.valid()) {
     HoldLease(&handed_off_, request.id, std::move(lease.own));
     handed_off_services_[request.id] = request.service_id;
   } else {
     // From here on it is a matter of the others.
     DropLease(&taken_over_, request.id);
-    cm_->AnsweredElsewhere(request.id, {}, LoopTimeUs());
+    cm_->handoff().AnsweredElsewhere(request.id, {}, LoopTimeUs());
   }
   CloseRequest(request.id);
   Flush();
@@ -82,9 +82,9 @@ Status RocePlane::HandOff(const CmRequestArrived& request, uint64_t conn_qual) {
 // With the token.
 void RocePlane::OnNewOwnersWord(CmId id, LeaseWord word, ByteSpan rest) {
   if (word == LeaseWord::kAnswered) {
-    cm_->AnsweredElsewhere(id, rest, LoopTimeUs());
+    cm_->handoff().AnsweredElsewhere(id, rest, LoopTimeUs());
   } else if (word == LeaseWord::kGone) {
-    cm_->LostElsewhere(id, LoopTimeUs());
+    cm_->handoff().LostElsewhere(id, LoopTimeUs());
   } else {
     return;
   }
@@ -158,12 +158,12 @@ void RocePlane::TakeOffer(ArrivedOffer* offer) {
   const auto port =
       req != nullptr ? rdmacm::PortOf(rdmacm::PortSpace::kTcp, req->service_id) : std::nullopt;
   if (!meaning || !port || PathMtuOf(req->path_mtu) > mtu() ||
-      !cm_->CanTakeOver(offer->source, offer->mad)) {
+      !cm_->handoff().CanTakeOver(offer->source, offer->mad)) {
     answer(OfferVerdict::kRefused);
     return;
   }
   if (!answer(OfferVerdict::kTaken)) return;  // the other member has stopped waiting
-  const CmTakenOver taken = cm_->TakeOver(offer->source, offer->mad, LoopTimeUs());
+  const CmTakenOver taken = cm_->handoff().TakeOver(offer->source, offer->mad, LoopTimeUs());
   // It was handed off from here, and its repeats come here by themselves.
   if (taken.replaced != 0) DropLease(&handed_off_, taken.replaced);
   if (taken.request) {
@@ -182,10 +182,10 @@ void RocePlane::TakeOffer(ArrivedOffer* offer) {
 void RocePlane::OnFirstOwnersWord(CmId id, LeaseWord word) {
   switch (word) {
     case LeaseWord::kAgain:
-      cm_->RequestedAgain(id);
+      cm_->handoff().RequestedAgain(id);
       break;
     case LeaseWord::kWithdrawn:
-      cm_->GivenUp(id, LoopTimeUs());
+      cm_->handoff().GivenUp(id, LoopTimeUs());
       break;
     case LeaseWord::kGone:
       DropLease(&taken_over_, id);
@@ -203,7 +203,7 @@ void RocePlane::OnFirstOwnersWord(CmId id, LeaseWord word) {
 void RocePlane::TellFirstOwner(CmId id) {
   const auto found = taken_over_.find(id);
   if (found == taken_over_.end()) return;
-  const std::optional<MadOctets> refusal = cm_->Refusal(id);
+  const std::optional<MadOctets> refusal = cm_->handoff().Refusal(id);
   found->second->Say(LeaseWord::kAnswered, refusal ? ByteSpan(*refusal) : ByteSpan());
   DropLease(&taken_over_, id);
 }
