@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The checks of one device (rxe or siw). tests/vm/check runs them in the guest, and sets bin, here
-# and device. `only`, if set, is a regular expression that the name of a group of checks must match.
+# The checks of one guest. tests/vm/check, which says what guests there are, runs them in there, and
+# sets bin, here and guest. `only`, if set, is a regular expression that the name of a group of checks must match.
 root=$(cd "$here/../.." && pwd)
 # A test case that prints nothing for this many seconds hangs. The longest takes half a minute on an
 # idle host.
@@ -298,15 +298,19 @@ wires=(--only '^(dtest|dapltest line (1|2|5|6|7|13))$')
 # socket shows when it does, and the client that comes before it is rejected (event 0x4003).
 roce=(--only '^(dtest|dtestx|dapltest line (1|2|4|5|6|7|8|13|14|16|18))$' --again 'conn established: 0x4003')
 
-# The device talks to itself, with our provider at both ends and with Debian's at one end.
-if soft_dummy "$device"; then
+# alone DEVICE: the device talks to itself, with our provider at both ends and with Debian's at one end.
+alone() {
+  local device=$1
+  soft_dummy "$device" || {
+    echo "FAILED $device: no device"
+    return
+  }
   names "$device"
   profile "$device"
   contract "$device"
   raw_verbs "$device"
   conformance "$device"
-  # The guest with siw is the shorter one.
-  [[ $device == rxe ]] && ! rare || conformance12 "$device"
+  ! rare || conformance12 "$device"
   programs12 "$device"
   [[ $device != siw ]] || limits siw
   if [[ $device == rxe ]]; then
@@ -323,28 +327,24 @@ if soft_dummy "$device"; then
     --address 10.7.0.1 "${across[@]}"
   faults "$device"
   soft_gone "$device"
-else
-  echo "FAILED $device: no device"
-fi
+}
 
 # One wire, two back ends: TCP in user space, and the kernel's iWARP.
-if [[ $device == siw ]] &&
-  chosen "softnet to verbs on siw" "verbs on siw to softnet" "softnet with rping on siw"; then
+siw_with_softnet() {
+  chosen "softnet to verbs on siw" "verbs on siw to softnet" "softnet with rping on siw" || return
   soft_peer siw || echo "FAILED siw: no device on vC"
   foreign_peers
   peers siw "softnet to verbs on siw" --server-ia verbs-vC --client-ia softnet-vD --client-netns B \
     --address 10.8.0.1 "${wires[@]}"
   peers siw "verbs on siw to softnet" --server-ia softnet-vD --client-ia verbs-vC --server-netns B \
     --address 10.8.0.2 "${wires[@]}"
-fi
+}
 
 # The same with RoCEv2: softnet-udp, and the kernel's soft-RoCE with our provider and with Debian's.
-if [[ $device == rxe ]] &&
-  chosen "softnet-udp to verbs on rxe" "verbs on rxe to softnet-udp" "softnet-udp to libdaplofa on rxe" \
-    "libdaplofa on rxe to softnet-udp" "softnet-udp with rping on rxe" \
-    "conformance of softnet-udp to verbs on rxe" "conformance of verbs on rxe to softnet-udp" \
-    "datagrams from softnet-udp to verbs on rxe" "datagrams from verbs on rxe to softnet-udp" \
-    "datagram suite of softnet-udp to verbs on rxe" "datagram suite of verbs on rxe to softnet-udp"; then
+rxe_with_programs() {
+  chosen "softnet-udp with rping on rxe" "softnet-udp to verbs on rxe" "verbs on rxe to softnet-udp" \
+    "softnet-udp to libdaplofa on rxe" "libdaplofa on rxe to softnet-udp" \
+    "datagrams from softnet-udp to verbs on rxe" "datagrams from verbs on rxe to softnet-udp" || return
   soft_peer rxe || echo "FAILED rxe: no device on vC"
   capture_begins
   rxe_peers
@@ -358,15 +358,23 @@ if [[ $device == rxe ]] &&
     peers rxe "$end on rxe to softnet-udp" --server-ia softnet-udp-vD --client-ia $ia --server-netns B \
       --address 10.8.0.2 "${roce[@]}"
   done
+  peers rxe "datagrams from softnet-udp to verbs on rxe" --server-ia verbs-vC --client-ia softnet-udp-vD \
+    --client-netns B --address 10.8.0.1 --cases "$here/datagrams.json"
+  peers rxe "datagrams from verbs on rxe to softnet-udp" --server-ia softnet-udp-vD --client-ia verbs-vC \
+    --server-netns B --address 10.8.0.2 --cases "$here/datagrams.json"
+  capture_ends
+}
+
+rxe_with_suites() {
+  chosen "conformance of softnet-udp to verbs on rxe" "conformance of verbs on rxe to softnet-udp" \
+    "datagram suite of softnet-udp to verbs on rxe" "datagram suite of verbs on rxe to softnet-udp" || return
+  soft_peer rxe || echo "FAILED rxe: no device on vC"
+  capture_begins
   # What the side with verbs cannot do stands in deviations.csv.
   conformance_between "conformance of softnet-udp to verbs on rxe" softnet-udp-vD verbs-vC \
     'ExtensionTest.*AtomicAgainstTheLocalProcessor/*'
   conformance_between "conformance of verbs on rxe to softnet-udp" verbs-vC softnet-udp-vD \
     'PrivateDataTest.TheProviderSaysHowMuchItCarries/*' 'RmrTest.NothingBeyondABoundWindowIsReachable/*'
-  peers rxe "datagrams from softnet-udp to verbs on rxe" --server-ia verbs-vC --client-ia softnet-udp-vD \
-    --client-netns B --address 10.8.0.1 --cases "$here/datagrams.json"
-  peers rxe "datagrams from verbs on rxe to softnet-udp" --server-ia softnet-udp-vD --client-ia verbs-vC \
-    --server-netns B --address 10.8.0.2 --cases "$here/datagrams.json"
   # Two EPs of different libraries are no pair for dat_ep_dup_connect. On soft-RoCE a datagram that is
   # longer than its receive ends that receive with an error.
   datagrams_between "datagram suite of softnet-udp to verbs on rxe" softnet-udp-vD verbs-vC \
@@ -374,5 +382,16 @@ if [[ $device == rxe ]] &&
   datagrams_between "datagram suite of verbs on rxe to softnet-udp" verbs-vC softnet-udp-vD \
     'DatagramExchangeTest.CallsOfConnectionsFindNone/*'
   capture_ends
-fi
+}
+
+case $guest in
+  rxe) alone rxe ;;
+  siw)
+    alone siw
+    siw_with_softnet
+    ;;
+  rxe-programs) rxe_with_programs ;;
+  rxe-suites) rxe_with_suites ;;
+  *) echo "FAILED no guest is called '$guest'" ;;
+esac
 true
