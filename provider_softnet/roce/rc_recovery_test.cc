@@ -170,6 +170,27 @@ TEST_F(RcRecoveryTest, ALostNakCostsOneProbe) {
   EXPECT_TRUE(SameBytes(10 * 1024));
 }
 
+// If each copy of an old acknowledgement had something sent again, and each of these had an
+// acknowledgement, they would become more and more on a network that doubles packets.
+TEST_F(RcRecoveryTest, AnOldAcknowledgementOfAProbeAsksForNothing) {
+  Write(1, 100);
+  ASSERT_TRUE(pair->Run());
+  Lose(0, {1, 2, 3});
+  Write(2, 2 * 1024);
+  while (counters(0).probes == 0) ASSERT_TRUE(pair->StepAll() || pair->AdvanceClock());
+  Transmit(0);
+  const uint64_t sent = counters(0).packets_sent;
+  roce::Packet old = PacketTo(0, roce::Opcode::kAcknowledge, 0);
+  old.headers.aeth = {roce::AckSyndrome(roce::kCreditsUnused), 1};
+  for (int i = 0; i < 5; ++i) {
+    pair->Inject(0, old);
+    Transmit(0);
+  }
+  EXPECT_EQ(counters(0).packets_sent, sent);
+  ASSERT_TRUE(pair->Run());
+  EXPECT_EQ(StatusesOf(a().Sends()), Statuses(2, WorkStatus::kSuccess));
+}
+
 TEST_F(RcRecoveryTest, ALaterAcknowledgementReplacesALostOne) {
   for (uint32_t i = 0; i < 3; ++i) Receive(i, 8);
   Lose(1, {0});

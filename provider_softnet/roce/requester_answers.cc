@@ -130,12 +130,12 @@ void Requester::OnAcknowledge(const roce::Packet& packet, uint64_t now_us) {
   const roce::Syndrome syndrome = roce::ParseSyndrome(packet.headers.aeth.syndrome);
   switch (syndrome.kind) {
     case AethKind::kAck: {
-      const bool of_a_probe = probes_ > 0;
+      const bool answers_probe = probes_ > 0 && una_ <= psn;
       Progress(AnswerUpTo(psn + 1), now_us);
       if (una_ <= psn) return OnMissing(psn);
       OnMendAnswered(psn + 1, /*acknowledged=*/true);
       // The NAK that told what is missing behind it was lost.
-      if (of_a_probe && una_ < probed_sent_) MendRequest(una_, /*lost=*/true);
+      if (answers_probe && una_ < probed_sent_) MendRequest(una_, /*lost=*/true);
       return;
     }
     case AethKind::kRnrNak:
