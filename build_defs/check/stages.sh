@@ -206,7 +206,7 @@ stage_lossy() { bazel_tests "" //tests/conformance:softnet_udp_lossy_test; }
 # share with other threads is tested where there are some.
 stage_tsan() {
   bazel_tests "--config=tsan${full:+ --config=tsan-full}" //... -//wire/... -//provider_softnet/iwarp/... \
-    -//provider_softnet/roce/... -//provider_softnet/cm/... -//tests/sim/... -//tests/abi/... -//tests/vm/... \
+    -//provider_softnet/roce/... -//provider_softnet/cm/... -//rds/protocol/... -//tests/sim/... -//tests/abi/... -//tests/vm/... \
     -//tools/info/... -//tools/bench/... -//tools/common/...
 }
 

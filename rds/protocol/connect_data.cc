@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "rds/protocol/connect_data.h"
+
+#include <algorithm>
+
+namespace softdat::rds {
+
+namespace {
+
+constexpr uint8_t kNextMajor = 4;
+constexpr uint16_t kOurMinors = 0x0003;
+
+// Behind the addresses.
+constexpr size_t kMajorAt = 0, kMinorAt = 1, kMinorMaskAt = 2, kServiceAt = 4, kAckAt = 8,
+                 kCreditAt = 16, kTailSize = 24;
+
+size_t AddressSize(bool ipv6) { return ipv6 ? 16 : 4; }
+
+}  // namespace
+
+size_t EncodeConnectData(const ConnectData& data, std::span<uint8_t, kConnectDataSize6> out) {
+  std::ranges::fill(out, uint8_t{0});
+  const size_t address = AddressSize(data.ipv6);
+  std::copy_n(data.source.begin(), address, out.begin());
+  std::copy_n(data.destination.begin(), address, out.begin() + static_cast<ptrdiff_t>(address));
+  uint8_t* const tail = out.data() + 2 * address;
+  tail[kMajorAt] = data.major;
+  tail[kMinorAt] = data.minor;
+  StoreBe16(tail + kMinorMaskAt, data.minor_mask);
+  tail[kServiceAt] = data.type_of_service;
+  StoreBe64(tail + kAckAt, data.ack_sequence);
+  StoreBe32(tail + kCreditAt, data.initial_credit);
+  return 2 * address + kTailSize;
+}
+
+std::optional<ConnectData> ParseConnectData(ByteSpan octets, bool ipv6) {
+  const size_t address = AddressSize(ipv6);
+  // The last four octets are padding, which some leave out.
+  if (octets.size() < 2 * address + kTailSize - 4) return std::nullopt;
+  ConnectData data;
+  data.ipv6 = ipv6;
+  std::copy_n(octets.begin(), address, data.source.begin());
+  std::copy_n(octets.begin() + static_cast<ptrdiff_t>(address), address, data.destination.begin());
+  const uint8_t* const tail = octets.data() + 2 * address;
+  data.major = tail[kMajorAt];
+  data.minor = tail[kMinorAt];
+  data.minor_mask = LoadBe16(tail + kMinorMaskAt);
+  data.type_of_service = tail[kServiceAt];
+  data.ack_sequence = LoadBe64(tail + kAckAt);
+  data.initial_credit = LoadBe32(tail + kCreditAt);
+  return data;
+}
+
+bool IsCompatible(const ConnectData& peer) {
+  if (peer.major == kMajor) return peer.minor == kMinor;
+  return peer.major == kNextMajor && (peer.minor_mask & kOurMinors) != 0;
+}
+
+}  // namespace softdat::rds
