@@ -101,9 +101,6 @@ TEST(ForkServicePoint, TheParentsIsAnotherProcesss) {
   EXPECT_EQ(WaitForChild(child), 0);
 }
 
-// Not under AddressSanitizer. Its allocator has locks of its own, and a child of a process with
-// busy threads may find them held.
-#if !defined(__SANITIZE_ADDRESS__)
 // The child listens, whichever lock a thread of the parent holds at the moment of the fork.
 TEST(ForkServicePoint, WhileThreadsOfTheParentOpenAndListen) {
   constexpr int kForks = 100;
@@ -127,7 +124,6 @@ TEST(ForkServicePoint, WhileThreadsOfTheParentOpenAndListen) {
         << "fork " << i;
   }
 }
-#endif
 
 }  // namespace
 }  // namespace softdat::field

@@ -65,6 +65,7 @@ class Link {
     if (data.status != DAT_DTO_SUCCESS) {
       ++(send ? sends_over : receives_over);
       failed = true;
+      send_failed = send_failed || send;
       return;
     }
     if (failed) Die("a success behind a failure");
@@ -81,7 +82,8 @@ class Link {
     last_at = Clock::now();
     PostReceive(receives_over++ + kDepth);
   }
-  bool finished() const { return last_sent && last_received && sent == sends_over; }
+  // Receives may be left, which are flushed when the other end leaves.
+  bool finished() const { return last_sent && last_received && sent == sends_over && !send_failed; }
   // Nothing that was posted is left.
   bool flushed() const { return sends_over == sent && receives_over == receives_posted_; }
 
@@ -89,7 +91,8 @@ class Link {
   uint64_t sent = 0, sends_over = 0, receives_over = 0;
   bool last_sent = false, last_received = false;
   bool failed = false;  // a completion was no success
-  bool over = false;    // the connection
+  bool send_failed = false;
+  bool over = false;  // the connection
   Clock::time_point last_at = Clock::now();
 
  private:
@@ -147,6 +150,12 @@ class Neighbour {
       }
       if (victim.MaySend() && !victim.failed) victim.Send(false);
       Take();
+      if (other.over) {
+        // The other survivor may have finished and left. Then all that it has sent has completed,
+        // perhaps since the last look.
+        Take();
+        if (!other.finished()) Die("the connection between the survivors has ended");
+      }
       if (to_parent >= 0 && other.receives_over >= settings_.before &&
           victim.receives_over >= settings_.before) {
         if (write(to_parent, "", 1) != 1) Die("no parent");
@@ -156,7 +165,6 @@ class Neighbour {
         Die("the end of the killed process was not told");
       }
     }
-    if (other.over || other.failed) Die("the connection between the survivors has ended");
     std::printf("%" PRIu64 " messages between the survivors, %" PRIu64 " with the killed one\n",
                 other.receives_over, victim.receives_over);
     return 0;
