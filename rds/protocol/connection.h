@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What two addresses say to each other, for as long as both have sockets: each message reaches the
+// other end once and in order, over however many transport connections that takes.
+//
+// Up() and Down() say when there is a transport connection. It carries frames in order, and is over
+// when it loses one. While it is up, the consumer sends what NextFrame() gives and brings each
+// frame that arrives to Receive(). It empties the events after each call.
+#ifndef SOFTDAT_RDS_PROTOCOL_CONNECTION_H_
+#define SOFTDAT_RDS_PROTOCOL_CONNECTION_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "rds/protocol/congestion_map.h"
+#include "rds/protocol/credits.h"
+#include "rds/protocol/header.h"
+#include "rds/protocol/message.h"
+#include "rds/protocol/receive_stream.h"
+#include "rds/protocol/send_queue.h"
+#include "wire/bytes.h"
+
+namespace softdat::rds {
+
+// A message has come.
+struct Arrived {
+  Message message;
+};
+// The peer has this one.
+struct Done {
+  uint64_t id = 0;
+};
+// One behind an RDMA operation may have been carried out or not, because its connection was lost.
+// It is not sent again.
+struct Dropped {
+  uint64_t id = 0;
+};
+// Ports of the peer have become free (CongestionMap::Take).
+struct Freed {
+  uint64_t groups = 0;
+};
+using Event = std::variant<Arrived, Done, Dropped, Freed>;
+
+// What is to be sent as one: the header, and the payload behind it.
+struct Frame {
+  std::array<uint8_t, kHeaderSize> header{};
+  ByteSpan payload;  // until the connection is called again
+  // The first frame of a message behind an RDMA operation: that is to be posted in front of it.
+  std::optional<uint64_t> behind_rdma_of{};
+  bool last = false;  // of its message: the peer is to be woken
+};
+
+class Connection {
+ public:
+  // `own_map`: of this address, which outlives the connection.
+  explicit Connection(const CongestionMap* own_map) : own_map_(*own_map) {}
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  void Send(OutgoingMessage message) { queue_.Add(std::move(message)); }
+  // What is not wanted any more (SendQueue::Cancel). Returns the ids.
+  std::vector<uint64_t> Cancel(const std::function<bool(const OutgoingMessage&)>& unwanted) {
+    return queue_.Cancel(unwanted);
+  }
+  // A bit of the own map has changed.
+  void MapChanged() { map_due_ = up_; }
+
+  // ---- the transport ----
+
+  // What ConnectData says for this end.
+  uint64_t ack_sequence() const { return received_.ack(); }
+  // `peers_ack`, `peers_credit`: as the peer's ConnectData has them. `own_credit`: what this end's
+  // said.
+  void Up(uint64_t peers_ack, uint32_t own_credit, uint32_t peers_credit);
+  void Down();
+  bool up() const { return up_; }
+
+  bool wants_frame() const;
+  // Nothing if !wants_frame(). The frame counts as sent.
+  std::optional<Frame> NextFrame();
+  // A frame has arrived. False: the transport connection is to be given up, for why().
+  bool Receive(ByteSpan frame);
+  std::string_view why() const { return why_; }
+  void PostedReceives(uint32_t count) { credits_.Post(count); }
+
+  std::optional<Event> TakeEvent();
+
+  bool PeerIsCongested(uint16_t port) const { return peers_map_.Has(port); }
+  size_t unacknowledged() const { return queue_.size(); }
+
+ private:
+  Frame FrameOf(Header header, ByteSpan payload);
+  Frame MapFrame();
+  Frame MessageFrame(const SendQueue::Fragment& fragment);
+  void TakeMap();
+  void Tell(const std::vector<uint64_t>& done);
+
+  const CongestionMap& own_map_;
+  CongestionMap peers_map_;
+  SendQueue queue_;
+  ReceiveStream received_;
+  Credits credits_;
+  std::deque<Event> events_;
+  bool up_ = false;
+  bool map_due_ = false;
+  CongestionMap sending_map_;  // a map is sent as it was when it began
+  size_t map_sent_ = 0;        // octets of it; 0: none is being sent
+  uint32_t unasked_ = 0;       // messages sent since an acknowledgement was asked for
+  bool asking_ = false;        // the message that is being sent asks
+  std::string_view why_;
+};
+
+}  // namespace softdat::rds
+
+#endif  // SOFTDAT_RDS_PROTOCOL_CONNECTION_H_

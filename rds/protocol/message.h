@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A message of RDS, before it is cut into fragments and after it was put together again.
+#ifndef SOFTDAT_RDS_PROTOCOL_MESSAGE_H_
+#define SOFTDAT_RDS_PROTOCOL_MESSAGE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "rds/protocol/header.h"
+
+namespace softdat::rds {
+
+// No socket sends a longer one.
+inline constexpr size_t kMaxMessage = 1 << 20;
+
+struct Message {
+  uint16_t source_port = 0;
+  uint16_t destination_port = 0;
+  Extensions extensions{};
+  std::vector<uint8_t> payload{};
+};
+
+struct OutgoingMessage {
+  uint64_t id = 0;  // the sender's name for it
+  Message message{};
+  // An RDMA operation of the same call goes in front of it. Such a message is never sent again:
+  // both are carried out, or neither is known to be.
+  bool behind_rdma = false;
+  bool asks_for_ack = false;  // its sender has little room left
+};
+
+}  // namespace softdat::rds
+
+#endif  // SOFTDAT_RDS_PROTOCOL_MESSAGE_H_

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a peer sends on a connection, put together to messages, each of them once. It outlives the
+// connections below it.
+#ifndef SOFTDAT_RDS_PROTOCOL_RECEIVE_STREAM_H_
+#define SOFTDAT_RDS_PROTOCOL_RECEIVE_STREAM_H_
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "rds/protocol/header.h"
+#include "rds/protocol/message.h"
+#include "wire/bytes.h"
+
+namespace softdat::rds {
+
+class ReceiveStream {
+ public:
+  enum class Result : uint8_t {
+    kIncomplete,       // the rest of the message is to come
+    kMessage,          // message() is whole
+    kDuplicate,        // it came on an earlier connection
+    kCongestionMap,    // message() is the peer's map
+    kAcknowledgement,  // its header says everything
+    kBroken,  // no peer that keeps to the protocol sends this: the connection is to be given up
+  };
+
+  // One fragment: its header, and what came behind that.
+  Result Take(const Header& header, ByteSpan payload);
+  // The last one that Take() has completed.
+  Message& message() { return message_; }
+  // Of kBroken.
+  std::string_view why() const { return why_; }
+
+  // There is a new connection: what came of a message on the old one will come again.
+  void Restart() { current_.reset(); }
+
+  // The highest sequence that came, for the next header.
+  uint64_t ack() const { return ack_; }
+  // The peer has asked to hear of it.
+  bool owes_ack() const { return owes_ack_; }
+  void AckSent() { owes_ack_ = false; }
+
+ private:
+  Result Broken(std::string_view why) {
+    why_ = why;
+    return Result::kBroken;
+  }
+  Result Begin(const Header& header);
+  Result Complete();
+
+  std::optional<Header> current_;  // of the message that is being put together
+  Message message_;
+  uint64_t ack_ = 0;
+  bool owes_ack_ = false;
+  std::string_view why_;
+};
+
+}  // namespace softdat::rds
+
+#endif  // SOFTDAT_RDS_PROTOCOL_RECEIVE_STREAM_H_

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "rds/protocol/send_queue.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace softdat::rds {
+
+void SendQueue::Add(OutgoingMessage message) {
+  entries_.push_back({std::move(message), next_sequence_++, /*sent_before=*/false});
+}
+
+std::optional<SendQueue::Fragment> SendQueue::Next() const {
+  if (sent_ == entries_.size()) return std::nullopt;
+  const Entry& e = entries_[sent_];
+  const size_t left = e.message.message.payload.size() - offset_;
+  Fragment out;
+  out.message = &e.message;
+  out.sequence = e.sequence;
+  out.offset = offset_;
+  out.size = static_cast<uint32_t>(std::min(left, kFragmentSize));
+  out.retransmitted = e.sent_before;
+  out.last = out.size == left;
+  return out;
+}
+
+void SendQueue::Sent() {
+  const std::optional<Fragment> sent = Next();
+  if (!sent) return;
+  offset_ += sent->size;
+  if (!sent->last) return;
+  offset_ = 0;
+  ++sent_;
+}
+
+std::vector<uint64_t> SendQueue::Acknowledge(uint64_t ack) {
+  std::vector<uint64_t> done;
+  while (sent_ > 0 && entries_.front().sequence <= ack) {
+    done.push_back(entries_.front().message.id);
+    entries_.pop_front();
+    --sent_;
+  }
+  return done;
+}
+
+SendQueue::Restarted SendQueue::Restart(uint64_t ack) {
+  Restarted out;
+  const size_t begun = sent_ + (offset_ > 0 ? 1 : 0);
+  // Parts of a message are no message, so the peer cannot have that one.
+  out.done = Acknowledge(ack);
+  size_t left = begun - out.done.size();
+  sent_ = 0;
+  offset_ = 0;
+  for (auto e = entries_.begin(); left > 0; --left) {
+    if (e->message.behind_rdma) {
+      out.dropped.push_back(e->message.id);
+      e = entries_.erase(e);
+    } else {
+      e->sent_before = true;
+      ++e;
+    }
+  }
+  return out;
+}
+
+std::vector<uint64_t> SendQueue::Cancel(
+    const std::function<bool(const OutgoingMessage&)>& unwanted) {
+  std::vector<uint64_t> ids;
+  std::deque<Entry> kept;
+  size_t kept_of_sent = 0;
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    const bool being_sent = i == sent_ && offset_ > 0;
+    if (!being_sent && unwanted(entries_[i].message)) {
+      ids.push_back(entries_[i].message.id);
+      continue;
+    }
+    if (i < sent_) ++kept_of_sent;
+    kept.push_back(std::move(entries_[i]));
+  }
+  entries_ = std::move(kept);
+  sent_ = kept_of_sent;
+  return ids;
+}
+
+}  // namespace softdat::rds

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The messages of a connection that its peer has not acknowledged, in order: those that were sent,
+// perhaps one that is being sent, and those that wait. It outlives the connections below it.
+#ifndef SOFTDAT_RDS_PROTOCOL_SEND_QUEUE_H_
+#define SOFTDAT_RDS_PROTOCOL_SEND_QUEUE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "rds/protocol/message.h"
+
+namespace softdat::rds {
+
+class SendQueue {
+ public:
+  struct Fragment {
+    const OutgoingMessage* message = nullptr;  // until the queue is changed
+    uint64_t sequence = 0;
+    uint32_t offset = 0;  // in the payload
+    uint32_t size = 0;
+    bool retransmitted = false;
+    bool last = false;
+  };
+
+  void Add(OutgoingMessage message);
+
+  // What is to be sent next; nothing when everything was.
+  std::optional<Fragment> Next() const;
+  // Next() was sent.
+  void Sent();
+
+  // The peer has all messages up to this sequence. Of what was never sent it can say nothing.
+  // Returns the ids of those that are done, in order.
+  std::vector<uint64_t> Acknowledge(uint64_t ack);
+
+  struct Restarted {
+    std::vector<uint64_t> done;     // the peer had them
+    std::vector<uint64_t> dropped;  // what of them was carried out is not known (behind_rdma)
+  };
+  // There is a new connection, whose peer has all messages up to this sequence. Whatever else was
+  // sent, in part or in full, is sent again.
+  Restarted Restart(uint64_t ack);
+
+  // Takes back what `unwanted` says, sent or not. The one that is being sent stays: its fragments
+  // belong together. Returns the ids.
+  std::vector<uint64_t> Cancel(const std::function<bool(const OutgoingMessage&)>& unwanted);
+
+  bool empty() const { return entries_.empty(); }
+  size_t size() const { return entries_.size(); }
+  // Of the next message that is added.
+  uint64_t next_sequence() const { return next_sequence_; }
+
+ private:
+  struct Entry {
+    OutgoingMessage message;
+    uint64_t sequence;
+    bool sent_before;  // on an earlier connection
+  };
+
+  std::deque<Entry> entries_;
+  size_t sent_ = 0;      // entries in front that were sent in full, on this connection
+  uint32_t offset_ = 0;  // of the next fragment of the one behind them
+  uint64_t next_sequence_ = 1;
+};
+
+}  // namespace softdat::rds
+
+#endif  // SOFTDAT_RDS_PROTOCOL_SEND_QUEUE_H_

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The messages of a connection that its peer has not acknowledged.
+#include "rds/protocol/send_queue.h"
+
+#include <gtest/gtest.h>
+
+namespace softdat::rds {
+namespace {
+
+using Ids = std::vector<uint64_t>;
+
+OutgoingMessage MessageOf(uint64_t id, size_t size = 8, bool behind_rdma = false) {
+  OutgoingMessage out;
+  out.id = id;
+  out.message.payload.resize(size);
+  out.behind_rdma = behind_rdma;
+  return out;
+}
+
+// Sends everything. Returns "id:offset+size", with "R" if it was sent before and "." at the end.
+std::vector<std::string> SendAll(SendQueue* queue) {
+  std::vector<std::string> sent;
+  while (const auto fragment = queue->Next()) {
+    sent.push_back(std::to_string(fragment->message->id) + ":" + std::to_string(fragment->offset) +
+                   "+" + std::to_string(fragment->size) + (fragment->retransmitted ? "R" : "") +
+                   (fragment->last ? "." : ""));
+    queue->Sent();
+  }
+  return sent;
+}
+
+TEST(SendQueueTest, MessagesAreCutIntoFragments) {
+  SendQueue queue;
+  for (const size_t size : {0, 1, 4096, 4097, 10'000}) queue.Add(MessageOf(size, size));
+  EXPECT_EQ(SendAll(&queue), (std::vector<std::string>{
+                                 "0:0+0.", "1:0+1.", "4096:0+4096.", "4097:0+4096", "4097:4096+1.",
+                                 "10000:0+4096", "10000:4096+4096", "10000:8192+1808."}));
+}
+
+TEST(SendQueueTest, SequencesBeginAtOne) {
+  SendQueue queue;
+  queue.Add(MessageOf(5));
+  EXPECT_EQ(queue.Next()->sequence, 1u);
+  EXPECT_EQ(queue.next_sequence(), 2u);
+}
+
+TEST(SendQueueTest, AcknowledgementsAreCumulative) {
+  SendQueue queue;
+  for (uint64_t id = 10; id < 14; ++id) queue.Add(MessageOf(id));
+  EXPECT_EQ(queue.Acknowledge(99), Ids{}) << "nothing was sent";
+  SendAll(&queue);
+  EXPECT_EQ(queue.Acknowledge(2), (Ids{10, 11}));
+  EXPECT_EQ(queue.Acknowledge(1), Ids{});
+  EXPECT_EQ(queue.Acknowledge(~uint64_t{0}), (Ids{12, 13}));
+  EXPECT_TRUE(queue.empty());
+}
+
+TEST(SendQueueTest, ANewConnectionGetsWhatThePeerLacks) {
+  SendQueue queue;
+  for (uint64_t id = 0; id < 4; ++id) queue.Add(MessageOf(id, 5000));
+  for (int fragments = 0; fragments < 5; ++fragments) queue.Sent();  // the third in part
+  const SendQueue::Restarted restarted = queue.Restart(1);
+  EXPECT_EQ(restarted.done, Ids{0});
+  EXPECT_EQ(restarted.dropped, Ids{});
+  EXPECT_EQ(SendAll(&queue), (std::vector<std::string>{"1:0+4096R", "1:4096+904R.", "2:0+4096R",
+                                                       "2:4096+904R.", "3:0+4096", "3:4096+904."}));
+}
+
+TEST(SendQueueTest, WhatFollowsAnRdmaOperationIsNotSentAgain) {
+  SendQueue queue;
+  for (uint64_t id = 0; id < 5; ++id) queue.Add(MessageOf(id, 5000, id != 2));
+  for (int fragments = 0; fragments < 7; ++fragments) queue.Sent();  // the fourth in part
+  const SendQueue::Restarted restarted = queue.Restart(1);
+  EXPECT_EQ(restarted.done, Ids{0}) << "the peer's word goes first";
+  EXPECT_EQ(restarted.dropped, (Ids{1, 3}));
+  EXPECT_EQ(SendAll(&queue),
+            (std::vector<std::string>{"2:0+4096R", "2:4096+904R.", "4:0+4096", "4:4096+904."}));
+}
+
+TEST(SendQueueTest, WhatIsTakenBackLeavesAHole) {
+  SendQueue queue;
+  for (uint64_t id = 0; id < 6; ++id) queue.Add(MessageOf(id, 5000));
+  for (int fragments = 0; fragments < 5; ++fragments) queue.Sent();  // the third in part
+  const auto even = [](const OutgoingMessage& m) { return m.id % 2 == 0; };
+  EXPECT_EQ(queue.Cancel(even), (Ids{0, 4})) << "the one that is being sent stays";
+  EXPECT_EQ(SendAll(&queue), (std::vector<std::string>{"2:4096+904.", "3:0+4096", "3:4096+904.",
+                                                       "5:0+4096", "5:4096+904."}));
+  EXPECT_EQ(queue.Acknowledge(4), (Ids{1, 2, 3}));
+}
+
+}  // namespace
+}  // namespace softdat::rds
