@@ -191,6 +191,34 @@ TEST_F(RcRecoveryTest, AnOldAcknowledgementOfAProbeAsksForNothing) {
   EXPECT_EQ(StatusesOf(a().Sends()), Statuses(2, WorkStatus::kSuccess));
 }
 
+// The same of a NAK that comes while responses in front of it are missing. Its request goes again
+// once, when they are there.
+TEST_F(RcRecoveryTest, ANakBehindMissingResponsesIsAskedForOnce) {
+  for (const bool go_back_n : {false, true}) {
+    RcPairOptions o;
+    o.go_back_n[0] = go_back_n;
+    Make(o);
+    Lose(1, {0});  // the response
+    Read(1, 100);
+    a().Write(2, {a().Local(near, 0, 8)}, b().Remote(far, kBytes, 8));  // beyond the end
+    roce::Packet nak = PacketTo(0, roce::Opcode::kAcknowledge, 1);
+    nak.headers.aeth = {roce::NakSyndrome(roce::NakCode::kRemoteAccess), 1};
+    Transmit(0);
+    Take(1);
+    Transmit(1);
+    Take(0);
+    Transmit(0);
+    const uint64_t sent = counters(0).packets_sent;
+    for (int i = 0; i < 5; ++i) {
+      pair->Inject(0, nak);
+      Transmit(0);
+    }
+    EXPECT_EQ(counters(0).packets_sent, sent) << go_back_n;
+    ASSERT_TRUE(pair->Run());
+    EXPECT_EQ(StatusesOf(a().Sends()), (Statuses{WorkStatus::kSuccess, WorkStatus::kRemoteAccess}));
+  }
+}
+
 // Nothing that is sent again may bring about more of the same, whatever the network does. Without
 // losses these are 150 packets and their acknowledgements.
 TEST_F(RcRecoveryTest, WhatIsSentAgainStaysInProportion) {

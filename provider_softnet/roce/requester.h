@@ -133,6 +133,7 @@ class Requester {
   void OnMendAnswered(Psn psn, bool acknowledged);
   bool GoesBack();
   void Distrust();
+  void OnEarlyNak(Psn psn, bool lacked);
   void OnMissing(Psn psn);
   void Mend(Psn psn, bool lost = true);
   void MendRequest(Psn psn, bool lost);
@@ -173,12 +174,14 @@ class Requester {
 
   CongestionWindow window_;
   RoundTrip round_trip_;
-  bool window_limits_ = false;  // more would have been sent if the window were larger
-  Psn recovery_end_ = 0;        // losses in front of it belong to one that was noticed
-  Psn taken_;                   // requests in front of it have arrived at the peer
-  PsnSet received_;             // responses that came before one in front of them
-  PsnSet mends_;                // to be sent again, in front of the cursor
-  Psn offered_from_ = 0;        // the cursor before the last batch
+  bool window_limits_ = false;    // more would have been sent if the window were larger
+  Psn recovery_end_ = 0;          // losses in front of it belong to one that was noticed
+  Psn taken_;                     // requests in front of it have arrived at the peer
+  PsnSet received_;               // responses that came before one in front of them
+  PsnSet mends_;                  // to be sent again, in front of the cursor
+  std::optional<Psn> early_nak_;  // a NAK came for it, and responses in front of it are missing
+  bool early_nak_refuses_ = false;
+  Psn offered_from_ = 0;  // the cursor before the last batch
   // Responses have rising PSNs. Those that are behind `fresh_` are answers to what was sent once.
   // The others are answers to what was asked for again, and `again_` is the last of these.
   Psn fresh_ = 0, again_ = 0;

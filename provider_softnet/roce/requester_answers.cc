@@ -96,6 +96,10 @@ void Requester::Progress(uint64_t packets, uint64_t now_us) {
     position_ = answered_;
   }
   while (!asked_.empty() && asked_.front().end <= una_) asked_.erase(asked_.begin());
+  if (early_nak_ && *early_nak_ <= una_) {
+    if (early_nak_refuses_ && *early_nak_ == una_) MendRequest(una_, /*lost=*/false);
+    early_nak_.reset();
+  }
   const bool waits = in_flight() > 0;
   resend_at_us_ = waits ? now_us + WaitUs() : 0;
   silent_since_us_ = waits ? now_us : 0;
@@ -142,17 +146,26 @@ void Requester::OnAcknowledge(const roce::Packet& packet, uint64_t now_us) {
       if (psn < una_) return;
       Progress(AnswerUpTo(psn), now_us);
       if (una_ == psn) return OnRnrNak(psn, syndrome.code, now_us);
-      OnMissing(psn);
-      return MendRequest(psn, /*lost=*/true);  // it is said again
+      return OnEarlyNak(psn, /*lacked=*/false);
     case AethKind::kNak:
       if (psn < una_) return;
       Progress(AnswerUpTo(psn), now_us);
       if (una_ == psn) return OnNak(psn, syndrome.code, now_us);
-      OnMissing(psn);
-      return MendRequest(psn, /*lost=*/true);
+      return OnEarlyNak(psn, syndrome.code == static_cast<uint8_t>(NakCode::kPsnSequence));
     case AethKind::kReserved:
       return;
   }
+}
+
+// A NAK, while responses in front of it are missing. What the peer lacks goes again at once. What
+// it refuses goes again when the responses are there, so that the NAK is said again. Either is done
+// once: if each copy of a NAK had something sent again, that would bring about the next one.
+void Requester::OnEarlyNak(Psn psn, bool lacked) {
+  if (early_nak_ == psn) return;
+  OnMissing(psn);
+  early_nak_ = psn;
+  early_nak_refuses_ = !lacked;
+  if (lacked) MendRequest(psn, /*lost=*/true);
 }
 
 // `psn` is answered, and responses in front of it are missing. They are asked for again, each once.
