@@ -7,7 +7,7 @@ set -euo pipefail
 library=$1
 script=$2
 
-# "name@@NODE" for each name under global:, from the script, one token at a time.
+# "name@@NODE" for each name under global:, from the script, one token at a time. "name" if the node has no name.
 wanted=$(tr '\n' ' ' <"$script" | sed -e 's,/\*[^*]*\*/,,g' -e 's,[{};],\n&\n,g' | tr -s ' \t' '\n\n' |
   awk '
     $0 == "" || $0 == ";" { next }
@@ -15,7 +15,7 @@ wanted=$(tr '\n' ' ' <"$script" | sed -e 's,/\*[^*]*\*/,,g' -e 's,[{};],\n&\n,g'
     $0 == "}" { scope = ""; next }
     $0 == "global:" { scope = "global"; next }
     $0 == "local:" { scope = "local"; next }
-    scope == "global" { print $0 "@@" node }
+    scope == "global" { print $0 (node == "" ? "" : "@@" node) }
     { last = $0 }' | LC_ALL=C sort)
 
 found=$(nm -D --extern-only --defined-only --with-symbol-versions "$library" |

@@ -224,7 +224,7 @@ stage_tidy() {
   mapfile -t files < <(git ls-files '*.cc' | grep -vE '_test\.cc$|^tests/|/testing/|^build_defs/')
   mapfile -t flags < <(warnings)
   build_defs/check/tidy.py $([[ ${CI:-false} == false ]] || echo --all) --state "$out/tidy" "${files[@]}" \
-    -- -std=c++20 -I. -I"$generated" -Idat/include "${flags[@]}" </dev/null >"$stage_log" 2>&1
+    -- -std=c++20 -I. -I"$generated" -Idat/include -Irds/include "${flags[@]}" </dev/null >"$stage_log" 2>&1
   status=$?
   last=$(grep -E '^[0-9]+ passed, [0-9]+ failed' "$stage_log" | tail -1)
   if [[ -z $last ]]; then

@@ -9,15 +9,25 @@
 namespace softdat::client {
 
 Result Lmr::Register(const Ia& ia, const Pz& pz, void* data, size_t bytes, int privileges) {
+  return Register(ia, pz, data, bytes, privileges, DAT_VA_TYPE_VA);
+}
+
+Result Lmr::RegisterZeroBased(const Ia& ia, const Pz& pz, void* data, size_t bytes,
+                              int privileges) {
+  return Register(ia, pz, data, bytes, privileges, DAT_VA_TYPE_ZB);
+}
+
+Result Lmr::Register(const Ia& ia, const Pz& pz, void* data, size_t bytes, int privileges,
+                     DAT_VA_TYPE kind) {
   DAT_REGION_DESCRIPTION region{};
   region.for_va = data;
-  address_ = reinterpret_cast<uintptr_t>(data);
+  address_ = kind == DAT_VA_TYPE_ZB ? 0 : reinterpret_cast<uintptr_t>(data);
   // These results are not needed, but not every provider accepts NULL for them.
   DAT_VLEN registered_size = 0;
   DAT_VADDR registered_address = 0;
   return Make("dat_lmr_create", ia.life(), [&](DAT_LMR_HANDLE* handle) {
     return dat_lmr_create(ia, DAT_MEM_TYPE_VIRTUAL, region, bytes, pz,
-                          static_cast<DAT_MEM_PRIV_FLAGS>(privileges), DAT_VA_TYPE_VA, handle,
+                          static_cast<DAT_MEM_PRIV_FLAGS>(privileges), kind, handle,
                           &local_context_, &remote_context_, &registered_size, &registered_address);
   });
 }

@@ -38,16 +38,22 @@ class Lmr : public Owned<dat_lmr_free, "dat_lmr_free"> {
   Result Register(const Ia& ia, const Pz& pz, void* data, size_t bytes,
                   int privileges = DAT_MEM_PRIV_ALL_FLAG);
 
+  // The same, but to peers the first byte has the address 0.
+  Result RegisterZeroBased(const Ia& ia, const Pz& pz, void* data, size_t bytes, int privileges);
+
   // Names `bytes` from `offset` on, for a post on this IA and for a peer. Does not check bounds.
   DAT_LMR_TRIPLET Local(size_t offset, size_t bytes) const;
   DAT_RMR_TRIPLET Remote(size_t offset, size_t bytes) const {
     return RemoteSegment(address_ + offset, remote_context_, bytes);
   }
-  // The address of the first byte.
+  // The address of the first byte, as posts and peers know it.
   uint64_t address() const { return address_; }
   DAT_RMR_CONTEXT rmr_context() const { return remote_context_; }
 
  private:
+  Result Register(const Ia& ia, const Pz& pz, void* data, size_t bytes, int privileges,
+                  DAT_VA_TYPE kind);
+
   uint64_t address_ = 0;
   DAT_LMR_CONTEXT local_context_ = 0;
   DAT_RMR_CONTEXT remote_context_ = 0;
