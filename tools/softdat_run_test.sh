@@ -57,6 +57,51 @@ cp "$run_script" "$work/installed/bin/softdat-run"
 check "installed" run 0 "$work/installed/bin/softdat-run" bash -c "$print"
 check "beside it" has "$out" "^$work/installed/lib\\|$work/installed/lib\\|none$"
 
+# --rds. A library that cannot be preloaded costs a line on standard error, and the programs run.
+rds='echo "$LD_PRELOAD|$LD_LIBRARY_PATH"'
+check "without --rds" run 0 "$script" bash -c "$rds"
+check "nothing is preloaded" has "$out" "^\\|$tree/bin/dat/registry:"
+check "RDS that is not built" run 125 "$script" --rds true
+check "says how" has "$err" "RDS is not built: .*librds_preload.so is missing; build with: bazel build //rds/preload"
+mkdir -p "$tree/bin/rds/preload" "$tree/bin/rds/api"
+: >"$tree/bin/rds/preload/librds_preload.so"
+check "RDS that is half built" run 125 "$script" --rds true
+check "says so" has "$err" "rds/api/librds.so is missing"
+: >"$tree/bin/rds/api/librds.so"
+check "with RDS" run 0 "$script" --rds bash -c "$rds"
+check "it is preloaded and found" has "$out" \
+  "^$tree/bin/rds/preload/librds_preload.so\\|$tree/bin/dat/registry:$tree/bin/provider_a:$tree/bin/provider_b:$tree/bin/rds/api$"
+LD_PRELOAD=/mine.so check "with a library of the caller" run 0 "$script" --rds bash -c "$rds"
+check "which comes last" has "$out" "librds_preload.so:/mine.so\\|"
+check "RDS for eval" run 0 "$script" --rds --print
+check "has it all" has "$out" "^export LD_PRELOAD=$tree/bin/rds/preload/librds_preload.so$"
+for sanitizer in asan:libclang_rt.asan tsan:libtsan; do
+  built=$tree-${sanitizer%:*}/bin
+  mkdir -p "$built"/{dat/registry,provider_a,rds/preload,rds/api}
+  : >"$built/dat/registry/libdat2.so.2"
+  : >"$built/provider_a/libdapla.so.2"
+  check "RDS without that sanitizer" run 125 "$script" "--${sanitizer%:*}" --rds true
+  check "says how" has "$err" "bazel build --config=${sanitizer%:*} //rds/preload"
+  : >"$built/rds/preload/librds_preload.so"
+  : >"$built/rds/api/librds.so"
+  ASAN_OPTIONS=detect_leaks=0 check "RDS with a sanitizer" run 0 "$script" "--${sanitizer%:*}" --rds env
+  check "comes behind its run time" has "$out" \
+    "^LD_PRELOAD=/[^:]*/${sanitizer#*:}[^:]*:$built/rds/preload/librds_preload.so$"
+done
+mkdir "$work/a space"
+cp -r "$work/other" "$work/a space/bin"
+mkdir -p "$work/a space/bin/rds"/{preload,api}
+: >"$work/a space/bin/rds/preload/librds_preload.so"
+: >"$work/a space/bin/rds/api/librds.so"
+SOFTDAT_BIN="$work/a space/bin" check "RDS in a folder that cannot be preloaded" run 125 "$script" --rds true
+check "says so" has "$err" "there is a space or a colon in it"
+check "RDS that is not installed" run 125 "$work/installed/bin/softdat-run" --rds true
+check "says so" has "$err" "RDS is not installed: $work/installed/lib/librds_preload.so is missing"
+: >"$work/installed/lib/librds_preload.so"
+: >"$work/installed/lib/librds.so"
+check "installed RDS" run 0 "$work/installed/bin/softdat-run" --rds bash -c "$rds"
+check "beside it" has "$out" "^$work/installed/lib/librds_preload.so\\|$work/installed/lib$"
+
 check "the exit status is the program's" run 7 "$script" bash -c 'exit 7'
 check "a signal is the program's" run 143 "$script" bash -c 'kill -TERM $$'
 "$script" bash -c 'echo up; exec sleep 60' >"$work/up" &

@@ -11,8 +11,8 @@ constexpr uint8_t kNextMajor = 4;
 constexpr uint16_t kOurMinors = 0x0003;
 
 // Behind the addresses.
-constexpr size_t kMajorAt = 0, kMinorAt = 1, kMinorMaskAt = 2, kServiceAt = 4, kAckAt = 8,
-                 kCreditAt = 16, kTailSize = 24;
+constexpr size_t kMajorAt = 0, kMinorAt = 1, kMinorMaskAt = 2, kServiceAt = 4, kMarkAt = 5,
+                 kPortAt = 6, kAckAt = 8, kCreditAt = 16, kInstanceAt = 20, kTailSize = 24;
 
 size_t AddressSize(bool ipv6) { return ipv6 ? 16 : 4; }
 
@@ -28,15 +28,18 @@ size_t EncodeConnectData(const ConnectData& data, std::span<uint8_t, kConnectDat
   tail[kMinorAt] = data.minor;
   StoreBe16(tail + kMinorMaskAt, data.minor_mask);
   tail[kServiceAt] = data.type_of_service;
+  tail[kMarkAt] = data.own_mark;
+  StoreBe16(tail + kPortAt, data.own_port);
   StoreBe64(tail + kAckAt, data.ack_sequence);
   StoreBe32(tail + kCreditAt, data.initial_credit);
+  StoreBe32(tail + kInstanceAt, data.own_instance);
   return 2 * address + kTailSize;
 }
 
 std::optional<ConnectData> ParseConnectData(ByteSpan octets, bool ipv6) {
   const size_t address = AddressSize(ipv6);
-  // The last four octets are padding, which some leave out.
-  if (octets.size() < 2 * address + kTailSize - 4) return std::nullopt;
+  // The last four octets are padding of the kernel's, which some leave out.
+  if (octets.size() < 2 * address + kInstanceAt) return std::nullopt;
   ConnectData data;
   data.ipv6 = ipv6;
   std::copy_n(octets.begin(), address, data.source.begin());
@@ -46,8 +49,11 @@ std::optional<ConnectData> ParseConnectData(ByteSpan octets, bool ipv6) {
   data.minor = tail[kMinorAt];
   data.minor_mask = LoadBe16(tail + kMinorMaskAt);
   data.type_of_service = tail[kServiceAt];
+  data.own_mark = tail[kMarkAt];
+  data.own_port = LoadBe16(tail + kPortAt);
   data.ack_sequence = LoadBe64(tail + kAckAt);
   data.initial_credit = LoadBe32(tail + kCreditAt);
+  if (octets.size() >= 2 * address + kTailSize) data.own_instance = LoadBe32(tail + kInstanceAt);
   return data;
 }
 

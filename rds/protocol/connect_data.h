@@ -25,6 +25,8 @@ inline constexpr size_t kConnectDataSize6 = 56;  // between IPv6 addresses
 inline constexpr uint8_t kMajor = 3;
 inline constexpr uint8_t kMinor = 1;
 
+inline constexpr uint8_t kOwnMark = 0x5d;
+
 struct ConnectData {
   bool ipv6 = false;
   // Of an IPv4 address the first four octets.
@@ -36,6 +38,10 @@ struct ConnectData {
   uint8_t type_of_service = 0;
   uint64_t ack_sequence = 0;    // the highest that came in order, on earlier connections
   uint32_t initial_credit = 0;  // fragments that there is room for; 0: no credits are counted
+  // In octets that RDS over InfiniBand reserves. Linux sets them to 0 and does not read them.
+  uint8_t own_mark = 0;       // kOwnMark between instances of SoftDAT
+  uint16_t own_port = 0;      // rds/socket/introduction.h says what for
+  uint32_t own_instance = 0;  // the process that says this
 
   bool operator==(const ConnectData&) const = default;
 };

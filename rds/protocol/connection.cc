@@ -54,6 +54,7 @@ std::optional<Frame> Connection::NextFrame() {
   // The fragments of a message, and those of a map, belong together.
   const bool within = fragment && fragment->offset > 0;
   if (map_sent_ > 0 || (map_due_ && !within)) return MapFrame();
+  if (fragment && fragment->message->silent) return SilentFrame(*fragment);
   if (fragment) return MessageFrame(*fragment);
   Frame frame = FrameOf({}, {});
   frame.last = true;
@@ -85,6 +86,15 @@ Frame Connection::MapFrame() {
   return frame;
 }
 
+// The message is done when the peer acknowledges a later one.
+Frame Connection::SilentFrame(const SendQueue::Fragment& fragment) {
+  Frame frame;
+  frame.behind_operations_of = fragment.message->id;
+  frame.silent = true;
+  queue_.Sent();
+  return frame;
+}
+
 Frame Connection::MessageFrame(const SendQueue::Fragment& fragment) {
   const Message& message = fragment.message->message;
   const bool first = fragment.offset == 0;
@@ -101,7 +111,9 @@ Frame Connection::MessageFrame(const SendQueue::Fragment& fragment) {
   header.flags = static_cast<uint8_t>((asking_ ? kAckRequired : 0) |
                                       (fragment.retransmitted ? kRetransmitted : 0));
   Frame frame = FrameOf(header, ByteSpan(message.payload).subspan(fragment.offset, fragment.size));
-  if (first && fragment.message->behind_rdma) frame.behind_rdma_of = fragment.message->id;
+  if (first && (fragment.message->behind_rdma || fragment.message->behind_atomic)) {
+    frame.behind_operations_of = fragment.message->id;
+  }
   frame.last = fragment.last;
   queue_.Sent();
   return frame;

@@ -51,9 +51,10 @@ using Event = std::variant<Arrived, Done, Dropped, Freed>;
 struct Frame {
   std::array<uint8_t, kHeaderSize> header{};
   ByteSpan payload;  // until the connection is called again
-  // The first frame of a message behind an RDMA operation: that is to be posted in front of it.
-  std::optional<uint64_t> behind_rdma_of{};
-  bool last = false;  // of its message: the peer is to be woken
+  // The first frame of a message behind operations: those are to be posted in front of it.
+  std::optional<uint64_t> behind_operations_of{};
+  bool last = false;    // of its message: the peer is to be woken
+  bool silent = false;  // only the operation is to be posted, without a frame
 };
 
 class Connection {
@@ -68,6 +69,9 @@ class Connection {
   std::vector<uint64_t> Cancel(const std::function<bool(const OutgoingMessage&)>& unwanted) {
     return queue_.Cancel(unwanted);
   }
+  // Gives back all that the peer has not acknowledged, in order, to be sent elsewhere. The
+  // connection is not to be used after that.
+  std::vector<SendQueue::Taken> TakeMessages() { return queue_.TakeAll(); }
   // A bit of the own map has changed.
   void MapChanged() { map_due_ = up_; }
 
@@ -80,6 +84,11 @@ class Connection {
   void Up(uint64_t peers_ack, uint32_t own_credit, uint32_t peers_credit);
   void Down();
   bool up() const { return up_; }
+
+  // Messages came that the peer has not heard of. It is told with the next frame, or, after
+  // OweAck(), by a frame of its own.
+  bool has_news() const { return up_ && received_.has_news(); }
+  void OweAck() { received_.OweAck(); }
 
   bool wants_frame() const;
   // Nothing if !wants_frame(). The frame counts as sent.
@@ -97,6 +106,7 @@ class Connection {
  private:
   Frame FrameOf(Header header, ByteSpan payload);
   Frame MapFrame();
+  Frame SilentFrame(const SendQueue::Fragment& fragment);
   Frame MessageFrame(const SendQueue::Fragment& fragment);
   void TakeMap();
   void Tell(const std::vector<uint64_t>& done);

@@ -27,6 +27,10 @@ struct OutgoingMessage {
   // An RDMA operation of the same call goes in front of it. Such a message is never sent again:
   // both are carried out, or neither is known to be.
   bool behind_rdma = false;
+  // As `behind_rdma`, but both are carried out again when a connection was lost.
+  bool behind_atomic = false;
+  // The operation goes alone: the peer is not to hear of it. Only with one of those above.
+  bool silent = false;
   bool asks_for_ack = false;  // its sender has little room left
 };
 

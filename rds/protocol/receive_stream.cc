@@ -67,6 +67,7 @@ ReceiveStream::Result ReceiveStream::Complete() {
   if ((header.flags & kAckRequired) != 0) owes_ack_ = true;
   if ((header.flags & kRetransmitted) != 0 && header.sequence <= ack_) return Result::kDuplicate;
   ack_ = header.sequence;
+  news_ = true;
   return Result::kMessage;
 }
 

@@ -39,7 +39,11 @@ class ReceiveStream {
   uint64_t ack() const { return ack_; }
   // The peer has asked to hear of it.
   bool owes_ack() const { return owes_ack_; }
-  void AckSent() { owes_ack_ = false; }
+  // Something has come of which no header has told yet.
+  bool has_news() const { return news_; }
+  // The news are to be told, with or without something else.
+  void OweAck() { owes_ack_ = owes_ack_ || news_; }
+  void AckSent() { owes_ack_ = news_ = false; }
 
  private:
   Result Broken(std::string_view why) {
@@ -53,6 +57,7 @@ class ReceiveStream {
   Message message_;
   uint64_t ack_ = 0;
   bool owes_ack_ = false;
+  bool news_ = false;
   std::string_view why_;
 };
 

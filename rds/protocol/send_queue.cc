@@ -82,4 +82,16 @@ std::vector<uint64_t> SendQueue::Cancel(
   return ids;
 }
 
+std::vector<SendQueue::Taken> SendQueue::TakeAll() {
+  std::vector<Taken> out;
+  const size_t begun = sent_ + (offset_ > 0 ? 1 : 0);
+  for (Entry& e : entries_) {
+    out.push_back({std::move(e.message), e.sent_before || out.size() < begun});
+  }
+  entries_.clear();
+  sent_ = 0;
+  offset_ = 0;
+  return out;
+}
+
 }  // namespace softdat::rds

@@ -49,6 +49,13 @@ class SendQueue {
   // belong together. Returns the ids.
   std::vector<uint64_t> Cancel(const std::function<bool(const OutgoingMessage&)>& unwanted);
 
+  // Empties the queue.
+  struct Taken {
+    OutgoingMessage message;
+    bool begun = false;  // it was sent, in part at least, on this connection or an earlier one
+  };
+  std::vector<Taken> TakeAll();
+
   bool empty() const { return entries_.empty(); }
   size_t size() const { return entries_.size(); }
   // Of the next message that is added.

@@ -127,7 +127,7 @@ bool RdsProgram::Transmit(int i) {
   ++tally_.frames;
   if ((header.flags & rds::kRetransmitted) != 0) ++tally_.retransmitted;
   if (header.flags == rds::kCongestionBitmap) ++tally_.maps;
-  if (frame->behind_rdma_of) {
+  if (frame->behind_operations_of) {
     Expect((header.flags & rds::kRetransmitted) == 0, "an RDMA operation is carried out again");
   }
   end.under_way.push_back(std::move(octets));

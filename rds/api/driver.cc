@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "rds/api/driver.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+
+namespace softdat::rds {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+// How long the background thread leaves events alone after a call.
+constexpr Time kPatience = milliseconds(1);
+// After so many looks at the same waiting call, it looks no more.
+constexpr int kLooks = 10;
+// How often a process tries to become the one whom RDS's own service belongs to.
+constexpr Time kHoldEvery = milliseconds(250);
+// Events that are handled before frames leave.
+constexpr int kEventsOfTurn = 64;
+
+DAT_TIMEOUT TimeoutUntil(std::optional<Time> until, Time now) {
+  if (!until) return DAT_TIMEOUT_INFINITE;
+  const auto left = std::chrono::ceil<microseconds>(*until - now).count();
+  return static_cast<DAT_TIMEOUT>(std::clamp<int64_t>(left, 0, 3'600'000'000));
+}
+
+std::optional<Time> Sooner(std::optional<Time> a, std::optional<Time> b) {
+  if (!a) return b;
+  return b ? std::min(*a, *b) : *a;
+}
+
+}  // namespace
+
+Time Now() {
+  return std::chrono::duration_cast<Time>(std::chrono::steady_clock::now().time_since_epoch());
+}
+
+Driver::Driver(Adapter* adapter, std::mutex* mutex, DriverHost* host)
+    : adapter_(*adapter), mutex_(*mutex), host_(*host) {
+  // The program's signals are for its own threads.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  background_ = std::thread([this] { Run(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+// Returns whether a signal ended it.
+bool Driver::Turn(std::unique_lock<std::mutex>& lock, std::optional<Time> until) {
+  until = Sooner(until, host_.deadline());
+  if (!adapter_.holds() && !adapter_.Hold()) until = Sooner(until, Now() + kHoldEvery);
+  DAT_EVENT event;
+  bool interrupted = false;
+  const DAT_TIMEOUT timeout = TimeoutUntil(until, Now());
+  lock.unlock();
+  bool got = adapter_.Wait(timeout, &event, &interrupted);
+  lock.lock();
+  host_.BeginTurn(Now());
+  for (int i = 0; got && i < kEventsOfTurn; ++i) {
+    adapter_.Handle(event);
+    got = adapter_.Poll(&event);
+  }
+  if (got) adapter_.Handle(event);
+  host_.EndTurn(Now());
+  return interrupted;
+}
+
+Driver::Result Driver::Drive(std::unique_lock<std::mutex>& lock, std::optional<Time> until) {
+  if (holder_ == Holder::kCaller) return Result::kBusy;
+  if (holder_ == Holder::kBackground) {
+    ++callers_;
+    adapter_.Wake();
+    stepped_back_.wait(lock, [this] { return holder_ != Holder::kBackground; });
+    --callers_;
+    // Its turn may have brought what this call waits for.
+    return Result::kTurn;
+  }
+  holder_ = Holder::kCaller;
+  ++holds_;
+  const bool interrupted = Turn(lock, until);
+  holder_ = Holder::kNobody;
+  last_call_ = Now();
+  if (parked_) wake_background_.notify_one();
+  return interrupted ? Result::kInterrupted : Result::kTurn;
+}
+
+// While calls come, looking once in a while costs less than being woken by each of them.
+void Driver::StepBack(std::unique_lock<std::mutex>& lock) {
+  const uint64_t seen = holds_;
+  for (int look = 0; look < kLooks; ++look) {
+    wake_background_.wait_for(lock, kPatience);
+    if (holder_ != Holder::kCaller || holds_ != seen) return;
+  }
+  parked_ = true;
+  wake_background_.wait(lock, [this] { return holder_ != Holder::kCaller; });
+  parked_ = false;
+}
+
+void Driver::Run() {
+  pthread_setname_np(pthread_self(), "rds");
+  std::unique_lock lock(mutex_);
+  while (true) {
+    if (holder_ == Holder::kCaller || callers_ > 0 || Now() - last_call_ < kPatience) {
+      StepBack(lock);
+      continue;
+    }
+    holder_ = Holder::kBackground;
+    Turn(lock, std::nullopt);
+    holder_ = Holder::kNobody;
+    stepped_back_.notify_all();
+    if (callers_ > 0) last_call_ = Now();
+  }
+}
+
+}  // namespace softdat::rds

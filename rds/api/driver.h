@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Who waits for the events of an adapter: a thread in a blocking call, so that what it waits for
+// needs no other thread, or else a thread in the background.
+//
+// The background thread steps back while calls come. A call that finds it waiting wakes it up and
+// takes its place. It takes over again a moment after the last call.
+#ifndef SOFTDAT_RDS_API_DRIVER_H_
+#define SOFTDAT_RDS_API_DRIVER_H_
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "rds/link/adapter.h"
+#include "rds/socket/peer.h"
+
+namespace softdat::rds {
+
+Time Now();
+
+// What a driver needs from the library. All of it is called with the lock held.
+class DriverHost {
+ public:
+  DriverHost() = default;
+  DriverHost(const DriverHost&) = delete;
+  DriverHost& operator=(const DriverHost&) = delete;
+
+  virtual void BeginTurn(Time now) = 0;
+  virtual void EndTurn(Time now) = 0;
+  virtual std::optional<Time> deadline() const = 0;
+
+ protected:
+  ~DriverHost() = default;
+};
+
+class Driver {
+ public:
+  // `mutex`: the library's, which every call below expects to be held.
+  Driver(Adapter* adapter, std::mutex* mutex, DriverHost* host);
+  Driver(const Driver&) = delete;
+  Driver& operator=(const Driver&) = delete;
+  // Never: a driver lives as long as the process.
+  ~Driver() = delete;
+
+  enum class Result : uint8_t {
+    kTurn,         // something may have happened
+    kInterrupted,  // by a signal
+    kBusy,         // another call waits for events
+  };
+  // Waits for events until `until`, without the lock, and handles them.
+  Result Drive(std::unique_lock<std::mutex>& lock, std::optional<Time> until);
+  // The call that waits for events, if one does, comes back from Drive.
+  void WakeCaller() {
+    if (holder_ == Holder::kCaller) adapter_.Wake();
+  }
+
+ private:
+  enum class Holder : uint8_t { kNobody, kBackground, kCaller };
+
+  void Run();
+  void StepBack(std::unique_lock<std::mutex>& lock);
+  bool Turn(std::unique_lock<std::mutex>& lock, std::optional<Time> until);
+
+  Adapter& adapter_;
+  std::mutex& mutex_;
+  DriverHost& host_;
+  // All under mutex_.
+  Holder holder_ = Holder::kNobody;
+  uint64_t holds_ = 0;   // how often a call has become the holder
+  int callers_ = 0;      // that wait for the background thread to step back
+  Time last_call_{};     // when a call has last been the holder
+  bool parked_ = false;  // the background thread waits to be woken
+  std::condition_variable stepped_back_;
+  std::condition_variable wake_background_;
+  std::thread background_;
+};
+
+}  // namespace softdat::rds
+
+#endif  // SOFTDAT_RDS_API_DRIVER_H_

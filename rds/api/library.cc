@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "rds/api/library.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+
+#include "rds/api/kernel_calls.h"
+
+namespace softdat::rds {
+namespace {
+
+// The library of this process. Written under no lock: by the first call, and in a child by the
+// thread that has forked, which is alone.
+std::atomic<Library*> current{nullptr};
+std::mutex making;  // guards the making of it
+
+// Which descriptors are sockets. Each bit is written under the library's lock, and read without.
+constexpr int kMostDescriptors = 1 << 20;
+std::array<std::atomic<uint64_t>, kMostDescriptors / 64> is_socket;
+
+// And the other end of each, for a child of fork.
+std::array<std::atomic<int>, kMostDescriptors> own_end;
+
+void Mark(int fd, bool socket) {
+  if (!socket) own_end[static_cast<size_t>(fd)] = -1;
+  std::atomic<uint64_t>& word = is_socket[static_cast<size_t>(fd) / 64];
+  const uint64_t bit = uint64_t{1} << fd % 64;
+  if (socket) {
+    word.fetch_or(bit);
+  } else {
+    word.fetch_and(~bit);
+  }
+}
+
+Instance DrawInstance() {
+  std::random_device random;
+  Instance drawn = kKernelInstance;
+  while (drawn == kKernelInstance) drawn = random();
+  return drawn;
+}
+
+// Whether every handler that the program has set wants interrupted calls to go on. Which of them
+// has interrupted a call cannot be found out.
+bool HandlersRestart() {
+  for (int signal = 1; signal < NSIG; ++signal) {
+    struct sigaction action {};
+    if (sigaction(signal, nullptr, &action) != 0) continue;
+    const bool handled = (action.sa_flags & SA_SIGINFO) != 0 ||
+                         (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN);
+    if (handled && (action.sa_flags & SA_RESTART) == 0) return false;
+  }
+  return true;
+}
+
+void Report(const std::string& why) {
+  if (std::getenv("SOFTDAT_RDS_VERBOSE") != nullptr) std::fprintf(stderr, "rds: %s\n", why.c_str());
+}
+
+}  // namespace
+
+// ---- the process ----
+
+Library& Library::Get() {
+  Library* library = current.load();
+  if (library != nullptr) return *library;
+  const std::lock_guard lock(making);
+  library = current.load();
+  if (library == nullptr) {
+    static std::once_flag once;
+    std::call_once(once, [] { pthread_atfork(nullptr, nullptr, AfterForkInChild); });
+    library = new Library;
+    current.store(library);
+  }
+  return *library;
+}
+
+Library::Library() : self_(DrawInstance()), node_(self_, &link_, &ports_) {
+  link_.SetEvents(&node_);
+}
+
+bool Library::IsSocket(int fd) {
+  if (fd < 0 || fd >= kMostDescriptors) return false;
+  return (is_socket[static_cast<size_t>(fd) / 64].load(std::memory_order_relaxed) >> fd % 64 & 1) !=
+         0;
+}
+
+// Sockets, threads and IAs are the parent's: nothing of them is touched here, not even freed. No
+// lock is taken before a fork, because a thread that holds it may be waiting for one of DAT's.
+void Library::AfterForkInChild() {
+  new (&making) std::mutex;
+  if (current.exchange(nullptr) == nullptr) return;
+  // The parent's ports must not stay published because a child has copies of the descriptors.
+  for (int word = 0; word < kMostDescriptors / 64; ++word) {
+    const uint64_t marked = is_socket[static_cast<size_t>(word)].load();
+    for (int bit = 0; marked != 0 && bit < 64; ++bit) {
+      if ((marked >> bit & 1) == 0) continue;
+      const size_t fd = size_t{64} * static_cast<size_t>(word) + static_cast<size_t>(bit);
+      const int own = own_end[fd].exchange(-1);
+      if (own > 0) kernel::Close(own);
+    }
+  }
+}
+
+// ---- descriptors ----
+
+int Library::Open(int flags) {
+  auto open = std::make_shared<OpenSocket>();
+  if (const int error = open->readiness.Open(flags); error != 0) return -error;
+  const int fd = open->readiness.program_end();
+  if (fd >= kMostDescriptors) {
+    kernel::Close(fd);
+    return -EMFILE;
+  }
+  open->socket = &node_.Open();
+  sockets_.emplace(open->socket->id(), open.get());
+  own_end[static_cast<size_t>(fd)] = open->readiness.own_end();
+  descriptors_[fd] = std::move(open);
+  Mark(fd, true);
+  return fd;
+}
+
+std::shared_ptr<OpenSocket> Library::Find(int fd) const {
+  const auto found = descriptors_.find(fd);
+  return found == descriptors_.end() ? nullptr : found->second;
+}
+
+int Library::Duplicated(int fd, int copy) {
+  const std::shared_ptr<OpenSocket> open = Find(fd);
+  if (open == nullptr || copy < 0 || copy >= kMostDescriptors) return EBADF;
+  if (fd == copy) return 0;
+  ++open->descriptors;
+  own_end[static_cast<size_t>(copy)] = open->readiness.own_end();
+  descriptors_[copy] = open;
+  Mark(copy, true);
+  return 0;
+}
+
+int Library::Close(int fd) {
+  if (!Forget(fd)) return EBADF;
+  kernel::Close(fd);
+  return 0;
+}
+
+bool Library::Forget(int fd) {
+  if (!IsSocket(fd)) return false;
+  Mark(fd, false);
+  // In a child, a socket of the parent is only a descriptor.
+  const auto found = descriptors_.find(fd);
+  if (found == descriptors_.end()) return true;
+  const std::shared_ptr<OpenSocket> open = std::move(found->second);
+  descriptors_.erase(found);
+  if (--open->descriptors > 0) {
+    for (const auto& [other, same] : descriptors_) {
+      if (same == open) open->readiness.SetProgramEnd(other);
+    }
+    return true;
+  }
+  sockets_.erase(open->socket->id());
+  Socket* const socket = std::exchange(open->socket, nullptr);
+  node_.Close(*socket, Now());
+  Settle(Now());
+  changed_.notify_all();
+  return true;
+}
+
+// ---- names ----
+
+int Library::TakeAnyPort(OpenSocket& open, SocketName* name) {
+  constexpr uint32_t kFirst = 2, kPorts = 65536 - kFirst;
+  const uint32_t start = std::random_device()() % kPorts;
+  for (uint32_t i = 0; i < kPorts; ++i) {
+    name->port = static_cast<uint16_t>(kFirst + (start + i) % kPorts);
+    const int error = TakePort(open.readiness.program_end(), *name);
+    if (error != EADDRINUSE) return error;
+  }
+  return EADDRINUSE;
+}
+
+int Library::Bind(OpenSocket& open, SocketName name) {
+  std::string why;
+  Adapter* const adapter = link_.Attach(name.address, &why);
+  if (adapter == nullptr) {
+    Report("bind: " + why);
+    return EADDRNOTAVAIL;
+  }
+  const int error =
+      name.port == 0 ? TakeAnyPort(open, &name) : TakePort(open.readiness.program_end(), name);
+  if (error != 0) return error;
+  adapter->Hold();
+  const Location here{self_, adapter->service()};
+  if (const int failed = PublishPort(open.readiness.own_end(), name, here); failed != 0)
+    return failed;
+  node_.Bind(*open.socket, name);
+  Driver*& driver = drivers_[adapter];
+  if (driver == nullptr) driver = new Driver(adapter, &mutex_, this);
+  open.driver = driver;
+  return 0;
+}
+
+// ---- turns ----
+
+void Library::Settle(Time now) {
+  node_.EndTurn(now);
+  for (const SocketId id : node_.TakeChanged()) {
+    const auto found = sockets_.find(id);
+    if (found != sockets_.end()) ShowReadiness(*found->second);
+  }
+  if (waiting_ > 0) changed_.notify_all();
+}
+
+void Library::ShowReadiness(OpenSocket& open) {
+  if (open.receiving == 0 || !open.socket->readable()) {
+    open.readiness.SetReadable(open.socket->readable());
+  } else if (!turning_) {
+    // Another thread of this process has sent it, which is no event of the adapter.
+    open.driver->WakeCaller();
+  }
+  open.readiness.SetWritable(open.socket->writable());
+}
+
+bool Library::Look(std::unique_lock<std::mutex>& lock, OpenSocket& open) {
+  constexpr int kFew = 4;
+  if (++open.looks < kFew || open.driver == nullptr) return false;
+  ++open.receiving;
+  open.driver->Drive(lock, Now());
+  --open.receiving;
+  if (open.socket == nullptr) return false;
+  ShowReadiness(open);
+  return open.socket->readable();
+}
+
+int Library::Wait(std::unique_lock<std::mutex>& lock, OpenSocket& open, For what,
+                  std::optional<Time> until) {
+  if (until && *until <= Now()) return EAGAIN;
+  auto driven = Driver::Result::kBusy;
+  if (open.driver != nullptr) {
+    if (what == For::kReceive) ++open.receiving;
+    driven = open.driver->Drive(lock, until);
+    if (what == For::kReceive) --open.receiving;
+  }
+  if (open.socket == nullptr) return EBADF;
+  if (driven != Driver::Result::kBusy) {
+    ShowReadiness(open);
+    return driven == Driver::Result::kInterrupted && !HandlersRestart() ? EINTR : 0;
+  }
+  const auto left =
+      until ? std::chrono::ceil<std::chrono::milliseconds>(*until - Now()).count() : -1;
+  if (what == For::kCongestion) {
+    ++waiting_;
+    if (until) {
+      changed_.wait_for(lock, std::chrono::milliseconds(left));
+    } else {
+      changed_.wait(lock);
+    }
+    --waiting_;
+    return open.socket == nullptr ? EBADF : 0;
+  }
+  pollfd ready{open.readiness.program_end(),
+               static_cast<short>(what == For::kReceive ? POLLIN : POLLOUT), 0};
+  lock.unlock();
+  const int polled = poll(&ready, 1, static_cast<int>(std::min<int64_t>(left, INT_MAX)));
+  const bool interrupted = polled < 0 && errno == EINTR;
+  lock.lock();
+  if (open.socket == nullptr) return EBADF;
+  return interrupted && !HandlersRestart() ? EINTR : 0;
+}
+
+}  // namespace softdat::rds

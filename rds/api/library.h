@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The RDS of this process: its node, its adapters, and which descriptor is which socket.
+#ifndef SOFTDAT_RDS_API_LIBRARY_H_
+#define SOFTDAT_RDS_API_LIBRARY_H_
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "rds/api/driver.h"
+#include "rds/api/port_names.h"
+#include "rds/api/readiness.h"
+#include "rds/link/dat_link.h"
+#include "rds/socket/node.h"
+#include "rds/socket/socket.h"
+
+namespace softdat::rds {
+
+// A socket with its descriptors.
+struct OpenSocket {
+  Socket* socket = nullptr;  // nullptr once the socket is closed
+  Readiness readiness;
+  Driver* driver = nullptr;  // once it is bound
+  int descriptors = 1;
+  int looks = 0;      // in a row, by calls that do not wait, that found nothing to receive
+  int receiving = 0;  // calls that drive and will look by themselves whether something has come
+};
+
+class Library : private DriverHost {
+ public:
+  // Made by the first call in this process. A child of fork begins anew.
+  static Library& Get();
+  // Needs no lock, and never fails.
+  static bool IsSocket(int fd);
+
+  // Everything below expects this to be held, for as long as what it returns is used.
+  std::unique_lock<std::mutex> Lock() { return std::unique_lock(mutex_); }
+
+  Node& node() { return node_; }
+
+  // Return a descriptor or a negative errno; 0 or an errno.
+  int Open(int flags);
+  int Close(int fd);
+  int Duplicated(int fd, int copy);
+  // As Close(), but the number has been closed already. False: it was no socket.
+  bool Forget(int fd);
+  // nullptr: EBADF.
+  std::shared_ptr<OpenSocket> Find(int fd) const;
+  // Gives the socket a name. Port 0 stands for any. 0 or an errno.
+  int Bind(OpenSocket& open, SocketName name);
+
+  // After something was done: frames leave, and descriptors become ready.
+  void Settle(Time now);
+
+  // The socket may have changed by a call.
+  void Touch(OpenSocket& open) { ShowReadiness(open); }
+
+  // What a call waits for.
+  enum class For : uint8_t { kReceive, kRoom, kCongestion };
+  // A call that does not wait has found nothing to receive. Many of them in a row would keep the
+  // background thread from its work, so each of these does it itself. Whether it has found
+  // something.
+  bool Look(std::unique_lock<std::mutex>& lock, OpenSocket& open);
+
+  // Waits until something may have changed, without the lock. `until`: not longer. 0; EAGAIN when
+  // the time is over; EINTR; EBADF when the socket was closed meanwhile.
+  int Wait(std::unique_lock<std::mutex>& lock, OpenSocket& open, For what,
+           std::optional<Time> until);
+
+ private:
+  Library();
+  // Never called: it lives as long as the process.
+  ~Library() = default;
+
+  void BeginTurn(Time now) override { node_.SetNow(now); }
+  void EndTurn(Time now) override {
+    turning_ = true;
+    Settle(now);
+    turning_ = false;
+  }
+  std::optional<Time> deadline() const override { return node_.deadline(); }
+
+  static void AfterForkInChild();
+
+  void ShowReadiness(OpenSocket& open);
+  int TakeAnyPort(OpenSocket& open, SocketName* name);
+
+  // Guards everything here and below: the node, the link, all sockets.
+  std::mutex mutex_;
+  std::condition_variable changed_;  // sockets may have room, or peers may have
+  int waiting_ = 0;                  // calls that wait for changed_
+  bool turning_ = false;             // a driver handles events, and its call looks when it has
+  PortTable ports_;
+  DatLink link_;
+  const Instance self_;
+  Node node_;
+  std::unordered_map<Adapter*, Driver*> drivers_;
+  std::unordered_map<int, std::shared_ptr<OpenSocket>> descriptors_;
+  std::unordered_map<SocketId, OpenSocket*> sockets_;
+};
+
+}  // namespace softdat::rds
+
+#endif  // SOFTDAT_RDS_API_LIBRARY_H_

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "rds/link/adapter.h"
+
+#include <linux/rds.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+#include "rds/protocol/connect_data.h"
+
+namespace softdat::rds {
+namespace {
+
+// Events of one connection that may wait: of receives, of frames and of operations.
+constexpr DAT_COUNT kEventsOfChannel = Channel::kReceives + Channel::kSends + 128 + 4;
+constexpr DAT_COUNT kRequests = 64;
+
+}  // namespace
+
+std::string Adapter::Open(const std::string& ia_name) {
+  const auto failed = [&](const client::Result& result) {
+    return ia_name + ": " + result.Describe();
+  };
+  if (const auto r = ia_.Open(ia_name); !r.ok()) return failed(r);
+  if (NameOf(*ia_.address()).address != address_) {
+    return ia_name + " has the address " + ToText(NameOf(*ia_.address()).address);
+  }
+  if (const auto r = pz_.Create(ia_); !r.ok()) return failed(r);
+  evd_length_ = kRequests + 4 * kEventsOfChannel;
+  const int kinds =
+      DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG | DAT_EVD_CR_FLAG | DAT_EVD_SOFTWARE_FLAG;
+  if (const auto r = evd_.Create(ia_, kinds, evd_length_); !r.ok()) return failed(r);
+  if (const auto r = service_.ListenAny(ia_, evd_); !r.ok()) return failed(r);
+  if (service_.qualifier() > UINT16_MAX) return ia_name + ": its services have no port numbers";
+  return {};
+}
+
+bool Adapter::Hold() {
+  if (well_known_) return true;
+  well_known_ = well_known_service_.Listen(ia_, evd_, address_.ipv6 ? kPort6 : kPort).ok();
+  return well_known_;
+}
+
+// A transport that fails when there is no receive needs it: iWARP. Its adapters are those of TCP.
+bool Adapter::counts_credit() const { return true; }
+
+// ---- channels ----
+
+void Adapter::MakeRoomForEvents() {
+  const auto channels = static_cast<DAT_COUNT>(channels_.size() + ending_.size() + 1);
+  const DAT_COUNT needed = kRequests + channels * kEventsOfChannel;
+  if (needed <= evd_length_) return;
+  const DAT_COUNT length = std::min(2 * needed, ia_.attributes().max_evd_qlen);
+  if (dat_evd_resize(evd_, length) == DAT_SUCCESS) evd_length_ = length;
+}
+
+Channel* Adapter::NewChannel() {
+  MakeRoomForEvents();
+  auto channel = std::make_unique<Channel>(++last_channel_, ia_, pz_, evd_.get());
+  Channel* const made = channel.get();
+  channels_.emplace(made->id(), std::move(channel));
+  return made;
+}
+
+Channel* Adapter::Connect(const Address& peer, uint16_t service, ByteSpan data) {
+  Channel* const channel = NewChannel();
+  const RawName to = Raw({peer, 0});
+  if (channel->Open() && channel->Connect(to.get(), service, data)) return channel;
+  channels_.erase(channel->id());
+  return nullptr;
+}
+
+void Adapter::Accept(Channel& channel, ByteSpan data) {
+  if (channel.Open() && channel.Accept(data)) return;
+  // The one who asked has gone, or there is no memory.
+  const ChannelId id = channel.id();
+  channels_.erase(id);
+  events_.OnBroken(id, /*refused=*/false);
+}
+
+void Adapter::Reject(Channel& channel, ByteSpan data) {
+  const DAT_CR_HANDLE request = channel.request()->Release();
+  dat_cr_reject(request, static_cast<DAT_COUNT>(data.size()), const_cast<uint8_t*>(data.data()));
+  channels_.erase(channel.id());
+}
+
+void Adapter::Close(ChannelId id) {
+  const auto found = channels_.find(id);
+  if (found == channels_.end()) return;
+  std::unique_ptr<Channel> channel = std::move(found->second);
+  channels_.erase(found);
+  if (channel->ended()) return Retire(std::move(channel));
+  // The EP's last event names it. So it stays until then, or its successor might be taken for it.
+  channel->Disconnect();
+  ending_.emplace(id, std::move(channel));
+}
+
+// An EP that has ended may have something to say still, to its peer why it has refused something,
+// and to this end which operation was refused. So it stays a moment longer.
+void Adapter::Retire(std::unique_ptr<Channel> channel) {
+  constexpr auto kMoment = std::chrono::milliseconds(50);
+  const auto now = std::chrono::steady_clock::now();
+  while (!retired_.empty() && retired_.front().since + kMoment < now) retired_.pop_front();
+  retired_.push_back({now, std::move(channel)});
+}
+
+Channel* Adapter::Find(ChannelId id) {
+  const auto found = channels_.find(id);
+  return found == channels_.end() ? nullptr : found->second.get();
+}
+
+// The end of a connection may be told before the operation that has ended it.
+Channel* Adapter::FindAny(ChannelId id) {
+  if (Channel* const open = Find(id)) return open;
+  if (const auto found = ending_.find(id); found != ending_.end()) return found->second.get();
+  for (const Retired& retired : retired_) {
+    if (retired.channel->id() == id) return retired.channel.get();
+  }
+  return nullptr;
+}
+
+// ---- memory ----
+
+int Adapter::Register(const Area& area, client::Lmr* out) {
+  auto* const data = reinterpret_cast<void*>(area.address);
+  client::Result result =
+      out->RegisterZeroBased(ia_, pz_, data, area.bytes, client::kEverythingAndAtomics);
+  // Not every adapter has atomics.
+  if (!result.ok()) {
+    result = out->RegisterZeroBased(ia_, pz_, data, area.bytes, DAT_MEM_PRIV_ALL_FLAG);
+  }
+  if (result.ok()) return 0;
+  if (result.type() == DAT_INSUFFICIENT_RESOURCES) return EAGAIN;
+  return result.type() == DAT_MODEL_NOT_SUPPORTED ? EOPNOTSUPP : EBUSY;
+}
+
+// ---- events ----
+
+bool Adapter::Wait(DAT_TIMEOUT timeout_us, DAT_EVENT* event, bool* interrupted) {
+  const client::Result result = client::WaitEvent(evd_, timeout_us, event);
+  *interrupted = result.type() == DAT_INTERRUPTED_CALL;
+  return result.ok();
+}
+
+bool Adapter::Poll(DAT_EVENT* event) { return dat_evd_dequeue(evd_, event) == DAT_SUCCESS; }
+
+void Adapter::Wake() {
+  DAT_EVENT event{};
+  event.event_number = DAT_SOFTWARE_EVENT;
+  dat_evd_post_se(evd_, &event);
+}
+
+void Adapter::Handle(const DAT_EVENT& event) {
+  switch (static_cast<int>(event.event_number)) {
+    case DAT_DTO_COMPLETION_EVENT:
+    case DAT_IB_DTO_EVENT:
+      HandleDto(event.event_data.dto_completion_event_data);
+      return;
+    case DAT_CONNECTION_REQUEST_EVENT:
+      HandleRequest(event);
+      return;
+    case DAT_SOFTWARE_EVENT:
+      return;
+    default:
+      HandleConnection(event);
+  }
+}
+
+void Adapter::HandleDto(const DAT_DTO_COMPLETION_EVENT_DATA& event) {
+  const ChannelId id = Channel::IdOf(event);
+  Channel* const channel = Channel::IsReceive(event) ? Find(id) : FindAny(id);
+  if (channel == nullptr) return;
+  if (!Channel::IsReceive(event)) {
+    if (const auto ended = channel->Completed(event)) {
+      events_.OnOperation(id, ended->id, ended->status);
+    } else {
+      events_.OnRoom(id);
+    }
+    return;
+  }
+  if (event.status != DAT_DTO_SUCCESS) return;
+  events_.OnFrame(id, channel->Received(event));
+  // The frame may have been a reason to close the channel.
+  if (Channel* const left = Find(id)) left->Repost(event);
+}
+
+void Adapter::HandleRequest(const DAT_EVENT& event) {
+  client::ConnectionRequest request(ia_, event);
+  DAT_CR_PARAM param{};
+  if (dat_cr_query(request, DAT_CR_FIELD_ALL, &param) != DAT_SUCCESS) return;
+  const Address peer = NameOf(*param.remote_ia_address_ptr).address;
+  const auto* const data = static_cast<const uint8_t*>(param.private_data);
+  const std::vector<uint8_t> copy(data, data + param.private_data_size);
+  Channel* const channel = NewChannel();
+  channel->SetRequest(std::move(request));
+  events_.OnRequest(channel->id(), address_, peer, copy);
+}
+
+Channel* Adapter::OfEp(DAT_EP_HANDLE ep) {
+  for (auto* const channels : {&channels_, &ending_}) {
+    for (const auto& [id, channel] : *channels) {
+      if (channel->ep() == ep) return channel.get();
+    }
+  }
+  return nullptr;
+}
+
+void Adapter::HandleConnection(const DAT_EVENT& event) {
+  const DAT_CONNECTION_EVENT_DATA& of = event.event_data.connect_event_data;
+  Channel* const channel = OfEp(of.ep_handle);
+  if (channel == nullptr) return;
+  const ChannelId id = channel->id();
+  const bool established = event.event_number == DAT_CONNECTION_EVENT_ESTABLISHED;
+  if (!established) channel->SetEnded();
+  if (ending_.contains(id)) {
+    if (!established) ending_.erase(id);
+    return;
+  }
+  const ByteSpan data(static_cast<const uint8_t*>(of.private_data),
+                      static_cast<size_t>(of.private_data_size));
+  if (established) {
+    events_.OnEstablished(id, data);
+  } else if (event.event_number == DAT_CONNECTION_EVENT_PEER_REJECTED) {
+    events_.OnRejected(id, data);
+  } else {
+    events_.OnBroken(id, event.event_number == DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+  }
+}
+
+}  // namespace softdat::rds

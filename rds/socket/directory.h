@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which process of this host has a port.
+#ifndef SOFTDAT_RDS_SOCKET_DIRECTORY_H_
+#define SOFTDAT_RDS_SOCKET_DIRECTORY_H_
+
+#include "rds/socket/address.h"
+#include "rds/socket/introduction.h"
+
+namespace softdat::rds {
+
+class Directory {
+ public:
+  virtual ~Directory() = default;
+
+  // A service of 0 when nobody has it.
+  virtual Location Find(const SocketName& name) const = 0;
+};
+
+}  // namespace softdat::rds
+
+#endif  // SOFTDAT_RDS_SOCKET_DIRECTORY_H_

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "rds/socket/introduction.h"
+
+#include <array>
+#include <bit>
+#include <span>
+
+namespace softdat::rds {
+namespace {
+
+// A locate is told from a join by a bit of the mark.
+constexpr uint8_t kJoinMark = kOwnMark | 0x80;
+
+// The data of a rejection between instances.
+constexpr uint32_t kRefusalMagic = 0x5dadf00d;
+constexpr size_t kKindAt = 4, kServiceAt = 6, kInstanceAt = 8, kRefusalSize = 12;
+
+}  // namespace
+
+std::vector<uint8_t> Encode(const Introduction& in) {
+  ConnectData data;
+  data.ipv6 = in.own.ipv6;
+  data.source = in.own.octets;
+  data.destination = in.peer.octets;
+  data.ack_sequence = in.ack_sequence;
+  data.initial_credit = in.credit;
+  data.own_mark = in.kind == Introduction::Kind::kJoin ? kJoinMark : kOwnMark;
+  data.own_port = in.port;
+  data.own_instance = in.instance;
+  std::vector<uint8_t> out(kConnectDataSize6);
+  out.resize(EncodeConnectData(data, std::span(out).first<kConnectDataSize6>()));
+  return out;
+}
+
+std::optional<Introduction> ParseIntroduction(ByteSpan octets, bool ipv6) {
+  const std::optional<ConnectData> data = ParseConnectData(octets, ipv6);
+  if (!data || !IsCompatible(*data)) return std::nullopt;
+  Introduction out;
+  out.own.ipv6 = out.peer.ipv6 = ipv6;
+  out.own.octets = data->source;
+  out.peer.octets = data->destination;
+  out.ack_sequence = data->ack_sequence;
+  out.credit = data->initial_credit;
+  if (data->own_instance == kKernelInstance) return out;
+  if (data->own_mark == kOwnMark) out.kind = Introduction::Kind::kLocate;
+  if (data->own_mark == kJoinMark) out.kind = Introduction::Kind::kJoin;
+  if (out.kind == Introduction::Kind::kKernel) return out;
+  out.port = data->own_port;
+  out.instance = data->own_instance;
+  return out;
+}
+
+std::vector<uint8_t> Encode(const Refusal& refusal) {
+  if (refusal.kind == Refusal::Kind::kOther) {
+    constexpr int kIncompatible = 1;  // in the order of the host, as Linux has it
+    const auto octets = std::bit_cast<std::array<uint8_t, sizeof kIncompatible>>(kIncompatible);
+    return {octets.begin(), octets.end()};
+  }
+  std::vector<uint8_t> out(kRefusalSize);
+  StoreBe32(out.data(), kRefusalMagic);
+  out[kKindAt] = static_cast<uint8_t>(refusal.kind);
+  StoreBe16(out.data() + kServiceAt, refusal.location.service);
+  StoreBe32(out.data() + kInstanceAt, refusal.location.instance);
+  return out;
+}
+
+Refusal ParseRefusal(ByteSpan data) {
+  Refusal out;
+  if (data.size() < kRefusalSize || LoadBe32(data.data()) != kRefusalMagic) return out;
+  const uint8_t kind = data[kKindAt];
+  if (kind != static_cast<uint8_t>(Refusal::Kind::kLocated) &&
+      kind != static_cast<uint8_t>(Refusal::Kind::kBusy)) {
+    return out;
+  }
+  out.kind = static_cast<Refusal::Kind>(kind);
+  out.location.service = LoadBe16(data.data() + kServiceAt);
+  out.location.instance = LoadBe32(data.data() + kInstanceAt);
+  return out;
+}
+
+}  // namespace softdat::rds

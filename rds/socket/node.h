@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The RDS of one process: its sockets, the peers that they speak to, and what goes between them. It
+// has no thread and no clock, and never waits: a call that Linux would wait in returns what a
+// non-blocking one returns.
+//
+// One thread at a time. Each call, and each event of the link, may leave sockets changed
+// (TakeChanged) and frames to be sent (EndTurn).
+#ifndef SOFTDAT_RDS_SOCKET_NODE_H_
+#define SOFTDAT_RDS_SOCKET_NODE_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "rds/protocol/congestion_map.h"
+#include "rds/socket/control_messages.h"
+#include "rds/socket/directory.h"
+#include "rds/socket/link.h"
+#include "rds/socket/operations.h"
+#include "rds/socket/peer.h"
+#include "rds/socket/router.h"
+#include "rds/socket/socket.h"
+
+namespace softdat::rds {
+
+class Node : public LinkEvents, private PeerHost, private RouterHost {
+ public:
+  // `self`: drawn at random, not 0. `link` and `directory` outlive the node.
+  Node(Instance self, Link* link, const Directory* directory);
+  ~Node() override;
+
+  // ---- sockets ----
+
+  Socket& Open();
+  // Takes back what it has sent, and closes its memory to peers.
+  void Close(Socket& socket, Time now);
+  Socket* Find(SocketId id);
+  // The socket has this name from now on. That it is the only one is the caller's business.
+  void Bind(Socket& socket, const SocketName& name);
+  bool IsTaken(const SocketName& name) const { return by_name_.contains(name); }
+
+  // Sends `payload` to `to`, behind the operations of `requests`. 0; EAGAIN when the socket has no
+  // room; ENOBUFS when the port at the other end is congested; or what opening memory fails with.
+  // After a failure nothing was done, and `payload` is untouched.
+  int Send(Socket& socket, const SocketName& to, SendRequests requests,
+           std::vector<uint8_t>* payload, Time now);
+  // The socket's first message has been received.
+  void Pop(Socket& socket, Time now);
+  // Takes back what this socket has sent to `to`, or to anyone, and was not acknowledged.
+  void Cancel(Socket& socket, const std::optional<SocketName>& to, Time now);
+
+  // Opens memory to peers. 0; ENOTCONN when the socket is not bound; EINVAL for no memory, or more
+  // than 1 MiB; EFAULT for memory that cannot be written; or the errno of the link.
+  int OpenMemory(Socket& socket, const RegionRequest& request, rds_rdma_cookie_t* cookie);
+  // Closes it. EINVAL when this socket has no such memory.
+  int CloseMemory(Socket& socket, rds_rdma_cookie_t cookie);
+
+  // ---- the link ----
+
+  void SetNow(Time now) { now_ = now; }
+  void OnRequest(ChannelId request, const Address& own, const Address& peer,
+                 ByteSpan data) override;
+  void OnEstablished(ChannelId channel, ByteSpan data) override;
+  void OnRejected(ChannelId channel, ByteSpan data) override;
+  void OnBroken(ChannelId channel, bool refused) override;
+  void OnFrame(ChannelId channel, ByteSpan frame) override;
+  void OnRoom(ChannelId channel) override;
+  void OnOperation(ChannelId channel, uint64_t id, int status) override;
+
+  // Sends what has become due, and forgets peers that have gone. To be called after calls and
+  // events, and at deadline().
+  void EndTurn(Time now);
+  std::optional<Time> deadline() const;
+  // Sockets that may have become ready for something, or not ready any more.
+  std::set<SocketId> TakeChanged() { return std::exchange(changed_, {}); }
+
+  // ---- for those who look ----
+  const std::map<PeerName, std::unique_ptr<Peer>>& peers() const { return peers_; }
+  const std::unordered_map<SocketId, std::unique_ptr<Socket>>& sockets() const { return sockets_; }
+
+ private:
+  // Something on its way from a socket of this process.
+  struct Outgoing {
+    SocketId socket = 0;
+    SocketName to;
+    size_t octets = 0;
+    Operations operations;
+  };
+
+  void OnEvent(Peer& peer, Event event) override;
+  void PostOperations(ChannelId channel, uint64_t id) override;
+  void OnChannel(ChannelId channel, Peer* peer) override;
+  void OnGone(Peer& peer) override;
+  void OnLocated(const Address& own, const SocketName& to, const Location& location,
+                 std::deque<OutgoingMessage> waiting) override;
+  void OnKernel(const Address& own, const Address& peer, ChannelId channel,
+                const Introduction& introduction) override;
+
+  Peer& PeerAt(const PeerName& name, uint16_t service);
+  Peer* PeerFor(const Address& own, const SocketName& to);
+  void Forget(Peer& peer);
+  int Open(Socket& socket, const SendRequests& requests, std::optional<RdmaDestination>* out);
+
+  bool IsCongested(const Address& own, const SocketName& to);
+  void Dispatch(const Address& own, const SocketName& to, OutgoingMessage message);
+  void DispatchHere(Socket& target, const SocketName& from, OutgoingMessage message);
+  void Deliver(const Address& own, const SocketName& from, Message message);
+  void Pong(const Address& own, const SocketName& to);
+
+  void End(uint64_t id, int status);
+  void Tell(const Outgoing& outgoing, const std::vector<Notification>& notifications);
+  void SetCongested(const SocketName& name, bool congested);
+  void TellFreed(uint64_t groups);
+  void CloseMemory(Socket& socket, std::map<uint32_t, OwnRegion>::iterator region);
+  const OwnRegion* RegionOf(const Address& own, uint32_t rkey);
+
+  const Instance self_;
+  Link& link_;
+  const Directory& directory_;
+  Router router_;
+  Time now_{};
+
+  SocketId last_socket_ = 0;
+  std::unordered_map<SocketId, std::unique_ptr<Socket>> sockets_;
+  std::unordered_map<SocketName, Socket*> by_name_;
+  std::map<Address, CongestionMap> own_;  // which ports of this process are congested
+
+  std::map<PeerName, std::unique_ptr<Peer>> peers_;
+  std::unordered_map<ChannelId, Peer*> channels_;
+  std::map<std::pair<Address, SocketName>, Peer*> routes_;
+  std::set<Peer*> due_;   // to be pumped
+  std::set<Peer*> gone_;  // to be forgotten
+
+  uint64_t last_id_ = 0;
+  std::unordered_map<uint64_t, Outgoing> outgoing_;
+  std::set<SocketId> changed_;
+};
+
+}  // namespace softdat::rds
+
+#endif  // SOFTDAT_RDS_SOCKET_NODE_H_

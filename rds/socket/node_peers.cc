@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Peers: finding them, their events, and what becomes of messages when one has gone.
+#include <utility>
+
+#include "rds/socket/node.h"
+
+namespace softdat::rds {
+namespace {
+
+// The link's names of operations: those of a message share its id.
+uint64_t OperationId(uint64_t message, Operations::Kind kind) {
+  return 2 * message + static_cast<uint64_t>(kind);
+}
+
+}  // namespace
+
+Peer& Node::PeerAt(const PeerName& name, uint16_t service) {
+  auto& place = peers_[name];
+  if (!place) {
+    PeerHost* const host = this;
+    place = std::make_unique<Peer>(name, self_, service, &own_[name.own], &link_, host);
+  }
+  return *place;
+}
+
+// Nothing when it is not known where the port is.
+Peer* Node::PeerFor(const Address& own, const SocketName& to) {
+  const auto route = routes_.find({own, to});
+  if (route != routes_.end()) return route->second;
+  // A kernel has all ports of its address.
+  const auto kernel = peers_.find({own, to.address, kKernelInstance});
+  return kernel == peers_.end() ? nullptr : kernel->second.get();
+}
+
+// ---- where a port is ----
+
+void Node::OnLocated(const Address& own, const SocketName& to, const Location& location,
+                     std::deque<OutgoingMessage> waiting) {
+  if (location.service == 0 || location.instance == self_) {
+    // Messages to a port that nobody has are lost, as Linux has it.
+    for (OutgoingMessage& message : waiting) {
+      const auto here = by_name_.find(to);
+      if (here == by_name_.end()) {
+        End(message.id, RDS_RDMA_SUCCESS);
+      } else {
+        const SocketName from{own, message.message.source_port};
+        DispatchHere(*here->second, from, std::move(message));
+      }
+    }
+    return;
+  }
+  Peer& peer = PeerAt({own, to.address, location.instance}, location.service);
+  if (location.instance != kKernelInstance) routes_[{own, to}] = &peer;
+  for (OutgoingMessage& message : waiting) peer.connection().Send(std::move(message));
+  due_.insert(&peer);
+}
+
+void Node::OnKernel(const Address& own, const Address& peer, ChannelId channel,
+                    const Introduction& introduction) {
+  PeerAt({own, peer, kKernelInstance}, peer.ipv6 ? kPort6 : kPort)
+      .Adopt(channel, introduction, now_);
+}
+
+// ---- events of the link ----
+
+void Node::OnChannel(ChannelId channel, Peer* peer) {
+  if (peer == nullptr) {
+    channels_.erase(channel);
+  } else {
+    channels_[channel] = peer;
+  }
+}
+
+void Node::OnRequest(ChannelId request, const Address& own, const Address& peer, ByteSpan data) {
+  const std::optional<Introduction> introduction = ParseIntroduction(data, own.ipv6);
+  if (!introduction || introduction->own.octets != peer.octets ||
+      introduction->peer.octets != own.octets) {
+    link_.Reject(request, Encode(Refusal{}));
+    return;
+  }
+  if (introduction->kind == Introduction::Kind::kLocate) {
+    Refusal answer{Refusal::Kind::kLocated, {}};
+    const SocketName name{own, introduction->port};
+    answer.location = name.port == kPingPort || by_name_.contains(name)
+                          ? Location{self_, link_.service(own)}
+                          : directory_.Find(name);
+    link_.Reject(request, Encode(answer));
+    return;
+  }
+  const bool kernel = introduction->kind == Introduction::Kind::kKernel;
+  const Instance instance = kernel ? kKernelInstance : introduction->instance;
+  const uint16_t service = kernel ? (own.ipv6 ? kPort6 : kPort) : introduction->port;
+  if (PeerAt({own, peer, instance}, service).OnJoin(request, *introduction, now_)) return;
+  link_.Reject(request, Encode(Refusal{kernel ? Refusal::Kind::kOther : Refusal::Kind::kBusy, {}}));
+}
+
+void Node::OnEstablished(ChannelId channel, ByteSpan data) {
+  if (router_.OnEstablished(channel, data, now_)) return;
+  const auto found = channels_.find(channel);
+  if (found == channels_.end()) return;
+  Peer* const peer = found->second;
+  peer->OnEstablished(data, now_);
+  due_.insert(peer);
+}
+
+void Node::OnRejected(ChannelId channel, ByteSpan data) {
+  const Refusal refusal = ParseRefusal(data);
+  if (router_.OnRejected(channel, refusal, now_)) return;
+  const auto found = channels_.find(channel);
+  if (found != channels_.end()) found->second->OnRejected(refusal, now_);
+}
+
+void Node::OnBroken(ChannelId channel, bool refused) {
+  if (router_.OnBroken(channel, now_)) return;
+  const auto found = channels_.find(channel);
+  if (found != channels_.end()) found->second->OnBroken(refused, now_);
+}
+
+void Node::OnFrame(ChannelId channel, ByteSpan frame) {
+  const auto found = channels_.find(channel);
+  if (found == channels_.end()) return;
+  Peer* const peer = found->second;
+  peer->OnFrame(frame, now_);
+  due_.insert(peer);
+}
+
+void Node::OnRoom(ChannelId channel) {
+  const auto found = channels_.find(channel);
+  if (found != channels_.end()) due_.insert(found->second);
+}
+
+// ---- operations ----
+
+void Node::PostOperations(ChannelId channel, uint64_t id) {
+  const auto found = outgoing_.find(id);
+  if (found == outgoing_.end()) return;
+  const Operations& operations = found->second.operations;
+  if (operations.rdma()) {
+    link_.Post(channel, OperationId(id, Operations::Kind::kRdma), *operations.rdma());
+  }
+  if (operations.atomic()) {
+    link_.Post(channel, OperationId(id, Operations::Kind::kAtomic), *operations.atomic());
+  }
+}
+
+void Node::OnOperation(ChannelId, uint64_t id, int status) {
+  const auto found = outgoing_.find(id / 2);
+  if (found == outgoing_.end()) return;
+  Outgoing& outgoing = found->second;
+  const bool alone = outgoing.operations.silent() && outgoing.octets == 0;
+  Tell(outgoing, outgoing.operations.Ended(static_cast<Operations::Kind>(id % 2), status, alone));
+}
+
+// ---- events of a peer ----
+
+void Node::OnEvent(Peer& peer, Event event) {
+  if (auto* const arrived = std::get_if<Arrived>(&event)) {
+    const SocketName from{peer.name().peer, arrived->message.source_port};
+    // Whoever sends can be answered there.
+    if (peer.name().instance != kKernelInstance && from.port != kPingPort) {
+      routes_.try_emplace({peer.name().own, from}, &peer);
+    }
+    Deliver(peer.name().own, from, std::move(arrived->message));
+  } else if (const auto* const done = std::get_if<Done>(&event)) {
+    End(done->id, RDS_RDMA_SUCCESS);
+  } else if (const auto* const dropped = std::get_if<Dropped>(&event)) {
+    End(dropped->id, RDS_RDMA_DROPPED);
+  } else if (const auto* const freed = std::get_if<Freed>(&event)) {
+    TellFreed(freed->groups);
+  }
+}
+
+void Node::OnGone(Peer& peer) { gone_.insert(&peer); }
+
+// Its messages are for whoever has their ports now.
+void Node::Forget(Peer& peer) {
+  const Address own = peer.name().own;
+  const Address remote = peer.name().peer;
+  std::vector<SendQueue::Taken> messages = peer.TakeMessages();
+  std::erase_if(routes_, [&](const auto& route) { return route.second == &peer; });
+  due_.erase(&peer);
+  peers_.erase(PeerName(peer.name()));
+  for (SendQueue::Taken& taken : messages) {
+    if (taken.begun && taken.message.behind_rdma) {
+      End(taken.message.id, RDS_RDMA_DROPPED);
+      continue;
+    }
+    const SocketName to{remote, taken.message.message.destination_port};
+    Dispatch(own, to, std::move(taken.message));
+  }
+}
+
+void Node::EndTurn(Time now) {
+  now_ = now;
+  router_.OnTimer(now);
+  for (const auto& [name, peer] : peers_) {
+    if (peer->deadline() && *peer->deadline() <= now) peer->OnTimer(now);
+  }
+  while (!due_.empty() || !gone_.empty()) {
+    if (!gone_.empty()) {
+      Peer* const peer = *gone_.begin();
+      gone_.erase(gone_.begin());
+      Forget(*peer);
+      continue;
+    }
+    Peer* const peer = *due_.begin();
+    due_.erase(due_.begin());
+    peer->Pump(now);
+  }
+}
+
+std::optional<Time> Node::deadline() const {
+  std::optional<Time> first = router_.deadline();
+  for (const auto& [name, peer] : peers_) {
+    const std::optional<Time> at = peer->deadline();
+    if (at && (!first || *at < *first)) first = at;
+  }
+  return first;
+}
+
+}  // namespace softdat::rds

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Messages from a socket to a peer or to another socket of this process, and messages that come.
+#include <sys/time.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "rds/socket/local_operations.h"
+#include "rds/socket/node.h"
+
+namespace softdat::rds {
+namespace {
+
+uint32_t KeyOf(rds_rdma_cookie_t cookie) { return static_cast<uint32_t>(cookie); }
+
+RdmaDestination DestinationOf(rds_rdma_cookie_t cookie) {
+  return {KeyOf(cookie), static_cast<uint32_t>(cookie >> 32)};
+}
+
+}  // namespace
+
+// What the message tells the peer of memory of this socket.
+int Node::Open(Socket& socket, const SendRequests& requests, std::optional<RdmaDestination>* out) {
+  if (requests.destination) {
+    if (!socket.regions().contains(KeyOf(*requests.destination))) return EINVAL;
+    *out = DestinationOf(*requests.destination);
+  }
+  if (!requests.map) return 0;
+  rds_rdma_cookie_t cookie = 0;
+  if (const int error = OpenMemory(socket, *requests.map, &cookie); error != 0) return error;
+  *out = DestinationOf(cookie);
+  const uint64_t at = requests.map->cookie_address;
+  return at == 0 || CopyToProgram(at, &cookie, sizeof cookie) ? 0 : EFAULT;
+}
+
+int Node::Send(Socket& socket, const SocketName& to, SendRequests requests,
+               std::vector<uint8_t>* payload, Time now) {
+  now_ = now;
+  // DAT has no masked atomics.
+  if (requests.atomic && requests.atomic->masked()) return EOPNOTSUPP;
+  OutgoingMessage out;
+  out.message.source_port = socket.name().port;
+  out.message.destination_port = to.port;
+  std::optional<RdmaDestination>& opened = out.message.extensions.rdma_destination;
+  int error = Open(socket, requests, &opened);
+  if (error == 0 && IsCongested(socket.name().address, to)) {
+    socket.MetCongestion(to.port);
+    error = ENOBUFS;
+  }
+  if (error == 0 && !socket.HasRoom()) error = EAGAIN;
+  if (error != 0) {
+    if (requests.map && opened) CloseMemory(socket, opened->rkey);
+    return error;
+  }
+  Operations operations(std::move(requests.rdma), requests.atomic, socket.options().errors);
+  if (operations.rdma()) out.message.extensions.rdma_rkey = KeyOf(operations.rdma()->cookie);
+  out.behind_rdma = operations.rdma().has_value();
+  out.behind_atomic = operations.atomic().has_value() && !out.behind_rdma;
+  out.silent = operations.silent() && payload->empty();
+  out.id = ++last_id_;
+  out.message.payload = std::move(*payload);
+  const size_t octets = out.message.payload.size();
+  socket.Queued(octets);
+  out.asks_for_ack = operations.any() || 2 * socket.queued() >= socket.options().send_limit;
+  outgoing_.emplace(out.id, Outgoing{socket.id(), to, octets, std::move(operations)});
+  changed_.insert(socket.id());
+  Dispatch(socket.name().address, to, std::move(out));
+  return 0;
+}
+
+bool Node::IsCongested(const Address& own, const SocketName& to) {
+  if (by_name_.contains(to)) return own_.at(to.address).Has(to.port);
+  Peer* const peer = PeerFor(own, to);
+  return peer != nullptr && peer->connection().PeerIsCongested(to.port);
+}
+
+void Node::Dispatch(const Address& own, const SocketName& to, OutgoingMessage message) {
+  const SocketName from{own, message.message.source_port};
+  const auto here = by_name_.find(to);
+  if (here != by_name_.end()) {
+    DispatchHere(*here->second, from, std::move(message));
+  } else if (Peer* const peer = PeerFor(own, to)) {
+    peer->connection().Send(std::move(message));
+    due_.insert(peer);
+  } else if (own_.contains(to.address)) {
+    // An own address needs no connection to be asked.
+    if (to.port == kPingPort) {
+      const uint64_t id = message.id;
+      Deliver(to.address, from, std::move(message.message));
+      End(id, RDS_RDMA_SUCCESS);
+      return;
+    }
+    std::deque<OutgoingMessage> waiting;
+    waiting.push_back(std::move(message));
+    OnLocated(own, to, directory_.Find(to), std::move(waiting));
+  } else {
+    router_.Keep(own, to, std::move(message), now_);
+  }
+}
+
+// Both ends are sockets of this process.
+void Node::DispatchHere(Socket& target, const SocketName& from, OutgoingMessage message) {
+  int status = RDS_RDMA_SUCCESS;
+  const auto found = outgoing_.find(message.id);
+  if (found != outgoing_.end() && found->second.operations.any()) {
+    const Operations& operations = found->second.operations;
+    const auto region = [&](rds_rdma_cookie_t cookie) {
+      return RegionOf(target.name().address, KeyOf(cookie));
+    };
+    if (operations.rdma()) status = Carry(*operations.rdma(), region(operations.rdma()->cookie));
+    if (operations.atomic() && status == RDS_RDMA_SUCCESS) {
+      status = Carry(*operations.atomic(), region(operations.atomic()->cookie));
+    }
+  }
+  const uint64_t id = message.id;
+  if (status == RDS_RDMA_SUCCESS && !message.silent) {
+    Deliver(target.name().address, from, std::move(message.message));
+  }
+  End(id, status);
+}
+
+// ---- in ----
+
+void Node::Deliver(const Address& own, const SocketName& from, Message message) {
+  if (message.destination_port == kPingPort) {
+    Pong(own, from);
+    return;
+  }
+  const auto found = by_name_.find({own, message.destination_port});
+  if (found == by_name_.end()) return;
+  Socket& socket = *found->second;
+  if (message.extensions.rdma_rkey) {
+    const auto region = socket.regions().find(*message.extensions.rdma_rkey);
+    if (region != socket.regions().end() && region->second.use_once) CloseMemory(socket, region);
+  }
+  Received received{from, std::move(message), {}};
+  if (socket.options().timestamps) gettimeofday(&received.arrival.emplace(), nullptr);
+  if (socket.Take(std::move(received))) SetCongested(socket.name(), true);
+  changed_.insert(socket.id());
+}
+
+void Node::Pong(const Address& own, const SocketName& to) {
+  OutgoingMessage out;
+  out.id = ++last_id_;
+  out.message.destination_port = to.port;
+  if (IsCongested(own, to)) return;
+  Dispatch(own, to, std::move(out));
+}
+
+}  // namespace softdat::rds

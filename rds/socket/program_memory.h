@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Memory of the program at addresses that it gave in control messages and options. Unlike the
+// arguments of a call, Linux checks these before it uses them, so they are checked here, too:
+// nothing is signalled, and a call fails with EFAULT.
+#ifndef SOFTDAT_RDS_SOCKET_PROGRAM_MEMORY_H_
+#define SOFTDAT_RDS_SOCKET_PROGRAM_MEMORY_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace softdat::rds {
+
+// An area of the program's memory.
+struct Area {
+  uint64_t address = 0;
+  uint64_t bytes = 0;
+
+  bool operator==(const Area&) const = default;
+};
+
+// Copies as the kernel does for this process. False when a part of either memory is not there or
+// not allowed; what was copied until there stays.
+bool CopyFromProgram(uint64_t address, void* out, size_t bytes);
+bool CopyToProgram(uint64_t address, const void* data, size_t bytes);
+
+// Whether all of the area can be read, or written. Its contents stay as they are, whoever else
+// writes them meanwhile. Pages that were never touched are made. An area without octets can be
+// both, wherever it is; one that goes beyond the last address can be neither.
+bool IsReadable(const Area& area);
+bool IsWritable(const Area& area);
+// The same for all of them. Neighbours are looked at together, so many small pieces of one buffer
+// cost as little as the buffer.
+bool AreReadable(std::span<const Area> areas);
+bool AreWritable(std::span<const Area> areas);
+
+}  // namespace softdat::rds
+
+#endif  // SOFTDAT_RDS_SOCKET_PROGRAM_MEMORY_H_

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "rds/socket/router.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace softdat::rds {
+
+void Router::Keep(const Address& own, const SocketName& to, OutgoingMessage message, Time now) {
+  // It may be answered at once, so the message has to be there first.
+  const Way way{own, to.address};
+  Asking& asking = asking_[way];
+  const bool first = !asking.waiting.contains(to.port);
+  asking.waiting[to.port].push_back(std::move(message));
+  if (!first) return;
+  asking.ports.push_back(to.port);
+  if (asking.channel == 0 && !asking.retry_at) Next(way, asking, now);
+}
+
+bool Router::IsAsking(const Address& own, const SocketName& to) const {
+  const auto found = asking_.find({own, to.address});
+  return found != asking_.end() && found->second.waiting.contains(to.port);
+}
+
+std::vector<uint64_t> Router::Cancel(const std::function<bool(const OutgoingMessage&)>& unwanted) {
+  std::vector<uint64_t> ids;
+  for (auto& [way, asking] : asking_) {
+    for (auto& [port, waiting] : asking.waiting) {
+      std::erase_if(waiting, [&](const OutgoingMessage& message) {
+        if (!unwanted(message)) return false;
+        ids.push_back(message.id);
+        return true;
+      });
+    }
+  }
+  return ids;
+}
+
+// ---- questions ----
+
+void Router::Next(const Way& way, Asking& asking, Time now) {
+  if (asking.ports.empty()) return;
+  Introduction question;
+  question.kind = Introduction::Kind::kLocate;
+  question.own = way.first;
+  question.peer = way.second;
+  question.port = asking.ports.front();
+  question.instance = self_;
+  question.credit = link_.credit(way.first);
+  const std::optional<ChannelId> channel =
+      link_.Connect(way.first, way.second, way.second.ipv6 ? kPort6 : kPort, Encode(question));
+  if (!channel) {
+    RetryLater(asking, now);
+    return;
+  }
+  asking.channel = *channel;
+}
+
+void Router::RetryLater(Asking& asking, Time now) {
+  asking.channel = 0;
+  asking.retry_at = now + asking.backoff.Next();
+}
+
+Router::Asking* Router::Of(ChannelId channel, Way* way) {
+  for (auto& [key, asking] : asking_) {
+    if (asking.channel != channel) continue;
+    *way = key;
+    return &asking;
+  }
+  return nullptr;
+}
+
+bool Router::OnEstablished(ChannelId channel, ByteSpan data, Time now) {
+  Way way;
+  Asking* const asking = Of(channel, &way);
+  if (asking == nullptr) return false;
+  const std::optional<Introduction> introduction = ParseIntroduction(data, way.second.ipv6);
+  if (!introduction || introduction->kind != Introduction::Kind::kKernel) {
+    // No version that is understood, or an instance that ought to have answered otherwise.
+    link_.Close(channel);
+    RetryLater(*asking, now);
+    return true;
+  }
+  asking->channel = 0;
+  host_.OnKernel(way.first, way.second, channel, *introduction);
+  StopAsking(way.first, way.second);
+  return true;
+}
+
+bool Router::OnRejected(ChannelId channel, const Refusal& refusal, Time now) {
+  Way way;
+  Asking* const asking = Of(channel, &way);
+  if (asking == nullptr) return false;
+  link_.Close(channel);
+  if (refusal.kind == Refusal::Kind::kLocated) {
+    asking->channel = 0;
+    asking->backoff.Reset();
+    Located(way, refusal.location, now);
+  } else {
+    RetryLater(*asking, now);
+  }
+  return true;
+}
+
+bool Router::OnBroken(ChannelId channel, Time now) {
+  Way way;
+  Asking* const asking = Of(channel, &way);
+  if (asking == nullptr) return false;
+  link_.Close(channel);
+  RetryLater(*asking, now);
+  return true;
+}
+
+void Router::Located(const Way& way, const Location& location, Time now) {
+  Asking& asking = asking_[way];
+  const uint16_t port = asking.ports.front();
+  asking.ports.pop_front();
+  auto waiting = asking.waiting.extract(port);
+  if (asking.ports.empty()) {
+    asking_.erase(way);
+  } else {
+    Next(way, asking, now);
+  }
+  host_.OnLocated(way.first, {way.second, port}, location, std::move(waiting.mapped()));
+}
+
+void Router::StopAsking(const Address& own, const Address& peer) {
+  const auto found = asking_.find({own, peer});
+  if (found == asking_.end()) return;
+  const Asking asking = std::move(found->second);
+  asking_.erase(found);
+  if (asking.channel != 0) link_.Close(asking.channel);
+  const Location kernel{kKernelInstance, peer.ipv6 ? kPort6 : kPort};
+  for (const uint16_t port : asking.ports) {
+    host_.OnLocated(own, {peer, port}, kernel, asking.waiting.at(port));
+  }
+}
+
+// ---- time ----
+
+void Router::OnTimer(Time now) {
+  for (auto& [way, asking] : asking_) {
+    if (!asking.retry_at || *asking.retry_at > now) continue;
+    asking.retry_at.reset();
+    Next(way, asking, now);
+  }
+}
+
+std::optional<Time> Router::deadline() const {
+  std::optional<Time> first;
+  for (const auto& [way, asking] : asking_) {
+    if (asking.retry_at && (!first || *asking.retry_at < *first)) first = asking.retry_at;
+  }
+  return first;
+}
+
+}  // namespace softdat::rds
