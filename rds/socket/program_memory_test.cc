@@ -371,7 +371,7 @@ TEST(ProgramMemoryTest, WithoutSomeSystemCalls) {
   for (const WithoutCase& c : cases) {
     SCOPED_TRACE(c.what);
     const int status = FailedWithout(c.calls);
-    if (status == kNoFilter) GTEST_SKIP() << "no filter for system calls can be set here";
+    ASSERT_NE(status, kNoFilter) << "no filter for system calls can be set here";
     EXPECT_EQ(status, 0);
   }
 }
