@@ -49,10 +49,18 @@ Driver::Driver(Adapter* adapter, std::mutex* mutex, DriverHost* host)
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
+// Returns when to try again, if somebody else has the service.
+std::optional<Time> Driver::TryToHold(Time now) {
+  if (now < hold_at_) return hold_at_;
+  if (adapter_.Hold()) return std::nullopt;
+  hold_at_ = now + kHoldEvery;
+  return hold_at_;
+}
+
 // Returns whether a signal ended it.
 bool Driver::Turn(std::unique_lock<std::mutex>& lock, std::optional<Time> until) {
   until = Sooner(until, host_.deadline());
-  if (!adapter_.holds() && !adapter_.Hold()) until = Sooner(until, Now() + kHoldEvery);
+  if (!adapter_.holds()) until = Sooner(until, TryToHold(Now()));
   DAT_EVENT event;
   bool interrupted = false;
   const DAT_TIMEOUT timeout = TimeoutUntil(until, Now());
