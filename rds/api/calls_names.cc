@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls that make, name and set up sockets.
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <cstring>
 
+#include "rds/api/arguments.h"
 #include "rds/api/call.h"
 #include "rds/api/kernel_calls.h"
 #include "rds/socket/options.h"
@@ -55,8 +55,10 @@ int rds_duplicated(int fd, int copy) {
 
 int rds_bind(int fd, const sockaddr* address, socklen_t length) {
   return OnSocket(fd, [&](Library& library, OpenSocket& open) {
+    sockaddr_storage copy;
+    if (const int error = ReadName(address, length, &copy); error != 0) return Failed(error);
     SocketName name;
-    const int error = ParseBindName(address, length, &name);
+    const int error = ParseBindName(reinterpret_cast<sockaddr*>(&copy), length, &name);
     if (error != 0) return Failed(error);
     if (open.socket->bound()) return Failed(EINVAL);
     return ResultOf(library.Bind(open, name));
@@ -65,29 +67,21 @@ int rds_bind(int fd, const sockaddr* address, socklen_t length) {
 
 int rds_connect(int fd, const sockaddr* address, socklen_t length) {
   return OnSocket(fd, [&](Library&, OpenSocket& open) {
+    sockaddr_storage copy;
+    if (const int error = ReadName(address, length, &copy); error != 0) return Failed(error);
     SocketName name;
-    const int error = ParseConnectName(address, length, &name);
+    const int error = ParseConnectName(reinterpret_cast<sockaddr*>(&copy), length, &name);
     if (error != 0) return Failed(error);
+    if (!AreOfOneLink(open.socket->name().address, name.address)) return Failed(EINVAL);
     open.socket->SetPeer(name);
     return 0;
   });
 }
 
-namespace {
-
-int GiveName(const RawName& name, sockaddr* address, socklen_t* length) {
-  if (address == nullptr || length == nullptr) return Failed(EFAULT);
-  std::memcpy(address, &name.storage, std::min(*length, name.length));
-  *length = name.length;
-  return 0;
-}
-
-}  // namespace
-
 int rds_getsockname(int fd, sockaddr* address, socklen_t* length) {
   return OnSocket(fd, [&](Library&, OpenSocket& open) {
     const Socket& socket = *open.socket;
-    if (socket.bound()) return GiveName(Raw(socket.name()), address, length);
+    if (socket.bound()) return ResultOf(WriteName(Raw(socket.name()), address, length));
     // Of one that is only connected the family is known.
     RawName none;
     none.length = sizeof(sockaddr_in);
@@ -95,14 +89,14 @@ int rds_getsockname(int fd, sockaddr* address, socklen_t* length) {
       none.storage.ss_family = socket.peer()->address.ipv6 ? AF_INET6 : AF_INET;
       none.length = Raw(*socket.peer()).length;
     }
-    return GiveName(none, address, length);
+    return ResultOf(WriteName(none, address, length));
   });
 }
 
 int rds_getpeername(int fd, sockaddr* address, socklen_t* length) {
   return OnSocket(fd, [&](Library&, OpenSocket& open) {
     if (!open.socket->peer()) return Failed(ENOTCONN);
-    return GiveName(Raw(*open.socket->peer()), address, length);
+    return ResultOf(WriteName(Raw(*open.socket->peer()), address, length));
   });
 }
 
@@ -118,22 +112,35 @@ int rds_setsockopt(int fd, int level, int name, const void* value, socklen_t len
 
 int rds_getsockopt(int fd, int level, int name, void* value, socklen_t* length) {
   return OnSocket(fd, [&](Library&, OpenSocket& open) {
-    if (length == nullptr) return Failed(EFAULT);
-    return ResultOf(GetOption(*open.socket, level, name, value, length));
+    socklen_t room = 0;
+    if (const int error = ReadArgument(length, &room); error != 0) return Failed(error);
+    if (room > INT_MAX) return Failed(EINVAL);
+    const int error = GetOption(*open.socket, level, name, value, &room);
+    return ResultOf(error != 0 ? error : WriteArgument(room, length));
   });
 }
+
+namespace {
+
+// Once only, and before anything was sent: a connection has one type of service.
+int SetTypeOfService(Socket& socket, const void* argument) {
+  rds_tos_t wanted = 0;
+  if (const int error = ReadArgument(argument, &wanted); error != 0) return error;
+  if (!socket.bound()) return ENOTTY;
+  if (socket.options().type_of_service != 0 || socket.has_sent()) return EINVAL;
+  socket.options().type_of_service = wanted;
+  return 0;
+}
+
+}  // namespace
 
 int rds_ioctl(int fd, unsigned long request, void* argument) {
   return OnSocket(fd, [&](Library&, OpenSocket& open) {
     switch (request) {
       case SIOCRDSSETTOS:
-        if (argument == nullptr) return Failed(EFAULT);
-        open.socket->options().type_of_service = *static_cast<rds_tos_t*>(argument);
-        return 0;
+        return ResultOf(SetTypeOfService(*open.socket, argument));
       case SIOCRDSGETTOS:
-        if (argument == nullptr) return Failed(EFAULT);
-        *static_cast<rds_tos_t*>(argument) = open.socket->options().type_of_service;
-        return 0;
+        return ResultOf(WriteArgument(open.socket->options().type_of_service, argument));
       case FIONBIO:
         return kernel::Ioctl(fd, FIONBIO, argument);
       default:

@@ -192,11 +192,18 @@ int Library::Bind(OpenSocket& open, SocketName name) {
   Adapter* const adapter = link_.Attach(name.address, &why);
   if (adapter == nullptr) {
     Report("bind: " + why);
-    return EADDRNOTAVAIL;
+    // Who has chosen a transport is told of that.
+    return open.socket->options().transport_chosen ? ENOPROTOOPT : EADDRNOTAVAIL;
   }
-  const int error =
-      name.port == 0 ? TakeAnyPort(open, &name) : TakePort(open.readiness.program_end(), name);
-  if (error != 0) return error;
+  const auto take = [&] {
+    if (name.port == kReservedPort) return EINVAL;
+    return name.port == 0 ? TakeAnyPort(open, &name) : TakePort(open.readiness.program_end(), name);
+  };
+  if (const int error = take(); error != 0) {
+    // As Linux has it, the socket is without a transport again.
+    open.socket->options().transport_chosen = false;
+    return error;
+  }
   adapter->Hold();
   const Location here{self_, adapter->service()};
   if (const int failed = PublishPort(open.readiness.own_end(), name, here); failed != 0)

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "rds/link/errors.h"
 #include "rds/protocol/connect_data.h"
 
 namespace softdat::rds {
@@ -132,9 +133,7 @@ int Adapter::Register(const Area& area, client::Lmr* out) {
   if (!result.ok()) {
     result = out->RegisterZeroBased(ia_, pz_, data, area.bytes, DAT_MEM_PRIV_ALL_FLAG);
   }
-  if (result.ok()) return 0;
-  if (result.type() == DAT_INSUFFICIENT_RESOURCES) return EAGAIN;
-  return result.type() == DAT_MODEL_NOT_SUPPORTED ? EOPNOTSUPP : EBUSY;
+  return ErrnoOfRegistration(result.type());
 }
 
 // ---- events ----
@@ -174,11 +173,11 @@ void Adapter::HandleDto(const DAT_DTO_COMPLETION_EVENT_DATA& event) {
   Channel* const channel = Channel::IsReceive(event) ? Find(id) : FindAny(id);
   if (channel == nullptr) return;
   if (!Channel::IsReceive(event)) {
-    if (const auto ended = channel->Completed(event)) {
-      events_.OnOperation(id, ended->id, ended->status);
-    } else {
-      events_.OnRoom(id);
-    }
+    const std::optional<Channel::Ended> ended = channel->Completed(event);
+    const std::optional<Channel::Ended> refused = channel->TakeRefused();
+    if (ended) events_.OnOperation(id, ended->id, ended->status);
+    if (refused) events_.OnOperation(id, refused->id, refused->status);
+    if (!ended) events_.OnRoom(id);
     return;
   }
   if (event.status != DAT_DTO_SUCCESS) return;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "dat/client/post.h"
+#include "rds/link/errors.h"
 
 namespace softdat::rds {
 namespace {
@@ -32,22 +33,6 @@ uint64_t KindOf(const DAT_DTO_COMPLETION_EVENT_DATA& event) {
 }
 uint64_t ValueOf(const DAT_DTO_COMPLETION_EVENT_DATA& event) {
   return event.user_cookie.as_64 & ((uint64_t{1} << kValueBits) - 1);
-}
-
-int StatusOf(DAT_DTO_COMPLETION_STATUS status) {
-  switch (status) {
-    case DAT_DTO_SUCCESS:
-      return RDS_RDMA_SUCCESS;
-    case DAT_DTO_ERR_REMOTE_ACCESS:
-      return RDS_RDMA_REMOTE_ERROR;
-    // The connection ended. What that means for the operation is decided when there is a new one.
-    case DAT_DTO_ERR_FLUSHED:
-    case DAT_DTO_ERR_TRANSPORT:
-    case DAT_DTO_ERR_RECEIVER_NOT_READY:
-      return RDS_RDMA_DROPPED;
-    default:
-      return RDS_RDMA_OTHER_ERROR;
-  }
 }
 
 }  // namespace
@@ -150,6 +135,16 @@ uint64_t Channel::Begin(uint64_t id) {
   return number;
 }
 
+// The rest of the connection's work is not to go on as if nothing had been.
+void Channel::Refuse(uint64_t number) {
+  const auto found = operations_.find(number);
+  if (found != operations_.end()) {
+    refused_ = Ended{found->second.id, RDS_RDMA_OTHER_ERROR};
+    operations_.erase(found);
+  }
+  Disconnect();
+}
+
 bool Channel::Register(Operation& operation, const std::vector<Area>& local,
                        std::vector<DAT_LMR_TRIPLET>* out) {
   for (size_t i = 0; i < local.size(); ++i) {
@@ -173,9 +168,8 @@ void Channel::Post(uint64_t id, const RdmaOperation& wanted) {
   const uint64_t number = Begin(id);
   Operation& operation = operations_.at(number);
   std::vector<DAT_LMR_TRIPLET> local;
-  // Without memory the rest of the connection's work is not to go on as if nothing had been.
   if (!Register(operation, wanted.local, &local)) {
-    Disconnect();
+    Refuse(number);
     return;
   }
   const DAT_IA_ATTR& adapter = ia_.attributes();
@@ -207,7 +201,7 @@ void Channel::Post(uint64_t id, const AtomicOperation& wanted) {
   Operation& operation = operations_.at(number);
   Work work;
   if (!Register(operation, {{wanted.local, sizeof(uint64_t)}}, &work.local)) {
-    Disconnect();
+    Refuse(number);
     return;
   }
   work.kind = wanted.kind == AtomicOperation::Kind::kFetchAdd ? Work::Kind::kFetchAdd
@@ -235,8 +229,13 @@ void Channel::Drain() {
     if (part && parts_ == kParts) return;
     const DAT_RETURN posted = PostNow(waiting_.front());
     if (posted != DAT_SUCCESS) {
-      // The EP is no longer connected, or out of memory. Its end is an event.
-      Disconnect();
+      // The EP is no longer connected, whose end is an event; or the operation is impossible.
+      const bool ended = DAT_GET_TYPE(posted) == DAT_INVALID_STATE;
+      if (part && !ended) {
+        Refuse(waiting_.front().cookie & ((uint64_t{1} << kValueBits) - 1));
+      } else {
+        Disconnect();
+      }
       return;
     }
     if (part) ++parts_;

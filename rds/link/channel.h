@@ -9,6 +9,7 @@
 #include <deque>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "dat/client/endpoint.h"
@@ -63,6 +64,9 @@ class Channel {
     int status = 0;  // RDS_RDMA_*
   };
   std::optional<Ended> Completed(const DAT_DTO_COMPLETION_EVENT_DATA& event);
+  // An operation that could not even be posted. The connection ends. To be asked after Post() and
+  // Completed().
+  std::optional<Ended> TakeRefused() { return std::exchange(refused_, std::nullopt); }
   static bool IsReceive(const DAT_DTO_COMPLETION_EVENT_DATA& event);
   // The channel that posted what the event tells of.
   static ChannelId IdOf(const DAT_DTO_COMPLETION_EVENT_DATA& event);
@@ -89,6 +93,7 @@ class Channel {
   DAT_LMR_TRIPLET ReceiveSlot(uint32_t slot) const;
   bool PostReceive(uint32_t slot);
   uint64_t Begin(uint64_t id);
+  void Refuse(uint64_t number);
   bool Register(Operation& operation, const std::vector<Area>& local,
                 std::vector<DAT_LMR_TRIPLET>* out);
   void Push(Work work);
@@ -110,6 +115,7 @@ class Channel {
   std::deque<Work> waiting_;  // for places in the EP's queue, in order
   uint64_t last_operation_ = 0;
   std::unordered_map<uint64_t, Operation> operations_;
+  std::optional<Ended> refused_;
 };
 
 }  // namespace softdat::rds

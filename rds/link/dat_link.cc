@@ -75,12 +75,22 @@ void DatLink::Send(ChannelId id, const Frame& frame, bool fence) {
   if (Channel* const channel = Find(id)) channel->Send(frame, fence);
 }
 
+template <typename Operation>
+void DatLink::PostOn(ChannelId id, uint64_t operation_id, const Operation& operation) {
+  Channel* const channel = Find(id);
+  if (channel == nullptr) return;
+  channel->Post(operation_id, operation);
+  if (const auto refused = channel->TakeRefused()) {
+    events_->OnOperation(id, refused->id, refused->status);
+  }
+}
+
 void DatLink::Post(ChannelId id, uint64_t operation_id, const RdmaOperation& operation) {
-  if (Channel* const channel = Find(id)) channel->Post(operation_id, operation);
+  PostOn(id, operation_id, operation);
 }
 
 void DatLink::Post(ChannelId id, uint64_t operation_id, const AtomicOperation& operation) {
-  if (Channel* const channel = Find(id)) channel->Post(operation_id, operation);
+  PostOn(id, operation_id, operation);
 }
 
 // ---- memory ----

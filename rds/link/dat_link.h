@@ -38,6 +38,8 @@ class DatLink : public Link {
   void Deregister(uint64_t handle) override;
 
  private:
+  template <typename Operation>
+  void PostOn(ChannelId id, uint64_t operation_id, const Operation& operation);
   // The channel, and whose it is.
   Channel* Find(ChannelId id, Adapter** adapter = nullptr) const;
 

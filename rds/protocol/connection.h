@@ -69,6 +69,8 @@ class Connection {
   std::vector<uint64_t> Cancel(const std::function<bool(const OutgoingMessage&)>& unwanted) {
     return queue_.Cancel(unwanted);
   }
+  // An operation of this message has failed (SendQueue::Fail). The transport connection ends.
+  void Fail(uint64_t id) { queue_.Fail(id); }
   // Gives back all that the peer has not acknowledged, in order, to be sent elsewhere. The
   // connection is not to be used after that.
   std::vector<SendQueue::Taken> TakeMessages() { return queue_.TakeAll(); }
@@ -96,6 +98,8 @@ class Connection {
   // A frame has arrived. False: the transport connection is to be given up, for why().
   bool Receive(ByteSpan frame);
   std::string_view why() const { return why_; }
+  // The next frame is not the first one of its message.
+  bool within_message() const { return received_.within_message(); }
   void PostedReceives(uint32_t count) { credits_.Post(count); }
 
   std::optional<Event> TakeEvent();

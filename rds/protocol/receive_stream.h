@@ -32,6 +32,9 @@ class ReceiveStream {
   // Of kBroken.
   std::string_view why() const { return why_; }
 
+  // The next fragment is not the first one of its message.
+  bool within_message() const { return current_.has_value(); }
+
   // There is a new connection: what came of a message on the old one will come again.
   void Restart() { current_.reset(); }
 

@@ -82,6 +82,12 @@ std::vector<uint64_t> SendQueue::Cancel(
   return ids;
 }
 
+void SendQueue::Fail(uint64_t id) {
+  for (Entry& e : entries_) {
+    if (e.message.id == id) e.message.behind_rdma = true;
+  }
+}
+
 std::vector<SendQueue::Taken> SendQueue::TakeAll() {
   std::vector<Taken> out;
   const size_t begun = sent_ + (offset_ > 0 ? 1 : 0);

@@ -49,6 +49,10 @@ class SendQueue {
   // belong together. Returns the ids.
   std::vector<uint64_t> Cancel(const std::function<bool(const OutgoingMessage&)>& unwanted);
 
+  // An operation of this message has failed, so it is not to be sent again. Until there is another
+  // connection it stays where it is.
+  void Fail(uint64_t id);
+
   // Empties the queue.
   struct Taken {
     OutgoingMessage message;

@@ -76,7 +76,7 @@ Read ReadName(const sockaddr* name, socklen_t length, int wrong_family) {
 int ParseBindName(const sockaddr* name, socklen_t length, SocketName* out) {
   const Read read = ReadName(name, length, EINVAL);
   if (read.error != 0) return read.error;
-  if (read.kind != Kind::kUnicast || read.name.port == kReservedPort) return EINVAL;
+  if (read.kind != Kind::kUnicast) return EINVAL;
   *out = read.name;
   return 0;
 }
@@ -98,6 +98,10 @@ int ParseDestination(const sockaddr* name, socklen_t length, SocketName* out) {
   if (read.kind != Kind::kUnicast) return EINVAL;
   *out = read.name;
   return 0;
+}
+
+bool AreOfOneLink(const Address& a, const Address& b) {
+  return a.scope == 0 || b.scope == 0 || a.scope == b.scope;
 }
 
 RawName Raw(const SocketName& name) {

@@ -41,6 +41,9 @@ int ParseBindName(const sockaddr* name, socklen_t length, SocketName* out);
 int ParseConnectName(const sockaddr* name, socklen_t length, SocketName* out);
 int ParseDestination(const sockaddr* name, socklen_t length, SocketName* out);
 
+// Whether one can be reached from the other: a link-local address only by its own link.
+bool AreOfOneLink(const Address& a, const Address& b);
+
 // The octets of sockaddr_in or sockaddr_in6.
 struct RawName {
   sockaddr_storage storage{};

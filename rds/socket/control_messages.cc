@@ -200,13 +200,25 @@ bool AreMixed(const std::vector<Request>& requests) {
          !std::ranges::all_of(requests, UsesPeersMemory);
 }
 
-int Take(Rdma rdma, SendRequests* out) {
-  RdmaOperation& operation = rdma.operation;
-  // The sum first, so that at most 1 MB of memory is looked at.
-  if (out->rdma || operation.bytes > rdma.remote_bytes) return EINVAL;
-  if (!(operation.write ? AreReadable(operation.local) : AreWritable(operation.local))) {
-    return EFAULT;
+// The areas in front that have no more than `bytes` together. The last one may be cut.
+std::vector<Area> First(uint64_t bytes, const std::vector<Area>& areas) {
+  std::vector<Area> out;
+  for (const Area& area : areas) {
+    if (bytes == 0) break;
+    out.push_back({area.address, std::min(area.bytes, bytes)});
+    bytes -= out.back().bytes;
   }
+  return out;
+}
+
+int Take(Rdma rdma, SendRequests* out) {
+  if (out->rdma) return EINVAL;
+  RdmaOperation& operation = rdma.operation;
+  const bool too_many = operation.bytes > rdma.remote_bytes;
+  // Nobody should have terabytes looked at in order to be told that they are too many.
+  const std::vector<Area>& areas = too_many ? First(kMostRemote, operation.local) : operation.local;
+  if (!(operation.write ? AreReadable(areas) : AreWritable(areas))) return EFAULT;
+  if (too_many) return EINVAL;
   out->rdma = std::move(operation);
   return 0;
 }
@@ -246,6 +258,14 @@ RegionRequest RegionRequestOf(const rds_get_mr_args& args) {
   out.use_once = (args.flags & RDS_RDMA_USE_ONCE) != 0;
   out.invalidate = (args.flags & RDS_RDMA_INVALIDATE) != 0;
   return out;
+}
+
+bool AreWhole(const msghdr& message) {
+  ControlReader reader(message);
+  Control control;
+  bool whole = true;
+  while (whole && reader.Next(&control, &whole)) continue;
+  return whole;
 }
 
 uint64_t RemoteBytes(const msghdr& message) {

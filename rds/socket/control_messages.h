@@ -69,6 +69,9 @@ struct SendRequests {
   std::optional<uint32_t> zero_copy_cookie;
 };
 
+// Whether every control message of `message` is whole. sendmsg looks at that first of all.
+bool AreWhole(const msghdr& message);
+
 // How many octets the RDMA operations of `message` name at the other end, all together; UINT64_MAX
 // if that is more than a number holds. Messages that are not whole count as 0. sendmsg refuses more
 // than 1 MB before it looks at the rest of the control messages.
@@ -84,9 +87,10 @@ uint64_t RemoteBytes(const msghdr& message);
 //   2. EINVAL if one opens memory to the peer (DEST, MAP) or has a cookie for zero copy, and
 //   another
 //      uses the peer's memory;
-//   3. each again: EINVAL if there was such a one already (of DEST and MAP: either), or if less is
-//      named at the other end than here; EFAULT if its memory here cannot be read, or written,
-//      as the operation needs it, or is not aligned (atomics).
+//   3. each again: EINVAL if there was such a one already (of DEST and MAP: either); EFAULT if its
+//      memory here cannot be read, or written, as the operation needs it, or is not aligned
+//      (atomics); EINVAL if less is named at the other end than here. If so, no more memory is
+//      looked at than one operation can move.
 // Left to the caller, who knows the socket: whether DEST names a region of it; the area of MAP, and
 // storing its cookie; whether a cookie for zero copy belongs to this call.
 int ParseSendRequests(const msghdr& message, SendRequests* out);
@@ -102,6 +106,8 @@ class ControlWriter {
 
   // Whether there is room for `bytes` of data (CMSG_LEN of them, as the last one needs no padding).
   bool HasRoom(size_t bytes) const;
+  // Whether so much is left of the buffer.
+  bool HasRoomFor(size_t space) const { return left_ >= space; }
   // False when there is no room. Nothing is written then, and truncated() is true.
   bool Add(int level, int type, const void* data, size_t bytes);
   bool truncated() const { return truncated_; }

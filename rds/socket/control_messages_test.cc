@@ -334,7 +334,7 @@ TEST(ControlMessagesTest, EachIovec) {
       {"empty, and at a bad place", {Rdma(kMany, {{Bad(), 0}})}, EINVAL},
       {"the last one is empty", {Rdma(kMany, {{Good(), 8}, {Good(), 0}})}, EINVAL},
       {"one octet", {Rdma(kMany, {{Good(), 1}})}, 0},
-      {"4 GB - 1", {Rdma(kMany, {{Good(), kFour - 1}})}, EINVAL},
+      {"4 GB - 1", {Rdma(kMany, {{Good(), kFour - 1}})}, EFAULT},
       {"4 GB", {Rdma(kMany, {{Good(), kFour}})}, EINVAL},
       {"2^64 - 1", {Rdma(kMany, {{Good(), UINT64_MAX}})}, EINVAL},
       {"up to the last octet but one", {Rdma(kMany, {{UINT64_MAX - 15, 15}})}, EFAULT},
@@ -427,7 +427,7 @@ TEST(ControlMessagesTest, TheFirstErrorOfSeveral) {
       {"that there is a second before its bad memory", {Plain(), bad_memory}, EINVAL},
       {"alignment of the first before there is a second", {not_aligned, FetchAdd()}, EFAULT},
       {"that there is a second before its alignment", {FetchAdd(), not_aligned}, EINVAL},
-      {"the sum before bad memory", {Rdma(7, {{Bad(), 8}})}, EINVAL},
+      {"bad memory before the sum", {Rdma(7, {{Bad(), 8}})}, EFAULT},
       {"bad memory, then the sum", {bad_memory, Atomic(RDS_CMSG_ATOMIC_FADD, 1)}, EFAULT},
   });
 }

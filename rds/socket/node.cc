@@ -84,6 +84,7 @@ int Node::OpenMemory(Socket& socket, const RegionRequest& request, rds_rdma_cook
     return EINVAL;
   }
   if (!IsWritable(request.area)) return EFAULT;
+  if (regions_ == kMostRegions) return EAGAIN;
   OwnRegion region;
   region.area = request.area;
   region.use_once = request.use_once;
@@ -91,6 +92,7 @@ int Node::OpenMemory(Socket& socket, const RegionRequest& request, rds_rdma_cook
   if (error != 0) return error;
   *cookie = region.open.rkey;
   socket.regions().emplace(region.open.rkey, region);
+  ++regions_;
   return 0;
 }
 
@@ -104,6 +106,7 @@ int Node::CloseMemory(Socket& socket, rds_rdma_cookie_t cookie) {
 void Node::CloseMemory(Socket& socket, std::map<uint32_t, OwnRegion>::iterator region) {
   link_.Deregister(region->second.open.handle);
   socket.regions().erase(region);
+  --regions_;
 }
 
 const OwnRegion* Node::RegionOf(const Address& own, uint32_t rkey) {
@@ -130,8 +133,20 @@ void Node::End(uint64_t id, int status) {
   if (found == outgoing_.end()) return;
   Outgoing outgoing = std::move(found->second);
   outgoing_.erase(found);
-  if (Socket* const socket = Find(outgoing.socket)) socket->Unqueued(outgoing.octets);
+  if (Socket* const socket = Find(outgoing.socket)) {
+    socket->Unqueued(outgoing.octets);
+    if (outgoing.zero_copy_cookie) {
+      socket->returned_payloads().push_back(*outgoing.zero_copy_cookie);
+    }
+  }
   Tell(outgoing, outgoing.operations.AllEnded(status));
+}
+
+void Node::Reset(const Address& own, const std::optional<Address>& peer, Time now) {
+  now_ = now;
+  for (const auto& [name, one] : peers_) {
+    if (name.own == own && (!peer || name.peer == *peer)) one->Reset(now);
+  }
 }
 
 void Node::Cancel(Socket& socket, const std::optional<SocketName>& to, Time now) {

@@ -30,6 +30,9 @@ namespace softdat::rds {
 
 class Node : public LinkEvents, private PeerHost, private RouterHost {
  public:
+  // Pieces of memory that can be open at a time.
+  static constexpr size_t kMostRegions = 1 << 17;
+
   // `self`: drawn at random, not 0. `link` and `directory` outlive the node.
   Node(Instance self, Link* link, const Directory* directory);
   ~Node() override;
@@ -51,11 +54,14 @@ class Node : public LinkEvents, private PeerHost, private RouterHost {
            std::vector<uint8_t>* payload, Time now);
   // The socket's first message has been received.
   void Pop(Socket& socket, Time now);
+  // Breaks the connections of an own address, to this peer or to all.
+  void Reset(const Address& own, const std::optional<Address>& peer, Time now);
   // Takes back what this socket has sent to `to`, or to anyone, and was not acknowledged.
   void Cancel(Socket& socket, const std::optional<SocketName>& to, Time now);
 
   // Opens memory to peers. 0; ENOTCONN when the socket is not bound; EINVAL for no memory, or more
-  // than 1 MiB; EFAULT for memory that cannot be written; or the errno of the link.
+  // than 1 MiB; EFAULT for memory that cannot be written; EAGAIN when kMostRegions are open; or the
+  // errno of the link.
   int OpenMemory(Socket& socket, const RegionRequest& request, rds_rdma_cookie_t* cookie);
   // Closes it. EINVAL when this socket has no such memory.
   int CloseMemory(Socket& socket, rds_rdma_cookie_t cookie);
@@ -90,6 +96,7 @@ class Node : public LinkEvents, private PeerHost, private RouterHost {
     SocketName to;
     size_t octets = 0;
     Operations operations;
+    std::optional<uint32_t> zero_copy_cookie;
   };
 
   void OnEvent(Peer& peer, Event event) override;
@@ -109,7 +116,8 @@ class Node : public LinkEvents, private PeerHost, private RouterHost {
   bool IsCongested(const Address& own, const SocketName& to);
   void Dispatch(const Address& own, const SocketName& to, OutgoingMessage message);
   void DispatchHere(Socket& target, const SocketName& from, OutgoingMessage message);
-  void Deliver(const Address& own, const SocketName& from, Message message);
+  // `began`: when its first fragment came.
+  void Deliver(const Address& own, const SocketName& from, Message message, Time began);
   void Pong(const Address& own, const SocketName& to);
 
   void End(uint64_t id, int status);
@@ -126,6 +134,7 @@ class Node : public LinkEvents, private PeerHost, private RouterHost {
   Time now_{};
 
   SocketId last_socket_ = 0;
+  size_t regions_ = 0;  // that are open, of all sockets
   std::unordered_map<SocketId, std::unique_ptr<Socket>> sockets_;
   std::unordered_map<SocketName, Socket*> by_name_;
   std::map<Address, CongestionMap> own_;  // which ports of this process are congested

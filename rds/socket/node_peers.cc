@@ -143,9 +143,13 @@ void Node::PostOperations(ChannelId channel, uint64_t id) {
   }
 }
 
-void Node::OnOperation(ChannelId, uint64_t id, int status) {
+void Node::OnOperation(ChannelId channel, uint64_t id, int status) {
   const auto found = outgoing_.find(id / 2);
   if (found == outgoing_.end()) return;
+  // What was refused will be refused again, and would break each connection.
+  const bool refused = status != RDS_RDMA_SUCCESS && status != RDS_RDMA_DROPPED;
+  const auto peer = channels_.find(channel);
+  if (refused && peer != channels_.end()) peer->second->connection().Fail(found->first);
   Outgoing& outgoing = found->second;
   const bool alone = outgoing.operations.silent() && outgoing.octets == 0;
   Tell(outgoing, outgoing.operations.Ended(static_cast<Operations::Kind>(id % 2), status, alone));
@@ -160,7 +164,7 @@ void Node::OnEvent(Peer& peer, Event event) {
     if (peer.name().instance != kKernelInstance && from.port != kPingPort) {
       routes_.try_emplace({peer.name().own, from}, &peer);
     }
-    Deliver(peer.name().own, from, std::move(arrived->message));
+    Deliver(peer.name().own, from, std::move(arrived->message), peer.began());
   } else if (const auto* const done = std::get_if<Done>(&event)) {
     End(done->id, RDS_RDMA_SUCCESS);
   } else if (const auto* const dropped = std::get_if<Dropped>(&event)) {

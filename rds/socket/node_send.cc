@@ -36,6 +36,7 @@ int Node::Open(Socket& socket, const SendRequests& requests, std::optional<RdmaD
 int Node::Send(Socket& socket, const SocketName& to, SendRequests requests,
                std::vector<uint8_t>* payload, Time now) {
   now_ = now;
+  socket.SetHasSent();
   // DAT has no masked atomics.
   if (requests.atomic && requests.atomic->masked()) return EOPNOTSUPP;
   OutgoingMessage out;
@@ -62,7 +63,8 @@ int Node::Send(Socket& socket, const SocketName& to, SendRequests requests,
   const size_t octets = out.message.payload.size();
   socket.Queued(octets);
   out.asks_for_ack = operations.any() || 2 * socket.queued() >= socket.options().send_limit;
-  outgoing_.emplace(out.id, Outgoing{socket.id(), to, octets, std::move(operations)});
+  outgoing_.emplace(
+      out.id, Outgoing{socket.id(), to, octets, std::move(operations), requests.zero_copy_cookie});
   changed_.insert(socket.id());
   Dispatch(socket.name().address, to, std::move(out));
   return 0;
@@ -86,7 +88,7 @@ void Node::Dispatch(const Address& own, const SocketName& to, OutgoingMessage me
     // An own address needs no connection to be asked.
     if (to.port == kPingPort) {
       const uint64_t id = message.id;
-      Deliver(to.address, from, std::move(message.message));
+      Deliver(to.address, from, std::move(message.message), now_);
       End(id, RDS_RDMA_SUCCESS);
       return;
     }
@@ -114,14 +116,14 @@ void Node::DispatchHere(Socket& target, const SocketName& from, OutgoingMessage 
   }
   const uint64_t id = message.id;
   if (status == RDS_RDMA_SUCCESS && !message.silent) {
-    Deliver(target.name().address, from, std::move(message.message));
+    Deliver(target.name().address, from, std::move(message.message), now_);
   }
   End(id, status);
 }
 
 // ---- in ----
 
-void Node::Deliver(const Address& own, const SocketName& from, Message message) {
+void Node::Deliver(const Address& own, const SocketName& from, Message message, Time began) {
   if (message.destination_port == kPingPort) {
     Pong(own, from);
     return;
@@ -133,7 +135,7 @@ void Node::Deliver(const Address& own, const SocketName& from, Message message) 
     const auto region = socket.regions().find(*message.extensions.rdma_rkey);
     if (region != socket.regions().end() && region->second.use_once) CloseMemory(socket, region);
   }
-  Received received{from, std::move(message), {}};
+  Received received{from, std::move(message), {}, began, now_};
   if (socket.options().timestamps) gettimeofday(&received.arrival.emplace(), nullptr);
   if (socket.Take(std::move(received))) SetCongested(socket.name(), true);
   changed_.insert(socket.id());

@@ -176,10 +176,17 @@ void Peer::OnBroken(bool refused, Time now) {
   }
 }
 
+void Peer::Reset(Time now) {
+  if (state_ != State::kUp) return;
+  Drop();
+  Pump(now);
+}
+
 // ---- receiving ----
 
 void Peer::OnFrame(ByteSpan frame, Time now) {
   if (state_ != State::kUp) return;
+  if (!connection_.within_message()) began_ = now;
   if (!connection_.Receive(frame)) {
     Settle();
     Drop();

@@ -13,10 +13,9 @@
 #include "rds/protocol/connection.h"
 #include "rds/socket/introduction.h"
 #include "rds/socket/link.h"
+#include "rds/socket/time.h"
 
 namespace softdat::rds {
-
-using Time = std::chrono::nanoseconds;  // since any moment
 
 // Waits longer from attempt to attempt: 1 ms, then twice as much each time, up to a second.
 class Backoff {
@@ -90,6 +89,10 @@ class Peer {
   void OnTimer(Time now);
   // When OnTimer() is to be called.
   std::optional<Time> deadline() const { return retry_at_ ? retry_at_ : tell_at_; }
+  // When the first fragment of the message that came last has come.
+  Time began() const { return began_; }
+  // Breaks the connection, as the network may. What is to be sent makes a new one.
+  void Reset(Time now);
   // Tells the peer at once what has come, for the sake of those who might be gone soon.
   void TellNews(Time now);
 
@@ -124,6 +127,7 @@ class Peer {
   Backoff backoff_;
   std::optional<Time> retry_at_;  // while there is no connection
   std::optional<Time> tell_at_;   // while there is one, and it has news
+  Time began_{};
 };
 
 }  // namespace softdat::rds

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory of the program at addresses that it gave in control messages and options. Unlike the
-// arguments of a call, Linux checks these before it uses them, so they are checked here, too:
-// nothing is signalled, and a call fails with EFAULT.
+// Memory of the program at addresses that it gave in calls, control messages and options. Linux
+// checks these when it uses them: nothing is signalled, and a call fails with EFAULT. Here the
+// kernel is asked, except for what every message needs, which is not worth a system call each:
+// there CanBeMemory() has to do.
 #ifndef SOFTDAT_RDS_SOCKET_PROGRAM_MEMORY_H_
 #define SOFTDAT_RDS_SOCKET_PROGRAM_MEMORY_H_
 
@@ -18,6 +19,17 @@ struct Area {
 
   bool operator==(const Area&) const = default;
 };
+
+// Whether there can be memory of a program: not in the first page, and not beyond what a process
+// can address. This costs nothing, and finds null pointers and numbers that were never pointers.
+// Memory that can be there need not be there.
+inline bool CanBeMemory(uint64_t address, uint64_t bytes) {
+  constexpr uint64_t kFirst = 4096, kEnd = uint64_t{1} << 56;
+  return bytes == 0 || (address >= kFirst && bytes <= kEnd && address <= kEnd - bytes);
+}
+inline bool CanBeMemory(const void* address, uint64_t bytes) {
+  return CanBeMemory(reinterpret_cast<uintptr_t>(address), bytes);
+}
 
 // Copies as the kernel does for this process. False when a part of either memory is not there or
 // not allowed; what was copied until there stays.

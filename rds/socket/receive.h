@@ -14,12 +14,13 @@ namespace softdat::rds {
 // Fills `message` with one of these, the first that there is:
 //   - how operations ended, as many as its control buffer has room for, but at least one;
 //   - which groups of ports have become free;
-//   - the first message.
+//   - the first message;
+//   - payloads that are the program's again, unless `waits`: then they come with a message.
 // The first two are told without a name and payload, and are lost when there is no room for them.
 //
-// `flags`: MSG_PEEK and MSG_TRUNC are heeded. Returns what recvmsg returns, or a negative errno:
-// -EAGAIN when there is nothing.
-ssize_t Receive(Node& node, Socket& socket, msghdr* message, int flags, Time now);
+// `flags`: MSG_PEEK, MSG_TRUNC and MSG_OOB are heeded. Returns what recvmsg returns,
+// or a negative errno: -EAGAIN when there is nothing, -EFAULT for a buffer that cannot be memory.
+ssize_t Receive(Node& node, Socket& socket, msghdr* message, int flags, bool waits, Time now);
 
 }  // namespace softdat::rds
 

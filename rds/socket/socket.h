@@ -15,6 +15,7 @@
 #include "rds/protocol/message.h"
 #include "rds/socket/address.h"
 #include "rds/socket/link.h"
+#include "rds/socket/time.h"
 
 namespace softdat::rds {
 
@@ -26,6 +27,7 @@ struct Received {
   SocketName from;
   Message message;
   std::optional<timeval> arrival{};  // by the clock on the wall, for SO_TIMESTAMP
+  Time began{}, ended{};             // when its first and its last fragment came
 };
 
 // How an operation ended: what becomes an RDS_CMSG_RDMA_STATUS.
@@ -70,7 +72,10 @@ class Socket {
     bool timestamps = false;     // SO_TIMESTAMP
     bool reuse_address = false;  // these two are stored and have no effect
     bool reuse_port = false;
+    bool zero_copy = false;         // SO_ZEROCOPY
+    bool transport_chosen = false;  // SO_RDS_TRANSPORT
     uint8_t type_of_service = 0;
+    std::vector<uint8_t> traces;   // SO_RDS_MSG_RXPATH_LATENCY: which (rds_message_rxpath_latency)
     uint64_t send_timeout_us = 0;  // 0: none
     uint64_t receive_timeout_us = 0;
   };
@@ -83,6 +88,12 @@ class Socket {
   void Queued(size_t octets) { queued_ += octets; }
   void Unqueued(size_t octets) { queued_ -= octets; }
   size_t queued() const { return queued_; }
+  // Something was sent, so that it is too late for some options.
+  bool has_sent() const { return has_sent_; }
+  void SetHasSent() { has_sent_ = true; }
+
+  // Payloads that are the program's again, by the cookies that it has sent them with.
+  std::deque<uint32_t>& returned_payloads() { return returned_payloads_; }
 
   // ---- receiving ----
   // Returns whether there is now more than the program wants to have waiting.
@@ -129,7 +140,10 @@ class Socket {
   }
 
   // ---- readiness, as poll has it ----
-  bool readable() const { return !received_.empty() || !notifications_.empty() || freed_ != 0; }
+  bool readable() const {
+    return !received_.empty() || !notifications_.empty() || freed_ != 0 ||
+           !returned_payloads_.empty();
+  }
   bool writable() const { return HasRoom(); }
 
   // ---- memory ----
@@ -146,6 +160,8 @@ class Socket {
   std::optional<SocketName> peer_;
   Options options_;
   size_t queued_ = 0;  // octets sent that no peer has acknowledged
+  bool has_sent_ = false;
+  std::deque<uint32_t> returned_payloads_;
   std::deque<Received> received_;
   size_t waiting_ = 0;  // octets in received_
   std::deque<Notification> notifications_;

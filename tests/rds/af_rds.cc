@@ -14,6 +14,11 @@
 
 namespace softdat::rds_test {
 
+bool IsKernel() {
+  const char* const over = std::getenv("SOFTDAT_TEST_RDS");
+  return over != nullptr && std::strcmp(over, "kernel") == 0;
+}
+
 sockaddr_in AddressOf(uint16_t port) {
   const char* const set = std::getenv("SOFTDAT_TEST_RDS_ADDRESS");
   sockaddr_in out{};
@@ -231,6 +236,15 @@ void Process::Kill() {
   close(line_);
   pid_ = -1;
 }
+
+void Process::Stop() {
+  kill(pid_, SIGSTOP);
+  int status = 0;
+  EXPECT_EQ(waitpid(pid_, &status, WUNTRACED), pid_);
+  EXPECT_TRUE(WIFSTOPPED(status));
+}
+
+void Process::Continue() { kill(pid_, SIGCONT); }
 
 void Tell(int line, uint64_t value) {
   EXPECT_EQ(send(line, &value, sizeof value, MSG_NOSIGNAL), static_cast<ssize_t>(sizeof value));

@@ -18,6 +18,9 @@
 
 namespace softdat::rds_test {
 
+// Whether the tests run over the kernel's RDS, for the few differences that docs/rds.md lists.
+bool IsKernel();
+
 // SOFTDAT_TEST_RDS_ADDRESS, or 127.0.0.1.
 sockaddr_in AddressOf(uint16_t port);
 
@@ -99,6 +102,9 @@ class Process {
   int line() const { return line_; }
   void Join();
   void Kill();
+  // Nothing of it runs when Stop() returns.
+  void Stop();
+  void Continue();
 
  private:
   pid_t pid_ = -1;
