@@ -19,8 +19,6 @@ constexpr Time kPatience = milliseconds(1);
 constexpr int kLooks = 10;
 // How often a process tries to become the one whom RDS's own service belongs to.
 constexpr Time kHoldEvery = milliseconds(250);
-// Events that are handled before frames leave.
-constexpr int kEventsOfTurn = 64;
 
 DAT_TIMEOUT TimeoutUntil(std::optional<Time> until, Time now) {
   if (!until) return DAT_TIMEOUT_INFINITE;
@@ -62,19 +60,19 @@ bool Driver::Turn(std::unique_lock<std::mutex>& lock, std::optional<Time> until)
   until = Sooner(until, host_.deadline());
   if (!adapter_.holds()) until = Sooner(until, TryToHold(Now()));
   DAT_EVENT event;
-  bool interrupted = false;
   const DAT_TIMEOUT timeout = TimeoutUntil(until, Now());
   lock.unlock();
-  bool got = adapter_.Wait(timeout, &event, &interrupted);
+  const Adapter::Arrived arrived = adapter_.Wait(timeout, &event);
   lock.lock();
   host_.BeginTurn(Now());
-  for (int i = 0; got && i < kEventsOfTurn; ++i) {
+  // No look beyond the events that are there. It would acknowledge what has come by a packet of its
+  // own, and the frames that leave after this turn carry that.
+  for (int left = arrived.events; left > 0; --left) {
     adapter_.Handle(event);
-    got = adapter_.Poll(&event);
+    if (left > 1 && !adapter_.Next(&event)) break;
   }
-  if (got) adapter_.Handle(event);
   host_.EndTurn(Now());
-  return interrupted;
+  return arrived.interrupted;
 }
 
 Driver::Result Driver::Drive(std::unique_lock<std::mutex>& lock, std::optional<Time> until) {

@@ -258,6 +258,8 @@ int Library::Wait(std::unique_lock<std::mutex>& lock, OpenSocket& open, For what
   }
   if (open.socket == nullptr) return EBADF;
   if (driven != Driver::Result::kBusy) {
+    // The caller receives it now. Showing it and taking that back would be two system calls.
+    if (what == For::kReceive && open.socket->readable()) return 0;
     ShowReadiness(open);
     return driven == Driver::Result::kInterrupted && !HandlersRestart() ? EINTR : 0;
   }

@@ -138,13 +138,16 @@ int Adapter::Register(const Area& area, client::Lmr* out) {
 
 // ---- events ----
 
-bool Adapter::Wait(DAT_TIMEOUT timeout_us, DAT_EVENT* event, bool* interrupted) {
-  const client::Result result = client::WaitEvent(evd_, timeout_us, event);
-  *interrupted = result.type() == DAT_INTERRUPTED_CALL;
-  return result.ok();
+Adapter::Arrived Adapter::Wait(DAT_TIMEOUT timeout_us, DAT_EVENT* event) {
+  DAT_COUNT behind = 0;
+  const DAT_RETURN result = dat_evd_wait(evd_, timeout_us, 1, event, &behind);
+  Arrived arrived;
+  arrived.interrupted = DAT_GET_TYPE(result) == DAT_INTERRUPTED_CALL;
+  if (result == DAT_SUCCESS) arrived.events = 1 + static_cast<int>(behind);
+  return arrived;
 }
 
-bool Adapter::Poll(DAT_EVENT* event) { return dat_evd_dequeue(evd_, event) == DAT_SUCCESS; }
+bool Adapter::Next(DAT_EVENT* event) { return dat_evd_dequeue(evd_, event) == DAT_SUCCESS; }
 
 void Adapter::Wake() {
   DAT_EVENT event{};

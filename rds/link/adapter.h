@@ -44,10 +44,15 @@ class Adapter {
   int Register(const Area& area, client::Lmr* out);
 
   // ---- events ----
-  // Waits for one, at most so long. False: there is none. The only call that blocks, and that needs
-  // no lock. It ends early by Wake(), or with a signal (`interrupted`).
-  bool Wait(DAT_TIMEOUT timeout_us, DAT_EVENT* event, bool* interrupted);
-  bool Poll(DAT_EVENT* event);
+  struct Arrived {
+    int events = 0;            // the one that Wait() has given, and those behind it
+    bool interrupted = false;  // by a signal
+  };
+  // Waits for an event, at most so long. The only call that blocks, and that needs no lock. It ends
+  // early by Wake().
+  Arrived Wait(DAT_TIMEOUT timeout_us, DAT_EVENT* event);
+  // One of those behind it.
+  bool Next(DAT_EVENT* event);
   void Wake();
   void Handle(const DAT_EVENT& event);
 
