@@ -50,10 +50,17 @@ Instance DrawInstance() {
   return drawn;
 }
 
+// Signals that come of what a thread does itself, and so never while it waits.
+bool IsOwnDoing(int signal) {
+  return signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL ||
+         signal == SIGTRAP;
+}
+
 // Whether every handler that the program has set wants interrupted calls to go on. Which of them
 // has interrupted a call cannot be found out.
 bool HandlersRestart() {
   for (int signal = 1; signal < NSIG; ++signal) {
+    if (IsOwnDoing(signal)) continue;
     struct sigaction action {};
     if (sigaction(signal, nullptr, &action) != 0) continue;
     const bool handled = (action.sa_flags & SA_SIGINFO) != 0 ||

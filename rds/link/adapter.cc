@@ -10,7 +10,9 @@
 #include <utility>
 
 #include "rds/link/errors.h"
+#include "rds/link/ia_names.h"
 #include "rds/protocol/connect_data.h"
+#include "rds/socket/introduction.h"
 
 namespace softdat::rds {
 namespace {
@@ -189,13 +191,24 @@ void Adapter::HandleDto(const DAT_DTO_COMPLETION_EVENT_DATA& event) {
   if (Channel* const left = Find(id)) left->Repost(event);
 }
 
+// Between two addresses of this host TCP says that the peer has this one. Which it is, the peer
+// says itself; it can only be one of this host's.
+Address Adapter::PeerOf(const Address& remote, ByteSpan data) const {
+  if (remote != address_) return remote;
+  const std::optional<Introduction> says = ParseIntroduction(data, address_.ipv6);
+  if (!says || says->kind == Introduction::Kind::kKernel) return remote;
+  Address out = says->own;
+  out.scope = remote.scope;
+  return out != remote && IsOfThisHost(out) ? out : remote;
+}
+
 void Adapter::HandleRequest(const DAT_EVENT& event) {
   client::ConnectionRequest request(ia_, event);
   DAT_CR_PARAM param{};
   if (dat_cr_query(request, DAT_CR_FIELD_ALL, &param) != DAT_SUCCESS) return;
-  const Address peer = NameOf(*param.remote_ia_address_ptr).address;
   const auto* const data = static_cast<const uint8_t*>(param.private_data);
   const std::vector<uint8_t> copy(data, data + param.private_data_size);
+  const Address peer = PeerOf(NameOf(*param.remote_ia_address_ptr).address, copy);
   Channel* const channel = NewChannel();
   channel->SetRequest(std::move(request));
   events_.OnRequest(channel->id(), address_, peer, copy);

@@ -60,6 +60,7 @@ class Adapter {
   void HandleDto(const DAT_DTO_COMPLETION_EVENT_DATA& event);
   void HandleConnection(const DAT_EVENT& event);
   void HandleRequest(const DAT_EVENT& event);
+  Address PeerOf(const Address& remote, ByteSpan data) const;
   Channel* FindAny(ChannelId id);
   Channel* NewChannel();
   Channel* OfEp(DAT_EP_HANDLE ep);

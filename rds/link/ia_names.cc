@@ -48,4 +48,6 @@ std::string IaNameFor(const Address& address) {
   return IaNameFor(setting == nullptr ? "" : setting, address, DeviceOf(address));
 }
 
+bool IsOfThisHost(const Address& address) { return !DeviceOf(address).empty(); }
+
 }  // namespace softdat::rds

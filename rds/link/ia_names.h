@@ -23,6 +23,9 @@ std::string IaNameFor(std::string_view setting, const Address& address, std::str
 // The same with the environment and the interfaces of this host.
 std::string IaNameFor(const Address& address);
 
+// Whether an interface of this host has the address.
+bool IsOfThisHost(const Address& address);
+
 }  // namespace softdat::rds
 
 #endif  // SOFTDAT_RDS_LINK_IA_NAMES_H_

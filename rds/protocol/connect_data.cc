@@ -12,11 +12,16 @@ constexpr uint16_t kOurMinors = 0x0003;
 
 // Behind the addresses.
 constexpr size_t kMajorAt = 0, kMinorAt = 1, kMinorMaskAt = 2, kServiceAt = 4, kMarkAt = 5,
-                 kPortAt = 6, kAckAt = 8, kCreditAt = 16, kInstanceAt = 20, kTailSize = 24;
+                 kPortAt = 6, kAckAt = 8, kCreditAt = 16, kTailSize = 20;
+// In the padding behind it.
+constexpr size_t kInstanceAt = 20, kPaddedTailSize = 24;
 
 size_t AddressSize(bool ipv6) { return ipv6 ? 16 : 4; }
 
 }  // namespace
+
+static_assert(kConnectDataSize == 2 * 4 + kPaddedTailSize);
+static_assert(kConnectDataSize6 == 2 * 16 + kTailSize);
 
 size_t EncodeConnectData(const ConnectData& data, std::span<uint8_t, kConnectDataSize6> out) {
   std::ranges::fill(out, uint8_t{0});
@@ -32,14 +37,15 @@ size_t EncodeConnectData(const ConnectData& data, std::span<uint8_t, kConnectDat
   StoreBe16(tail + kPortAt, data.own_port);
   StoreBe64(tail + kAckAt, data.ack_sequence);
   StoreBe32(tail + kCreditAt, data.initial_credit);
+  if (data.ipv6) return kConnectDataSize6;
   StoreBe32(tail + kInstanceAt, data.own_instance);
-  return 2 * address + kTailSize;
+  return kConnectDataSize;
 }
 
 std::optional<ConnectData> ParseConnectData(ByteSpan octets, bool ipv6) {
   const size_t address = AddressSize(ipv6);
-  // The last four octets are padding of the kernel's, which some leave out.
-  if (octets.size() < 2 * address + kInstanceAt) return std::nullopt;
+  // Some leave the padding out.
+  if (octets.size() < 2 * address + kTailSize) return std::nullopt;
   ConnectData data;
   data.ipv6 = ipv6;
   std::copy_n(octets.begin(), address, data.source.begin());
@@ -53,7 +59,9 @@ std::optional<ConnectData> ParseConnectData(ByteSpan octets, bool ipv6) {
   data.own_port = LoadBe16(tail + kPortAt);
   data.ack_sequence = LoadBe64(tail + kAckAt);
   data.initial_credit = LoadBe32(tail + kCreditAt);
-  if (octets.size() >= 2 * address + kTailSize) data.own_instance = LoadBe32(tail + kInstanceAt);
+  if (!ipv6 && octets.size() >= kConnectDataSize) {
+    data.own_instance = LoadBe32(tail + kInstanceAt);
+  }
   return data;
 }
 

@@ -19,8 +19,10 @@ namespace softdat::rds {
 inline constexpr uint16_t kPort = 18634;
 inline constexpr uint16_t kPort6 = 16385;
 
-inline constexpr size_t kConnectDataSize = 32;   // between IPv4 addresses
-inline constexpr size_t kConnectDataSize6 = 56;  // between IPv6 addresses
+inline constexpr size_t kConnectDataSize = 32;  // between IPv4 addresses
+// Between IPv6 addresses. Linux has four octets of padding behind that, for which not every
+// transport has room.
+inline constexpr size_t kConnectDataSize6 = 52;
 
 inline constexpr uint8_t kMajor = 3;
 inline constexpr uint8_t kMinor = 1;
@@ -41,7 +43,7 @@ struct ConnectData {
   // In octets that RDS over InfiniBand reserves. Linux sets them to 0 and does not read them.
   uint8_t own_mark = 0;       // kOwnMark between instances of SoftDAT
   uint16_t own_port = 0;      // rds/socket/introduction.h says what for
-  uint32_t own_instance = 0;  // the process that says this
+  uint32_t own_instance = 0;  // the process that says this; between IPv4 addresses only
 
   bool operator==(const ConnectData&) const = default;
 };

@@ -36,7 +36,7 @@ void Connection::Tell(const std::vector<uint64_t>& done) {
 
 std::optional<Event> Connection::TakeEvent() {
   if (events_.empty()) return std::nullopt;
-  Event first = std::move(events_.front());
+  std::optional<Event> first(std::move(events_.front()));
   events_.pop_front();
   return first;
 }
@@ -108,8 +108,8 @@ Frame Connection::MessageFrame(const SendQueue::Fragment& fragment) {
   header.source_port = message.source_port;
   header.destination_port = message.destination_port;
   header.extensions = message.extensions;
-  header.flags = static_cast<uint8_t>((asking_ ? kAckRequired : 0) |
-                                      (fragment.retransmitted ? kRetransmitted : 0));
+  header.flags = static_cast<uint8_t>(
+      (asking_ ? kAckRequired : 0) | (fragment.retransmitted ? kRetransmitted : 0) | message.marks);
   Frame frame = FrameOf(header, ByteSpan(message.payload).subspan(fragment.offset, fragment.size));
   if (first && (fragment.message->behind_rdma || fragment.message->behind_atomic)) {
     frame.behind_operations_of = fragment.message->id;

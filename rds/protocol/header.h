@@ -22,6 +22,9 @@ enum HeaderFlag : uint8_t {
   kCongestionBitmap = 0x01,  // the payload is the sender's congestion map
   kAckRequired = 0x02,       // the receiver is to acknowledge soon
   kRetransmitted = 0x04,     // sent before, on a connection that broke
+  // Between instances of SoftDAT (rds/socket/node_moves.cc). Linux sets neither.
+  kReturned = 0x40,  // the receiver has sent this message, to a port that the sender does not have
+  kBarrier = 0x80,   // to be returned, whoever has the port
 };
 
 // "Here is memory of mine that you may access."

@@ -19,6 +19,7 @@ struct Message {
   uint16_t destination_port = 0;
   Extensions extensions{};
   std::vector<uint8_t> payload{};
+  uint8_t marks = 0;  // kReturned, kBarrier
 };
 
 struct OutgoingMessage {

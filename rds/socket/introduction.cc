@@ -11,6 +11,24 @@ namespace {
 // A locate is told from a join by a bit of the mark.
 constexpr uint8_t kJoinMark = kOwnMark | 0x80;
 
+// Between IPv6 addresses there is no room for the instance but in numbers that are never so large,
+// when no kernel reads them: half of it in front of the acknowledgement, half in front of the
+// credit. A process that only asks does not say who it is.
+constexpr int kAckBits = 48, kCreditBits = 16;
+
+void HideInstance(ConnectData* data) {
+  data->ack_sequence |= uint64_t{data->own_instance >> 16} << kAckBits;
+  data->initial_credit |= data->own_instance << kCreditBits;
+  data->own_instance = 0;
+}
+
+void FindInstance(ConnectData* data) {
+  data->own_instance = static_cast<uint32_t>(data->ack_sequence >> kAckBits) << 16 |
+                       data->initial_credit >> kCreditBits;
+  data->ack_sequence &= (uint64_t{1} << kAckBits) - 1;
+  data->initial_credit &= (1u << kCreditBits) - 1;
+}
+
 // The data of a rejection between instances.
 constexpr uint32_t kRefusalMagic = 0x5dadf00d;
 constexpr size_t kKindAt = 4, kServiceAt = 6, kInstanceAt = 8, kRefusalSize = 12;
@@ -27,21 +45,24 @@ std::vector<uint8_t> Encode(const Introduction& in) {
   data.own_mark = in.kind == Introduction::Kind::kJoin ? kJoinMark : kOwnMark;
   data.own_port = in.port;
   data.own_instance = in.instance;
+  if (data.ipv6 && in.kind == Introduction::Kind::kJoin) HideInstance(&data);
   std::vector<uint8_t> out(kConnectDataSize6);
   out.resize(EncodeConnectData(data, std::span(out).first<kConnectDataSize6>()));
   return out;
 }
 
 std::optional<Introduction> ParseIntroduction(ByteSpan octets, bool ipv6) {
-  const std::optional<ConnectData> data = ParseConnectData(octets, ipv6);
+  std::optional<ConnectData> data = ParseConnectData(octets, ipv6);
   if (!data || !IsCompatible(*data)) return std::nullopt;
+  if (ipv6 && data->own_mark == kJoinMark) FindInstance(&*data);
   Introduction out;
   out.own.ipv6 = out.peer.ipv6 = ipv6;
   out.own.octets = data->source;
   out.peer.octets = data->destination;
   out.ack_sequence = data->ack_sequence;
   out.credit = data->initial_credit;
-  if (data->own_instance == kKernelInstance) return out;
+  const bool says_who = !ipv6 || data->own_mark == kJoinMark;
+  if (says_who && data->own_instance == kKernelInstance) return out;
   if (data->own_mark == kOwnMark) out.kind = Introduction::Kind::kLocate;
   if (data->own_mark == kJoinMark) out.kind = Introduction::Kind::kJoin;
   if (out.kind == Introduction::Kind::kKernel) return out;

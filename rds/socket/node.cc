@@ -33,6 +33,7 @@ void Node::Bind(Socket& socket, const SocketName& name) {
   socket.SetName(name);
   by_name_.emplace(name, &socket);
   own_.try_emplace(name.address);
+  MoveHere(name);
 }
 
 void Node::Close(Socket& socket, Time now) {
@@ -159,6 +160,13 @@ void Node::Cancel(Socket& socket, const std::optional<SocketName>& to, Time now)
   std::vector<uint64_t> ids = router_.Cancel(unwanted);
   for (const auto& [name, peer] : peers_) {
     for (const uint64_t id : peer->connection().Cancel(unwanted)) ids.push_back(id);
+  }
+  for (auto& [way, move] : moves_) {
+    std::erase_if(move.held, [&](const OutgoingMessage& message) {
+      if (!unwanted(message)) return false;
+      ids.push_back(message.id);
+      return true;
+    });
   }
   for (const uint64_t id : ids) End(id, RDS_RDMA_CANCELED);
 }

@@ -9,6 +9,7 @@
 #define SOFTDAT_RDS_SOCKET_NODE_H_
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -31,7 +32,7 @@ namespace softdat::rds {
 class Node : public LinkEvents, private PeerHost, private RouterHost {
  public:
   // Pieces of memory that can be open at a time.
-  static constexpr size_t kMostRegions = 1 << 17;
+  static constexpr size_t kMostRegions = 1 << 16;
 
   // `self`: drawn at random, not 0. `link` and `directory` outlive the node.
   Node(Instance self, Link* link, const Directory* directory);
@@ -99,6 +100,14 @@ class Node : public LinkEvents, private PeerHost, private RouterHost {
     std::optional<uint32_t> zero_copy_cookie;
   };
 
+  using Way = std::pair<Address, SocketName>;  // own, to
+  // A port that has left a process (node_moves.cc).
+  struct PortMove {
+    Peer* old = nullptr;
+    std::deque<OutgoingMessage> returned;  // by the process that had it
+    std::deque<OutgoingMessage> held;      // sent since
+  };
+
   void OnEvent(Peer& peer, Event event) override;
   void PostOperations(ChannelId channel, uint64_t id) override;
   void OnChannel(ChannelId channel, Peer* peer) override;
@@ -108,10 +117,23 @@ class Node : public LinkEvents, private PeerHost, private RouterHost {
   void OnKernel(const Address& own, const Address& peer, ChannelId channel,
                 const Introduction& introduction) override;
 
+  Refusal Locate(const Address& own, const Introduction& question) const;
   Peer& PeerAt(const PeerName& name, uint16_t service);
   Peer* PeerFor(const Address& own, const SocketName& to);
   void Forget(Peer& peer);
   int Open(Socket& socket, const SendRequests& requests, std::optional<RdmaDestination>* out);
+
+  void SendBack(Peer& peer, Message message);
+  bool ReturnIfMoved(Peer& peer, Message& message);
+  void MoveFrom(Peer& old, const SocketName& to);
+  void TakeReturned(Peer& peer, Message message);
+  void EndMove(std::map<Way, PortMove>::iterator at);
+  bool HoldIfMoving(const Address& own, const SocketName& to, OutgoingMessage& message);
+  bool TakeMoved(Peer& peer, Message& message);
+  void HearFrom(Peer& peer, const SocketName& from);
+  void MoveHere(const SocketName& name);
+  bool KeepOfGone(const Peer& peer, OutgoingMessage& message);
+  void EndMovesOf(Peer& peer);
 
   bool IsCongested(const Address& own, const SocketName& to);
   void Dispatch(const Address& own, const SocketName& to, OutgoingMessage message);
@@ -141,9 +163,11 @@ class Node : public LinkEvents, private PeerHost, private RouterHost {
 
   std::map<PeerName, std::unique_ptr<Peer>> peers_;
   std::unordered_map<ChannelId, Peer*> channels_;
-  std::map<std::pair<Address, SocketName>, Peer*> routes_;
-  std::set<Peer*> due_;   // to be pumped
-  std::set<Peer*> gone_;  // to be forgotten
+  std::map<Way, Peer*> routes_;
+  std::map<Way, PortMove> moves_;
+  std::set<std::pair<Peer*, uint16_t>> refusing_;  // ports of which messages are returned to whom
+  std::set<Peer*> due_;                            // to be pumped
+  std::set<Peer*> gone_;                           // to be forgotten
 
   uint64_t last_id_ = 0;
   std::unordered_map<uint64_t, Outgoing> outgoing_;

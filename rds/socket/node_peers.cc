@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Peers: finding them, their events, and what becomes of messages when one has gone.
+#include <memory>
 #include <utility>
 
 #include "rds/socket/node.h"
@@ -71,20 +72,29 @@ void Node::OnChannel(ChannelId channel, Peer* peer) {
   }
 }
 
+// Where TCP carries RDS, a host has one listener for all its addresses, so the question may be
+// about another one than that on which it has come.
+Refusal Node::Locate(const Address& own, const Introduction& question) const {
+  const SocketName name{question.peer, question.port};
+  const bool here = name.address.octets == own.octets;
+  if (here && (name.port == kPingPort || by_name_.contains({own, name.port}))) {
+    return {Refusal::Kind::kLocated, {self_, link_.service(own)}};
+  }
+  const Location there = directory_.Find(here ? SocketName{own, name.port} : name);
+  // Whether anybody has RDS at the other address is not known.
+  if (!here && there.service == 0) return {};
+  return {Refusal::Kind::kLocated, there};
+}
+
 void Node::OnRequest(ChannelId request, const Address& own, const Address& peer, ByteSpan data) {
   const std::optional<Introduction> introduction = ParseIntroduction(data, own.ipv6);
+  if (introduction && introduction->kind == Introduction::Kind::kLocate) {
+    link_.Reject(request, Encode(Locate(own, *introduction)));
+    return;
+  }
   if (!introduction || introduction->own.octets != peer.octets ||
       introduction->peer.octets != own.octets) {
     link_.Reject(request, Encode(Refusal{}));
-    return;
-  }
-  if (introduction->kind == Introduction::Kind::kLocate) {
-    Refusal answer{Refusal::Kind::kLocated, {}};
-    const SocketName name{own, introduction->port};
-    answer.location = name.port == kPingPort || by_name_.contains(name)
-                          ? Location{self_, link_.service(own)}
-                          : directory_.Find(name);
-    link_.Reject(request, Encode(answer));
     return;
   }
   const bool kernel = introduction->kind == Introduction::Kind::kKernel;
@@ -159,11 +169,10 @@ void Node::OnOperation(ChannelId channel, uint64_t id, int status) {
 
 void Node::OnEvent(Peer& peer, Event event) {
   if (auto* const arrived = std::get_if<Arrived>(&event)) {
+    if (TakeMoved(peer, arrived->message)) return;
     const SocketName from{peer.name().peer, arrived->message.source_port};
     // Whoever sends can be answered there.
-    if (peer.name().instance != kKernelInstance && from.port != kPingPort) {
-      routes_.try_emplace({peer.name().own, from}, &peer);
-    }
+    if (peer.name().instance != kKernelInstance && from.port != kPingPort) HearFrom(peer, from);
     Deliver(peer.name().own, from, std::move(arrived->message), peer.began());
   } else if (const auto* const done = std::get_if<Done>(&event)) {
     End(done->id, RDS_RDMA_SUCCESS);
@@ -183,15 +192,20 @@ void Node::Forget(Peer& peer) {
   std::vector<SendQueue::Taken> messages = peer.TakeMessages();
   std::erase_if(routes_, [&](const auto& route) { return route.second == &peer; });
   due_.erase(&peer);
-  peers_.erase(PeerName(peer.name()));
+  // It stays until nothing names it any more, but cannot be found.
+  const auto place = peers_.find(peer.name());
+  const std::unique_ptr<Peer> gone = std::move(place->second);
+  peers_.erase(place);
   for (SendQueue::Taken& taken : messages) {
     if (taken.begun && taken.message.behind_rdma) {
       End(taken.message.id, RDS_RDMA_DROPPED);
       continue;
     }
+    if (KeepOfGone(peer, taken.message)) continue;
     const SocketName to{remote, taken.message.message.destination_port};
     Dispatch(own, to, std::move(taken.message));
   }
+  EndMovesOf(peer);
 }
 
 void Node::EndTurn(Time now) {

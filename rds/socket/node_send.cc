@@ -77,6 +77,7 @@ bool Node::IsCongested(const Address& own, const SocketName& to) {
 }
 
 void Node::Dispatch(const Address& own, const SocketName& to, OutgoingMessage message) {
+  if (HoldIfMoving(own, to, message)) return;
   const SocketName from{own, message.message.source_port};
   const auto here = by_name_.find(to);
   if (here != by_name_.end()) {

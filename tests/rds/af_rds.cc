@@ -146,6 +146,7 @@ void ReadControls(const msghdr& message, Got* got) {
     std::memcpy(&header, octets + at, sizeof header);
     got->types.push_back(header.type);
     const uint8_t* const data = octets + at + CMSG_LEN(0);
+    got->controls.assign(data, octets + at + header.length);
     if (header.level == SOL_RDS && header.type == RDS_CMSG_RDMA_DEST) {
       std::memcpy(&got->cookie.emplace(), data, sizeof *got->cookie);
     } else if (header.level == SOL_RDS && header.type == RDS_CMSG_RDMA_STATUS) {
@@ -161,9 +162,11 @@ void ReadControls(const msghdr& message, Got* got) {
 
 Got Receive(int fd, int flags, size_t room, size_t control_room) {
   Got got;
-  got.payload.resize(room);
+  // Kept, because a sanitizer makes a fresh one costly.
+  thread_local std::vector<char> buffer;
+  if (buffer.size() < room) buffer.resize(room);
   std::vector<uint8_t> controls(control_room);
-  iovec part{got.payload.data(), room};
+  iovec part{buffer.data(), room};
   msghdr message{};
   message.msg_name = &got.from;
   message.msg_namelen = sizeof got.from;
@@ -174,10 +177,9 @@ Got Receive(int fd, int flags, size_t room, size_t control_room) {
   got.result = recvmsg(fd, &message, flags);
   if (got.result < 0) {
     got.result = -errno;
-    got.payload.clear();
     return got;
   }
-  got.payload.resize(std::min(room, static_cast<size_t>(got.result)));
+  got.payload.assign(buffer.data(), std::min(room, static_cast<size_t>(got.result)));
   got.name_length = message.msg_namelen;
   got.flags = message.msg_flags;
   ReadControls(message, &got);

@@ -77,7 +77,8 @@ struct Got {
   sockaddr_in from{};
   socklen_t name_length = 0;
   int flags = 0;
-  std::vector<int> types;  // of the control messages, in order
+  std::vector<int> types;         // of the control messages, in order
+  std::vector<uint8_t> controls;  // the data of the last one of them
   std::optional<rds_rdma_cookie_t> cookie;
   std::vector<rds_rdma_notify> statuses;
   std::optional<uint64_t> freed;

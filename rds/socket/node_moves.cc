@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Ports that go from one process to another while both live.
+//
+// The process that had the port returns what comes for it, in order and once, as messages on the
+// same connection (kReturned). With the first one, or when the port is heard of from elsewhere, the
+// sender holds back what it wants to send there, and sends a barrier (kBarrier) behind what is
+// under way. The old process returns that, too. So when it comes back, so has everything in front
+// of it that was not delivered, and all of it is sent to where the port is now: first what came
+// back, then what was held.
+//
+// Only what nobody had the port for is lost, as on Linux.
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "rds/socket/node.h"
+
+namespace softdat::rds {
+
+// ---- the process that had the port ----
+
+void Node::SendBack(Peer& peer, Message message) {
+  OutgoingMessage out;
+  out.id = ++last_id_;
+  out.message = std::move(message);
+  out.message.marks |= kReturned;
+  // What was done to memory here says nothing to another process.
+  out.message.extensions.rdma_rkey.reset();
+  peer.connection().Send(std::move(out));
+  due_.insert(&peer);
+}
+
+// Once a message was returned, so are those behind it, until the sender knows.
+bool Node::ReturnIfMoved(Peer& peer, Message& message) {
+  const std::pair refusal{&peer, message.destination_port};
+  if ((message.marks & kBarrier) != 0) {
+    refusing_.erase(refusal);
+    SendBack(peer, std::move(message));
+    return true;
+  }
+  if (!refusing_.contains(refusal)) {
+    const SocketName name{peer.name().own, message.destination_port};
+    if (name.port == kPingPort || by_name_.contains(name)) return false;
+    const Location there = directory_.Find(name);
+    if (there.service == 0 || there.instance == self_) return false;
+    refusing_.insert(refusal);
+  }
+  SendBack(peer, std::move(message));
+  return true;
+}
+
+// ---- the sender ----
+
+void Node::MoveFrom(Peer& old, const SocketName& to) {
+  const Address own = old.name().own;
+  const auto [move, fresh] = moves_.try_emplace({own, to});
+  if (!fresh) return;
+  move->second.old = &old;
+  routes_.erase({own, to});
+  OutgoingMessage barrier;
+  barrier.id = ++last_id_;
+  barrier.message.destination_port = to.port;
+  barrier.message.marks = kBarrier;
+  barrier.asks_for_ack = true;
+  old.connection().Send(std::move(barrier));
+  due_.insert(&old);
+}
+
+// A peer can return what was sent to it, and nothing else.
+void Node::TakeReturned(Peer& peer, Message message) {
+  const Address own = peer.name().own;
+  const SocketName to{peer.name().peer, message.destination_port};
+  const auto route = routes_.find({own, to});
+  if (route != routes_.end() && route->second == &peer) MoveFrom(peer, to);
+  const auto move = moves_.find({own, to});
+  if (move == moves_.end() || move->second.old != &peer) return;
+  if ((message.marks & kBarrier) != 0) {
+    EndMove(move);
+    return;
+  }
+  // A socket that was closed has taken back what it has sent.
+  const uint16_t from = message.source_port;
+  if (from != kPingPort && !by_name_.contains({own, from})) return;
+  OutgoingMessage again;
+  again.id = ++last_id_;
+  again.message = std::move(message);
+  again.message.marks = 0;
+  move->second.returned.push_back(std::move(again));
+}
+
+void Node::EndMove(std::map<Way, PortMove>::iterator at) {
+  const auto [own, to] = at->first;
+  PortMove move = std::move(at->second);
+  moves_.erase(at);
+  for (auto* const messages : {&move.returned, &move.held}) {
+    for (OutgoingMessage& message : *messages) Dispatch(own, to, std::move(message));
+  }
+}
+
+bool Node::HoldIfMoving(const Address& own, const SocketName& to, OutgoingMessage& message) {
+  if (moves_.empty()) return false;
+  const auto move = moves_.find({own, to});
+  if (move == moves_.end()) return false;
+  move->second.held.push_back(std::move(message));
+  return true;
+}
+
+// A message of the peer, and its marks. False: it is an ordinary one.
+bool Node::TakeMoved(Peer& peer, Message& message) {
+  if (peer.name().instance == kKernelInstance) return false;
+  if ((message.marks & kReturned) == 0) return ReturnIfMoved(peer, message);
+  TakeReturned(peer, std::move(message));
+  return true;
+}
+
+// The peer has the port: what went elsewhere is to come back first.
+void Node::HearFrom(Peer& peer, const SocketName& from) {
+  const Way way{peer.name().own, from};
+  const auto route = routes_.find(way);
+  if (route != routes_.end() && route->second != &peer) MoveFrom(*route->second, from);
+  routes_.try_emplace(way, &peer);
+}
+
+// This process has the port.
+void Node::MoveHere(const SocketName& name) {
+  std::vector<Peer*> old;
+  for (const auto& [way, peer] : routes_) {
+    if (way.second == name) old.push_back(peer);
+  }
+  for (Peer* const peer : old) MoveFrom(*peer, name);
+}
+
+// The peer is to be forgotten, and has left this message. False: it has nothing to do with a move.
+bool Node::KeepOfGone(const Peer& peer, OutgoingMessage& message) {
+  if ((message.message.marks & (kBarrier | kReturned)) != 0) return true;
+  const auto move =
+      moves_.find({peer.name().own, {peer.name().peer, message.message.destination_port}});
+  if (move == moves_.end() || move->second.old != &peer) return false;
+  move->second.returned.push_back(std::move(message));
+  return true;
+}
+
+void Node::EndMovesOf(Peer& peer) {
+  std::erase_if(refusing_, [&](const auto& refusal) { return refusal.first == &peer; });
+  const auto of_peer = [&](const auto& move) { return move.second.old == &peer; };
+  for (auto move = std::ranges::find_if(moves_, of_peer); move != moves_.end();
+       move = std::ranges::find_if(moves_, of_peer)) {
+    EndMove(move);
+  }
+}
+
+}  // namespace softdat::rds

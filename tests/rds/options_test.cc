@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What options do to messages: cookies of payloads, times of arrival.
+#include <gtest/gtest.h>
+#include <sys/time.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "tests/rds/af_rds.h"
+
+namespace softdat::rds_test {
+namespace {
+
+constexpr int kZeroCopyOption = 60;   // SO_ZEROCOPY
+constexpr int kZeroCopy = 0x4000000;  // MSG_ZEROCOPY
+constexpr size_t kCompletion = CMSG_SPACE(sizeof(rds_zcopy_cookies));
+
+void Set(int socket, int level, int name, int value) {
+  EXPECT_EQ(setsockopt(socket, level, name, &value, sizeof value), 0);
+}
+
+Controls Cookie(uint32_t cookie) {
+  return Controls().Add(RDS_CMSG_ZCOPY_COOKIE, &cookie, sizeof cookie);
+}
+
+// The cookies of the only control message.
+std::vector<uint32_t> CookiesOf(const Got& got) {
+  if (got.types != std::vector<int>{RDS_CMSG_ZCOPY_COMPLETION}) return {};
+  rds_zcopy_cookies cookies{};
+  std::memcpy(&cookies, got.controls.data(), sizeof cookies);
+  EXPECT_LE(cookies.num, 8u);
+  return {cookies.cookies, cookies.cookies + cookies.num};
+}
+
+class ZeroCopyTest : public testing::Test {
+ protected:
+  ZeroCopyTest() {
+    if (IsKernel()) return;  // only over TCP
+    Set(socket_, SOL_SOCKET, kZeroCopyOption, 1);
+  }
+  void SetUp() override {
+    if (IsKernel()) GTEST_SKIP() << "over TCP only";
+  }
+  ssize_t SendWith(uint32_t cookie, const std::string& payload) {
+    return Send(socket_, AddressOf(other_.port()), payload, Cookie(cookie), kZeroCopy);
+  }
+
+  const Rds socket_ = Rds::Bound(), other_ = Rds::Bound();
+};
+
+TEST_F(ZeroCopyTest, CookiesComeBackEightAtATime) {
+  for (uint32_t i = 0; i < 10; ++i) EXPECT_EQ(SendWith(i % 9, "x"), 1);
+  EXPECT_EQ(Poll(socket_, POLLIN, 10000), POLLIN);
+  EXPECT_EQ(CookiesOf(Receive(socket_, MSG_DONTWAIT)),
+            (std::vector<uint32_t>{0, 1, 2, 3, 4, 5, 6, 7}));
+  const Got rest = Receive(socket_, MSG_DONTWAIT);
+  EXPECT_EQ(CookiesOf(rest), (std::vector<uint32_t>{8, 0}));
+  EXPECT_EQ(rest.result, 0);
+  EXPECT_EQ(rest.name_length, 0u);
+  EXPECT_EQ(Poll(socket_, POLLIN), 0);
+  EXPECT_EQ(Receive(socket_, MSG_DONTWAIT).result, -EAGAIN);
+}
+
+TEST_F(ZeroCopyTest, TheyComeWithAMessage) {
+  EXPECT_EQ(SendWith(7, "x"), 1);
+  EXPECT_EQ(Send(other_, AddressOf(socket_.port()), "y"), 1);
+  const Got got = Receive(socket_);
+  EXPECT_EQ(got.payload, "y");
+  EXPECT_EQ(CookiesOf(got), std::vector<uint32_t>{7});
+}
+
+TEST_F(ZeroCopyTest, WithoutRoomTheyWait) {
+  EXPECT_EQ(SendWith(7, "x"), 1);
+  EXPECT_EQ(Receive(socket_, MSG_DONTWAIT, 10, 0).result, -EAGAIN);
+  EXPECT_EQ(Receive(socket_, MSG_DONTWAIT, 10, kCompletion - 1).result, -EAGAIN);
+  Set(socket_, SOL_SOCKET, kZeroCopyOption, 0);
+  EXPECT_EQ(Receive(socket_, MSG_DONTWAIT).result, -EAGAIN);
+  Set(socket_, SOL_SOCKET, kZeroCopyOption, 1);
+  EXPECT_EQ(CookiesOf(Receive(socket_, MSG_DONTWAIT, 10, kCompletion)), std::vector<uint32_t>{7});
+}
+
+TEST_F(ZeroCopyTest, CookieAndFlagNeedEachOther) {
+  const sockaddr_in to = AddressOf(other_.port());
+  EXPECT_EQ(Send(socket_, to, "x", {}, kZeroCopy), -EINVAL);
+  EXPECT_EQ(Send(socket_, to, "x", Cookie(1)), -EINVAL);
+  EXPECT_EQ(Send(socket_, to, "", Cookie(1), kZeroCopy), -EINVAL);
+  Set(socket_, SOL_SOCKET, kZeroCopyOption, 0);
+  EXPECT_EQ(Send(socket_, to, "x", Cookie(1), kZeroCopy), -EINVAL);
+  EXPECT_EQ(Send(socket_, to, "x", {}, kZeroCopy), -EINVAL);
+  EXPECT_EQ(Receive(other_, MSG_DONTWAIT).result, -EAGAIN);
+}
+
+TEST(OptionsTest, TimesOfArrival) {
+  const Rds socket = Rds::Bound();
+  const sockaddr_in to = AddressOf(socket.port());
+  timeval before{}, after{}, told{};
+  gettimeofday(&before, nullptr);
+  // The same option at both levels.
+  for (const int level : {SOL_SOCKET, static_cast<int>(SOL_RDS)}) {
+    Set(socket, level, SO_TIMESTAMP, 1);
+    EXPECT_EQ(Send(socket, to, "x"), 1);
+    const Got got = Receive(socket);
+    gettimeofday(&after, nullptr);
+    ASSERT_EQ(got.types, std::vector<int>{SCM_TIMESTAMP});
+    std::memcpy(&told, got.controls.data(), sizeof told);
+    EXPECT_FALSE(timercmp(&told, &before, <));
+    EXPECT_FALSE(timercmp(&told, &after, >));
+    Set(socket, level, SO_TIMESTAMP, 0);
+    EXPECT_EQ(Send(socket, to, "x"), 1);
+    EXPECT_TRUE(Receive(socket).types.empty());
+  }
+}
+
+TEST(OptionsTest, HowLongAMessageWasWhere) {
+  const Rds socket = Rds::Bound();
+  Process other([name = AddressOf(socket.port())](int line) {
+    const Rds own = Rds::Bound();
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(Send(own, name, std::string(50000, 'x')), 50000);
+    Hear(line);
+  });
+  const rds_rx_trace_so two{2, {RDS_MSG_RX_DGRAM_DELIVERED, RDS_MSG_RX_HDR_TO_DGRAM_START, 0}};
+  ASSERT_EQ(setsockopt(socket, SOL_RDS, SO_RDS_MSG_RXPATH_LATENCY, &two, sizeof two), 0);
+  for (int i = 0; i < 2; ++i) {
+    const Got got = Receive(socket);
+    ASSERT_EQ(got.types, std::vector<int>{RDS_CMSG_RXPATH_LATENCY});
+    rds_cmsg_rx_trace trace{};
+    std::memcpy(&trace, got.controls.data(), sizeof trace);
+    EXPECT_EQ(trace.rx_traces, 2);
+    EXPECT_EQ(trace.rx_trace_pos[0], RDS_MSG_RX_DGRAM_DELIVERED);
+    EXPECT_EQ(trace.rx_trace_pos[1], RDS_MSG_RX_HDR_TO_DGRAM_START);
+    EXPECT_GT(trace.rx_trace[0], 0u);
+    EXPECT_LT(trace.rx_trace[0], 60'000'000'000u);
+  }
+  const rds_rx_trace_so none{};
+  ASSERT_EQ(setsockopt(socket, SOL_RDS, SO_RDS_MSG_RXPATH_LATENCY, &none, sizeof none), 0);
+  EXPECT_EQ(Send(socket, AddressOf(socket.port()), "x"), 1);
+  EXPECT_TRUE(Receive(socket).types.empty());
+  Tell(other.line(), 0);
+}
+
+}  // namespace
+}  // namespace softdat::rds_test
