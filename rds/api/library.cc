@@ -219,6 +219,7 @@ int Library::Bind(OpenSocket& open, SocketName name) {
   Driver*& driver = drivers_[adapter];
   if (driver == nullptr) driver = new Driver(adapter, &mutex_, this);
   open.driver = driver;
+  Settle(Now());
   return 0;
 }
 

@@ -86,7 +86,7 @@ Frame Connection::MapFrame() {
   return frame;
 }
 
-// The message is done when the peer acknowledges a later one.
+// The message is done when its operations are, or when the peer acknowledges a later one.
 Frame Connection::SilentFrame(const SendQueue::Fragment& fragment) {
   Frame frame;
   frame.behind_operations_of = fragment.message->id;

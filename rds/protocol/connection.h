@@ -71,9 +71,15 @@ class Connection {
   }
   // An operation of this message has failed (SendQueue::Fail). The transport connection ends.
   void Fail(uint64_t id) { queue_.Fail(id); }
+  // Gives back some of it, in order (SendQueue::Take).
+  std::vector<SendQueue::Taken> Take(const std::function<bool(const OutgoingMessage&)>& wanted) {
+    return queue_.Take(wanted);
+  }
   // Gives back all that the peer has not acknowledged, in order, to be sent elsewhere. The
   // connection is not to be used after that.
   std::vector<SendQueue::Taken> TakeMessages() { return queue_.TakeAll(); }
+  // A message behind operations alone has had its way (SendQueue::Complete).
+  bool Complete(uint64_t id) { return queue_.Complete(id); }
   // A bit of the own map has changed.
   void MapChanged() { map_due_ = up_; }
 
@@ -87,9 +93,9 @@ class Connection {
   void Down();
   bool up() const { return up_; }
 
-  // Messages came that the peer has not heard of. It is told with the next frame, or, after
-  // OweAck(), by a frame of its own.
-  bool has_news() const { return up_ && received_.has_news(); }
+  // Messages came that the peer has not heard of. It is told with the next frame, if there is one:
+  // until OweAck() none leaves for that alone.
+  bool has_news() const { return up_ && received_.has_news() && !received_.owes_ack(); }
   void OweAck() { received_.OweAck(); }
 
   bool wants_frame() const;
@@ -105,6 +111,10 @@ class Connection {
   std::optional<Event> TakeEvent();
 
   bool PeerIsCongested(uint16_t port) const { return peers_map_.Has(port); }
+  // The peer is gone: its ports are congested no more. Returns their groups.
+  uint64_t FreeAll() {
+    return peers_map_.Take(CongestionMap().octets().first<CongestionMap::kSize>());
+  }
   size_t unacknowledged() const { return queue_.size(); }
 
  private:

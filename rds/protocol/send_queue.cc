@@ -66,26 +66,45 @@ SendQueue::Restarted SendQueue::Restart(uint64_t ack) {
 std::vector<uint64_t> SendQueue::Cancel(
     const std::function<bool(const OutgoingMessage&)>& unwanted) {
   std::vector<uint64_t> ids;
-  std::deque<Entry> kept;
-  size_t kept_of_sent = 0;
-  for (size_t i = 0; i < entries_.size(); ++i) {
-    const bool being_sent = i == sent_ && offset_ > 0;
-    if (!being_sent && unwanted(entries_[i].message)) {
-      ids.push_back(entries_[i].message.id);
-      continue;
-    }
-    if (i < sent_) ++kept_of_sent;
-    kept.push_back(std::move(entries_[i]));
-  }
-  entries_ = std::move(kept);
-  sent_ = kept_of_sent;
+  for (const Taken& taken : Take(unwanted)) ids.push_back(taken.message.id);
   return ids;
 }
 
-void SendQueue::Fail(uint64_t id) {
-  for (Entry& e : entries_) {
-    if (e.message.id == id) e.message.behind_rdma = true;
+std::vector<SendQueue::Taken> SendQueue::Take(
+    const std::function<bool(const OutgoingMessage&)>& wanted) {
+  std::vector<Taken> out;
+  std::deque<Entry> kept;
+  size_t kept_of_sent = 0;
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    Entry& e = entries_[i];
+    const bool being_sent = i == sent_ && offset_ > 0;
+    if (!being_sent && wanted(e.message)) {
+      out.push_back({std::move(e.message), e.sent_before || i < sent_});
+      continue;
+    }
+    if (i < sent_) ++kept_of_sent;
+    kept.push_back(std::move(e));
   }
+  entries_ = std::move(kept);
+  sent_ = kept_of_sent;
+  return out;
+}
+
+std::deque<SendQueue::Entry>::iterator SendQueue::Find(uint64_t id) {
+  return std::ranges::find_if(entries_, [&](const Entry& e) { return e.message.id == id; });
+}
+
+void SendQueue::Fail(uint64_t id) {
+  const auto found = Find(id);
+  if (found != entries_.end()) found->message.behind_rdma = true;
+}
+
+bool SendQueue::Complete(uint64_t id) {
+  const auto found = Find(id);
+  if (found == entries_.end()) return false;
+  if (static_cast<size_t>(found - entries_.begin()) < sent_) --sent_;
+  entries_.erase(found);
+  return true;
 }
 
 std::vector<SendQueue::Taken> SendQueue::TakeAll() {

@@ -53,11 +53,18 @@ class SendQueue {
   // connection it stays where it is.
   void Fail(uint64_t id);
 
-  // Empties the queue.
   struct Taken {
     OutgoingMessage message;
     bool begun = false;  // it was sent, in part at least, on this connection or an earlier one
   };
+  // The same, but gives the messages back, in order.
+  std::vector<Taken> Take(const std::function<bool(const OutgoingMessage&)>& wanted);
+
+  // This one needs no acknowledgement: it was silent, and its operations have been carried out.
+  // False: it is not here.
+  bool Complete(uint64_t id);
+
+  // Empties the queue.
   std::vector<Taken> TakeAll();
 
   bool empty() const { return entries_.empty(); }
@@ -71,6 +78,8 @@ class SendQueue {
     uint64_t sequence;
     bool sent_before;  // on an earlier connection
   };
+
+  std::deque<Entry>::iterator Find(uint64_t id);
 
   std::deque<Entry> entries_;
   size_t sent_ = 0;      // entries in front that were sent in full, on this connection

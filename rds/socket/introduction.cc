@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <span>
+#include <utility>
 
 namespace softdat::rds {
 namespace {
@@ -11,22 +12,23 @@ namespace {
 // A locate is told from a join by a bit of the mark.
 constexpr uint8_t kJoinMark = kOwnMark | 0x80;
 
-// Between IPv6 addresses there is no room for the instance but in numbers that are never so large,
-// when no kernel reads them: half of it in front of the acknowledgement, half in front of the
-// credit. A process that only asks does not say who it is.
-constexpr int kAckBits = 48, kCreditBits = 16;
+// A join says which processes it is between, and there is no room for the second one but in numbers
+// that are never so large: half of it in front of the acknowledgement, half in front of the credit.
+// Between IPv4 addresses that is the process that is to hear it. Between IPv6 addresses there is no
+// room for the first one either, so that the one that is to hear it is not said.
+constexpr int kAckBits = 48, kCreditBits = 16, kHalf = 16;
 
-void HideInstance(ConnectData* data) {
-  data->ack_sequence |= uint64_t{data->own_instance >> 16} << kAckBits;
-  data->initial_credit |= data->own_instance << kCreditBits;
-  data->own_instance = 0;
+void Hide(Instance instance, ConnectData* data) {
+  data->ack_sequence |= uint64_t{instance >> kHalf} << kAckBits;
+  data->initial_credit |= instance << kCreditBits;
 }
 
-void FindInstance(ConnectData* data) {
-  data->own_instance = static_cast<uint32_t>(data->ack_sequence >> kAckBits) << 16 |
-                       data->initial_credit >> kCreditBits;
+Instance Find(ConnectData* data) {
+  const auto instance = static_cast<Instance>(data->ack_sequence >> kAckBits) << kHalf |
+                        data->initial_credit >> kCreditBits;
   data->ack_sequence &= (uint64_t{1} << kAckBits) - 1;
   data->initial_credit &= (1u << kCreditBits) - 1;
+  return instance;
 }
 
 // The data of a rejection between instances.
@@ -45,7 +47,9 @@ std::vector<uint8_t> Encode(const Introduction& in) {
   data.own_mark = in.kind == Introduction::Kind::kJoin ? kJoinMark : kOwnMark;
   data.own_port = in.port;
   data.own_instance = in.instance;
-  if (data.ipv6 && in.kind == Introduction::Kind::kJoin) HideInstance(&data);
+  if (in.kind == Introduction::Kind::kJoin) {
+    Hide(data.ipv6 ? std::exchange(data.own_instance, 0) : in.for_instance, &data);
+  }
   std::vector<uint8_t> out(kConnectDataSize6);
   out.resize(EncodeConnectData(data, std::span(out).first<kConnectDataSize6>()));
   return out;
@@ -54,7 +58,10 @@ std::vector<uint8_t> Encode(const Introduction& in) {
 std::optional<Introduction> ParseIntroduction(ByteSpan octets, bool ipv6) {
   std::optional<ConnectData> data = ParseConnectData(octets, ipv6);
   if (!data || !IsCompatible(*data)) return std::nullopt;
-  if (ipv6 && data->own_mark == kJoinMark) FindInstance(&*data);
+  const bool says_both = !ipv6 && data->own_instance != kKernelInstance;
+  const bool join = data->own_mark == kJoinMark && (ipv6 || says_both);
+  const Instance hidden = join ? Find(&*data) : kKernelInstance;
+  if (join && ipv6) data->own_instance = hidden;
   Introduction out;
   out.own.ipv6 = out.peer.ipv6 = ipv6;
   out.own.octets = data->source;
@@ -68,6 +75,7 @@ std::optional<Introduction> ParseIntroduction(ByteSpan octets, bool ipv6) {
   if (out.kind == Introduction::Kind::kKernel) return out;
   out.port = data->own_port;
   out.instance = data->own_instance;
+  if (join && !ipv6) out.for_instance = hidden;
   return out;
 }
 

@@ -42,8 +42,11 @@ struct Introduction {
   Address own, peer;  // as the one who says it sees them
   uint16_t port = 0;
   Instance instance = kKernelInstance;
-  uint64_t ack_sequence = 0;
-  uint32_t credit = 0;
+  // Of kJoin between IPv4 addresses: the process that is to hear this. Another one may have its
+  // service by now.
+  Instance for_instance = kKernelInstance;
+  uint64_t ack_sequence = 0;  // of kJoin: 48 bits
+  uint32_t credit = 0;        // of kJoin: 16 bits
 };
 
 std::vector<uint8_t> Encode(const Introduction& introduction);

@@ -44,7 +44,8 @@ class Node : public LinkEvents, private PeerHost, private RouterHost {
   // Takes back what it has sent, and closes its memory to peers.
   void Close(Socket& socket, Time now);
   Socket* Find(SocketId id);
-  // The socket has this name from now on. That it is the only one is the caller's business.
+  // The socket has this name from now on. That it is the only one is the caller's business. It may
+  // have messages at once.
   void Bind(Socket& socket, const SocketName& name);
   bool IsTaken(const SocketName& name) const { return by_name_.contains(name); }
 
@@ -118,6 +119,7 @@ class Node : public LinkEvents, private PeerHost, private RouterHost {
                 const Introduction& introduction) override;
 
   Refusal Locate(const Address& own, const Introduction& question) const;
+  void Complete(ChannelId channel, uint64_t id);
   Peer& PeerAt(const PeerName& name, uint16_t service);
   Peer* PeerFor(const Address& own, const SocketName& to);
   void Forget(Peer& peer);
@@ -165,9 +167,10 @@ class Node : public LinkEvents, private PeerHost, private RouterHost {
   std::unordered_map<ChannelId, Peer*> channels_;
   std::map<Way, Peer*> routes_;
   std::map<Way, PortMove> moves_;
-  std::set<std::pair<Peer*, uint16_t>> refusing_;  // ports of which messages are returned to whom
-  std::set<Peer*> due_;                            // to be pumped
-  std::set<Peer*> gone_;                           // to be forgotten
+  // Ports of which messages are returned to whom.
+  std::set<std::pair<PeerName, uint16_t>> refusing_;
+  PeerSet due_;   // to be pumped
+  PeerSet gone_;  // to be forgotten
 
   uint64_t last_id_ = 0;
   std::unordered_map<uint64_t, Outgoing> outgoing_;

@@ -32,7 +32,7 @@ void Node::SendBack(Peer& peer, Message message) {
 
 // Once a message was returned, so are those behind it, until the sender knows.
 bool Node::ReturnIfMoved(Peer& peer, Message& message) {
-  const std::pair refusal{&peer, message.destination_port};
+  const std::pair refusal{peer.name(), message.destination_port};
   if ((message.marks & kBarrier) != 0) {
     refusing_.erase(refusal);
     SendBack(peer, std::move(message));
@@ -128,6 +128,8 @@ void Node::MoveHere(const SocketName& name) {
     if (way.second == name) old.push_back(peer);
   }
   for (Peer* const peer : old) MoveFrom(*peer, name);
+  // What waits to hear where the port is goes in front of what is sent from now on.
+  for (auto& [own, message] : router_.Take(name)) Dispatch(own, name, std::move(message));
 }
 
 // The peer is to be forgotten, and has left this message. False: it has nothing to do with a move.
@@ -141,7 +143,7 @@ bool Node::KeepOfGone(const Peer& peer, OutgoingMessage& message) {
 }
 
 void Node::EndMovesOf(Peer& peer) {
-  std::erase_if(refusing_, [&](const auto& refusal) { return refusal.first == &peer; });
+  std::erase_if(refusing_, [&](const auto& refusal) { return refusal.first == peer.name(); });
   const auto of_peer = [&](const auto& move) { return move.second.old == &peer; };
   for (auto move = std::ranges::find_if(moves_, of_peer); move != moves_.end();
        move = std::ranges::find_if(moves_, of_peer)) {

@@ -38,11 +38,12 @@ Peer* Node::PeerFor(const Address& own, const SocketName& to) {
 void Node::OnLocated(const Address& own, const SocketName& to, const Location& location,
                      std::deque<OutgoingMessage> waiting) {
   if (location.service == 0 || location.instance == self_) {
-    // Messages to a port that nobody has are lost, as Linux has it.
+    // Messages to a port that nobody has are lost, as Linux has it. Memory that nobody has cannot
+    // be accessed.
     for (OutgoingMessage& message : waiting) {
       const auto here = by_name_.find(to);
       if (here == by_name_.end()) {
-        End(message.id, RDS_RDMA_SUCCESS);
+        End(message.id, RDS_RDMA_REMOTE_ERROR);
       } else {
         const SocketName from{own, message.message.source_port};
         DispatchHere(*here->second, from, std::move(message));
@@ -50,6 +51,8 @@ void Node::OnLocated(const Address& own, const SocketName& to, const Location& l
     }
     return;
   }
+  // All were taken back meanwhile.
+  if (waiting.empty()) return;
   Peer& peer = PeerAt({own, to.address, location.instance}, location.service);
   if (location.instance != kKernelInstance) routes_[{own, to}] = &peer;
   for (OutgoingMessage& message : waiting) peer.connection().Send(std::move(message));
@@ -94,6 +97,11 @@ void Node::OnRequest(ChannelId request, const Address& own, const Address& peer,
   }
   if (!introduction || introduction->own.octets != peer.octets ||
       introduction->peer.octets != own.octets) {
+    link_.Reject(request, Encode(Refusal{}));
+    return;
+  }
+  // What it says is about messages of another process, which had this service before.
+  if (introduction->for_instance != kKernelInstance && introduction->for_instance != self_) {
     link_.Reject(request, Encode(Refusal{}));
     return;
   }
@@ -156,13 +164,27 @@ void Node::PostOperations(ChannelId channel, uint64_t id) {
 void Node::OnOperation(ChannelId channel, uint64_t id, int status) {
   const auto found = outgoing_.find(id / 2);
   if (found == outgoing_.end()) return;
-  // What was refused will be refused again, and would break each connection.
-  const bool refused = status != RDS_RDMA_SUCCESS && status != RDS_RDMA_DROPPED;
-  const auto peer = channels_.find(channel);
-  if (refused && peer != channels_.end()) peer->second->connection().Fail(found->first);
   Outgoing& outgoing = found->second;
   const bool alone = outgoing.operations.silent() && outgoing.octets == 0;
   Tell(outgoing, outgoing.operations.Ended(static_cast<Operations::Kind>(id % 2), status, alone));
+  if (status == RDS_RDMA_SUCCESS) {
+    if (alone && outgoing.operations.succeeded()) Complete(channel, id / 2);
+  } else if (status != RDS_RDMA_DROPPED) {
+    // What was refused will be refused again, and would break each connection. This one may have
+    // broken before that was told.
+    for (const auto& [name, peer] : peers_) peer->connection().Fail(id / 2);
+  }
+}
+
+// No message follows that the peer would acknowledge. The channel may have broken meanwhile.
+void Node::Complete(ChannelId channel, uint64_t id) {
+  const auto own = channels_.find(channel);
+  if (own != channels_.end()) {
+    own->second->connection().Complete(id);
+  } else {
+    for (const auto& [name, peer] : peers_) peer->connection().Complete(id);
+  }
+  End(id, RDS_RDMA_SUCCESS);
 }
 
 // ---- events of a peer ----
@@ -171,8 +193,11 @@ void Node::OnEvent(Peer& peer, Event event) {
   if (auto* const arrived = std::get_if<Arrived>(&event)) {
     if (TakeMoved(peer, arrived->message)) return;
     const SocketName from{peer.name().peer, arrived->message.source_port};
-    // Whoever sends can be answered there.
-    if (peer.name().instance != kKernelInstance && from.port != kPingPort) HearFrom(peer, from);
+    // Whoever sends can be answered there, unless messages wait to hear where it is: they go first.
+    if (peer.name().instance != kKernelInstance && from.port != kPingPort &&
+        !router_.IsAsking(peer.name().own, from)) {
+      HearFrom(peer, from);
+    }
     Deliver(peer.name().own, from, std::move(arrived->message), peer.began());
   } else if (const auto* const done = std::get_if<Done>(&event)) {
     End(done->id, RDS_RDMA_SUCCESS);
@@ -185,11 +210,12 @@ void Node::OnEvent(Peer& peer, Event event) {
 
 void Node::OnGone(Peer& peer) { gone_.insert(&peer); }
 
-// Its messages are for whoever has their ports now.
+// Its messages are for whoever has their ports now, and who waits for one of them may try again.
 void Node::Forget(Peer& peer) {
   const Address own = peer.name().own;
   const Address remote = peer.name().peer;
   std::vector<SendQueue::Taken> messages = peer.TakeMessages();
+  const uint64_t freed = peer.connection().FreeAll();
   std::erase_if(routes_, [&](const auto& route) { return route.second == &peer; });
   due_.erase(&peer);
   // It stays until nothing names it any more, but cannot be found.
@@ -206,6 +232,7 @@ void Node::Forget(Peer& peer) {
     Dispatch(own, to, std::move(taken.message));
   }
   EndMovesOf(peer);
+  if (freed != 0) TellFreed(freed);
 }
 
 void Node::EndTurn(Time now) {

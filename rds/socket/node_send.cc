@@ -85,7 +85,7 @@ void Node::Dispatch(const Address& own, const SocketName& to, OutgoingMessage me
   } else if (Peer* const peer = PeerFor(own, to)) {
     peer->connection().Send(std::move(message));
     due_.insert(peer);
-  } else if (own_.contains(to.address)) {
+  } else if (own_.contains(to.address) && !router_.IsAsking(own, to)) {
     // An own address needs no connection to be asked.
     if (to.port == kPingPort) {
       const uint64_t id = message.id;

@@ -37,9 +37,11 @@ class Operations {
   std::vector<Notification> Ended(Kind kind, int status, bool alone) {
     // What a lost connection has left open is told when there is a new one.
     if (status == RDS_RDMA_DROPPED) return {};
+    if (status == RDS_RDMA_SUCCESS) succeeded_[static_cast<int>(kind)] = true;
     if (status != RDS_RDMA_SUCCESS || alone) return Tell(kind, status);
     return {};
   }
+  bool succeeded() const { return (!rdma_ || succeeded_[0]) && (!atomic_ || succeeded_[1]); }
   // All has ended: with the message acknowledged, taken back, or lost.
   std::vector<Notification> AllEnded(int status) {
     std::vector<Notification> out = Tell(Kind::kRdma, status);
@@ -69,6 +71,7 @@ class Operations {
   std::optional<AtomicOperation> atomic_;
   bool tells_errors_ = false;
   bool told_[2] = {};
+  bool succeeded_[2] = {};
 };
 
 }  // namespace softdat::rds

@@ -26,7 +26,8 @@ void Peer::Send(OutgoingMessage message, Time now) {
 }
 
 void Peer::Pump(Time now) {
-  if (state_ == State::kIdle && !retry_at_ && connection_.unacknowledged() > 0) Connect(now);
+  const bool wanted = connection_.unacknowledged() > 0 || name_.instance != kKernelInstance;
+  if (state_ == State::kIdle && !retry_at_ && wanted) Connect(now);
   while (state_ == State::kUp && connection_.wants_frame() && link_.room(channel_) >= kPlaces) {
     const std::optional<Frame> frame = connection_.NextFrame();
     if (frame->behind_operations_of) host_.PostOperations(channel_, *frame->behind_operations_of);
@@ -53,6 +54,7 @@ Introduction Peer::Self() const {
   out.peer = name_.peer;
   out.port = link_.service(name_.own);
   out.instance = self_;
+  out.for_instance = name_.instance;
   out.ack_sequence = connection_.ack_sequence();
   out.credit = link_.credit(name_.own);
   return out;
@@ -94,6 +96,7 @@ void Peer::OnTimer(Time now) {
 
 void Peer::Use(ChannelId channel) {
   channel_ = channel;
+  heard_ = false;
   retry_at_.reset();
   host_.OnChannel(channel, this);
 }
@@ -146,7 +149,6 @@ void Peer::Adopt(ChannelId channel, const Introduction& introduction, Time now) 
 
 void Peer::Up(const Introduction& introduction, Time now) {
   state_ = State::kUp;
-  backoff_.Reset();
   connection_.Up(introduction.ack_sequence, own_credit_, introduction.credit);
   Settle();
   Pump(now);
@@ -162,17 +164,17 @@ void Peer::OnRejected(const Refusal& refusal, Time now) {
 }
 
 void Peer::OnBroken(bool refused, Time now) {
-  const bool was_up = state_ == State::kUp;
+  const bool worked = heard_;
   Drop();
   if (refused && name_.instance != kKernelInstance) {
     host_.OnGone(*this);
     return;
   }
   // The first attempt follows at once.
-  if (!was_up) {
-    RetryLater(now);
-  } else {
+  if (worked) {
     Pump(now);
+  } else {
+    RetryLater(now);
   }
 }
 
@@ -193,6 +195,7 @@ void Peer::OnFrame(ByteSpan frame, Time now) {
     RetryLater(now);
     return;
   }
+  if (!std::exchange(heard_, true)) backoff_.Reset();
   connection_.PostedReceives(1);
   Settle();
 }

@@ -8,6 +8,7 @@
 #include <compare>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "rds/protocol/connection.h"
@@ -39,6 +40,10 @@ struct PeerName {
 };
 
 class Peer;
+struct PeerOrder {
+  bool operator()(const Peer* a, const Peer* b) const;
+};
+using PeerSet = std::set<Peer*, PeerOrder>;  // what happens does not depend on where a peer lies
 
 // What a peer needs from the node.
 class PeerHost {
@@ -77,7 +82,9 @@ class Peer {
 
   // Sends, and connects if that is needed.
   void Send(OutgoingMessage message, Time now);
-  // Sends what is due. Also connects, when messages wait.
+  // Sends what is due. Also connects, when there is no connection: to a kernel when messages wait,
+  // to another process always. Whether that still exists is found out no other way, nor which of
+  // its ports are congested.
   void Pump(Time now);
 
   // A request of the peer to join. Returns false when it is to be told that this end is busy.
@@ -124,11 +131,16 @@ class Peer {
   ChannelId channel_ = 0;
   Introduction accepted_;  // in kAccepting: what the peer has said
   uint32_t own_credit_ = 0;
+  bool heard_ = false;  // anything on this channel
   Backoff backoff_;
   std::optional<Time> retry_at_;  // while there is no connection
   std::optional<Time> tell_at_;   // while there is one, and it has news
   Time began_{};
 };
+
+inline bool PeerOrder::operator()(const Peer* a, const Peer* b) const {
+  return a->name() < b->name();
+}
 
 }  // namespace softdat::rds
 

@@ -26,14 +26,33 @@ std::vector<uint64_t> Router::Cancel(const std::function<bool(const OutgoingMess
   std::vector<uint64_t> ids;
   for (auto& [way, asking] : asking_) {
     for (auto& [port, waiting] : asking.waiting) {
-      std::erase_if(waiting, [&](const OutgoingMessage& message) {
-        if (!unwanted(message)) return false;
-        ids.push_back(message.id);
-        return true;
-      });
+      const bool in_question = asking.channel != 0 && port == asking.ports.front();
+      for (size_t i = 0; i < waiting.size();) {
+        if (!unwanted(waiting[i])) {
+          ++i;
+          continue;
+        }
+        ids.push_back(waiting[i].id);
+        waiting.erase(waiting.begin() + static_cast<ptrdiff_t>(i));
+        if (in_question && i < asking.asked) --asking.asked;
+      }
     }
   }
   return ids;
+}
+
+// The question stays, and nobody waits for its answer.
+std::deque<std::pair<Address, OutgoingMessage>> Router::Take(const SocketName& to) {
+  std::deque<std::pair<Address, OutgoingMessage>> out;
+  for (auto& [way, asking] : asking_) {
+    const auto waiting = asking.waiting.find(to.port);
+    if (way.second != to.address || waiting == asking.waiting.end()) continue;
+    for (OutgoingMessage& message : waiting->second)
+      out.emplace_back(way.first, std::move(message));
+    waiting->second.clear();
+    if (to.port == asking.ports.front()) asking.asked = 0;
+  }
+  return out;
 }
 
 // ---- questions ----
@@ -45,6 +64,7 @@ void Router::Next(const Way& way, Asking& asking, Time now) {
   question.own = way.first;
   question.peer = way.second;
   question.port = asking.ports.front();
+  asking.asked = asking.waiting.at(question.port).size();
   question.instance = self_;
   question.credit = link_.credit(way.first);
   const std::optional<ChannelId> channel =
@@ -115,13 +135,21 @@ void Router::Located(const Way& way, const Location& location, Time now) {
   Asking& asking = asking_[way];
   const uint16_t port = asking.ports.front();
   asking.ports.pop_front();
-  auto waiting = asking.waiting.extract(port);
+  std::deque<OutgoingMessage> waiting = std::move(asking.waiting.extract(port).mapped());
+  // Somebody may have taken the port before these were sent.
+  if (location.service == 0 && waiting.size() > asking.asked) {
+    std::deque<OutgoingMessage>& later = asking.waiting[port];
+    for (; waiting.size() > asking.asked; waiting.pop_back()) {
+      later.push_front(std::move(waiting.back()));
+    }
+    asking.ports.push_back(port);
+  }
   if (asking.ports.empty()) {
     asking_.erase(way);
   } else {
     Next(way, asking, now);
   }
-  host_.OnLocated(way.first, {way.second, port}, location, std::move(waiting.mapped()));
+  host_.OnLocated(way.first, {way.second, port}, location, std::move(waiting));
 }
 
 void Router::StopAsking(const Address& own, const Address& peer) {

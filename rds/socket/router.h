@@ -23,8 +23,9 @@ class RouterHost {
  public:
   virtual ~RouterHost() = default;
 
-  // The port is there (`service` is not 0), or nowhere. The router knows it no more: messages that
-  // waited are `waiting`, in order.
+  // The port is there (`service` is not 0), or nowhere. Messages that waited are `waiting`, in
+  // order. The router knows the port no more, unless it is nowhere and messages came after the
+  // question.
   virtual void OnLocated(const Address& own, const SocketName& to, const Location& location,
                          std::deque<OutgoingMessage> waiting) = 0;
   // A kernel is at that address, and has accepted a connection.
@@ -39,6 +40,8 @@ class Router {
   // Keeps a message, and asks where `to` is unless that is being asked already.
   void Keep(const Address& own, const SocketName& to, OutgoingMessage message, Time now);
   bool IsAsking(const Address& own, const SocketName& to) const;
+  // Gives back what is kept for a port, from which own address, and in order.
+  std::deque<std::pair<Address, OutgoingMessage>> Take(const SocketName& to);
   // Takes back kept messages.
   std::vector<uint64_t> Cancel(const std::function<bool(const OutgoingMessage&)>& unwanted);
 
@@ -58,6 +61,7 @@ class Router {
   struct Asking {
     std::map<uint16_t, std::deque<OutgoingMessage>> waiting;  // by port
     std::deque<uint16_t> ports;                               // in the order of the questions
+    size_t asked = 0;  // messages that waited when the question that is open was asked
     ChannelId channel = 0;
     Backoff backoff;
     std::optional<Time> retry_at;
