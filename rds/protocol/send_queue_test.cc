@@ -88,5 +88,30 @@ TEST(SendQueueTest, WhatIsTakenBackLeavesAHole) {
   EXPECT_EQ(queue.Acknowledge(4), (Ids{1, 2, 3}));
 }
 
+TEST(SendQueueTest, WhatIsGivenBackSaysWhetherItWasBegun) {
+  SendQueue queue;
+  for (uint64_t id = 0; id < 4; ++id) queue.Add(MessageOf(id));
+  queue.Sent();
+  const std::vector<SendQueue::Taken> taken =
+      queue.Take([](const OutgoingMessage& m) { return m.id % 2 == 0; });
+  ASSERT_EQ(taken.size(), 2u);
+  EXPECT_EQ(taken[0].message.id, 0u);
+  EXPECT_TRUE(taken[0].begun);
+  EXPECT_EQ(taken[1].message.id, 2u);
+  EXPECT_FALSE(taken[1].begun);
+  EXPECT_EQ(SendAll(&queue), (std::vector<std::string>{"1:0+8.", "3:0+8."}));
+}
+
+TEST(SendQueueTest, WhatIsCompleteNeedsNoAcknowledgement) {
+  SendQueue queue;
+  for (uint64_t id = 1; id < 4; ++id) queue.Add(MessageOf(id));
+  queue.Sent();
+  queue.Sent();
+  EXPECT_TRUE(queue.Complete(1));
+  EXPECT_FALSE(queue.Complete(1));
+  EXPECT_EQ(SendAll(&queue), (std::vector<std::string>{"3:0+8."}));
+  EXPECT_EQ(queue.Acknowledge(3), (Ids{2, 3}));
+}
+
 }  // namespace
 }  // namespace softdat::rds
