@@ -34,6 +34,7 @@ RdsNodesProgram::RdsNodesProgram(uint64_t seed)
   receive_limit_ = one_of({2000, 20'000, 100'000});
   send_limit_ = one_of({2000, 20'000, 100'000});
   reads_one_in_ = one_of({1, 3, 30});
+  ports_move_ = Draw(2) == 0;
   const size_t count = 1 + Draw(3);
   for (size_t i = 0; i < count; ++i) {
     Address address;

@@ -34,6 +34,7 @@ TEST_P(RdsNodesSeedsTest, InvariantsHold) {
     all.arrived += one.arrived;
     all.breaks += one.breaks;
     all.kills += one.kills;
+    all.moves += one.moves;
     all.full += one.full;
     all.congested += one.congested;
     all.cancelled += one.cancelled;
@@ -46,6 +47,7 @@ TEST_P(RdsNodesSeedsTest, InvariantsHold) {
   EXPECT_GT(all.arrived, 10 * count);
   EXPECT_GT(all.breaks, count);
   EXPECT_GT(all.kills, count / 2);
+  EXPECT_GT(all.moves, count / 20);
   EXPECT_GT(all.full, count / 10);
   EXPECT_GT(all.congested, count / 10);
   EXPECT_GT(all.cancelled, count / 10);
