@@ -205,7 +205,7 @@ void RdsNetwork::Refuse(const RdsWirePtr& wire, bool refused) {
 void RdsNetwork::Accept(const RdsWirePtr& wire, const std::vector<uint8_t>& data) {
   if (wire->broken) return;
   const uint64_t late = OneIn(weather_.late_one_in) ? Draw(weather_.late_us) : 0;
-  const auto to_acceptor = [this, wire] {
+  const auto to_acceptor = [wire] {
     const RdsEnd& end = wire->ends[1];
     end.link->Tell(
         {end.id, false, [id = end.id](LinkEvents& events) { events.OnEstablished(id, {}); }});

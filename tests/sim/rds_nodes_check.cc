@@ -77,7 +77,7 @@ void RdsNodesProgram::CheckNodes() {
 void RdsNodesProgram::CheckNode(Process& process) {
   const rds::Node& node = *process.node;
   for (const auto& [name, peer] : node.peers()) {
-    const bool lives = std::ranges::any_of(processes_, [&](const auto& other) {
+    const bool lives = std::ranges::any_of(processes_, [&name = name](const auto& other) {
       return other->alive && other->instance == name.instance;
     });
     Expect(lives, "a process that has ended is still a peer");

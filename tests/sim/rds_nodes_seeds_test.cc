@@ -52,9 +52,11 @@ TEST_P(RdsNodesSeedsTest, InvariantsHold) {
   EXPECT_GT(all.congested, count / 10);
   EXPECT_GT(all.cancelled, count / 10);
   EXPECT_GT(all.told_done, count / 10);
+  EXPECT_GT(all.atomics, count / 10);
+  // One seed in thirty is told this, too few to ask it of a sample.
+  if (kSeeds < kAllSeeds) return;
   EXPECT_GT(all.told_dropped, count / 50);
   EXPECT_GT(all.told_refused, count / 50);
-  EXPECT_GT(all.atomics, count / 10);
 }
 
 INSTANTIATE_TEST_SUITE_P(Blocks, RdsNodesSeedsTest, testing::Range(uint64_t{0}, kBlocks));
