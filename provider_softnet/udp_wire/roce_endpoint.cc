@@ -189,6 +189,8 @@ void RoceEndpoint::Shutdown() {
   // without the token.
   PendingUpcalls upcalls;
   const TokenHold token(&driver_->token());
+  sink_ = nullptr;
+  bool unattended;
   {
     const std::lock_guard<Mutex> lock(mutex_);
     dead_ = true;
@@ -198,12 +200,25 @@ void RoceEndpoint::Shutdown() {
       Transmit();
       TakeActions(&upcalls);
     }
+    // Its limit runs, or is about to be started (AttendToEnd). The exchange keeps it until then.
+    unattended = pending_.ended;
+    lingers_ = exchange_ != 0 && connection_ != nullptr && connection_->ended() &&
+               connection_->end().refused && (unattended || (limit_ && limit_->running()));
   }
-  sink_ = nullptr;
+  if (!lingers_) return Vanish();
+  if (unattended) driver_->RequestAttention(this);
+}
+
+void RoceEndpoint::OnPlaneStops() {
+  if (lingers_) Vanish();
+}
+
+void RoceEndpoint::Vanish() {
   DropConnection();
   if (timer_) timer_->Close();
   if (limit_) limit_->Close();
   const std::lock_guard<Mutex> lock(mutex_);
+  lingers_ = false;
   state_ = State::kEnded;
   queues_.Release();
 }

@@ -59,8 +59,11 @@ class RoceEndpoint final : public RocePair {
   uint32_t OutstandingSends() const;
   uint32_t OutstandingReceives() const;
   Status SetReceiveWatermarks(uint32_t soft, uint32_t hard);
-  // The handle dies: no upcall after it returns.
+  // The handle dies: no upcall after it returns. A peer that was refused something has its time to
+  // hear so all the same (lingers_).
   void Shutdown();
+  // The plane stops: nothing of this endpoint is left in it. Token.
+  void OnPlaneStops();
 
   // ---- passive side (token) ----
   Status CheckAcceptable() const;
@@ -116,6 +119,8 @@ class RoceEndpoint final : public RocePair {
   // mutex_ held:
   void StartConnection(uint32_t qpn, const AgreedPair& agreed);
   bool MayTransmit() const { return connection_ != nullptr && !full_; }
+  // It has nothing to say any more.
+  bool silent() const { return dead_ && !lingers_; }
   void WriteOrGather(const transport::SendRequest& request);
   bool Transmit();
   void TakeActions(PendingUpcalls* upcalls);
@@ -138,6 +143,8 @@ class RoceEndpoint final : public RocePair {
   void EndExchange();
   // With connection and exchange (Reset, Configure, Shutdown).
   void DropConnection();
+  // The last of it, after the handle.
+  void Vanish();
 
   const std::shared_ptr<RoceAdapter> adapter_;
   Driver* const driver_;
@@ -155,6 +162,9 @@ class RoceEndpoint final : public RocePair {
   transport::ConnectionAddresses addresses_;
   bool data_open_ = false;  // the engine knows that the connection is established
   bool dead_ = false;       // the handle is gone
+  // It is, but the peer was refused something, and must hear why before it hears that it is over:
+  // the NAK may be lost, or come by another socket and later than a DREQ. Changed with the token.
+  bool lingers_ = false;
   bool full_ = false;       // the socket took less than it was offered
   bool owing_ = false;      // the driver was told that the connection owes something
   uint64_t armed_us_ = 0;   // when timer_ goes off; 0: it does not run

@@ -109,7 +109,7 @@ bool RoceEndpoint::FlushSends(Flusher by) {
   PendingUpcalls upcalls;
   std::unique_lock<Mutex> lock(mutex_);
   gathering_.OnFlush();
-  if (dead_ || connection_ == nullptr || !gathering_.any()) return false;
+  if (silent() || connection_ == nullptr || !gathering_.any()) return false;
   gathering_.NoteFlusher(/*by_program=*/by != Flusher::kHelper);
   const bool moved = Transmit();
   Finish(&lock, &upcalls);
@@ -121,7 +121,7 @@ bool RoceEndpoint::PayOwed(Patience patience) {
   std::unique_lock<Mutex> lock(mutex_, std::defer_lock);
   if (!LockPatiently(&lock, patience)) return false;
   owing_ = false;
-  if (dead_ || connection_ == nullptr || !connection_->owes()) return false;
+  if (silent() || connection_ == nullptr || !connection_->owes()) return false;
   connection_->PayOwed();
   const bool moved = Transmit();
   Finish(&lock, &upcalls);
@@ -132,7 +132,7 @@ void RoceEndpoint::OnRoom() {
   PendingUpcalls upcalls;
   std::unique_lock<Mutex> lock(mutex_);
   full_ = false;
-  if (dead_ || connection_ == nullptr) return;
+  if (silent() || connection_ == nullptr) return;
   Transmit();
   Finish(&lock, &upcalls);
 }
@@ -143,7 +143,7 @@ void RoceEndpoint::OnRoom() {
 void RoceEndpoint::OnPacket(const Arrival& arrival) {
   const std::lock_guard<Mutex> lock(mutex_);
   // A late one of an earlier connection, or from somebody else (IBTA vol. 1 §9.6.1.5).
-  if (dead_ || connection_ == nullptr || arrival.packet.bth.dest_qpn != qpn_) return;
+  if (silent() || connection_ == nullptr || arrival.packet.bth.dest_qpn != qpn_) return;
   if (!SameHost(arrival.source, peer_.address())) return;
   if (!data_open_ && !connection_->ended()) return KeepEarly(arrival);
   Take(arrival.packet);
@@ -183,7 +183,7 @@ void RoceEndpoint::FinishPacketsSoon() {
 void RoceEndpoint::OnPacketsEnd() {
   PendingUpcalls upcalls;
   std::unique_lock<Mutex> lock(mutex_);
-  if (dead_ || connection_ == nullptr) return;
+  if (silent() || connection_ == nullptr) return;
   if (data_open_) Transmit();
   Finish(&lock, &upcalls);
 }
@@ -222,7 +222,7 @@ void RoceEndpoint::Finish(std::unique_lock<Mutex>* lock, PendingUpcalls* upcalls
     const uint64_t deadline_us = connection_->deadline_us();
     if (deadline_us != 0 && (armed_us_ == 0 || deadline_us < armed_us_)) pending_.timer = true;
   }
-  const bool control = pending_.any() && !dead_;
+  const bool control = pending_.any() && !silent();
   lock->unlock();
   upcalls->Make();
   if (control) driver_->RequestAttention(this);

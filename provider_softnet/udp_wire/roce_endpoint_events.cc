@@ -149,6 +149,7 @@ void RoceEndpoint::OnFailed(const CmFailed& failed) {
 // The exchange says that the connection is over.
 void RoceEndpoint::OnDisconnected(CmDisconnected::By by) {
   if (by == CmDisconnected::By::kSelf) return;
+  if (lingers_) return Vanish();
   PendingUpcalls upcalls;
   std::unique_lock<Mutex> lock(mutex_);
   if (dead_ || connection_ == nullptr) return;
@@ -170,7 +171,7 @@ void RoceEndpoint::Attend() {
   uint32_t life;
   {
     const std::lock_guard<Mutex> lock(mutex_);
-    if (dead_) return;
+    if (silent()) return;
     pending = std::exchange(pending_, {});
     life = life_;
   }
@@ -195,7 +196,7 @@ void RoceEndpoint::Attend() {
   if (pending.watermark && sink_ != nullptr) sink_->OnReceiveWatermark();
   {
     const std::lock_guard<Mutex> lock(mutex_);
-    if (dead_ || life != life_) return;  // an upcall has ended this connection
+    if (silent() || life != life_) return;  // an upcall has ended this connection
   }
   if (pending.draining) WatchDraining();
   if (pending.timer) UpdateTimer();
@@ -250,10 +251,12 @@ void RoceEndpoint::OnLimit() {
   bool ended = false;
   {
     const std::lock_guard<Mutex> lock(mutex_);
-    if (dead_ || connection_ == nullptr) return;
+    if (silent() || connection_ == nullptr) return;
     ended = connection_->ended();
   }
-  if (ended) return EndExchange();  // a peer that was refused something has had its time
+  // A peer that was refused something has had its time.
+  if (lingers_) return Vanish();
+  if (ended) return EndExchange();
   WatchDraining();
 }
 

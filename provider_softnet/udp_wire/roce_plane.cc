@@ -104,11 +104,12 @@ void RocePlane::Stop() {
   // What another member of this address is told may have come here.
   port_->TakeTheRest();
   TakeMads();
+  const auto exchanges = std::exchange(exchanges_, {});
+  for (const auto& [id, endpoint] : exchanges) endpoint->OnPlaneStops();
   stopped_ = true;
   cm_timer_.reset();
   watch_.reset();
   DropLeases();
-  exchanges_.clear();
   askers_.clear();
   {
     const std::lock_guard<std::mutex> lock(waiting_mutex_);

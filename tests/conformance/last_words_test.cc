@@ -54,9 +54,9 @@ class LastWordsTest : public ConformanceTest {
       Post(request, 1, *local, *closed);
       if (HasFatalFailure()) return;
       b_->ExpectConnection(passive_, DAT_CONNECTION_EVENT_BROKEN);
+      b_->FreeEp(passive_);
       a_->ExpectDto(one_, active_, 1, status);
       a_->Expect(one_, DAT_CONNECTION_EVENT_BROKEN);
-      b_->FreeEp(passive_);
       EXPECT_OK(dat_ep_free(active_));
       Side::Drain(b_->recv_evd);
       if (HasFailure()) return;
