@@ -123,6 +123,8 @@ void Channel::Send(const Frame& frame, bool fence) {
   work.cookie = CookieOf(kFrame, sent_ & ((1u << kValueBits) - 1));
   work.local.push_back(memory_.Local(at, kHeaderSize + frame.payload.size()));
   if (sent_ % kAskEvery != 0) work.flags |= DAT_COMPLETION_SUPPRESS_FLAG;
+  // Linux sleeps until a frame asks for its attention.
+  if (frame.last) work.flags |= DAT_COMPLETION_SOLICITED_WAIT_FLAG;
   if (fence) work.flags |= DAT_COMPLETION_BARRIER_FENCE_FLAG;
   Push(std::move(work));
 }
