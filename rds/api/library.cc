@@ -177,7 +177,7 @@ bool Library::Forget(int fd) {
   Socket* const socket = std::exchange(open->socket, nullptr);
   node_.Close(*socket, Now());
   Settle(Now());
-  changed_.notify_all();
+  changed_.Ring();
   return true;
 }
 
@@ -231,11 +231,11 @@ void Library::Settle(Time now) {
     const auto found = sockets_.find(id);
     if (found != sockets_.end()) ShowReadiness(*found->second);
   }
-  if (waiting_ > 0) changed_.notify_all();
+  changed_.Ring();
 }
 
 void Library::ShowReadiness(OpenSocket& open) {
-  if (open.receiving == 0 || !open.socket->readable()) {
+  if (open.receiving == 0 || !open.socket->receivable()) {
     open.readiness.SetReadable(open.socket->readable());
   } else if (!turning_) {
     // Another thread of this process has sent it, which is no event of the adapter.
@@ -267,22 +267,20 @@ int Library::Wait(std::unique_lock<std::mutex>& lock, OpenSocket& open, For what
   if (open.socket == nullptr) return EBADF;
   if (driven != Driver::Result::kBusy) {
     // The caller receives it now. Showing it and taking that back would be two system calls.
-    if (what == For::kReceive && open.socket->readable()) return 0;
+    if (what == For::kReceive && open.socket->receivable()) return 0;
     ShowReadiness(open);
     return driven == Driver::Result::kInterrupted && !HandlersRestart() ? EINTR : 0;
   }
+  // The descriptor does not say what these wait for: of congestion it says nothing, and it can be
+  // read because of payloads that have come back.
+  if (what == For::kCongestion || (what == For::kReceive && open.socket->readable())) {
+    const bool interrupted =
+        changed_.Wait(lock, until ? std::optional(*until - Now()) : std::nullopt);
+    if (open.socket == nullptr) return EBADF;
+    return interrupted && !HandlersRestart() ? EINTR : 0;
+  }
   const auto left =
       until ? std::chrono::ceil<std::chrono::milliseconds>(*until - Now()).count() : -1;
-  if (what == For::kCongestion) {
-    ++waiting_;
-    if (until) {
-      changed_.wait_for(lock, std::chrono::milliseconds(left));
-    } else {
-      changed_.wait(lock);
-    }
-    --waiting_;
-    return open.socket == nullptr ? EBADF : 0;
-  }
   pollfd ready{open.readiness.program_end(),
                static_cast<short>(what == For::kReceive ? POLLIN : POLLOUT), 0};
   lock.unlock();

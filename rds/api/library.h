@@ -3,13 +3,13 @@
 #ifndef SOFTDAT_RDS_API_LIBRARY_H_
 #define SOFTDAT_RDS_API_LIBRARY_H_
 
-#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
 #include <utility>
 
+#include "rds/api/bell.h"
 #include "rds/api/driver.h"
 #include "rds/api/port_names.h"
 #include "rds/api/readiness.h"
@@ -90,9 +90,8 @@ class Library : private DriverHost {
 
   // Guards everything here and below: the node, the link, all sockets.
   std::mutex mutex_;
-  std::condition_variable changed_;  // sockets may have room, or peers may have
-  int waiting_ = 0;                  // calls that wait for changed_
-  bool turning_ = false;             // a driver handles events, and its call looks when it has
+  Bell changed_;          // sockets may have something or room, or peers may have room
+  bool turning_ = false;  // a driver handles events, and its call looks when it has
   PortTable ports_;
   DatLink link_;
   const Instance self_;

@@ -2,9 +2,12 @@
 // Messages: sizes, order, what recvmsg tells, waiting, full queues, congestion, pings.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <signal.h>
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <thread>
@@ -276,6 +279,38 @@ TEST(MessagesTest, ABlockingSendWaitsForACongestedPort) {
   Tell(sink->line(), sent + 1);
   Hear(sink->line());
   sender.join();
+  Tell(sink->line(), 0);
+}
+
+// Even while a call in another thread waits for events.
+TEST(MessagesTest, ASignalEndsAWaitForACongestedPort) {
+  sockaddr_in to;
+  const auto sink = Sink(&to);
+  const Rds socket = Rds::Bound(), other = Rds::Bound();
+  SetBuffers(socket, 1 << 20);
+  const uint64_t sent = FillUp(socket, to);
+  struct sigaction action {
+  }, before{};
+  action.sa_handler = [](int) {};
+  ASSERT_EQ(sigaction(SIGUSR1, &action, &before), 0);
+  std::thread receiver([&] { EXPECT_EQ(Receive(other).payload, "end"); });
+  EXPECT_EQ(Poll(socket, POLLIN, 100), 0);  // it waits by now
+  std::atomic<bool> done = false;
+  std::thread sender([&] {
+    EXPECT_EQ(Send(socket, to, "x"), -EINTR);
+    done = true;
+  });
+  // It may not wait yet.
+  while (!done) {
+    pthread_kill(sender.native_handle(), SIGUSR1);
+    Poll(socket, POLLIN, 1);
+  }
+  sender.join();
+  EXPECT_EQ(Send(socket, AddressOf(other.port()), "end"), 3);
+  receiver.join();
+  EXPECT_EQ(sigaction(SIGUSR1, &before, nullptr), 0);
+  Tell(sink->line(), sent);
+  Hear(sink->line());
   Tell(sink->line(), 0);
 }
 

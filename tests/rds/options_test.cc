@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What options do to messages: cookies of payloads, times of arrival.
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <sys/time.h>
+#include <time.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <optional>
+#include <thread>
 
 #include "tests/rds/af_rds.h"
 
@@ -88,6 +93,80 @@ TEST_F(ZeroCopyTest, CookieAndFlagNeedEachOther) {
   EXPECT_EQ(Send(socket_, to, "x", Cookie(1), kZeroCopy), -EINVAL);
   EXPECT_EQ(Send(socket_, to, "x", {}, kZeroCopy), -EINVAL);
   EXPECT_EQ(Receive(other_, MSG_DONTWAIT).result, -EAGAIN);
+}
+
+// A call in another thread that waits for a message.
+class Waiting {
+ public:
+  explicit Waiting(const Rds& socket) : socket_(socket), thread_([this] { Receive(); }) {}
+  // It has the message then.
+  const Got& Join() {
+    thread_.join();
+    return got_;
+  }
+  std::chrono::nanoseconds processor_time() {
+    clockid_t clock{};
+    timespec time{};
+    EXPECT_EQ(pthread_getcpuclockid(thread_.native_handle(), &clock), 0);
+    EXPECT_EQ(clock_gettime(clock, &time), 0);
+    return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+  }
+
+ private:
+  void Receive() { got_ = rds_test::Receive(socket_); }
+
+  const Rds& socket_;
+  Got got_;
+  std::thread thread_;
+};
+
+// A call that waits for a message is not ended by payloads that come back, whether it waits for
+// events itself or another call does (the parameter). Others may receive them meanwhile.
+class WaitingTest : public ZeroCopyTest, public testing::WithParamInterface<bool> {
+ protected:
+  void Start() {
+    if (GetParam()) elsewhere_.emplace(other_);
+    EXPECT_EQ(Poll(idle_, POLLIN, 100), 0);  // it waits by now
+    here_.emplace(socket_);
+    EXPECT_EQ(Poll(idle_, POLLIN, 100), 0);
+  }
+  void SendAndGetBack(uint32_t cookie) {
+    EXPECT_EQ(Send(socket_, AddressOf(idle_.port()), "x", Cookie(cookie), kZeroCopy), 1);
+    EXPECT_EQ(Poll(socket_, POLLIN, 10000), POLLIN);
+    EXPECT_EQ(Receive(idle_).payload, "x");
+  }
+  Got End() {
+    if (elsewhere_) {
+      EXPECT_EQ(Send(idle_, AddressOf(other_.port()), "z"), 1);
+      EXPECT_EQ(elsewhere_->Join().payload, "z");
+    }
+    EXPECT_EQ(Send(idle_, AddressOf(socket_.port()), "y"), 1);
+    Got got = here_->Join();
+    EXPECT_EQ(got.payload, "y");
+    return got;
+  }
+
+  const Rds idle_ = Rds::Bound();
+  std::optional<Waiting> elsewhere_, here_;
+};
+INSTANTIATE_TEST_SUITE_P(, WaitingTest, testing::Bool());
+
+TEST_P(WaitingTest, OthersGetThem) {
+  Start();
+  for (uint32_t i = 1; i <= 20; ++i) {
+    SendAndGetBack(i);
+    EXPECT_EQ(CookiesOf(Receive(socket_, MSG_DONTWAIT)), std::vector<uint32_t>{i});
+  }
+  End();
+}
+
+TEST_P(WaitingTest, ItSleeps) {
+  Start();
+  SendAndGetBack(7);
+  const std::chrono::nanoseconds before = here_->processor_time();
+  EXPECT_EQ(Poll(idle_, POLLIN, 200), 0);
+  EXPECT_LT(here_->processor_time() - before, std::chrono::milliseconds(20));
+  EXPECT_EQ(CookiesOf(End()), std::vector<uint32_t>{7});
 }
 
 TEST(OptionsTest, TimesOfArrival) {
