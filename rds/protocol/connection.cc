@@ -115,6 +115,9 @@ Frame Connection::MessageFrame(const SendQueue::Fragment& fragment) {
     frame.behind_operations_of = fragment.message->id;
   }
   frame.last = fragment.last;
+  if (fragment.last && fragment.message->returns) {
+    received_.ReturnSent(*fragment.message->returns);
+  }
   queue_.Sent();
   return frame;
 }

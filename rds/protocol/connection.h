@@ -64,7 +64,10 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  void Send(OutgoingMessage message) { queue_.Add(std::move(message)); }
+  void Send(OutgoingMessage message) {
+    if (message.returns) received_.BeginReturn(*message.returns);
+    queue_.Add(std::move(message));
+  }
   // What is not wanted any more (SendQueue::Cancel). Returns the ids.
   std::vector<uint64_t> Cancel(const std::function<bool(const OutgoingMessage&)>& unwanted) {
     return queue_.Cancel(unwanted);
@@ -78,6 +81,10 @@ class Connection {
   // Gives back all that the peer has not acknowledged, in order, to be sent elsewhere. The
   // connection is not to be used after that.
   std::vector<SendQueue::Taken> TakeMessages() { return queue_.TakeAll(); }
+  // The peer has returned this one (SendQueue::TakeReturned).
+  std::optional<OutgoingMessage> TakeReturned(uint32_t sequence, uint16_t port) {
+    return queue_.TakeReturned(sequence, port);
+  }
   // A message behind operations alone has had its way (SendQueue::Complete).
   bool Complete(uint64_t id) { return queue_.Complete(id); }
   // A bit of the own map has changed.
@@ -86,7 +93,7 @@ class Connection {
   // ---- the transport ----
 
   // What ConnectData says for this end.
-  uint64_t ack_sequence() const { return received_.ack(); }
+  uint64_t ack_sequence() const { return received_.ack_of_restart(); }
   // `peers_ack`, `peers_credit`: as the peer's ConnectData has them. `own_credit`: what this end's
   // said.
   void Up(uint64_t peers_ack, uint32_t own_credit, uint32_t peers_credit);
@@ -97,6 +104,8 @@ class Connection {
   // until OweAck() none leaves for that alone.
   bool has_news() const { return up_ && received_.has_news() && !received_.owes_ack(); }
   void OweAck() { received_.OweAck(); }
+  // The peer has again what OutgoingMessage::returns has said.
+  void EndReturn(uint64_t sequence) { received_.EndReturn(sequence); }
 
   bool wants_frame() const;
   // Nothing if !wants_frame(). The frame counts as sent.

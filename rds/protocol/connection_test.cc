@@ -170,5 +170,42 @@ TEST_F(ConnectionTest, WhatNoPeerSends) {
   EXPECT_EQ(ends[0].why(), "the checksum of a header is wrong");
 }
 
+// Its sender is not to hear that a message came before it hears that it returns.
+TEST_F(ConnectionTest, WhatIsReturnedIsAcknowledgedBehindItsReturn) {
+  Up();
+  Pass(0);
+  Pass(1);
+  Send(0, 10);
+  Send(0, 20);
+  Send(0, 30);
+  Pass(0);
+  const auto give_back = [&](uint64_t sequence) {
+    OutgoingMessage out;
+    out.id = 100 + sequence;
+    out.message.marks = kReturned;
+    out.returns = sequence;
+    ends[1].Send(std::move(out));
+  };
+  give_back(2);
+  give_back(3);
+  std::vector<Header> sent = Pass(1);
+  ASSERT_EQ(sent.size(), 3u);
+  EXPECT_EQ(sent[0].ack, 1u);
+  EXPECT_EQ(sent[1].ack, 2u);
+  EXPECT_EQ(sent[2].ack, 3u) << "by itself, at once";
+  // Of a return that was not acknowledged, the other end may know nothing.
+  EXPECT_EQ(ends[1].ack_sequence(), 1u);
+  ends[1].EndReturn(2);
+  EXPECT_EQ(ends[1].ack_sequence(), 2u);
+  for (Connection& end : ends) end.Down();
+  ends[0].Up(ends[1].ack_sequence(), 0, 0);
+  ends[1].Up(0, 0, 0);
+  sent = Pass(1);
+  ASSERT_EQ(sent.size(), 5u) << "the map, both returns, and an acknowledgement";
+  EXPECT_EQ(sent[0].ack, 2u);
+  EXPECT_EQ(sent[3].ack, 2u);
+  EXPECT_EQ(sent[4].ack, 3u);
+}
+
 }  // namespace
 }  // namespace softdat::rds

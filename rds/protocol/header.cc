@@ -22,6 +22,7 @@ enum class Type : uint8_t {
   kPaths = 5,
   kGeneration = 6,
   kSourcePortIndex = 8,
+  kReturned = 0x40,  // between instances of SoftDAT
 };
 
 // Octets of an extension's data; nothing for a type that is not known.
@@ -36,6 +37,7 @@ std::optional<size_t> SizeOf(Type type) {
     case Type::kVersion:
     case Type::kRdma:
     case Type::kGeneration:
+    case Type::kReturned:
       return 4;
     case Type::kRdmaDestination:
     case Type::kRdmaBytes:
@@ -95,6 +97,7 @@ bool EncodeExtensions(const Extensions& extensions, uint8_t* header) {
     if (uint8_t* const data = writer.Add(Type::kPaths)) StoreBe16(data, *extensions.paths);
   }
   writer.Add32(Type::kGeneration, extensions.generation);
+  writer.Add32(Type::kReturned, extensions.returned);
   return writer.fits();
 }
 
@@ -114,6 +117,9 @@ void TakeExtension(Type type, const uint8_t* data, Extensions* extensions) {
       return;
     case Type::kGeneration:
       extensions->generation = LoadBe32(data);
+      return;
+    case Type::kReturned:
+      extensions->returned = LoadBe32(data);
       return;
     case Type::kEnd:
     case Type::kRdmaBytes:

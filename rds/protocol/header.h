@@ -23,7 +23,7 @@ enum HeaderFlag : uint8_t {
   kAckRequired = 0x02,       // the receiver is to acknowledge soon
   kRetransmitted = 0x04,     // sent before, on a connection that broke
   // Between instances of SoftDAT (rds/socket/node_moves.cc). Linux sets neither.
-  kReturned = 0x40,  // the receiver has sent this message, to a port that the sender does not have
+  kReturned = 0x40,  // of a message that the receiver has sent, to a port that the sender has not
   kBarrier = 0x80,   // to be returned, whoever has the port
 };
 
@@ -42,6 +42,8 @@ struct Extensions {
   std::optional<RdmaDestination> rdma_destination{};
   std::optional<uint16_t> paths{};       // of probes: how many connections the sender could use
   std::optional<uint32_t> generation{};  // of probes: changes when the sender's host starts anew
+  // Of kReturned: which message it was, by the lower half of its sequence.
+  std::optional<uint32_t> returned{};
 
   bool operator==(const Extensions&) const = default;
 };

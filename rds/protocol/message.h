@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "rds/protocol/header.h"
@@ -19,7 +20,8 @@ struct Message {
   uint16_t destination_port = 0;
   Extensions extensions{};
   std::vector<uint8_t> payload{};
-  uint8_t marks = 0;  // kReturned, kBarrier
+  uint8_t marks = 0;      // kReturned, kBarrier
+  uint64_t sequence = 0;  // of one that has come
 };
 
 struct OutgoingMessage {
@@ -33,6 +35,8 @@ struct OutgoingMessage {
   // The operation goes alone: the peer is not to hear of it. Only with one of those above.
   bool silent = false;
   bool asks_for_ack = false;  // its sender has little room left
+  // It says that this message of the peer, by its sequence, is the peer's again.
+  std::optional<uint64_t> returns{};
 };
 
 }  // namespace softdat::rds

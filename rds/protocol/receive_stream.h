@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string_view>
 
 #include "rds/protocol/header.h"
@@ -36,10 +37,30 @@ class ReceiveStream {
   bool within_message() const { return current_.has_value(); }
 
   // There is a new connection: what came of a message on the old one will come again.
-  void Restart() { current_.reset(); }
+  void Restart() {
+    current_.reset();
+    returns_waiting_ = returns_;
+  }
 
   // The highest sequence that came, for the next header.
-  uint64_t ack() const { return ack_; }
+  uint64_t ack() const { return Below(returns_waiting_); }
+  // The same for a new connection.
+  uint64_t ack_of_restart() const { return Below(returns_); }
+  // A message that came is to be returned. Its sender is not to hear that it came before it hears
+  // that it returns: both go the same way, one behind the other.
+  void BeginReturn(uint64_t sequence) {
+    returns_.insert(sequence);
+    returns_waiting_.insert(sequence);
+  }
+  // That leaves now.
+  void ReturnSent(uint64_t sequence) {
+    if (returns_waiting_.erase(sequence) != 0) owes_ack_ = news_ = true;
+  }
+  // The sender has it again.
+  void EndReturn(uint64_t sequence) {
+    returns_.erase(sequence);
+    returns_waiting_.erase(sequence);
+  }
   // The peer has asked to hear of it.
   bool owes_ack() const { return owes_ack_; }
   // Something has come of which no header has told yet.
@@ -53,12 +74,17 @@ class ReceiveStream {
     why_ = why;
     return Result::kBroken;
   }
+  uint64_t Below(const std::set<uint64_t>& unsaid) const {
+    return unsaid.empty() ? ack_ : *unsaid.begin() - 1;
+  }
   Result Begin(const Header& header);
   Result Complete();
 
   std::optional<Header> current_;  // of the message that is being put together
   Message message_;
-  uint64_t ack_ = 0;
+  uint64_t ack_ = 0;                    // the highest sequence that came
+  std::set<uint64_t> returns_;          // of which the sender may know nothing
+  std::set<uint64_t> returns_waiting_;  // of these, what was not sent on this connection
   bool owes_ack_ = false;
   bool news_ = false;
   std::string_view why_;

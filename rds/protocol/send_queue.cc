@@ -36,7 +36,7 @@ void SendQueue::Sent() {
 std::vector<uint64_t> SendQueue::Acknowledge(uint64_t ack) {
   std::vector<uint64_t> done;
   while (sent_ > 0 && entries_.front().sequence <= ack) {
-    done.push_back(entries_.front().message.id);
+    if (!entries_.front().nobodys) done.push_back(entries_.front().message.id);
     entries_.pop_front();
     --sent_;
   }
@@ -45,14 +45,16 @@ std::vector<uint64_t> SendQueue::Acknowledge(uint64_t ack) {
 
 SendQueue::Restarted SendQueue::Restart(uint64_t ack) {
   Restarted out;
-  const size_t begun = sent_ + (offset_ > 0 ? 1 : 0);
+  const size_t unsent = entries_.size() - sent_ - (offset_ > 0 ? 1 : 0);
   // Parts of a message are no message, so the peer cannot have that one.
   out.done = Acknowledge(ack);
-  size_t left = begun - out.done.size();
+  size_t left = entries_.size() - unsent;
   sent_ = 0;
   offset_ = 0;
   for (auto e = entries_.begin(); left > 0; --left) {
-    if (e->message.behind_rdma) {
+    if (e->nobodys) {
+      e = entries_.erase(e);
+    } else if (e->message.behind_rdma) {
       out.dropped.push_back(e->message.id);
       e = entries_.erase(e);
     } else {
@@ -78,7 +80,7 @@ std::vector<SendQueue::Taken> SendQueue::Take(
   for (size_t i = 0; i < entries_.size(); ++i) {
     Entry& e = entries_[i];
     const bool being_sent = i == sent_ && offset_ > 0;
-    if (!being_sent && wanted(e.message)) {
+    if (!being_sent && !e.nobodys && wanted(e.message)) {
       out.push_back({std::move(e.message), e.sent_before || i < sent_});
       continue;
     }
@@ -99,6 +101,23 @@ void SendQueue::Fail(uint64_t id) {
   if (found != entries_.end()) found->message.behind_rdma = true;
 }
 
+std::optional<OutgoingMessage> SendQueue::TakeReturned(uint32_t sequence, uint16_t port) {
+  const auto found = std::ranges::find_if(
+      entries_, [&](const Entry& e) { return static_cast<uint32_t>(e.sequence) == sequence; });
+  if (found == entries_.end() || found->nobodys) return std::nullopt;
+  if (found->message.message.destination_port != port) return std::nullopt;
+  const auto at = static_cast<size_t>(found - entries_.begin());
+  if (at >= sent_ && !found->sent_before) return std::nullopt;
+  if (at == sent_ && offset_ > 0) {
+    found->nobodys = true;
+    return found->message;
+  }
+  std::optional<OutgoingMessage> out = std::move(found->message);
+  if (at < sent_) --sent_;
+  entries_.erase(found);
+  return out;
+}
+
 bool SendQueue::Complete(uint64_t id) {
   const auto found = Find(id);
   if (found == entries_.end()) return false;
@@ -110,8 +129,9 @@ bool SendQueue::Complete(uint64_t id) {
 std::vector<SendQueue::Taken> SendQueue::TakeAll() {
   std::vector<Taken> out;
   const size_t begun = sent_ + (offset_ > 0 ? 1 : 0);
-  for (Entry& e : entries_) {
-    out.push_back({std::move(e.message), e.sent_before || out.size() < begun});
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    Entry& e = entries_[i];
+    if (!e.nobodys) out.push_back({std::move(e.message), e.sent_before || i < begun});
   }
   entries_.clear();
   sent_ = 0;

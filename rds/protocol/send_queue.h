@@ -60,6 +60,10 @@ class SendQueue {
   // The same, but gives the messages back, in order.
   std::vector<Taken> Take(const std::function<bool(const OutgoingMessage&)>& wanted);
 
+  // The peer has this one (the lower half of its sequence), and it is not for the peer after all.
+  // Gives it back. Nothing: it is not here, is for another port, or was never sent.
+  std::optional<OutgoingMessage> TakeReturned(uint32_t sequence, uint16_t port);
+
   // This one needs no acknowledgement: it was silent, and its operations have been carried out.
   // False: it is not here.
   bool Complete(uint64_t id);
@@ -76,7 +80,8 @@ class SendQueue {
   struct Entry {
     OutgoingMessage message;
     uint64_t sequence;
-    bool sent_before;  // on an earlier connection
+    bool sent_before;      // on an earlier connection
+    bool nobodys = false;  // it was taken, but what has begun has to end
   };
 
   std::deque<Entry>::iterator Find(uint64_t id);

@@ -102,6 +102,65 @@ TEST(SendQueueTest, WhatIsGivenBackSaysWhetherItWasBegun) {
   EXPECT_EQ(SendAll(&queue), (std::vector<std::string>{"1:0+8.", "3:0+8."}));
 }
 
+TEST(SendQueueTest, WhatThePeerReturns) {
+  SendQueue queue;
+  for (uint64_t id = 1; id < 5; ++id) {
+    OutgoingMessage message = MessageOf(10 * id);
+    message.message.destination_port = static_cast<uint16_t>(id);
+    queue.Add(std::move(message));
+  }
+  for (int fragments = 0; fragments < 3; ++fragments) queue.Sent();
+  EXPECT_FALSE(queue.TakeReturned(2, 3)) << "was not sent to that port";
+  EXPECT_FALSE(queue.TakeReturned(4, 4)) << "was not sent yet";
+  EXPECT_FALSE(queue.TakeReturned(5, 5));
+  const auto returned = queue.TakeReturned(2, 2);
+  ASSERT_TRUE(returned);
+  EXPECT_EQ(returned->id, 20u);
+  EXPECT_EQ(returned->message.payload.size(), 8u);
+  EXPECT_FALSE(queue.TakeReturned(2, 2)) << "twice";
+  EXPECT_EQ(queue.Acknowledge(3), (Ids{10, 30}));
+  EXPECT_EQ(SendAll(&queue), (std::vector<std::string>{"40:0+8."}));
+}
+
+// A connection has broken, and this is being sent again.
+TEST(SendQueueTest, WhatThePeerReturnsWhileItIsSentAgain) {
+  SendQueue queue;
+  for (uint64_t id = 1; id < 4; ++id) queue.Add(MessageOf(id, 5000));
+  for (int fragments = 0; fragments < 6; ++fragments) queue.Sent();
+  queue.Restart(0);
+  queue.Sent();  // the first one in part
+  EXPECT_EQ(queue.TakeReturned(1, 0)->message.payload.size(), 5000u);
+  EXPECT_FALSE(queue.TakeReturned(1, 0)) << "twice";
+  EXPECT_EQ(queue.TakeReturned(3, 0)->id, 3u) << "it was sent on the earlier connection";
+  EXPECT_EQ(SendAll(&queue),
+            (std::vector<std::string>{"1:4096+904R.", "2:0+4096R", "2:4096+904R."}))
+      << "what has begun ends";
+  EXPECT_EQ(queue.Acknowledge(1), Ids{});
+  EXPECT_EQ(queue.Acknowledge(2), Ids{2});
+}
+
+TEST(SendQueueTest, WhatWasReturnedIsNobodysOnTheNextConnection) {
+  for (const bool taken : {false, true}) {
+    SendQueue queue;
+    for (uint64_t id = 1; id < 4; ++id) queue.Add(MessageOf(id, 5000, /*behind_rdma=*/false));
+    for (int fragments = 0; fragments < 4; ++fragments) queue.Sent();
+    queue.Restart(0);
+    queue.Sent();
+    EXPECT_TRUE(queue.TakeReturned(1, 0));
+    if (taken) {
+      const std::vector<SendQueue::Taken> all = queue.TakeAll();
+      ASSERT_EQ(all.size(), 2u);
+      EXPECT_EQ(all[0].message.id, 2u);
+      EXPECT_TRUE(all[0].begun);
+      EXPECT_FALSE(all[1].begun);
+    } else {
+      EXPECT_EQ(queue.Restart(0).done, Ids{});
+      EXPECT_EQ(SendAll(&queue),
+                (std::vector<std::string>{"2:0+4096R", "2:4096+904R.", "3:0+4096", "3:4096+904."}));
+    }
+  }
+}
+
 TEST(SendQueueTest, WhatIsCompleteNeedsNoAcknowledgement) {
   SendQueue queue;
   for (uint64_t id = 1; id < 4; ++id) queue.Add(MessageOf(id));

@@ -162,11 +162,13 @@ void Node::Cancel(Socket& socket, const std::optional<SocketName>& to, Time now)
     for (const uint64_t id : peer->connection().Cancel(unwanted)) ids.push_back(id);
   }
   for (auto& [way, move] : moves_) {
-    std::erase_if(move.held, [&](const OutgoingMessage& message) {
-      if (!unwanted(message)) return false;
-      ids.push_back(message.id);
-      return true;
-    });
+    for (auto* const messages : {&move.returned, &move.held}) {
+      std::erase_if(*messages, [&](const OutgoingMessage& message) {
+        if (!unwanted(message)) return false;
+        ids.push_back(message.id);
+        return true;
+      });
+    }
   }
   for (const uint64_t id : ids) End(id, RDS_RDMA_CANCELED);
 }

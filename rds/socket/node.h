@@ -105,7 +105,7 @@ class Node : public LinkEvents, private PeerHost, private RouterHost {
   // A port that has left a process (node_moves.cc).
   struct PortMove {
     Peer* old = nullptr;
-    std::deque<OutgoingMessage> returned;  // by the process that had it
+    std::deque<OutgoingMessage> returned;  // by the process that had it, or left by it
     std::deque<OutgoingMessage> held;      // sent since
   };
 
@@ -125,13 +125,15 @@ class Node : public LinkEvents, private PeerHost, private RouterHost {
   void Forget(Peer& peer);
   int Open(Socket& socket, const SendRequests& requests, std::optional<RdmaDestination>* out);
 
-  void SendBack(Peer& peer, Message message);
-  bool ReturnIfMoved(Peer& peer, Message& message);
+  void SendBack(Peer& peer, const Message& message);
+  void EndReturn(Peer& peer, uint64_t id);
+  bool ReturnIfMoved(Peer& peer, const Message& message);
   void MoveFrom(Peer& old, const SocketName& to);
-  void TakeReturned(Peer& peer, Message message);
+  void TakeReturned(Peer& peer, const Message& message);
+  void ForgetOperations(OutgoingMessage& message);
   void EndMove(std::map<Way, PortMove>::iterator at);
   bool HoldIfMoving(const Address& own, const SocketName& to, OutgoingMessage& message);
-  bool TakeMoved(Peer& peer, Message& message);
+  bool TakeMoved(Peer& peer, const Message& message);
   void HearFrom(Peer& peer, const SocketName& from);
   void MoveHere(const SocketName& name);
   bool KeepOfGone(const Peer& peer, OutgoingMessage& message);
@@ -169,8 +171,9 @@ class Node : public LinkEvents, private PeerHost, private RouterHost {
   std::map<Way, PortMove> moves_;
   // Ports of which messages are returned to whom.
   std::set<std::pair<PeerName, uint16_t>> refusing_;
-  PeerSet due_;   // to be pumped
-  PeerSet gone_;  // to be forgotten
+  std::unordered_map<uint64_t, uint64_t> returns_;  // by id: the sequence of what it returns
+  PeerSet due_;                                     // to be pumped
+  PeerSet gone_;                                    // to be forgotten
 
   uint64_t last_id_ = 0;
   std::unordered_map<uint64_t, Outgoing> outgoing_;

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ports that go from one process to another while both live.
 //
-// The process that had the port returns what comes for it, in order and once, as messages on the
-// same connection (kReturned). With the first one, or when the port is heard of from elsewhere, the
-// sender holds back what it wants to send there, and sends a barrier (kBarrier) behind what is
-// under way. The old process returns that, too. So when it comes back, so has everything in front
-// of it that was not delivered, and all of it is sent to where the port is now: first what came
-// back, then what was held.
+// The process that had the port returns what comes for it, in order and once: it says which
+// messages these were, as messages on the same connection (kReturned). With the first one, or when
+// the port is heard of from elsewhere, the sender holds back what it wants to send there, and sends
+// a barrier (kBarrier) behind what is under way. The old process returns that, too. So when it
+// comes back, so has everything in front of it that was not delivered, and all of it is sent to
+// where the port is now: first what came back, then what was held.
+//
+// What is returned is not acknowledged before that was said. So when the old process dies, each
+// message is still the sender's, returned or not.
 //
 // Only what nobody had the port for is lost, as on Linux.
 #include <algorithm>
@@ -19,23 +22,33 @@ namespace softdat::rds {
 
 // ---- the process that had the port ----
 
-void Node::SendBack(Peer& peer, Message message) {
+void Node::SendBack(Peer& peer, const Message& message) {
   OutgoingMessage out;
   out.id = ++last_id_;
-  out.message = std::move(message);
-  out.message.marks |= kReturned;
-  // What was done to memory here says nothing to another process.
-  out.message.extensions.rdma_rkey.reset();
+  out.message.source_port = message.source_port;
+  out.message.destination_port = message.destination_port;
+  out.message.marks = message.marks | kReturned;
+  out.message.extensions.returned = static_cast<uint32_t>(message.sequence);
+  out.returns = message.sequence;
+  returns_[out.id] = message.sequence;
   peer.connection().Send(std::move(out));
   due_.insert(&peer);
 }
 
+// The sender has it again.
+void Node::EndReturn(Peer& peer, uint64_t id) {
+  const auto found = returns_.find(id);
+  if (found == returns_.end()) return;
+  peer.connection().EndReturn(found->second);
+  returns_.erase(found);
+}
+
 // Once a message was returned, so are those behind it, until the sender knows.
-bool Node::ReturnIfMoved(Peer& peer, Message& message) {
+bool Node::ReturnIfMoved(Peer& peer, const Message& message) {
   const std::pair refusal{peer.name(), message.destination_port};
   if ((message.marks & kBarrier) != 0) {
     refusing_.erase(refusal);
-    SendBack(peer, std::move(message));
+    SendBack(peer, message);
     return true;
   }
   if (!refusing_.contains(refusal)) {
@@ -45,7 +58,7 @@ bool Node::ReturnIfMoved(Peer& peer, Message& message) {
     if (there.service == 0 || there.instance == self_) return false;
     refusing_.insert(refusal);
   }
-  SendBack(peer, std::move(message));
+  SendBack(peer, message);
   return true;
 }
 
@@ -67,7 +80,7 @@ void Node::MoveFrom(Peer& old, const SocketName& to) {
 }
 
 // A peer can return what was sent to it, and nothing else.
-void Node::TakeReturned(Peer& peer, Message message) {
+void Node::TakeReturned(Peer& peer, const Message& message) {
   const Address own = peer.name().own;
   const SocketName to{peer.name().peer, message.destination_port};
   const auto route = routes_.find({own, to});
@@ -78,14 +91,23 @@ void Node::TakeReturned(Peer& peer, Message message) {
     EndMove(move);
     return;
   }
-  // A socket that was closed has taken back what it has sent.
-  const uint16_t from = message.source_port;
-  if (from != kPingPort && !by_name_.contains({own, from})) return;
-  OutgoingMessage again;
-  again.id = ++last_id_;
-  again.message = std::move(message);
-  again.message.marks = 0;
-  move->second.returned.push_back(std::move(again));
+  if (!message.extensions.returned) return;
+  // Unless its socket has taken it back.
+  std::optional<OutgoingMessage> again =
+      peer.connection().TakeReturned(*message.extensions.returned, to.port);
+  if (!again) return;
+  ForgetOperations(*again);
+  move->second.returned.push_back(*std::move(again));
+}
+
+// Those of a message that came have been carried out. They say nothing to another process.
+void Node::ForgetOperations(OutgoingMessage& message) {
+  message.behind_rdma = message.behind_atomic = false;
+  message.message.extensions.rdma_rkey.reset();
+  const auto found = outgoing_.find(message.id);
+  if (found == outgoing_.end()) return;
+  Tell(found->second, found->second.operations.AllEnded(RDS_RDMA_SUCCESS));
+  found->second.operations = {};
 }
 
 void Node::EndMove(std::map<Way, PortMove>::iterator at) {
@@ -106,10 +128,10 @@ bool Node::HoldIfMoving(const Address& own, const SocketName& to, OutgoingMessag
 }
 
 // A message of the peer, and its marks. False: it is an ordinary one.
-bool Node::TakeMoved(Peer& peer, Message& message) {
+bool Node::TakeMoved(Peer& peer, const Message& message) {
   if (peer.name().instance == kKernelInstance) return false;
   if ((message.marks & kReturned) == 0) return ReturnIfMoved(peer, message);
-  TakeReturned(peer, std::move(message));
+  TakeReturned(peer, message);
   return true;
 }
 
@@ -134,6 +156,7 @@ void Node::MoveHere(const SocketName& name) {
 
 // The peer is to be forgotten, and has left this message. False: it has nothing to do with a move.
 bool Node::KeepOfGone(const Peer& peer, OutgoingMessage& message) {
+  returns_.erase(message.id);
   if ((message.message.marks & (kBarrier | kReturned)) != 0) return true;
   const auto move =
       moves_.find({peer.name().own, {peer.name().peer, message.message.destination_port}});

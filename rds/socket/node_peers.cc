@@ -200,6 +200,7 @@ void Node::OnEvent(Peer& peer, Event event) {
     }
     Deliver(peer.name().own, from, std::move(arrived->message), peer.began());
   } else if (const auto* const done = std::get_if<Done>(&event)) {
+    EndReturn(peer, done->id);
     End(done->id, RDS_RDMA_SUCCESS);
   } else if (const auto* const dropped = std::get_if<Dropped>(&event)) {
     End(dropped->id, RDS_RDMA_DROPPED);

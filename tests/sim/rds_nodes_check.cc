@@ -12,6 +12,7 @@ namespace softdat::sim {
 void RdsNodesProgram::Calm() {
   time_.RunUntil(time_.now_us() + 25'000);  // what had begun, comes
   calm_ = true;
+  for (const auto& process : processes_) process->dies = false;
   network_.Heal();
   RdsNetwork::Weather& weather = network_.weather();
   weather.late_one_in = weather.connect_fails_one_in = weather.register_fails_one_in = 0;

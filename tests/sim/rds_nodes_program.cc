@@ -109,7 +109,13 @@ void RdsNodesProgram::Act() {
 void RdsNodesProgram::Trouble() {
   if (OneIn(kill_one_in_)) {
     Process* const process = AnyProcess();
-    if (process != nullptr) Kill(*process);
+    if (process == nullptr) return;
+    // Or when it has taken what comes next, and said something to that.
+    if (Draw(2) == 0) {
+      process->dies = true;
+    } else {
+      Kill(*process);
+    }
     return;
   }
   if (OneIn(6)) {
@@ -156,7 +162,7 @@ void RdsNodesProgram::StartProcess(const Address& address) {
 
 void RdsNodesProgram::Kill(Process& process) {
   ++tally_.kills;
-  process.alive = false;
+  process.alive = process.dies = false;
   time_.Cancel(std::exchange(process.timer, 0));
   std::erase_if(ports_.at, [&](const auto& p) { return p.second.instance == process.instance; });
   for (size_t i = 0; i < sockets_.size(); ++i) {
@@ -198,6 +204,7 @@ void RdsNodesProgram::Turn(Process& process, bool timer) {
   process.node->SetNow(now());
   process.link->Drain(*process.node);
   Settle(process);
+  if (process.dies && !timer) Kill(process);
 }
 
 // What a call or events have left to be done.

@@ -66,6 +66,7 @@ class RdsNodesProgram {
     std::unique_ptr<RdsLink> link;
     std::unique_ptr<rds::Node> node;
     bool turn_due = false;
+    bool dies = false;  // after its next turn
     VirtualTime::Id timer = 0;
     uint64_t idle_turns = 0;  // of timers, one after the other without anything else
   };
