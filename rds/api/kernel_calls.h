@@ -11,6 +11,12 @@
 
 #include <cstddef>
 
+#ifdef __SANITIZE_THREAD__
+// Who uses a number again has nothing to do with who has closed it. The sanitizer knows of what is
+// closed by the name of libc, and by this.
+extern "C" void __sanitizer_syscall_pre_impl_close(long fd);
+#endif
+
 namespace softdat::rds::kernel {
 
 // Each sets errno as the call of libc does.
@@ -30,7 +36,12 @@ inline int SetOption(int fd, int level, int name, const void* value, socklen_t l
 inline int Ioctl(int fd, unsigned long request, void* argument) {
   return static_cast<int>(syscall(SYS_ioctl, fd, request, argument));
 }
-inline int Close(int fd) { return static_cast<int>(syscall(SYS_close, fd)); }
+inline int Close(int fd) {
+#ifdef __SANITIZE_THREAD__
+  __sanitizer_syscall_pre_impl_close(fd);
+#endif
+  return static_cast<int>(syscall(SYS_close, fd));
+}
 
 }  // namespace softdat::rds::kernel
 

@@ -34,9 +34,13 @@ Rds::Rds() : fd_(socket(AF_RDS, SOCK_SEQPACKET, 0)) { EXPECT_GE(fd_, 0) << strer
 
 Rds Rds::Bound(uint16_t port) {
   Rds out;
-  const sockaddr_in name = AddressOf(port);
-  EXPECT_EQ(bind(out, reinterpret_cast<const sockaddr*>(&name), sizeof name), 0) << strerror(errno);
+  out.Bind(port);
   return out;
+}
+
+void Rds::Bind(uint16_t port) const {
+  const sockaddr_in name = AddressOf(port);
+  EXPECT_EQ(bind(fd_, reinterpret_cast<const sockaddr*>(&name), sizeof name), 0) << strerror(errno);
 }
 
 void Rds::Close() {

@@ -30,6 +30,7 @@ class Rds {
   // Bound to a free port, unless `port` says which. Fails the test when that fails.
   static Rds Bound(uint16_t port = 0);
   Rds();
+  void Bind(uint16_t port = 0) const;
   Rds(Rds&& other) noexcept : fd_(other.fd_) { other.fd_ = -1; }
   Rds& operator=(Rds&&) = delete;
   ~Rds() { Close(); }
@@ -91,8 +92,9 @@ Got ReceiveMessage(int fd, std::vector<rds_rdma_notify>* statuses = nullptr);
 // The next end of an operation.
 rds_rdma_notify ReceiveStatus(int fd);
 
-// Another process, which does `what` and exits. Its end of a pair of sockets is for both to wait
-// for each other. Failures of checks in it are failures of the test.
+// Another process, which does `what` and exits. It is best made before this one has bound a socket:
+// a child of a process with threads cannot rely on the allocator of a sanitizer. Its end of a pair
+// of sockets is for both to wait for each other. Failures of checks in it are failures of the test.
 class Process {
  public:
   explicit Process(const std::function<void(int line)>& what);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Several descriptors of one socket, in this process and in children of fork.
+// Several descriptors of one socket.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -15,7 +15,6 @@ int BindTo(int fd, uint16_t port) {
   const sockaddr_in name = AddressOf(port);
   return bind(fd, reinterpret_cast<const sockaddr*>(&name), sizeof name) == 0 ? 0 : errno;
 }
-bool IsOpen(int fd) { return fcntl(fd, F_GETFD) >= 0; }
 
 TEST(DuplicatesTest, TheSocketEndsWithItsLastDescriptor) {
   Rds socket = Rds::Bound();
@@ -61,38 +60,6 @@ TEST(DuplicatesTest, ACopyTakesThePlaceOfAnotherSocket) {
   EXPECT_EQ(errno, EBADF);
   EXPECT_EQ(Send(replaced, AddressOf(socket.port()), "x"), 1);
   EXPECT_EQ(Receive(socket).payload, "x");
-}
-
-TEST(DuplicatesTest, WhatAChildDoesToItsCopiesHarmsNobody) {
-  if (IsKernel()) GTEST_SKIP() << "a child of fork shares the socket";
-  const Rds socket = Rds::Bound();
-  const sockaddr_in to = AddressOf(socket.port());
-  const int copy = dup(socket);
-  Process child([&](int) {
-    EXPECT_EQ(Send(socket, to, "x"), -EBADF);
-    EXPECT_EQ(dup(socket), -1);
-    EXPECT_EQ(errno, EBADF);
-    EXPECT_EQ(dup2(socket, 300), -1);
-    EXPECT_EQ(errno, EBADF);
-    EXPECT_FALSE(IsOpen(300));
-    EXPECT_EQ(close(socket), 0);
-    EXPECT_FALSE(IsOpen(socket));
-    EXPECT_EQ(close(copy), 0);
-    EXPECT_EQ(close(copy), -1);
-    // The numbers are good for sockets of the child's own.
-    const Rds own = Rds::Bound();
-    EXPECT_EQ(own, socket);
-    EXPECT_EQ(dup2(own, copy), copy);
-    EXPECT_EQ(Send(copy, AddressOf(own.port()), "own"), 3);
-    EXPECT_EQ(Receive(own).payload, "own");
-    close(copy);
-  });
-  child.Join();
-  EXPECT_EQ(Send(copy, to, "x"), 1);
-  EXPECT_EQ(Receive(socket).payload, "x");
-  EXPECT_EQ(close(copy), 0);
-  EXPECT_EQ(Send(socket, to, "y"), 1);
-  EXPECT_EQ(Receive(socket).payload, "y");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <numeric>
@@ -35,16 +36,19 @@ bool BreakConnections(int socket) {
   return setsockopt(socket, SOL_RDS, SO_RDS_TRANSPORT, &args, sizeof args) == 0;
 }
 
-// Another process that opens `size` octets of memory by a request to `server`, and tells of the
-// messages that it gets then: each one's payload is a number. It ends with the number 0.
-std::unique_ptr<Process> Client(const sockaddr_in& server, size_t size, uint16_t port = 0) {
-  return std::make_unique<Process>([server, size, port](int line) {
-    const Rds socket = Rds::Bound(port);
+// Another process, which hears of a server and of its own port. It opens `size` octets of memory by
+// a request to that server, and tells of the messages that it gets then: each one's payload is a
+// number. It ends with the number 0.
+std::unique_ptr<Process> Client(size_t size) {
+  return std::make_unique<Process>([size](int line) {
+    const auto server = static_cast<uint16_t>(Hear(line));
+    const Rds socket = Rds::Bound(static_cast<uint16_t>(Hear(line)));
     SetBuffers(socket, 8 << 20);
     std::vector<uint8_t> memory(size);
     rds_rdma_cookie_t cookie = 0;
-    EXPECT_EQ(
-        Send(socket, server, "request", Controls().Map(memory.data(), memory.size(), &cookie)), 7);
+    EXPECT_EQ(Send(socket, AddressOf(server), "request",
+                   Controls().Map(memory.data(), memory.size(), &cookie)),
+              7);
     uint64_t number = 1;
     while (number != 0) {
       const Got got = ReceiveMessage(socket);
@@ -62,12 +66,18 @@ class FailuresTest : public testing::Test {
 
   // Starts a client, and takes its request.
   std::unique_ptr<Process> Start(size_t size) {
-    auto client = Client(AddressOf(server_.port()), size);
+    auto client = Client(size);
+    server_.Bind();
+    Introduce(*client, 0);
     const Got request = ReceiveMessage(server_);
     EXPECT_TRUE(request.cookie);
     to_ = request.from;
     cookie_ = request.cookie.value_or(0);
     return client;
+  }
+  void Introduce(Process& client, uint16_t port) {
+    Tell(client.line(), server_.port());
+    Tell(client.line(), port);
   }
   ssize_t Write(uint64_t number, size_t size, uint64_t flags, uint64_t offset = 0) {
     data_.resize(std::max(size, data_.size()));
@@ -77,7 +87,7 @@ class FailuresTest : public testing::Test {
   }
   void Say(uint64_t number) { EXPECT_GT(Send(server_, to_, std::to_string(number)), 0); }
 
-  const Rds server_ = Rds::Bound();
+  const Rds server_;
   sockaddr_in to_{};
   rds_rdma_cookie_t cookie_ = 0;
   std::vector<uint8_t> data_;
@@ -130,7 +140,8 @@ TEST_F(FailuresTest, ABrokenConnectionTakesOperationsWithTheirMessages) {
 // one that has it.
 TEST_F(FailuresTest, APeerThatDiesTakesOperationsWithIt) {
   if (IsKernel()) GTEST_SKIP() << "a kernel's connections do not end with a process";
-  auto client = Start(4096);
+  const auto next = Client(100);
+  const auto client = Start(4096);
   Say(1);
   EXPECT_EQ(Hear(client->line()), 1u);
   client->Stop();
@@ -142,16 +153,16 @@ TEST_F(FailuresTest, APeerThatDiesTakesOperationsWithIt) {
   EXPECT_EQ(told.user_token, 2u);
   EXPECT_EQ(told.status, RDS_RDMA_DROPPED);
   EXPECT_EQ(Receive(server_, MSG_DONTWAIT).result, -EAGAIN);
-  client = Client(AddressOf(server_.port()), 100, ntohs(to_.sin_port));
+  Introduce(*next, ntohs(to_.sin_port));
   EXPECT_EQ(ReceiveMessage(server_).payload, "request");
   Say(5);
   Say(0);
   // The plain one was lost if nobody had the port when it was looked for.
-  uint64_t first = Hear(client->line());
-  if (first == 4) first = Hear(client->line());
+  uint64_t first = Hear(next->line());
+  if (first == 4) first = Hear(next->line());
   EXPECT_EQ(first, 5u);
-  EXPECT_EQ(Hear(client->line()), 0u);
-  Tell(client->line(), 0);
+  EXPECT_EQ(Hear(next->line()), 0u);
+  Tell(next->line(), 0);
 }
 
 // 23, 28, 56: with RECVERR every RDMA that fails is told, whatever it has asked for.
@@ -276,6 +287,7 @@ TEST_F(FailuresTest, MemoryThatHasGoneIsAnError) {
   void* const gone =
       mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(gone, MAP_FAILED);
+  server_.Bind();
   to_ = AddressOf(server_.port());
   EXPECT_EQ(Send(server_, to_, "x", Controls().Map(gone, 4096, &cookie_)), 1);
   EXPECT_EQ(ReceiveMessage(server_).payload, "x");
@@ -288,6 +300,7 @@ TEST_F(FailuresTest, MemoryThatHasGoneIsAnError) {
 // 72: more memory than can be open at a time. The call does not wait for it.
 TEST_F(FailuresTest, TooMuchMemoryIsOpen) {
   if (IsKernel()) GTEST_SKIP() << "this kernel has no limit";
+  server_.Bind();
   std::vector<uint8_t> memory(16);
   rds_get_mr_args args{};
   args.vec = Piece(memory.data(), memory.size());
@@ -311,8 +324,8 @@ TEST_F(FailuresTest, TooMuchMemoryIsOpen) {
 // Plain messages of both ends, over connections that break all the time.
 TEST_F(FailuresTest, MessagesSurviveBrokenConnections) {
   constexpr int kMessages = 2000;
-  const uint16_t port = server_.port();
-  Process echo([port](int line) {
+  Process echo([](int line) {
+    const auto port = static_cast<uint16_t>(Hear(line));
     const Rds socket = Rds::Bound();
     SetBuffers(socket, 8 << 20);
     EXPECT_EQ(Send(socket, AddressOf(port), "hello"), 5);
@@ -324,6 +337,8 @@ TEST_F(FailuresTest, MessagesSurviveBrokenConnections) {
     }
     Hear(line);
   });
+  server_.Bind();
+  Tell(echo.line(), server_.port());
   const sockaddr_in to = Receive(server_).from;
   bool breaks = false;
   int received = 0;

@@ -314,46 +314,6 @@ TEST(MessagesTest, ASignalEndsAWaitForACongestedPort) {
   Tell(sink->line(), 0);
 }
 
-// ---- processes ----
-
-TEST(MessagesTest, ToAPortThatMovesToAnotherProcess) {
-  const Rds socket = Rds::Bound();
-  uint16_t port = 0;
-  for (int round = 0; round < 3; ++round) {
-    Process process([&](int line) {
-      const Rds own = Rds::Bound(port);
-      Tell(line, own.port());
-      EXPECT_EQ(Receive(own).payload, std::to_string(round));
-      Tell(line, 1);
-      // What was not acknowledged would be for the next one. It is, within a moment.
-      EXPECT_EQ(Poll(own, POLLIN, 50), 0);
-    });
-    port = static_cast<uint16_t>(Hear(process.line()));
-    EXPECT_EQ(Send(socket, AddressOf(port), std::to_string(round)), 1);
-    Hear(process.line());
-  }
-}
-
-TEST(MessagesTest, ASocketStaysWithTheProcessThatMadeIt) {
-  const Rds socket = Rds::Bound();
-  const uint16_t port = socket.port();
-  {
-    Process child([&](int) {
-      const Rds own = Rds::Bound();
-      EXPECT_EQ(Send(own, AddressOf(port), "from the child"), 14);
-      EXPECT_EQ(Send(own, AddressOf(own.port()), "x"), 1);
-      EXPECT_EQ(Receive(own).payload, "x");
-      // Until the parent has it.
-      while (Poll(own, POLLIN, 10000) == 0) continue;
-    });
-    const Got got = Receive(socket);
-    EXPECT_EQ(got.payload, "from the child");
-    EXPECT_EQ(Send(socket, got.from, "seen"), 4);
-  }
-  EXPECT_EQ(Send(socket, AddressOf(port), "still here"), 10);
-  EXPECT_EQ(Receive(socket).payload, "still here");
-}
-
 TEST(MessagesTest, DuplicatesAreTheSameSocket) {
   Rds socket = Rds::Bound();
   const sockaddr_in to = AddressOf(socket.port());

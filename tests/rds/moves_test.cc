@@ -114,7 +114,10 @@ class MovesTest : public testing::Test {
     SendNumbers(1);
     a_.Expect(sender_, 1, 1);
   }
-  static uint16_t FreePort() { return Rds::Bound().port(); }
+  static uint16_t FreePort() {
+    const Process process([](int line) { Tell(line, Rds::Bound().port()); });
+    return static_cast<uint16_t>(Hear(process.line()));
+  }
   // The next numbers.
   void SendNumbers(uint64_t count) {
     for (; count > 0; --count) {

@@ -191,14 +191,16 @@ TEST(OptionsTest, TimesOfArrival) {
 }
 
 TEST(OptionsTest, HowLongAMessageWasWhere) {
-  const Rds socket = Rds::Bound();
-  Process other([name = AddressOf(socket.port())](int line) {
+  Process other([](int line) {
+    const sockaddr_in name = AddressOf(static_cast<uint16_t>(Hear(line)));
     const Rds own = Rds::Bound();
     for (int i = 0; i < 2; ++i) EXPECT_EQ(Send(own, name, std::string(50000, 'x')), 50000);
     Hear(line);
   });
+  const Rds socket = Rds::Bound();
   const rds_rx_trace_so two{2, {RDS_MSG_RX_DGRAM_DELIVERED, RDS_MSG_RX_HDR_TO_DGRAM_START, 0}};
   ASSERT_EQ(setsockopt(socket, SOL_RDS, SO_RDS_MSG_RXPATH_LATENCY, &two, sizeof two), 0);
+  Tell(other.line(), socket.port());
   for (int i = 0; i < 2; ++i) {
     const Got got = Receive(socket);
     ASSERT_EQ(got.types, std::vector<int>{RDS_CMSG_RXPATH_LATENCY});
