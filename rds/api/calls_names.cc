@@ -2,6 +2,7 @@
 // Calls that make, name and set up sockets.
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/rds.h>
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
 
@@ -32,16 +33,16 @@ int rds_is_socket(int fd) { return Library::IsSocket(fd) ? 1 : 0; }
 int rds_close(int fd) {
   return Guarded([&] {
     Library& library = Library::Get();
-    const auto lock = library.Lock();
-    return ResultOf(library.Close(fd));
+    auto lock = library.Lock();
+    return ResultOf(library.Close(lock, fd));
   });
 }
 
 int rds_forget(int fd) {
   return Guarded([&] {
     Library& library = Library::Get();
-    const auto lock = library.Lock();
-    return ResultOf(library.Forget(fd) ? 0 : EBADF);
+    auto lock = library.Lock();
+    return ResultOf(library.Forget(lock, fd) ? 0 : EBADF);
   });
 }
 
@@ -101,11 +102,19 @@ int rds_getpeername(int fd, sockaddr* address, socklen_t* length) {
 }
 
 int rds_setsockopt(int fd, int level, int name, const void* value, socklen_t length) {
-  return OnSocket(fd, [&](Library& library, OpenSocket& open) {
+  return Guarded([&]() -> int {
+    if (!Library::IsSocket(fd)) return Failed(EBADF);
+    Library& library = Library::Get();
+    auto lock = library.Lock();
+    const std::shared_ptr<OpenSocket> open = library.Find(fd);
+    if (open == nullptr || open->socket == nullptr) return Failed(EBADF);
     const Time now = Now();
-    const int error = SetOption(library.node(), *open.socket, level, name, value, length, now);
-    library.Touch(open);
+    const int error = SetOption(library.node(), *open->socket, level, name, value, length, now);
+    library.Touch(*open);
     library.Settle(now);
+    if (level == SOL_RDS && name == RDS_CANCEL_SENT_TO) {
+      library.EndWork(lock, open->driver, open->socket->id());
+    }
     return ResultOf(error);
   });
 }

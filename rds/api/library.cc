@@ -153,13 +153,13 @@ int Library::Duplicated(int fd, int copy) {
   return 0;
 }
 
-int Library::Close(int fd) {
-  if (!Forget(fd)) return EBADF;
+int Library::Close(std::unique_lock<std::mutex>& lock, int fd) {
+  if (!Forget(lock, fd)) return EBADF;
   kernel::Close(fd);
   return 0;
 }
 
-bool Library::Forget(int fd) {
+bool Library::Forget(std::unique_lock<std::mutex>& lock, int fd) {
   if (!IsSocket(fd)) return false;
   Mark(fd, false);
   // In a child, a socket of the parent is only a descriptor.
@@ -175,9 +175,11 @@ bool Library::Forget(int fd) {
   }
   sockets_.erase(open->socket->id());
   Socket* const socket = std::exchange(open->socket, nullptr);
+  const SocketId id = socket->id();
   node_.Close(*socket, Now());
   Settle(Now());
   changed_.Ring();
+  EndWork(lock, open->driver, id);
   return true;
 }
 
@@ -242,6 +244,19 @@ void Library::ShowReadiness(OpenSocket& open) {
     open.driver->WakeCaller();
   }
   open.readiness.SetWritable(open.socket->writable());
+}
+
+// What is under way ends by itself in a moment, unless the peer does not answer. Then connections
+// are broken.
+void Library::EndWork(std::unique_lock<std::mutex>& lock, Driver* driver, SocketId socket) {
+  constexpr Time kMoment = std::chrono::milliseconds(100);
+  const Time until = Now() + kMoment;
+  while (driver != nullptr && node_.IsAtWork(socket)) {
+    const Time left = until - Now();
+    if (left <= Time{}) break;
+    if (driver->Drive(lock, until) == Driver::Result::kBusy) changed_.Wait(lock, left);
+  }
+  node_.Revoke(socket);
 }
 
 bool Library::Look(std::unique_lock<std::mutex>& lock, OpenSocket& open) {

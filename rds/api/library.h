@@ -43,10 +43,10 @@ class Library : private DriverHost {
 
   // Return a descriptor or a negative errno; 0 or an errno.
   int Open(int flags);
-  int Close(int fd);
+  int Close(std::unique_lock<std::mutex>& lock, int fd);
   int Duplicated(int fd, int copy);
   // As Close(), but the number has been closed already. False: it was no socket.
-  bool Forget(int fd);
+  bool Forget(std::unique_lock<std::mutex>& lock, int fd);
   // nullptr: EBADF.
   std::shared_ptr<OpenSocket> Find(int fd) const;
   // Gives the socket a name. Port 0 stands for any. 0 or an errno.
@@ -57,6 +57,10 @@ class Library : private DriverHost {
 
   // The socket may have changed by a call.
   void Touch(OpenSocket& open) { ShowReadiness(open); }
+
+  // Operations of this socket were taken back, perhaps. Returns when their memory is the program's
+  // again.
+  void EndWork(std::unique_lock<std::mutex>& lock, Driver* driver, SocketId socket);
 
   // What a call waits for.
   enum class For : uint8_t { kReceive, kRoom, kCongestion };

@@ -95,9 +95,11 @@ void Adapter::Close(ChannelId id) {
   if (found == channels_.end()) return;
   std::unique_ptr<Channel> channel = std::move(found->second);
   channels_.erase(found);
-  if (channel->ended()) return Retire(std::move(channel));
   // The EP's last event names it. So it stays until then, or its successor might be taken for it.
-  channel->Disconnect();
+  const bool ended = channel->ended();
+  if (!ended) channel->Disconnect();
+  channel->RevokeAll();
+  if (ended) return Retire(std::move(channel));
   ending_.emplace(id, std::move(channel));
 }
 

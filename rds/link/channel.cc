@@ -218,6 +218,17 @@ void Channel::Post(uint64_t id, const AtomicOperation& wanted) {
   Push(std::move(work));
 }
 
+// When a region is freed, nothing accesses it any more. What the EP had still to do there fails.
+void Channel::Revoke(uint64_t id) {
+  for (auto& [number, operation] : operations_) {
+    if (operation.id == id) operation.memory.clear();
+  }
+}
+
+void Channel::RevokeAll() {
+  for (auto& [number, operation] : operations_) operation.memory.clear();
+}
+
 // ---- the queue ----
 
 void Channel::Push(Work work) {

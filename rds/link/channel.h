@@ -53,6 +53,9 @@ class Channel {
   void Send(const Frame& frame, bool fence);
   void Post(uint64_t id, const RdmaOperation& operation);
   void Post(uint64_t id, const AtomicOperation& operation);
+  // Takes the memory of one operation, or of all, out of the EP's reach.
+  void Revoke(uint64_t id);
+  void RevokeAll();
 
   // ---- completions ----
   // Octets of the frame that the completion tells of. It is posted again by Repost().

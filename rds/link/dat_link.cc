@@ -93,6 +93,10 @@ void DatLink::Post(ChannelId id, uint64_t operation_id, const AtomicOperation& o
   PostOn(id, operation_id, operation);
 }
 
+void DatLink::Revoke(ChannelId channel, uint64_t id) {
+  if (Channel* const found = Find(channel)) found->Revoke(id);
+}
+
 // ---- memory ----
 
 int DatLink::Register(const Address& own, const Area& area, OpenRegion* out) {

@@ -34,6 +34,7 @@ class DatLink : public Link {
   void Send(ChannelId channel, const Frame& frame, bool fence) override;
   void Post(ChannelId channel, uint64_t id, const RdmaOperation& operation) override;
   void Post(ChannelId channel, uint64_t id, const AtomicOperation& operation) override;
+  void Revoke(ChannelId channel, uint64_t id) override;
   int Register(const Address& own, const Area& area, OpenRegion* out) override;
   void Deregister(uint64_t handle) override;
 

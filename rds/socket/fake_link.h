@@ -66,6 +66,7 @@ class FakeLink : public Link {
   }
   void Post(ChannelId, uint64_t id, const RdmaOperation&) override { posted.push_back(id); }
   void Post(ChannelId, uint64_t id, const AtomicOperation&) override { posted.push_back(id); }
+  void Revoke(ChannelId, uint64_t id) override { revoked.push_back(id); }
   int Register(const Address&, const Area&, OpenRegion*) override { return 0; }
   void Deregister(uint64_t) override {}
 
@@ -77,7 +78,7 @@ class FakeLink : public Link {
   std::vector<Answer> accepted, rejected;
   std::vector<ChannelId> closed;
   std::vector<Sent> sent;
-  std::vector<uint64_t> posted;
+  std::vector<uint64_t> posted, revoked;
 };
 
 }  // namespace softdat::rds

@@ -42,7 +42,8 @@ class Link {
   // For requests (LinkEvents::OnRequest). Accepting ends in OnEstablished or OnBroken.
   virtual void Accept(ChannelId request, ByteSpan data) = 0;
   virtual void Reject(ChannelId request, ByteSpan data) = 0;
-  // There will be no event of this channel any more.
+  // There will be no event of this channel any more, and its operations do nothing more to the
+  // memory of this program.
   virtual void Close(ChannelId channel) = 0;
 
   // How many of the following may be posted now. LinkEvents::OnRoom tells when there are more.
@@ -52,6 +53,9 @@ class Link {
   // Ends in OnOperation with `id`.
   virtual void Post(ChannelId channel, uint64_t id, const RdmaOperation& operation) = 0;
   virtual void Post(ChannelId channel, uint64_t id, const AtomicOperation& operation) = 0;
+  // The operation does nothing more to the memory of this program. If it has not ended, the channel
+  // may break by that.
+  virtual void Revoke(ChannelId channel, uint64_t id) = 0;
 
   // 0 or an errno: EAGAIN, EBUSY, ENOMEM, EOPNOTSUPP.
   virtual int Register(const Address& own, const Area& area, OpenRegion* out) = 0;

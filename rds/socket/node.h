@@ -61,6 +61,11 @@ class Node : public LinkEvents, private PeerHost, private RouterHost {
   // Takes back what this socket has sent to `to`, or to anyone, and was not acknowledged.
   void Cancel(Socket& socket, const std::optional<SocketName>& to, Time now);
 
+  // Whether operations of this socket that were taken back are still at work on the program's
+  // memory. Revoke() ends that; connections may break by it.
+  bool IsAtWork(SocketId socket) const;
+  void Revoke(SocketId socket);
+
   // Opens memory to peers. 0; ENOTCONN when the socket is not bound; EINVAL for no memory, or more
   // than 1 MiB; EFAULT for memory that cannot be written; EAGAIN when kMostRegions are open; or the
   // errno of the link.
@@ -120,6 +125,7 @@ class Node : public LinkEvents, private PeerHost, private RouterHost {
 
   Refusal Locate(const Address& own, const Introduction& question) const;
   void Complete(ChannelId channel, uint64_t id);
+  bool IsTakenBack(uint64_t operation) const { return !outgoing_.contains(operation / 2); }
   Peer& PeerAt(const PeerName& name, uint16_t service);
   Peer* PeerFor(const Address& own, const SocketName& to);
   void Forget(Peer& peer);
@@ -174,6 +180,9 @@ class Node : public LinkEvents, private PeerHost, private RouterHost {
   std::unordered_map<uint64_t, uint64_t> returns_;  // by id: the sequence of what it returns
   PeerSet due_;                                     // to be pumped
   PeerSet gone_;                                    // to be forgotten
+
+  // Operations that the link carries out, and whose.
+  std::unordered_map<ChannelId, std::unordered_map<uint64_t, SocketId>> posted_;
 
   uint64_t last_id_ = 0;
   std::unordered_map<uint64_t, Outgoing> outgoing_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Peers: finding them, their events, and what becomes of messages when one has gone.
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -70,6 +71,7 @@ void Node::OnKernel(const Address& own, const Address& peer, ChannelId channel,
 void Node::OnChannel(ChannelId channel, Peer* peer) {
   if (peer == nullptr) {
     channels_.erase(channel);
+    posted_.erase(channel);
   } else {
     channels_[channel] = peer;
   }
@@ -152,16 +154,42 @@ void Node::OnRoom(ChannelId channel) {
 void Node::PostOperations(ChannelId channel, uint64_t id) {
   const auto found = outgoing_.find(id);
   if (found == outgoing_.end()) return;
+  const SocketId socket = found->second.socket;
   const Operations& operations = found->second.operations;
   if (operations.rdma()) {
-    link_.Post(channel, OperationId(id, Operations::Kind::kRdma), *operations.rdma());
+    const uint64_t rdma = OperationId(id, Operations::Kind::kRdma);
+    posted_[channel][rdma] = socket;
+    link_.Post(channel, rdma, *operations.rdma());
   }
   if (operations.atomic()) {
-    link_.Post(channel, OperationId(id, Operations::Kind::kAtomic), *operations.atomic());
+    const uint64_t atomic = OperationId(id, Operations::Kind::kAtomic);
+    posted_[channel][atomic] = socket;
+    link_.Post(channel, atomic, *operations.atomic());
+  }
+}
+
+bool Node::IsAtWork(SocketId socket) const {
+  return std::ranges::any_of(posted_, [&](const auto& of_channel) {
+    return std::ranges::any_of(of_channel.second, [&](const auto& operation) {
+      return operation.second == socket && IsTakenBack(operation.first);
+    });
+  });
+}
+
+void Node::Revoke(SocketId socket) {
+  for (auto& [channel, operations] : posted_) {
+    std::erase_if(operations, [&](const auto& operation) {
+      if (operation.second != socket || !IsTakenBack(operation.first)) return false;
+      link_.Revoke(channel, operation.first);
+      return true;
+    });
   }
 }
 
 void Node::OnOperation(ChannelId channel, uint64_t id, int status) {
+  if (const auto of_channel = posted_.find(channel); of_channel != posted_.end()) {
+    of_channel->second.erase(id);
+  }
   const auto found = outgoing_.find(id / 2);
   if (found == outgoing_.end()) return;
   Outgoing& outgoing = found->second;

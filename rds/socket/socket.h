@@ -142,9 +142,7 @@ class Socket {
   // ---- readiness, as poll has it ----
   bool readable() const { return receivable() || !returned_payloads_.empty(); }
   // Whether there is something that a call waits for: payloads that have come back end no wait.
-  bool receivable() const {
-    return !received_.empty() || !notifications_.empty() || freed_ != 0;
-  }
+  bool receivable() const { return !received_.empty() || !notifications_.empty() || freed_ != 0; }
   bool writable() const { return HasRoom(); }
 
   // ---- memory ----

@@ -269,6 +269,38 @@ TEST_F(FailuresTest, WhatIsTakenBackIsCanceled) {
   Tell(client->line(), 0);
 }
 
+// What is taken back does nothing to the program's memory any more when the call returns, and nor
+// does what a closed socket has sent.
+TEST_F(FailuresTest, MemoryOfWhatIsTakenBackIsTheProgramsAgain) {
+  const auto client = Start(1 << 20);
+  for (const bool closes : {false, true}) {
+    std::vector<uint8_t> memory(1 << 20, 1);
+    Rds reader = Rds::Bound();
+    SetBuffers(reader, 8 << 20);
+    client->Stop();
+    for (size_t at = 0; at < memory.size(); at += 1 << 18) {
+      EXPECT_EQ(Send(reader, to_, "",
+                     Controls().Rdma(cookie_, at, 1 << 18, {Piece(&memory[at], 1 << 18)},
+                                     RDS_RDMA_SILENT)),
+                0);
+    }
+    if (IsKernel()) client->Continue();
+    if (closes) {
+      reader.Close();
+    } else {
+      EXPECT_EQ(setsockopt(reader, SOL_RDS, RDS_CANCEL_SENT_TO, &to_, sizeof to_), 0);
+    }
+    std::ranges::fill(memory, 2);
+    client->Continue();
+    Say(1);
+    EXPECT_EQ(Hear(client->line()), 1u);
+    EXPECT_TRUE(std::ranges::all_of(memory, [](uint8_t octet) { return octet == 2; })) << closes;
+  }
+  Say(0);
+  EXPECT_EQ(Hear(client->line()), 0u);
+  Tell(client->line(), 0);
+}
+
 // 64: an operation that can be carried out by no means.
 TEST_F(FailuresTest, AnAtomicOperationBetweenTwoWordsIsAnError) {
   const auto client = Start(100);

@@ -77,6 +77,13 @@ void RdsLink::Close(ChannelId channel) {
   network_.Break(wire);
 }
 
+// As when a region is freed under an operation.
+void RdsLink::Revoke(ChannelId channel, uint64_t id) {
+  const auto [wire, end] = Find(channel);
+  if (!wire || wire->ends[end].operations.erase(id) == 0) return;
+  network_.Break(wire);
+}
+
 int RdsLink::Register(const Address&, const rds::Area& area, rds::OpenRegion* out) {
   if (network_.OneIn(network_.weather_.register_fails_one_in)) return EAGAIN;
   out->rkey = ++network_.last_key_;

@@ -51,6 +51,7 @@ class RdsLink : public rds::Link {
   void Send(rds::ChannelId channel, const rds::Frame& frame, bool fence) override;
   void Post(rds::ChannelId channel, uint64_t id, const rds::RdmaOperation& operation) override;
   void Post(rds::ChannelId channel, uint64_t id, const rds::AtomicOperation& operation) override;
+  void Revoke(rds::ChannelId channel, uint64_t id) override;
   int Register(const rds::Address& own, const rds::Area& area, rds::OpenRegion* out) override;
   void Deregister(uint64_t handle) override;
 

@@ -2,6 +2,7 @@
 // RdsNetwork: frames and operations on a connection.
 #include <linux/rds.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "tests/sim/rds_network.h"
@@ -69,6 +70,12 @@ void RdsNetwork::StartHeld(const RdsWirePtr& wire, int end) {
 
 void RdsNetwork::Start(const RdsWirePtr& wire, int end, RdsWork work) {
   if (work.is_read()) ++wire->ends[end].reads;
+  if (work.rdma && work.rdma->write) {
+    for (const rds::Area& local : work.rdma->local) {
+      const auto* const from = reinterpret_cast<const uint8_t*>(local.address);
+      work.data.insert(work.data.end(), from, from + local.bytes);
+    }
+  }
   Pass(wire, 1 - end, [this, wire, end, work = std::move(work)] {
     if (work.is_operation()) {
       Execute(wire, end, work);
@@ -127,7 +134,8 @@ void RdsNetwork::Execute(const RdsWirePtr& wire, int from, const RdsWork& work) 
     return;
   }
   Pass(wire, from, [this, wire, from, id = work.id, read = work.is_read(), when_back] {
-    if (when_back) when_back();
+    const RdsEnd& e = wire->ends[from];
+    if (when_back && !e.closed && e.operations.contains(id)) when_back();
     if (read) --wire->ends[from].reads;
     --wire->ends[from].ring;
     EndOperation(wire, from, id, RDS_RDMA_SUCCESS);
@@ -166,10 +174,7 @@ bool RdsNetwork::Carry(const RdsLink& at, const RdsWork& work, std::function<voi
     return true;
   }
   if (work.rdma->write) {
-    for (const rds::Area& local : work.rdma->local) {
-      std::memcpy(remote, reinterpret_cast<const void*>(local.address), local.bytes);
-      remote += local.bytes;
-    }
+    std::ranges::copy(work.data, remote);
     return true;
   }
   *when_back = [local = work.rdma->local, data = std::vector<uint8_t>(remote, remote + bytes)] {

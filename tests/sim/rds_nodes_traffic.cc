@@ -90,6 +90,7 @@ void RdsNodesProgram::CloseSocket(size_t socket) {
   ports_.at.erase(s.name);
   Process& process = *processes_[s.process];
   process.node->Close(Of(socket), now());
+  process.node->Revoke(s.id);
   Settle(process);
 }
 
@@ -179,6 +180,7 @@ void RdsNodesProgram::Cancel(size_t socket) {
   if (Draw(3) != 0) to = AnyName();
   Process& process = *processes_[sockets_[socket].process];
   process.node->Cancel(Of(socket), to, now());
+  process.node->Revoke(sockets_[socket].id);
   for (Sent& sent : messages_) {
     if (sent.from != socket || (to && sent.to != *to)) continue;
     sent.cancelled = true;

@@ -25,6 +25,7 @@ struct RdsWork {
   uint64_t id = 0;  // of an operation
   std::optional<rds::RdmaOperation> rdma{};
   std::optional<rds::AtomicOperation> atomic{};
+  std::vector<uint8_t> data{};  // of a write that has left
 
   bool is_operation() const { return rdma || atomic; }
   // Whether a fence waits for it.
