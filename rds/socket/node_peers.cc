@@ -177,10 +177,10 @@ bool Node::IsAtWork(SocketId socket) const {
 }
 
 void Node::Revoke(SocketId socket) {
-  for (auto& [channel, operations] : posted_) {
-    std::erase_if(operations, [&](const auto& operation) {
+  for (auto& of_channel : posted_) {
+    std::erase_if(of_channel.second, [&](const auto& operation) {
       if (operation.second != socket || !IsTakenBack(operation.first)) return false;
-      link_.Revoke(channel, operation.first);
+      link_.Revoke(of_channel.first, operation.first);
       return true;
     });
   }

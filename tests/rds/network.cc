@@ -6,11 +6,13 @@
 #include <linux/if_tun.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 
@@ -55,6 +57,23 @@ bool ChangeIpv6(const char* interface, const char* address, int prefix, unsigned
   return Ask(AF_INET6, request, &wanted);
 }
 
+// The kernel looks for others that have an address before that can be used, on lo as well.
+bool BecomesUsable(const char* interface, const char* address) {
+  sockaddr_in6 name{};
+  name.sin6_family = AF_INET6;
+  name.sin6_scope_id = if_nametoindex(interface);
+  inet_pton(AF_INET6, address, &name.sin6_addr);
+  const int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  bool usable = false;
+  do {
+    usable = bind(fd, reinterpret_cast<const sockaddr*>(&name), sizeof name) == 0;
+    if (!usable) poll(nullptr, 0, 1);
+  } while (!usable && std::chrono::steady_clock::now() < until);
+  close(fd);
+  return usable;
+}
+
 }  // namespace
 
 bool EnterNetwork() {
@@ -66,7 +85,7 @@ bool EnterNetwork() {
 bool RemoveIpv4(const char* interface) { return SetIpv4(interface, "0.0.0.0"); }
 
 bool AddIpv6(const char* interface, const char* address, int prefix) {
-  return ChangeIpv6(interface, address, prefix, SIOCSIFADDR);
+  return ChangeIpv6(interface, address, prefix, SIOCSIFADDR) && BecomesUsable(interface, address);
 }
 
 bool RemoveIpv6(const char* interface, const char* address, int prefix) {
