@@ -120,10 +120,15 @@ int SetTraces(Socket& socket, const void* value, socklen_t length) {
   return 0;
 }
 
-int SetTimestamps(Socket& socket, const void* value, socklen_t length) {
+void UseTimestamps(Socket& socket, int name, bool on) {
+  socket.options().timestamps = on;
+  socket.options().new_timestamps = on && name == SO_TIMESTAMP_NEW;
+}
+
+int SetTimestamps(Socket& socket, int name, const void* value, socklen_t length) {
   int on = 0;
   if (ReadExactly(value, length, &on) != 0) return EFAULT;
-  socket.options().timestamps = on != 0;
+  UseTimestamps(socket, name, on != 0);
   return 0;
 }
 
@@ -166,7 +171,7 @@ int SetRds(Node& node, Socket& socket, int name, const void* value, socklen_t le
       return SetTraces(socket, value, length);
     case SO_TIMESTAMP:
     case SO_TIMESTAMP_NEW:
-      return SetTimestamps(socket, value, length);
+      return SetTimestamps(socket, name, value, length);
     default:
       return ENOPROTOOPT;
   }
@@ -181,6 +186,16 @@ int SetTimeout(const void* value, socklen_t length, uint64_t* out) {
   *out = time.tv_sec < 0
              ? 0
              : static_cast<uint64_t>(time.tv_sec) * 1000000 + static_cast<uint64_t>(time.tv_usec);
+  return 0;
+}
+
+int SetLinger(const void* value, socklen_t length, linger* out) {
+  linger wanted{};
+  if (length < sizeof wanted) return EINVAL;
+  if (const int error = ReadExactly(value, sizeof wanted, &wanted); error != 0) return error;
+  // The time is kept when it is switched off.
+  out->l_onoff = wanted.l_onoff != 0 ? 1 : 0;
+  if (out->l_onoff != 0) out->l_linger = wanted.l_linger;
   return 0;
 }
 
@@ -219,8 +234,10 @@ int SetSocket(Socket& socket, int name, const void* value, socklen_t length) {
       return 0;
     case SO_TIMESTAMP:
     case SO_TIMESTAMP_NEW:
-      options.timestamps = number != 0;
+      UseTimestamps(socket, name, number != 0);
       return 0;
+    case SO_LINGER:
+      return SetLinger(value, length, &options.lingering);
     case SO_ZEROCOPY:
       if (number < 0 || number > 1) return EINVAL;
       options.zero_copy = number == 1;
@@ -273,8 +290,11 @@ int GetSocket(const Socket& socket, int name, void* value, socklen_t* length) {
     case SO_REUSEPORT:
       return Give(int{options.reuse_port}, value, length);
     case SO_TIMESTAMP:
+      return Give(int{options.timestamps && !options.new_timestamps}, value, length);
     case SO_TIMESTAMP_NEW:
-      return Give(int{options.timestamps}, value, length);
+      return Give(int{options.new_timestamps}, value, length);
+    case SO_LINGER:
+      return Give(options.lingering, value, length);
     case SO_ZEROCOPY:
       return Give(int{options.zero_copy}, value, length);
     case SO_TYPE:

@@ -111,8 +111,11 @@ ssize_t GiveMessage(Node& node, Socket& socket, msghdr* message, int flags, Time
     const rds_rdma_cookie_t cookie = opened->rkey | uint64_t{opened->offset} << 32;
     control.Add(SOL_RDS, RDS_CMSG_RDMA_DEST, &cookie, sizeof cookie);
   }
-  if (first.arrival) {
-    control.Add(SOL_SOCKET, SCM_TIMESTAMP, &*first.arrival, sizeof *first.arrival);
+  // The option counts when the message came, and now. On this machine both kinds look the same.
+  if (first.arrival && socket.options().timestamps) {
+    const int type = socket.options().new_timestamps ? SO_TIMESTAMP_NEW : SCM_TIMESTAMP;
+    static_assert(sizeof *first.arrival == 16);
+    control.Add(SOL_SOCKET, type, &*first.arrival, sizeof *first.arrival);
   }
   AddTraces(socket, first, now, &control);
   AddReturned(socket, &control);

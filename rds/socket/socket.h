@@ -3,6 +3,7 @@
 #ifndef SOFTDAT_RDS_SOCKET_SOCKET_H_
 #define SOFTDAT_RDS_SOCKET_SOCKET_H_
 
+#include <sys/socket.h>
 #include <sys/time.h>
 
 #include <cstddef>
@@ -67,10 +68,11 @@ class Socket {
     // Octets of payload. Twice as much is what SO_SNDBUF and SO_RCVBUF say, as Linux has it.
     size_t send_limit = kDefaultLimit;
     size_t receive_limit = kDefaultLimit;
-    bool errors = false;         // RDS_RECVERR
-    bool monitor = false;        // RDS_CONG_MONITOR
-    bool timestamps = false;     // SO_TIMESTAMP
-    bool reuse_address = false;  // these two are stored and have no effect
+    bool errors = false;          // RDS_RECVERR
+    bool monitor = false;         // RDS_CONG_MONITOR
+    bool timestamps = false;      // SO_TIMESTAMP, of either number
+    bool new_timestamps = false;  // they were asked for as SO_TIMESTAMP_NEW
+    bool reuse_address = false;   // these two are stored and have no effect
     bool reuse_port = false;
     bool zero_copy = false;         // SO_ZEROCOPY
     bool transport_chosen = false;  // SO_RDS_TRANSPORT
@@ -78,6 +80,7 @@ class Socket {
     std::vector<uint8_t> traces;   // SO_RDS_MSG_RXPATH_LATENCY: which (rds_message_rxpath_latency)
     uint64_t send_timeout_us = 0;  // 0: none
     uint64_t receive_timeout_us = 0;
+    linger lingering{};  // SO_LINGER: without effect
   };
   Options& options() { return options_; }
   const Options& options() const { return options_; }

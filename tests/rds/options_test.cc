@@ -17,11 +17,19 @@ namespace softdat::rds_test {
 namespace {
 
 constexpr int kZeroCopyOption = 60;   // SO_ZEROCOPY
+constexpr int kTimestampNew = 63;     // SO_TIMESTAMP_NEW
 constexpr int kZeroCopy = 0x4000000;  // MSG_ZEROCOPY
 constexpr size_t kCompletion = CMSG_SPACE(sizeof(rds_zcopy_cookies));
 
 void Set(int socket, int level, int name, int value) {
   EXPECT_EQ(setsockopt(socket, level, name, &value, sizeof value), 0);
+}
+
+int ValueOf(int socket, int name) {
+  int value = -1;
+  socklen_t length = sizeof value;
+  EXPECT_EQ(getsockopt(socket, SOL_SOCKET, name, &value, &length), 0);
+  return value;
 }
 
 Controls Cookie(uint32_t cookie) {
@@ -174,20 +182,40 @@ TEST(OptionsTest, TimesOfArrival) {
   const sockaddr_in to = AddressOf(socket.port());
   timeval before{}, after{}, told{};
   gettimeofday(&before, nullptr);
-  // The same option at both levels.
+  // The same options at both levels. What comes says by which one it was asked for.
   for (const int level : {SOL_SOCKET, static_cast<int>(SOL_RDS)}) {
-    Set(socket, level, SO_TIMESTAMP, 1);
-    EXPECT_EQ(Send(socket, to, "x"), 1);
-    const Got got = Receive(socket);
-    gettimeofday(&after, nullptr);
-    ASSERT_EQ(got.types, std::vector<int>{SCM_TIMESTAMP});
-    std::memcpy(&told, got.controls.data(), sizeof told);
-    EXPECT_FALSE(timercmp(&told, &before, <));
-    EXPECT_FALSE(timercmp(&told, &after, >));
-    Set(socket, level, SO_TIMESTAMP, 0);
-    EXPECT_EQ(Send(socket, to, "x"), 1);
-    EXPECT_TRUE(Receive(socket).types.empty());
+    for (const int name : {SO_TIMESTAMP, kTimestampNew}) {
+      Set(socket, level, name, 1);
+      EXPECT_EQ(ValueOf(socket, SO_TIMESTAMP), name == SO_TIMESTAMP ? 1 : 0);
+      EXPECT_EQ(ValueOf(socket, kTimestampNew), name == kTimestampNew ? 1 : 0);
+      EXPECT_EQ(Send(socket, to, "x"), 1);
+      const Got got = Receive(socket);
+      gettimeofday(&after, nullptr);
+      ASSERT_EQ(got.types, std::vector<int>{name});
+      std::memcpy(&told, got.controls.data(), sizeof told);
+      EXPECT_FALSE(timercmp(&told, &before, <));
+      EXPECT_FALSE(timercmp(&told, &after, >));
+      // Of a message that has come already nothing is told any more.
+      EXPECT_EQ(Send(socket, to, "x"), 1);
+      Set(socket, level, name, 0);
+      EXPECT_TRUE(Receive(socket).types.empty());
+      EXPECT_EQ(Send(socket, to, "x"), 1);
+      EXPECT_TRUE(Receive(socket).types.empty());
+    }
   }
+}
+
+TEST(OptionsTest, LingeringIsKeptAndHasNoEffect) {
+  const Rds socket;
+  linger value{1, 7};
+  EXPECT_EQ(setsockopt(socket, SOL_SOCKET, SO_LINGER, &value, sizeof value - 1), -1);
+  EXPECT_EQ(errno, EINVAL);
+  EXPECT_EQ(setsockopt(socket, SOL_SOCKET, SO_LINGER, &value, sizeof value), 0);
+  value = {};
+  socklen_t length = sizeof value;
+  EXPECT_EQ(getsockopt(socket, SOL_SOCKET, SO_LINGER, &value, &length), 0);
+  EXPECT_EQ(value.l_onoff, 1);
+  EXPECT_EQ(value.l_linger, 7);
 }
 
 TEST(OptionsTest, HowLongAMessageWasWhere) {
