@@ -151,6 +151,7 @@ ssize_t rds_sendmsg(int fd, const msghdr* message, int flags) {
       library.Settle(now);
       if (error == 0) return static_cast<ssize_t>(prepared.size);
       if ((!full && !congested) || (flags & MSG_DONTWAIT) != 0 || IsNonBlocking(fd)) {
+        if (congested) open->socket->MetCongestion(prepared.to.port);
         return Failed(error);
       }
       // Congestion is waited for without a limit.

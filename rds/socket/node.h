@@ -51,7 +51,8 @@ class Node : public LinkEvents, private PeerHost, private RouterHost {
 
   // Sends `payload` to `to`, behind the operations of `requests`. 0; EAGAIN when the socket has no
   // room; ENOBUFS when the port at the other end is congested; or what opening memory fails with.
-  // After a failure nothing was done, and `payload` is untouched.
+  // After a failure nothing was done, and `payload` is untouched. Who does not wait after ENOBUFS
+  // calls Socket::MetCongestion.
   int Send(Socket& socket, const SocketName& to, SendRequests requests,
            std::vector<uint8_t>* payload, Time now);
   // The socket's first message has been received.

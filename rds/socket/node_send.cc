@@ -44,10 +44,7 @@ int Node::Send(Socket& socket, const SocketName& to, SendRequests requests,
   out.message.destination_port = to.port;
   std::optional<RdmaDestination>& opened = out.message.extensions.rdma_destination;
   int error = Open(socket, requests, &opened);
-  if (error == 0 && IsCongested(socket.name().address, to)) {
-    socket.MetCongestion(to.port);
-    error = ENOBUFS;
-  }
+  if (error == 0 && IsCongested(socket.name().address, to)) error = ENOBUFS;
   if (error == 0 && !socket.HasRoom()) error = EAGAIN;
   if (error != 0) {
     if (requests.map && opened) CloseMemory(socket, opened->rkey);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rds/socket/receive.h"
 
+#include <limits.h>
 #include <linux/rds.h>
 
 #include <algorithm>
@@ -130,6 +131,8 @@ ssize_t GiveMessage(Node& node, Socket& socket, msghdr* message, int flags, Time
 
 ssize_t Receive(Node& node, Socket& socket, msghdr* message, int flags, bool waits, Time now) {
   if (!CanBeMemory(message, sizeof *message)) return -EFAULT;
+  if (message->msg_name != nullptr && message->msg_namelen > INT_MAX) return -EINVAL;
+  if (message->msg_iovlen > IOV_MAX) return -EMSGSIZE;
   if (message->msg_name != nullptr && !CanBeMemory(message->msg_name, message->msg_namelen)) {
     return -EFAULT;
   }

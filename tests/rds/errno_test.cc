@@ -3,6 +3,7 @@
 // Where Linux gives something else, a row says so, and docs/rds.md lists why.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <limits.h>
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
 #include <sys/time.h>
@@ -405,6 +406,12 @@ TEST(ErrnoTest, WhereRecvmsgCannotStore) {
   Make(socket, &m);
   m.part = {kNowhere, 1};
   EXPECT_EQ(receive(), EFAULT);
+  Make(socket, &m);
+  m.header.msg_iovlen = IOV_MAX + 1;
+  EXPECT_EQ(receive(), EMSGSIZE);
+  Make(socket, &m);
+  m.header.msg_namelen = 1u << 31;
+  EXPECT_EQ(receive(), EINVAL);
   // Nothing was lost by that.
   Make(socket, &m);
   m.part = {&in, 1};

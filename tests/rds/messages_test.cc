@@ -275,10 +275,15 @@ TEST(MessagesTest, ABlockingSendWaitsForACongestedPort) {
   const Rds socket = Rds::Bound();
   SetBuffers(socket, 1 << 20);
   const uint64_t sent = FillUp(socket, to);
+  // Who waits is not told in another way that the port is free.
+  const int on = 1;
+  ASSERT_EQ(setsockopt(socket, SOL_RDS, RDS_CONG_MONITOR, &on, sizeof on), 0);
   std::thread sender([&] { EXPECT_EQ(Send(socket, to, "waited"), 6); });
+  EXPECT_EQ(Poll(socket, POLLIN, 50), 0);  // it waits by now
   Tell(sink->line(), sent + 1);
   Hear(sink->line());
   sender.join();
+  EXPECT_EQ(Receive(socket, MSG_DONTWAIT).result, -EAGAIN);
   Tell(sink->line(), 0);
 }
 

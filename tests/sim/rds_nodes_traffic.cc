@@ -145,7 +145,10 @@ bool RdsNodesProgram::TrySend(size_t socket, Blocked send) {
   }
   Expect(error == EAGAIN || error == ENOBUFS, "a send fails with " + std::to_string(error));
   ++(error == EAGAIN ? tally_.full : tally_.congested);
-  if (error == ENOBUFS && Of(socket).options().monitor) s.awaits_freed = true;
+  if (error == ENOBUFS) {
+    Of(socket).MetCongestion(sent.to.port);
+    s.awaits_freed = Of(socket).options().monitor;
+  }
   if (calm_ || OneIn(2)) {
     s.blocked = std::move(send);
     Settle(process);
