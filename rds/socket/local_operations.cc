@@ -39,6 +39,8 @@ int Carry(const RdmaOperation& operation, const OwnRegion* region) {
 int Carry(const AtomicOperation& operation, const OwnRegion* region) {
   const uint64_t remote = Resolve(region, operation.cookie, operation.offset, sizeof(uint64_t));
   if (remote == 0 || remote % sizeof(uint64_t) != 0) return RDS_RDMA_REMOTE_ERROR;
+  // It may have gone since it was opened.
+  if (!IsWritable({remote, sizeof(uint64_t)})) return RDS_RDMA_OTHER_ERROR;
   std::atomic_ref<uint64_t> word(*reinterpret_cast<uint64_t*>(remote));
   uint64_t old = 0;
   if (operation.kind == AtomicOperation::Kind::kFetchAdd) {

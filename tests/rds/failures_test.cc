@@ -326,6 +326,9 @@ TEST_F(FailuresTest, MemoryThatHasGoneIsAnError) {
   ASSERT_EQ(munmap(gone, 4096), 0);
   EXPECT_GT(Write(1, 4096, kNotify), 0);
   EXPECT_EQ(ReceiveStatus(server_).status, RDS_RDMA_OTHER_ERROR);
+  uint64_t old = 0;
+  EXPECT_EQ(Send(server_, to_, "x", Controls().FetchAdd(cookie_, 0, &old, 1, kNotify, 2)), 1);
+  EXPECT_EQ(ReceiveStatus(server_).status, RDS_RDMA_OTHER_ERROR);
   EXPECT_EQ(Receive(server_, MSG_DONTWAIT).result, -EAGAIN);
 }
 
