@@ -71,7 +71,7 @@ bool Driver::Turn(std::unique_lock<std::mutex>& lock, std::optional<Time> until)
     adapter_.Handle(event);
     if (left > 1 && !adapter_.Next(&event)) break;
   }
-  host_.EndTurn(Now());
+  host_.EndTurn(*this, Now());
   return arrived.interrupted;
 }
 

@@ -22,6 +22,7 @@ namespace softdat::rds {
 Time Now();
 
 // What a driver needs from the library. All of it is called with the lock held.
+class Driver;
 class DriverHost {
  public:
   DriverHost() = default;
@@ -29,7 +30,7 @@ class DriverHost {
   DriverHost& operator=(const DriverHost&) = delete;
 
   virtual void BeginTurn(Time now) = 0;
-  virtual void EndTurn(Time now) = 0;
+  virtual void EndTurn(const Driver& driver, Time now) = 0;
   virtual std::optional<Time> deadline() const = 0;
 
  protected:

@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <random>
+#include <set>
 
 #include "rds/api/kernel_calls.h"
 
@@ -229,7 +230,12 @@ int Library::Bind(OpenSocket& open, SocketName name) {
 
 void Library::Settle(Time now) {
   node_.EndTurn(now);
-  for (const SocketId id : node_.TakeChanged()) {
+  const std::set<SocketId> changed = node_.TakeChanged();
+  // What another thread has done is no event of an adapter.
+  for (const auto& [adapter, driver] : drivers_) {
+    if (sending_ > 0 && driver != turning_ && !changed.empty()) driver->WakeCaller();
+  }
+  for (const SocketId id : changed) {
     const auto found = sockets_.find(id);
     if (found != sockets_.end()) ShowReadiness(*found->second);
   }
@@ -239,7 +245,7 @@ void Library::Settle(Time now) {
 void Library::ShowReadiness(OpenSocket& open) {
   if (open.receiving == 0 || !open.socket->receivable()) {
     open.readiness.SetReadable(open.socket->readable());
-  } else if (!turning_) {
+  } else if (open.driver != turning_) {
     // Another thread of this process has sent it, which is no event of the adapter.
     open.driver->WakeCaller();
   }
@@ -275,9 +281,10 @@ int Library::Wait(std::unique_lock<std::mutex>& lock, OpenSocket& open, For what
   if (until && *until <= Now()) return EAGAIN;
   auto driven = Driver::Result::kBusy;
   if (open.driver != nullptr) {
-    if (what == For::kReceive) ++open.receiving;
+    int& waiting = what == For::kReceive ? open.receiving : sending_;
+    ++waiting;
     driven = open.driver->Drive(lock, until);
-    if (what == For::kReceive) --open.receiving;
+    --waiting;
   }
   if (open.socket == nullptr) return EBADF;
   if (driven != Driver::Result::kBusy) {

@@ -80,10 +80,10 @@ class Library : private DriverHost {
   ~Library() = default;
 
   void BeginTurn(Time now) override { node_.SetNow(now); }
-  void EndTurn(Time now) override {
-    turning_ = true;
+  void EndTurn(const Driver& driver, Time now) override {
+    turning_ = &driver;
     Settle(now);
-    turning_ = false;
+    turning_ = nullptr;
   }
   std::optional<Time> deadline() const override { return node_.deadline(); }
 
@@ -94,8 +94,9 @@ class Library : private DriverHost {
 
   // Guards everything here and below: the node, the link, all sockets.
   std::mutex mutex_;
-  Bell changed_;          // sockets may have something or room, or peers may have room
-  bool turning_ = false;  // a driver handles events, and its call looks when it has
+  Bell changed_;                     // sockets may have something or room, or peers may have room
+  int sending_ = 0;                  // calls that drive and wait for one of the latter
+  const Driver* turning_ = nullptr;  // handles events, and its call looks when it has
   PortTable ports_;
   DatLink link_;
   const Instance self_;

@@ -287,6 +287,32 @@ TEST(MessagesTest, ABlockingSendWaitsForACongestedPort) {
   Tell(sink->line(), 0);
 }
 
+// Both ends are in this process, so that no event of a transport tells of it.
+TEST(MessagesTest, ABlockingSendWaitsForAPortOfItsOwnProcess) {
+  const Rds socket = Rds::Bound(), target = Rds::Bound();
+  SetBuffers(target, 20000);
+  SetBuffers(socket, 1 << 20);
+  const sockaddr_in to = AddressOf(target.port());
+  const uint64_t sent = FillUp(socket, to);
+  std::thread sender([&] { EXPECT_EQ(Send(socket, to, "waited"), 6); });
+  EXPECT_EQ(Poll(socket, POLLIN, 100), 0);  // it waits by now
+  for (uint64_t i = 0; i < sent; ++i) EXPECT_EQ(Receive(target).result, 1000);
+  EXPECT_EQ(Receive(target).payload, "waited");
+  sender.join();
+}
+
+TEST(MessagesTest, ABlockingSendWaitsForRoomThatAnotherThreadMakes) {
+  const Rds socket = Rds::Bound();
+  SetBuffers(socket, 5000);
+  sockaddr_in nobody = AddressOf(4000);
+  nobody.sin_addr.s_addr = htonl(0x7f630001);  // 127.99.0.1
+  EXPECT_EQ(Send(socket, nobody, std::string(5000, 'x')), 5000);
+  std::thread sender([&] { EXPECT_EQ(Send(socket, nobody, "waited"), 6); });
+  EXPECT_EQ(Poll(socket, POLLOUT, 100), 0);  // it waits by now
+  EXPECT_EQ(setsockopt(socket, SOL_RDS, RDS_CANCEL_SENT_TO, &nobody, sizeof nobody), 0);
+  sender.join();
+}
+
 // Even while a call in another thread waits for events.
 TEST(MessagesTest, ASignalEndsAWaitForACongestedPort) {
   sockaddr_in to;
