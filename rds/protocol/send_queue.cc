@@ -68,7 +68,11 @@ SendQueue::Restarted SendQueue::Restart(uint64_t ack) {
 std::vector<uint64_t> SendQueue::Cancel(
     const std::function<bool(const OutgoingMessage&)>& unwanted) {
   std::vector<uint64_t> ids;
-  for (const Taken& taken : Take(unwanted)) ids.push_back(taken.message.id);
+  for (const Entry& e : entries_) {
+    if (!e.nobodys && unwanted(e.message)) ids.push_back(e.message.id);
+  }
+  Take(unwanted);
+  if (offset_ > 0 && unwanted(entries_[sent_].message)) entries_[sent_].nobodys = true;
   return ids;
 }
 

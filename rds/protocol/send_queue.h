@@ -45,8 +45,9 @@ class SendQueue {
   // sent, in part or in full, is sent again.
   Restarted Restart(uint64_t ack);
 
-  // Takes back what `unwanted` says, sent or not. The one that is being sent stays: its fragments
-  // belong together. Returns the ids.
+  // Takes back what `unwanted` says, sent or not. Of the one that is being sent the rest goes, too,
+  // as its fragments belong together; but it is not sent again, and nobody hears of it. Returns the
+  // ids, in order.
   std::vector<uint64_t> Cancel(const std::function<bool(const OutgoingMessage&)>& unwanted);
 
   // An operation of this message has failed, so it is not to be sent again. Until there is another
@@ -57,7 +58,7 @@ class SendQueue {
     OutgoingMessage message;
     bool begun = false;  // it was sent, in part at least, on this connection or an earlier one
   };
-  // The same, but gives the messages back, in order.
+  // Gives such messages back, in order, but not the one that is being sent.
   std::vector<Taken> Take(const std::function<bool(const OutgoingMessage&)>& wanted);
 
   // The peer has this one (the lower half of its sequence), and it is not for the peer after all.
