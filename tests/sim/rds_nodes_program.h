@@ -91,6 +91,7 @@ class RdsNodesProgram {
     bool write = false, atomic = false, notify = false, bad = false;
     bool here = false;      // both sockets are of one process
     bool not_sent = false;  // the send failed
+    bool reused = false;    // it was taken back, and its memory is used for something else
     int told = 0, status = 0;
   };
   struct Sent {
@@ -170,6 +171,7 @@ class RdsNodesProgram {
   void CheckWritten(size_t operation, const char* when);
   bool OutOfReach(const Operation& operation) const;
   void CheckRead(size_t operation);
+  void ReuseMemory(size_t socket);
 
   // ---- the end (rds_nodes_check.cc) ----
   void Calm();

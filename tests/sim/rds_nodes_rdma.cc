@@ -13,7 +13,7 @@ namespace softdat::sim {
 
 namespace {
 
-constexpr uint8_t kGuardOctet = 0xa5;
+constexpr uint8_t kGuardOctet = 0xa5, kReusedOctet = 0xe7;
 constexpr size_t kLargestRegion = 3000;
 
 uint8_t Octet(uint64_t pattern, size_t at) {
@@ -213,8 +213,22 @@ void RdsNodesProgram::CheckWritten(size_t operation, const char* when) {
 
 void RdsNodesProgram::CheckRead(size_t operation) {
   const Operation& o = operations_[operation];
+  if (o.reused) return;
   Expect(Matches(At(o.buffer), o.bytes, RegionPattern(o.region), o.offset),
          "operation " + std::to_string(operation) + " has not read");
+}
+
+// That of what was taken back, or of a socket that was closed.
+void RdsNodesProgram::ReuseMemory(size_t socket) {
+  const Socket& s = sockets_[socket];
+  for (Operation& o : operations_) {
+    const bool waits = s.blocked && s.blocked->message == o.message;
+    if (o.socket != socket || o.write || waits) continue;
+    if (s.alive && !messages_[o.message].cancelled) continue;
+    o.reused = true;
+    Buffer& buffer = buffers_[o.buffer];
+    std::fill_n(buffer.octets.begin() + kGuard, buffer.bytes, kReusedOctet);
+  }
 }
 
 // Nothing was written but what operations were to write, whatever became of them.
@@ -225,6 +239,12 @@ void RdsNodesProgram::CheckMemory() {
       Expect(octets[k] == kGuardOctet && octets[kGuard + buffers_[i].bytes + k] == kGuardOctet,
              "something is written beside a buffer");
     }
+  }
+  for (const Operation& o : operations_) {
+    const uint8_t* const octets = At(o.buffer);
+    Expect(!o.reused || std::all_of(octets, octets + buffers_[o.buffer].bytes,
+                                    [](uint8_t octet) { return octet == kReusedOctet; }),
+           "what was taken back writes into memory that is used for something else");
   }
   std::vector<uint64_t> done(regions_.size()), tried(regions_.size());
   std::vector<const Operation*> writer(regions_.size());

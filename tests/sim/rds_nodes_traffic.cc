@@ -91,6 +91,7 @@ void RdsNodesProgram::CloseSocket(size_t socket) {
   Process& process = *processes_[s.process];
   process.node->Close(Of(socket), now());
   process.node->Revoke(s.id);
+  ReuseMemory(socket);
   Settle(process);
 }
 
@@ -189,6 +190,7 @@ void RdsNodesProgram::Cancel(size_t socket) {
     sent.cancelled = true;
     ++tally_.cancelled;
   }
+  ReuseMemory(socket);
   Settle(process);
 }
 
