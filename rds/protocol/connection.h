@@ -141,6 +141,7 @@ class Connection {
   Credits credits_;
   std::deque<Event> events_;
   bool up_ = false;
+  bool met_ = false;  // it was up
   bool map_due_ = false;
   CongestionMap sending_map_;  // a map is sent as it was when it began
   size_t map_sent_ = 0;        // octets of it; 0: none is being sent

@@ -43,6 +43,11 @@ std::vector<uint64_t> SendQueue::Acknowledge(uint64_t ack) {
   return done;
 }
 
+void SendQueue::StartBehind(uint64_t sequence) {
+  next_sequence_ = sequence + 1;
+  for (Entry& e : entries_) e.sequence = next_sequence_++;
+}
+
 SendQueue::Restarted SendQueue::Restart(uint64_t ack) {
   Restarted out;
   const size_t unsent = entries_.size() - sent_ - (offset_ > 0 ? 1 : 0);

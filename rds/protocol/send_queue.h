@@ -37,6 +37,10 @@ class SendQueue {
   // Returns the ids of those that are done, in order.
   std::vector<uint64_t> Acknowledge(uint64_t ack);
 
+  // Before anything is sent: the peer counts behind this sequence, which is of messages that are
+  // none of this queue's.
+  void StartBehind(uint64_t sequence);
+
   struct Restarted {
     std::vector<uint64_t> done;     // the peer had them
     std::vector<uint64_t> dropped;  // what of them was carried out is not known (behind_rdma)

@@ -110,7 +110,11 @@ void Node::OnRequest(ChannelId request, const Address& own, const Address& peer,
   const bool kernel = introduction->kind == Introduction::Kind::kKernel;
   const Instance instance = kernel ? kKernelInstance : introduction->instance;
   const uint16_t service = kernel ? (own.ipv6 ? kPort6 : kPort) : introduction->port;
-  if (PeerAt({own, peer, instance}, service).OnJoin(request, *introduction, now_)) return;
+  if (PeerAt({own, peer, instance}, service).OnJoin(request, *introduction, now_)) {
+    // It would take a question for a new connection, and end this one.
+    if (kernel) router_.StopAsking(own, peer);
+    return;
+  }
   link_.Reject(request, Encode(Refusal{kernel ? Refusal::Kind::kOther : Refusal::Kind::kBusy, {}}));
 }
 

@@ -60,7 +60,9 @@ Introduction Peer::Self() const {
   return out;
 }
 
+// A kernel that connects refuses all requests until that has failed.
 bool Peer::GoesFirst() const {
+  if (name_.instance == kKernelInstance) return false;
   return std::pair(name_.own, self_) < std::pair(name_.peer, name_.instance);
 }
 
