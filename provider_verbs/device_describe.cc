@@ -75,11 +75,11 @@ bool TryWindow(ibv_pd* pd, ibv_mw_type type) {
   return true;
 }
 
-// Returns whether a region may be addressed from 0, wherever it lies in its page.
-bool TryZeroBased(ibv_pd* pd) {
-  alignas(64) static std::array<uint8_t, 64> bytes;
+// Returns whether a region may be addressed from 0 that begins so far behind the start of a page.
+bool TryZeroBased(ibv_pd* pd, size_t offset) {
+  alignas(4096) static std::array<uint8_t, 4096> page;
   const int access = IBV_ACCESS_LOCAL_WRITE;  // the macro mixes its enumeration with another one
-  ibv_mr* const mr = ibv_reg_mr_iova(pd, bytes.data() + 3, 32, 0, access);
+  ibv_mr* const mr = ibv_reg_mr_iova(pd, page.data() + offset, 32, 0, access);
   if (mr == nullptr) return false;
   ibv_dereg_mr(mr);
   return true;
@@ -157,10 +157,13 @@ Status Describe(Device* device) {
   t.gids = Positive(port.gid_tbl_len);
   t.datagrams = !t.iwarp && port.link_layer == IBV_LINK_LAYER_ETHERNET &&
                 TryDatagrams(context, pd, t.max_inline);
-  const bool zero_based = TryZeroBased(pd);
+  const bool zero_based = TryZeroBased(pd, 3);
+  // siw registers the region, but does not count from 0.
+  const bool zero_based_pages = attr.vendor_id != kSiwVendor && TryZeroBased(pd, 0);
   ibv_dealloc_pd(pd);
   FillLimits(attr, port, device);
   device->attributes.zero_based = zero_based;
+  device->attributes.zero_based_pages = zero_based_pages;
   const std::vector<sockaddr_storage> addresses = AddressesOf(t.netdev);
   if (!addresses.empty()) device->attributes.address = addresses.front();
   return Status::Ok();

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Slots of the local memory region.
+#include <unistd.h>
+
 #include <string>
 
 #include "dat/engine/ia.h"
@@ -43,6 +45,11 @@ DAT_RETURN Resolve(DAT_MEM_TYPE type, const DAT_REGION_DESCRIPTION& description,
   }
 }
 
+bool StartsPage(uintptr_t address) {
+  static const auto size = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  return address % size == 0;
+}
+
 DAT_RETURN CheckSegments(DAT_IA_HANDLE ia_handle, const DAT_LMR_TRIPLET* segments, DAT_VLEN count) {
   const Pinned<Ia> ia(ia_handle);
   if (!ia) return BadHandle(DAT_INVALID_HANDLE_IA);
@@ -69,7 +76,8 @@ DAT_RETURN DAT_API LmrCreate(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE type,
   if ((privileges & ~kAllPrivileges) != 0) return BadArgument(6);
   if (va_type != DAT_VA_TYPE_VA && va_type != DAT_VA_TYPE_ZB)
     return BadArgument(7, "no such address type");
-  if (va_type == DAT_VA_TYPE_ZB && !ia->attributes().zero_based)
+  if (va_type == DAT_VA_TYPE_ZB && !ia->attributes().zero_based &&
+      !ia->attributes().zero_based_pages)
     return Error(DAT_MODEL_NOT_SUPPORTED);
   // Position 7 is that of DAT 1.2, which providers have kept (semantics 7.2).
   if (lmr_handle == nullptr) return BadArgument(7);
@@ -81,6 +89,10 @@ DAT_RETURN DAT_API LmrCreate(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE type,
   if (p.address == nullptr) return BadArgument(3, "the region starts at NULL");
   if (p.length > UINTPTR_MAX - start)
     return BadArgument(4, "the region wraps around the address space");
+  if (va_type == DAT_VA_TYPE_ZB && !ia->attributes().zero_based && !StartsPage(start)) {
+    return Error(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE,
+                 "this IA has zero-based addresses only in regions that begin with a page");
+  }
   p.privileges = privileges;
   p.va_type = va_type;
   Lmr* lmr = nullptr;

@@ -32,6 +32,7 @@ struct Profile {
   bool windows;
   bool zone_windows;  // a window works over every queue pair of its domain
   bool zero_based;
+  bool zero_based_pages;
   bool immediate;
   bool atomics;
   bool confirms_writes;

@@ -534,7 +534,8 @@ struct AdapterAttributes {
   bool windows = false;
   bool zone_windows =
       true;  // a window works over every queue pair of its domain, not its binder's alone
-  bool zero_based = false;
+  bool zero_based = false;        // wherever the region lies
+  bool zero_based_pages = false;  // regions that begin with a page, at least
   bool immediate = false;
   bool immediate_as_message = false;  // kAsMessage
   bool atomics = false;

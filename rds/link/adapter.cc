@@ -2,6 +2,7 @@
 #include "rds/link/adapter.h"
 
 #include <linux/rds.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -129,15 +130,23 @@ Channel* Adapter::FindAny(ChannelId id) {
 
 // ---- memory ----
 
-int Adapter::Register(const Area& area, client::Lmr* out) {
-  auto* const data = reinterpret_cast<void*>(area.address);
-  client::Result result =
-      out->RegisterZeroBased(ia_, pz_, data, area.bytes, client::kEverythingAndAtomics);
-  // Not every adapter has atomics.
-  if (!result.ok()) {
-    result = out->RegisterZeroBased(ia_, pz_, data, area.bytes, DAT_MEM_PRIV_ALL_FLAG);
-  }
-  return ErrnoOfRegistration(result.type());
+int Adapter::Register(const Area& area, client::Lmr* out, uint32_t* offset) {
+  const auto try_from = [&](uint64_t first) {
+    const auto before = static_cast<uint32_t>(area.address - first);
+    auto* const data = reinterpret_cast<void*>(first);
+    const uint64_t bytes = area.bytes + before;
+    client::Result result =
+        out->RegisterZeroBased(ia_, pz_, data, bytes, client::kEverythingAndAtomics);
+    // Not every adapter has atomics.
+    if (!result.ok()) result = out->RegisterZeroBased(ia_, pz_, data, bytes, DAT_MEM_PRIV_ALL_FLAG);
+    *offset = before;
+    return result.type();
+  };
+  const DAT_RETURN type = try_from(area.address);
+  if (type != DAT_MODEL_NOT_SUPPORTED) return ErrnoOfRegistration(type);
+  // The adapter counts from the start of a page, as Linux does, which opens all of it.
+  static const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  return ErrnoOfRegistration(try_from(area.address / page * page));
 }
 
 // ---- events ----

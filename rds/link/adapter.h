@@ -41,7 +41,8 @@ class Adapter {
   void Close(ChannelId id);
   Channel* Find(ChannelId id);
 
-  int Register(const Area& area, client::Lmr* out);
+  // `offset`: the address of the area's first octet for peers.
+  int Register(const Area& area, client::Lmr* out, uint32_t* offset);
 
   // ---- events ----
   struct Arrived {

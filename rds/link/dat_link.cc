@@ -101,7 +101,8 @@ void DatLink::Revoke(ChannelId channel, uint64_t id) {
 
 int DatLink::Register(const Address& own, const Area& area, OpenRegion* out) {
   client::Lmr lmr;
-  if (const int error = AdapterOf(own)->Register(area, &lmr); error != 0) return error;
+  if (const int error = AdapterOf(own)->Register(area, &lmr, &out->offset); error != 0)
+    return error;
   out->rkey = lmr.rmr_context();
   out->handle = ++last_region_;
   regions_.emplace(out->handle, std::move(lmr));

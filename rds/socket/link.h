@@ -20,9 +20,10 @@ namespace softdat::rds {
 // A transport connection, from its request on. Never 0, never used again.
 using ChannelId = uint64_t;
 
-// Memory that peers may access by its key. The first octet has the address 0.
+// Memory that peers may access by its key. A cookie has both.
 struct OpenRegion {
   uint32_t rkey = 0;
+  uint32_t offset = 0;  // the address of the first octet
   uint64_t handle = 0;  // for Link::Deregister
 };
 

@@ -16,6 +16,7 @@ uint64_t Resolve(const OwnRegion* region, rds_rdma_cookie_t cookie, uint64_t off
   if (region == nullptr) return 0;
   uint64_t at = 0;
   if (__builtin_add_overflow(cookie >> 32, offset, &at)) return 0;
+  if (__builtin_sub_overflow(at, region->open.offset, &at)) return 0;
   if (at > region->area.bytes || bytes > region->area.bytes - at) return 0;
   return region->area.address + at;
 }

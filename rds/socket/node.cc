@@ -91,7 +91,7 @@ int Node::OpenMemory(Socket& socket, const RegionRequest& request, rds_rdma_cook
   region.use_once = request.use_once;
   const int error = link_.Register(socket.name().address, request.area, &region.open);
   if (error != 0) return error;
-  *cookie = region.open.rkey;
+  *cookie = region.open.rkey | rds_rdma_cookie_t{region.open.offset} << 32;
   socket.regions().emplace(region.open.rkey, region);
   ++regions_;
   return 0;

@@ -65,3 +65,15 @@ in_b() { ip netns exec B "$@"; }
 
 # listening PORT: whether something listens there by TCP.
 listening() { ss -Hltn "sport = :$1" | grep -q .; }
+
+# linked rxe|siw ADDRESS: a device (rxe0, siw0) on the interface link0, which leads to the other guest
+# (SOFTDAT_VM_LINK), with this address.
+linked() {
+  modules "$1" && modprobe virtio_net || return
+  until_true 20 compgen -G "/sys/bus/virtio/drivers/virtio_net/virtio*/net/*" >/dev/null || return
+  ip link set "$(basename /sys/bus/virtio/drivers/virtio_net/virtio*/net/*)" name link0
+  ip address add "$2/24" dev link0
+  ip link set link0 up
+  rdma link add "${1}0" type "$1" netdev link0 || return
+  until_true 20 has_address "${1}0"
+}
