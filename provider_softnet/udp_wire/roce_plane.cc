@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <future>
 #include <utility>
 
 #include "dat/backend_kit/qualifier_port.h"
@@ -121,6 +122,20 @@ void RocePlane::Stop() {
 
 void RocePlane::Leave() {
   if (!started_.load(std::memory_order_acquire)) return;
+  // Whoever holds the token may never let go of it, because the program has left in the middle of
+  // an upcall.
+  constexpr std::chrono::milliseconds kLongest{50};
+  if (driver().token().TryAcquire(DriverToken::Holder::kControl)) {
+    EndExchanges();
+    driver().token().Release();
+  } else {
+    const auto ended = std::make_shared<std::promise<void>>();
+    const bool posted = driver().Post([plane = shared_from_this(), ended] {
+      plane->EndExchanges();
+      ended->set_value();
+    });
+    if (posted) ended->get_future().wait_for(kLongest);
+  }
   leaving_.store(true, std::memory_order_relaxed);
   port_->TakeTheRest();
 }

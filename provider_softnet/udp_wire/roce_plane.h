@@ -62,7 +62,8 @@ class RocePlane final : public std::enable_shared_from_this<RocePlane>, private 
   // As Wire::Stop().
   void Stop();
   // As Wire::OnProcessExit(): nothing is taken any more, and what is another member's is handed on.
-  // An acknowledgement from here to another process of this address may have come here.
+  // An acknowledgement from here to another process of this address may have come here. Peers hear
+  // that their connections are over, as an adapter's driver tells them for a process that has gone.
   void Leave();
 
   // ---- any thread ----
@@ -148,6 +149,7 @@ class RocePlane final : public std::enable_shared_from_this<RocePlane>, private 
   void Tell(const CmEvent& event);
   void OnRequest(const CmRequestArrived& event);
   void DropServiceIfUnused(uint64_t service_id);
+  void EndExchanges();
   RefPtr<RoceEndpoint> EndpointOf(CmId id) const;
   void ArmTimer();
 

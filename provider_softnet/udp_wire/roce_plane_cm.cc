@@ -126,6 +126,13 @@ void RocePlane::SendMad(const CmOutgoing& outgoing) {
   port_->Send(batch, port_->DestinationOf(outgoing.to));
 }
 
+// With the token, when the process exits. Nobody is told anything.
+void RocePlane::EndExchanges() {
+  if (stopped_) return;
+  for (const auto& [id, endpoint] : exchanges_) cm_->Abandon(id, LoopTimeUs());
+  while (const std::optional<CmOutgoing> outgoing = cm_->TakeOutgoing()) SendMad(*outgoing);
+}
+
 void RocePlane::Flush() {
   while (const std::optional<CmOutgoing> outgoing = cm_->TakeOutgoing()) SendMad(*outgoing);
   while (const std::optional<CmOutgoing> outgoing = resolution_->TakeOutgoing()) SendMad(*outgoing);
