@@ -31,6 +31,7 @@
 
 enum { kFailedCall = 1, kUsage = 2, kWrong = 3 }; /* exit statuses */
 enum { kMessageSize = 8192, kReceiveBuffer = 4 * kMessageSize };
+enum { kLastWordMs = 2000 };
 enum { kMostMessages = 1000 }; /* long before that the port is congested */
 
 static void fail(const char* call) {
@@ -63,6 +64,8 @@ static void set(int fd, int level, int option, int value, const char* call) {
 
 static void receiver(const char* own) {
   static char message[kMessageSize];
+  struct sockaddr_in from;
+  socklen_t length = sizeof from;
   size_t messages = 0;
   const int fd = open_socket(own, "port");
   const int other = open_socket(own, "other port");
@@ -72,9 +75,13 @@ static void receiver(const char* own) {
   printf("the sender waits\n");
   /* The port is free again when less than half of the receive buffer is full. */
   do {
-    if (recv(fd, message, sizeof message, 0) < 0) fail("recv");
+    if (recvfrom(fd, message, sizeof message, 0, (struct sockaddr*)&from, &length) < 0)
+      fail("recvfrom");
     ++messages;
   } while (message[0] != 'l');
+  if (sendto(fd, "all", 3, 0, (const struct sockaddr*)&from, sizeof from) < 0) fail("sendto");
+  /* The answer may need this socket for a while: until the sender has heard it, and says so. */
+  if (poll(&(struct pollfd){fd, POLLIN, 0}, 1, kLastWordMs) < 0) fail("poll");
   printf("%s messages came\n", messages > 4 ? "all" : "too few");
   exit(messages > 4 ? 0 : kWrong);
 }
@@ -108,6 +115,7 @@ static void sender(const char* own, const char* peer, const char* port, const ch
   const struct sockaddr_in other_to = address(peer, other);
   const int fd = open_socket(own, NULL);
   int waited = 0;
+  ssize_t received;
   /* Large enough for this queue never to be what is full. */
   set(fd, SOL_SOCKET, SO_SNDBUF, kMostMessages * kMessageSize, "setsockopt(SO_SNDBUF)");
   set(fd, SOL_RDS, RDS_CONG_MONITOR, 1, "setsockopt(RDS_CONG_MONITOR)");
@@ -135,10 +143,12 @@ static void sender(const char* own, const char* peer, const char* port, const ch
   strcpy(message, "last");
   if (sendto(fd, message, sizeof message, 0, (const struct sockaddr*)&to, sizeof to) < 0)
     fail("sendto");
-  /* A socket that is closed takes with it what the peer has not acknowledged. Memory for more is
-   * there when all of it has been. */
-  set(fd, SOL_SOCKET, SO_SNDBUF, 1, "setsockopt(SO_SNDBUF)");
-  if (poll(&(struct pollfd){fd, POLLOUT, 0}, 1, -1) < 0) fail("poll");
+  /* A socket that is closed takes with it what the peer has not acknowledged, and the peer's kernel
+   * need not acknowledge at once. So the receiver says that it has all. News are no message. */
+  do {
+    if ((received = recv(fd, message, sizeof message, 0)) < 0) fail("recv");
+  } while (received == 0);
+  if (sendto(fd, "bye", 3, 0, (const struct sockaddr*)&to, sizeof to) < 0) fail("sendto");
   exit(waited ? 0 : kWrong);
 }
 
