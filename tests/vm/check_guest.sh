@@ -384,6 +384,7 @@ rxe_with_suites() {
   capture_ends
 }
 
+. "$here/rds_guest.sh"
 case $guest in
   rxe) alone rxe ;;
   siw)
@@ -392,6 +393,8 @@ case $guest in
     ;;
   rxe-programs) rxe_with_programs ;;
   rxe-suites) rxe_with_suites ;;
+  rds) rds_with_linux ;;
+  rds-linux) rds_linux ;;
   *) echo "FAILED no guest is called '$guest'" ;;
 esac
 true
