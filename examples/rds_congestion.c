@@ -30,7 +30,7 @@
 #endif
 
 enum { kFailedCall = 1, kUsage = 2, kWrong = 3 }; /* exit statuses */
-enum { kMessageSize = 8192, kReceiveBuffer = 4 * kMessageSize };
+enum { kMessageSize = 8192, kReceiveBuffer = 4 * kMessageSize, kSendBuffer = 16 * kMessageSize };
 enum { kLastWordMs = 2000 };
 enum { kMostMessages = 1000 }; /* long before that the port is congested */
 
@@ -116,15 +116,15 @@ static void sender(const char* own, const char* peer, const char* port, const ch
   const int fd = open_socket(own, NULL);
   int waited = 0;
   ssize_t received;
-  /* Large enough for this queue never to be what is full. */
-  set(fd, SOL_SOCKET, SO_SNDBUF, kMostMessages * kMessageSize, "setsockopt(SO_SNDBUF)");
+  /* Not all messages are to be queued before the peer can say that its port is congested. */
+  set(fd, SOL_SOCKET, SO_SNDBUF, kSendBuffer, "setsockopt(SO_SNDBUF)");
   set(fd, SOL_RDS, RDS_CONG_MONITOR, 1, "setsockopt(RDS_CONG_MONITOR)");
   if (fcntl(fd, F_SETFL, O_NONBLOCK) != 0) fail("fcntl");
   for (int sent = 0; sent < kMostMessages && !waited;) {
     if (sendto(fd, message, sizeof message, 0, (const struct sockaddr*)&to, sizeof to) >= 0) {
       ++sent;
     } else if (errno == EAGAIN) {
-      /* The kernel limits SO_SNDBUF. */
+      /* The queue is full: until the peer has acknowledged some. */
       struct pollfd polled = {fd, POLLOUT, 0};
       if (poll(&polled, 1, -1) < 0) fail("poll");
     } else if (errno == ENOBUFS) {
