@@ -9,14 +9,25 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 namespace softdat::rds_test {
 
+namespace {
 bool IsKernel() {
   const char* const over = std::getenv("SOFTDAT_TEST_RDS");
   return over != nullptr && std::strcmp(over, "kernel") == 0;
+}
+}  // namespace
+
+bool KernelDiffers(const char* name) {
+  if (!IsKernel()) return false;
+  std::printf("[ DIFFERS  ] %s\n", name);
+  std::fflush(stdout);  // a child of fork ends without that
+  return true;
 }
 
 sockaddr_in AddressOf(uint16_t port) {
@@ -121,8 +132,10 @@ Controls& Controls::CompareSwap(rds_rdma_cookie_t cookie, uint64_t offset, uint6
 
 // ---- messages ----
 
-ssize_t Send(int fd, const std::optional<sockaddr_in>& to, const std::string& payload,
-             const Controls& controls, int flags) {
+namespace {
+
+ssize_t SendOnce(int fd, const std::optional<sockaddr_in>& to, const std::string& payload,
+                 const Controls& controls, int flags) {
   iovec part{const_cast<char*>(payload.data()), payload.size()};
   msghdr message{};
   if (to) {
@@ -135,6 +148,21 @@ ssize_t Send(int fd, const std::optional<sockaddr_in>& to, const std::string& pa
   message.msg_controllen = controls.octets().size();
   const ssize_t sent = sendmsg(fd, &message, flags);
   return sent < 0 ? -errno : sent;
+}
+
+}  // namespace
+
+ssize_t Send(int fd, const std::optional<sockaddr_in>& to, const std::string& payload,
+             const Controls& controls, int flags) {
+  ssize_t sent = SendOnce(fd, to, payload, controls, flags);
+  if (!IsKernel() || sent != -EAGAIN || (flags & MSG_DONTWAIT) != 0) return sent;
+  KernelDiffers("mapping before a connection");
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (sent == -EAGAIN && std::chrono::steady_clock::now() < end) {
+    Poll(-1, 0, 10);
+    sent = SendOnce(fd, to, payload, controls, flags);
+  }
+  return sent;
 }
 
 namespace {
@@ -207,8 +235,11 @@ rds_rdma_notify ReceiveStatus(int fd) {
 }
 
 short Poll(int fd, short events, int ms) {
-  pollfd p{fd, events, 0};
-  EXPECT_GE(poll(&p, 1, ms), 0);
+  // News of congestion that nobody has asked about are told once.
+  pollfd p{fd, static_cast<short>(events | (IsKernel() ? POLLWRBAND : 0)), 0};
+  do {
+    EXPECT_GE(poll(&p, 1, ms), 0);
+  } while ((p.revents & ~events & POLLWRBAND) != 0 && KernelDiffers("old news of congestion"));
   return p.revents;
 }
 

@@ -18,8 +18,10 @@
 
 namespace softdat::rds_test {
 
-// Whether the tests run over the kernel's RDS, for the few differences that docs/rds.md lists.
-bool IsKernel();
+// Whether the tests run over the kernel's RDS, and so see the difference of that name: one of
+// tests/rds/kernel_differences.csv. Says so on standard output, for tests/vm/check, which holds the
+// list against it.
+bool KernelDiffers(const char* name);
 
 // SOFTDAT_TEST_RDS_ADDRESS, or 127.0.0.1.
 sockaddr_in AddressOf(uint16_t port);

@@ -54,7 +54,7 @@ TEST(ProcessesTest, ASocketStaysWithTheProcessThatMadeIt) {
 }
 
 TEST(ProcessesTest, WhatAChildDoesToItsCopiesHarmsNobody) {
-  if (IsKernel()) GTEST_SKIP() << "a child of fork shares the socket";
+  if (KernelDiffers("children of fork")) GTEST_SKIP();
   const Rds socket = Rds::Bound();
   const sockaddr_in to = AddressOf(socket.port());
   const int copy = dup(socket);

@@ -60,11 +60,26 @@ class RdmaTest : public testing::Test {
     return setsockopt(*client_, SOL_RDS, RDS_FREE_MR, &args, sizeof args) == 0 ? 0 : errno;
   }
   static int Get(int socket, void* at, size_t size, rds_rdma_cookie_t* cookie, uint64_t flags = 0) {
+    if (KernelDiffers("RDS_GET_MR")) return MapToItself(socket, at, size, cookie, flags);
     rds_get_mr_args args{};
     args.vec = Piece(at, size);
     args.cookie_addr = reinterpret_cast<uintptr_t>(cookie);
     args.flags = flags;
     return setsockopt(socket, SOL_RDS, RDS_GET_MR, &args, sizeof args) == 0 ? 0 : errno;
+  }
+
+  // Opens memory by a message to the socket itself.
+  static int MapToItself(int socket, void* at, size_t size, rds_rdma_cookie_t* cookie,
+                         uint64_t flags) {
+    sockaddr_in name{};
+    socklen_t length = sizeof name;
+    EXPECT_EQ(getsockname(socket, reinterpret_cast<sockaddr*>(&name), &length), 0);
+    if (name.sin_family == AF_UNSPEC) name = AddressOf(4000);
+    Controls controls;
+    controls.Map(at, size, cookie, flags);
+    const ssize_t sent = Send(socket, name, "", controls);
+    if (sent == 0) Receive(socket);
+    return static_cast<int>(-sent);
   }
 
   std::unique_ptr<Process> server_;
@@ -283,7 +298,9 @@ TEST_F(RdmaTest, ACookieForOneUseIsReleasedByTheAnswer) {
       return ReceiveStatus(socket).status;
     };
     EXPECT_EQ(use(1), RDS_RDMA_SUCCESS);
-    EXPECT_EQ(use(2), RDS_RDMA_REMOTE_ERROR);
+    if (!KernelDiffers("memory that was closed")) {
+      EXPECT_EQ(use(2), RDS_RDMA_REMOTE_ERROR);
+    }
   });
   std::vector<uint8_t> memory(8);
   const auto cookie = Request(memory.data(), memory.size(), RDS_RDMA_USE_ONCE);
@@ -298,6 +315,7 @@ TEST_F(RdmaTest, AFreedCookieIsClosed) {
     const Got request = ReceiveMessage(socket);
     Tell(line, 1);
     Hear(line);
+    if (KernelDiffers("memory that was closed")) return;
     const auto data = Counting(8);
     Send(socket, request.from, "x",
          Controls().Rdma(request.cookie.value_or(0), 0, 8, {Piece(data.data(), 8)},
@@ -317,6 +335,7 @@ TEST_F(RdmaTest, AFreedCookieIsClosed) {
 // 9, 12, 28, 61: an operation that the peer refuses takes its message with it, and those behind it
 // arrive.
 TEST_F(RdmaTest, AnOperationThatFailsTakesItsMessageWithIt) {
+  if (KernelDiffers("connections with open memory")) GTEST_SKIP();
   Start([](int socket, int) {
     const Got request = ReceiveMessage(socket);
     const auto data = Counting(16);
@@ -351,6 +370,7 @@ TEST_F(RdmaTest, AnOperationThatFailsTakesItsMessageWithIt) {
 
 // 42: a cookie that nobody gave.
 TEST_F(RdmaTest, AnInventedCookieIsAnErrorOfThePeer) {
+  if (KernelDiffers("connections with open memory")) GTEST_SKIP();
   Start([](int socket, int) {
     const Got request = ReceiveMessage(socket);
     const auto data = Counting(8);
@@ -413,6 +433,7 @@ TEST_F(RdmaTest, ManyAreas) {
 
 // Atomics: the old value comes back, and the new one is there.
 TEST_F(RdmaTest, Atomics) {
+  if (KernelDiffers("atomic operations")) GTEST_SKIP();
   Start([](int socket, int) {
     const Got request = ReceiveMessage(socket);
     const auto cookie = request.cookie.value_or(0);
@@ -445,7 +466,9 @@ TEST_F(RdmaTest, ASilentOperationSaysNothing) {
                    Controls().Rdma(request.cookie.value_or(0), 0, 8, {Piece(data.data(), 8)},
                                    kWrite | RDS_RDMA_SILENT | kNotify)),
               0);
-    EXPECT_EQ(ReceiveStatus(socket).status, RDS_RDMA_SUCCESS);
+    if (!KernelDiffers("SILENT")) {
+      EXPECT_EQ(ReceiveStatus(socket).status, RDS_RDMA_SUCCESS);
+    }
     Send(socket, request.from, "said");
   });
   std::vector<uint8_t> memory(8);
@@ -475,6 +498,11 @@ TEST_F(RdmaTest, GetMrWorksRightAfterBind) {
   rds_get_mr_for_dest_args for_dest{};
   for_dest.vec = Piece(memory.data(), 100);
   for_dest.cookie_addr = reinterpret_cast<uintptr_t>(&cookie);
+  if (KernelDiffers("RDS_GET_MR")) {
+    EXPECT_EQ(setsockopt(socket, SOL_RDS, RDS_GET_MR_FOR_DEST, &for_dest, sizeof for_dest), -1);
+    EXPECT_EQ(errno, EOPNOTSUPP);
+    return;
+  }
   EXPECT_EQ(setsockopt(socket, SOL_RDS, RDS_GET_MR_FOR_DEST, &for_dest, sizeof for_dest), 0);
 }
 
@@ -502,7 +530,8 @@ TEST_F(RdmaTest, MemoryThatCannotBeOpened) {
   EXPECT_EQ(Get(socket, memory, kMost - 1, &cookie), 0);
   EXPECT_EQ(Get(socket, memory, kMost, &cookie), 0);
   EXPECT_EQ(Get(socket, memory + 1, kMost, &cookie), 0);
-  EXPECT_EQ(Get(socket, memory, kMost + 8192, &cookie), EINVAL);
+  EXPECT_EQ(Get(socket, memory, kMost + 8192, &cookie),
+            KernelDiffers("more than a MiB") ? EMSGSIZE : EINVAL);
   EXPECT_EQ(Get(socket, reinterpret_cast<void*>(~uintptr_t{0} - 10), 100, &cookie), EINVAL);
   EXPECT_EQ(Get(socket, nullptr, 100, &cookie), EFAULT);
   ASSERT_EQ(mprotect(memory, kMost, PROT_READ), 0);
@@ -554,17 +583,19 @@ TEST_F(RdmaTest, ControlMessagesThatContradictEachOther) {
     if (kind == kArgs) controls.Rdma(cookie, 0, 8, {Piece(&word, 8)}, kWrite);
     if (kind == kAtomic) controls.FetchAdd(cookie, 0, &word, 0, 0);
   };
+  int sent = 0;
   for (const int first : {kMap, kDest, kArgs, kAtomic}) {
     for (const int second : {kMap, kDest, kArgs, kAtomic}) {
       Controls controls;
       add(controls, first);
       add(controls, second);
       const bool fits = first + second == kArgs + kAtomic && first != second;
+      if (fits && KernelDiffers("atomic operations")) continue;
       EXPECT_EQ(Send(socket, to, "x", controls), fits ? 1 : -EINVAL) << first << " " << second;
+      if (fits) ++sent;
     }
   }
-  EXPECT_EQ(Receive(socket).payload, "x");
-  EXPECT_EQ(Receive(socket).payload, "x");
+  for (int i = 0; i < sent; ++i) EXPECT_EQ(Receive(socket).payload, "x");
   EXPECT_EQ(Receive(socket, MSG_DONTWAIT).result, -EAGAIN);
 }
 

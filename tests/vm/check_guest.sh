@@ -298,6 +298,38 @@ wires=(--only '^(dtest|dapltest line (1|2|5|6|7|13))$')
 # socket shows when it does, and the client that comes before it is rejected (event 0x4003).
 roce=(--only '^(dtest|dtestx|dapltest line (1|2|4|5|6|7|8|13|14|16|18))$' --again 'conn established: 0x4003')
 
+# rds_tests NAME PROGRAM...: programs of tests/rds, of which each case is one check.
+rds_tests() {
+  local name=$1 program
+  shift
+  for program; do
+    SOFTDAT_TEST_RDS_ADDRESS=10.7.0.1 gtest "$name, $program" "" "$bin/tests/rds/softnet_${program}_test"
+  done
+}
+
+# Over Linux's RDS, without the library that takes their calls. rdma comes first, because it sees what there is before
+# the first connection. errno loads rds_tcp.
+kernel_rds() {
+  local name="rds tests over the kernel on rxe"
+  wanted "$name" || return 0
+  soft_dummy rxe || echo "FAILED $name: no device"
+  sysctl -qw net.core.wmem_max=16777216 net.core.rmem_max=16777216
+  modprobe -a rds rds_rdma || echo "FAILED $name: no modules"
+  SOFTDAT_TEST_RDS=kernel rds_tests "$name" rdma messages errno duplicates moves failures ipv6 holder options names
+  python3 "$root/tests/rds/kernel_differences.py" --seen "$root/tests/rds/kernel_differences.csv" \
+    "$name: what differs is listed" "/share/${name// /-},"*.log
+}
+
+# Over that library, which they load from the folder in which they are started.
+verbs_rds() {
+  local name="rds tests over verbs on rxe"
+  wanted "$name" || return 0
+  cd "$bin" || return
+  LD_LIBRARY_PATH=$bin/dat/registry SOFTDAT_PROVIDER_PATH=$bin/provider_verbs SOFTDAT_RDS_IA=verbs-dum0 \
+    rds_tests "$name" messages errno duplicates options names
+  cd "$OLDPWD" || return
+}
+
 # alone DEVICE: the device talks to itself, with our provider at both ends and with Debian's at one end.
 alone() {
   local device=$1
@@ -317,6 +349,7 @@ alone() {
     datagrams rxe
     ! rare || conformance12_foreign rxe
     programs12_foreign rxe
+    verbs_rds
   fi
   peers "$device" "dapl2-utils on $device" --ia verbs-dum0 --address 10.7.0.1
   [[ $device != rxe ]] || peers rxe "datagrams of dapl2-utils on rxe" --ia verbs-dum0 --address 10.7.0.1 \
@@ -386,7 +419,11 @@ rxe_with_suites() {
 
 . "$here/rds_guest.sh"
 case $guest in
-  rxe) alone rxe ;;
+  rxe)
+    alone rxe
+    # Last, because the modules and their connections keep the device.
+    kernel_rds
+    ;;
   siw)
     alone siw
     siw_with_softnet
