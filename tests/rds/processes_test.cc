@@ -39,9 +39,9 @@ TEST(ProcessesTest, ASocketStaysWithTheProcessThatMadeIt) {
   {
     Process child([&](int) {
       const Rds own = Rds::Bound();
-      EXPECT_EQ(Send(own, AddressOf(port), "from the child"), 14);
       EXPECT_EQ(Send(own, AddressOf(own.port()), "x"), 1);
       EXPECT_EQ(Receive(own).payload, "x");
+      EXPECT_EQ(Send(own, AddressOf(port), "from the child"), 14);
       // Until the parent has it.
       while (Poll(own, POLLIN, 10000) == 0) continue;
     });
