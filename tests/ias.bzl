@@ -29,9 +29,13 @@ IAS = [
 # RoCEv2 over UDP, for the suites that it is complete enough for: docs/differences.md says what it lacks.
 SOFTNET_UDP = _ia("softnet_udp", "softnet", "softnet-udp-lo", datagrams = True)
 
+# iWARP over memory that processes of one host share.
+SOFTNET_SHM = _ia("softnet_shm", "softnet", "softnet-shm-lo")
+
 # On which the contract suite runs over softnet: one IA for each wire, those that only tests have included.
 SOFTNET_WIRES = [
     "softnet-lo",
     "softnet-udp-lo",
+    "softnet-shm-lo",
     "ring-lo",
 ]

@@ -3,6 +3,7 @@
 #include "provider_softnet/adapter/test_wires.h"
 
 #include "provider_softnet/ring/ring_wire.h"
+#include "provider_softnet/shm/shm_wire.h"
 #include "provider_softnet/tcp/tcp_wire.h"
 #include "provider_softnet/udp_wire/udp_wire.h"
 
@@ -12,6 +13,7 @@ std::span<const WireKind> TestWires() {
   static constexpr WireKind kWires[] = {
       kTcpWire,
       kUdpWire,
+      kShmWire,
       kRingWire,
   };
   return kWires;

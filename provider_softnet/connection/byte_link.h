@@ -56,6 +56,14 @@ class ByteLink {
   virtual int descriptor() const = 0;
   virtual int WatchFor(int events) { return events; }
   virtual int Happened(int seen) { return seen; }
+  // A link may carry bytes past its descriptor, which then only rings when it was asked to.
+  // Unheralded: whether what the owner waits for may come without a sign. Look: what of that is
+  // there. Herald: asks for a sign from now on; false: something is there already.
+  // DescriptorIsOver: nothing will ever show at the descriptor again.
+  virtual bool Unheralded() const { return false; }
+  virtual int Look() { return 0; }
+  virtual bool Herald() { return true; }
+  virtual bool DescriptorIsOver() const { return false; }
   // AF_UNSPEC while the link is not connected.
   virtual sockaddr_storage LocalAddress() const = 0;
   virtual sockaddr_storage RemoteAddress() const = 0;

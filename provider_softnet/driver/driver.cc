@@ -290,6 +290,7 @@ Result Driver::LookAround() { return started() ? PollOnce(Look::kEverywhere) : R
 int Driver::ProgressDescriptor() {
   if (!Start().ok()) return -1;
   descriptor_lent_.store(true, std::memory_order_relaxed);
+  loop_.ShowSources();
   return loop_.descriptor();
 }
 

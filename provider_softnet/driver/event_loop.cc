@@ -156,6 +156,26 @@ void SocketWatch::Fire() {
   if (events != 0) handler_(events);
 }
 
+void LoopSource::Awake() {
+  idle_looks_ = 0;
+  if (std::exchange(awake_, true)) return;
+  next_ = loop_->first_awake_;
+  if (next_ != nullptr) next_->previous_ = this;
+  loop_->first_awake_ = this;
+}
+
+void LoopSource::Rest() {
+  if (!std::exchange(awake_, false)) return;
+  (previous_ != nullptr ? previous_->next_ : loop_->first_awake_) = next_;
+  if (next_ != nullptr) next_->previous_ = previous_;
+  next_ = previous_ = nullptr;
+}
+
+void LoopSource::Stop() {
+  Forget();
+  Rest();
+}
+
 // Its place is made here, so that the first start needs no memory either.
 LoopTimer::LoopTimer(EventLoop* loop, Handler handler) : loop_(loop), handler_(std::move(handler)) {
   LoopTimers place;
@@ -270,7 +290,42 @@ void EventLoop::RunUv() {
   uv_run(&loop_, UV_RUN_NOWAIT);
 }
 
+// A source that was silent for many looks rests, so that those of idle connections cost nothing.
+void EventLoop::LookAtSources() {
+  constexpr uint32_t kMostIdleLooks = 64;
+  const bool show = show_sources_.load(std::memory_order_relaxed);
+  for (LoopSource *source = first_awake_, *next; source != nullptr; source = next) {
+    next = source->next_;
+    if (source->IsReady()) {
+      source->idle_looks_ = 0;
+      Note(source);
+    } else if (show || ++source->idle_looks_ >= kMostIdleLooks) {
+      if (source->Herald()) {
+        source->Rest();
+      } else {
+        Note(source);
+      }
+    }
+  }
+}
+
+// Returns whether a thread may sleep.
+bool EventLoop::HeraldSources() {
+  bool all = true;
+  for (LoopSource *source = first_awake_, *next; source != nullptr; source = next) {
+    next = source->next_;
+    if (source->Herald()) {
+      source->Rest();
+    } else {
+      Note(source);
+      all = false;
+    }
+  }
+  return all;
+}
+
 void EventLoop::Look() {
+  if (first_awake_ != nullptr) LookAtSources();
   if (!timers_.empty()) NoteExpired(LoopClock::now());
   if (needs_uv_run_) return RunUv();
   epoll_event events[kBatch];
@@ -300,12 +355,13 @@ EventLoop::BlockResult EventLoop::Block(LoopClock::time_point until, const Cance
       until == kNever
           ? kWithoutEnd
           : std::max(std::chrono::nanoseconds(0), std::chrono::nanoseconds(until - now));
+  const bool may_sleep = HeraldSources();
   epoll_event events[kBatch];
   int n;
   counters_->blocking_waits.Add();
   {
     const CancelRestored cancellation_point(cancel);
-    n = SleepIn(epoll_fd_, events, kBatch, left);
+    n = SleepIn(epoll_fd_, events, kBatch, may_sleep ? left : std::chrono::nanoseconds(0));
   }
   if (n < 0) {
     counters_->interruptions.Add();
@@ -313,8 +369,9 @@ EventLoop::BlockResult EventLoop::Block(LoopClock::time_point until, const Cance
   }
   for (int i = 0; i < n; ++i) NoteReady(events[i].data.fd, events[i].events);
   if (needs_uv_run_) RunUv();
-  if (timer_due || (n == 0 && timer_first)) NoteExpired(LoopClock::now());
-  return late || (n == 0 && !timer_first) ? BlockResult::kTimedOut : BlockResult::kReady;
+  if (timer_due || (n == 0 && timer_first && may_sleep)) NoteExpired(LoopClock::now());
+  return late || (n == 0 && !timer_first && may_sleep) ? BlockResult::kTimedOut
+                                                       : BlockResult::kReady;
 }
 
 // Runs only what is there now, because a handler that makes new events must not keep this from

@@ -15,6 +15,7 @@
 
 #include <uv.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -88,6 +89,33 @@ class SocketWatch final : public LoopEvent {
   bool failed_ = false;  // epoll reported an error, so the handler runs in any case
 };
 
+// Something that no descriptor shows, unless it was asked to (Herald). As long as it is awake,
+// every look at the loop asks it, and no thread sleeps in the loop before it has promised a sign.
+class LoopSource : public LoopEvent {
+ public:
+  explicit LoopSource(EventLoop* loop) : loop_(loop) {}
+  ~LoopSource() override { Stop(); }
+
+  void Awake();
+  // To be called before a destruction without the token. Idempotent.
+  void Stop();
+
+ protected:
+  virtual bool IsReady() = 0;
+  // From now on some descriptor shows it. False: it is ready already.
+  virtual bool Herald() = 0;
+
+ private:
+  friend class EventLoop;
+  void Rest();
+
+  EventLoop* const loop_;
+  LoopSource* next_ = nullptr;  // among those that are awake
+  LoopSource* previous_ = nullptr;
+  bool awake_ = false;
+  uint32_t idle_looks_ = 0;
+};
+
 class LoopTimer;
 struct IsDueEarlier {
   bool operator()(const LoopTimer* a, const LoopTimer* b) const;
@@ -146,6 +174,8 @@ class EventLoop {
   int descriptor() const { return epoll_fd_; }
   // Whether the descriptor is readable now. Any thread, without the token.
   bool Readable() const;
+  // The descriptor shows at once whatever sources have, since somebody may sleep in it. Any thread.
+  void ShowSources() { show_sources_.store(true, std::memory_order_relaxed); }
 
   // Notes what is ready now. Never blocks. Dispatch() must follow.
   void Look();
@@ -164,12 +194,15 @@ class EventLoop {
  private:
   friend class LoopEvent;
   friend class SocketWatch;
+  friend class LoopSource;
   friend class LoopTimer;
 
   static void OnPoll(uv_poll_t* handle, int status, int events);
   void RunUv();
   void NoteExpired(LoopClock::time_point now);
   void Note(LoopEvent* event);
+  void LookAtSources();
+  bool HeraldSources();
   void NoteReady(int fd, uint32_t epoll_events);
   bool MakeRoomFor(int fd);
 
@@ -183,6 +216,8 @@ class EventLoop {
   LoopLink happened_{&happened_, &happened_};  // LoopEvents in the order in which they were noted
   LoopLink running_{&running_, &running_};     // those whose handlers are being run
   std::vector<SocketWatch*> by_fd_;
+  LoopSource* first_awake_ = nullptr;
+  std::atomic<bool> show_sources_{false};
 };
 
 }  // namespace softdat::softnet

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// RingWriter and RingReader.
+#include "provider_softnet/shm/byte_ring.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <algorithm>
+
+namespace softdat::softnet {
+
+namespace {
+
+// The writer tells of long messages piece by piece, so that the reader copies at the same time.
+constexpr size_t kPiece = 32 * 1024;
+
+// Whether the other side of the ring listens. What was stored before is seen by it otherwise.
+bool TakeListener(std::atomic<uint32_t>* listens) {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  return listens->load(std::memory_order_relaxed) != 0 &&
+         listens->exchange(0, std::memory_order_acq_rel) != 0;
+}
+
+void SetListener(std::atomic<uint32_t>* listens, bool on) {
+  listens->store(on ? 1 : 0, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+}
+
+}  // namespace
+
+// -------------------------------------------------------------------------------------------------
+// RingWriter
+
+bool RingWriter::LookForRoom() {
+  const uint64_t read = header_->read.load(std::memory_order_acquire);
+  if (written_.load(std::memory_order_relaxed) - read > kRingData) return false;
+  peer_read_ = read;
+  return true;
+}
+
+ssize_t RingWriter::Write(const iovec* iov, size_t count, bool* ring_bell) {
+  *ring_bell = false;
+  size_t wanted = 0;
+  for (size_t i = 0; i < count; ++i) wanted += iov[i].iov_len;
+  uint64_t at = written_.load(std::memory_order_relaxed);
+  if (kRingData - (at - peer_read_) < wanted) {
+    if (PeerForgets()) return static_cast<ssize_t>(wanted);
+    if (!LookForRoom()) {
+      errno = EPROTO;
+      return -1;
+    }
+  }
+  const uint64_t begin = at;
+  uint64_t told = at;
+  const uint64_t end = at + std::min<uint64_t>(wanted, kRingData - (at - peer_read_));
+  for (size_t i = 0; i < count && at < end; ++i) {
+    const auto* from = static_cast<const uint8_t*>(iov[i].iov_base);
+    const size_t size = std::min<uint64_t>(iov[i].iov_len, end - at);
+    for (size_t done = 0; done < size;) {
+      const size_t place = at % kRingData;
+      const size_t n = std::min({size - done, kRingData - place, kPiece});
+      memcpy(data_ + place, from + done, n);
+      done += n;
+      at += n;
+      if (at - told < kPiece) continue;
+      header_->written.store(at, std::memory_order_release);
+      told = at;
+    }
+  }
+  if (at == begin && wanted > 0) {
+    errno = EAGAIN;
+    return -1;
+  }
+  header_->written.store(at, std::memory_order_release);
+  written_.store(at, std::memory_order_relaxed);
+  *ring_bell = TakeListener(&header_->reader_listens);
+  return static_cast<ssize_t>(at - begin);
+}
+
+bool RingWriter::Finish() {
+  header_->over.store(1, std::memory_order_release);
+  return TakeListener(&header_->reader_listens);
+}
+
+// A position that cannot be counts as room, so that the owner comes and finds it.
+bool RingWriter::HasRoom() const {
+  const uint64_t read = header_->read.load(std::memory_order_acquire);
+  const uint64_t full = written_.load(std::memory_order_relaxed) - read;
+  return full > kRingData || kRingData - full >= kRingRoom || PeerForgets();
+}
+
+void RingWriter::Listen(bool on) { SetListener(&header_->writer_listens, on); }
+
+// -------------------------------------------------------------------------------------------------
+// RingReader
+
+ssize_t RingReader::Read(const iovec* iov, size_t count, bool* ring_bell) {
+  *ring_bell = false;
+  uint64_t at = read_.load(std::memory_order_relaxed);
+  const uint64_t begin = at;
+  const uint64_t written = header_->written.load(std::memory_order_acquire);
+  if (written != peer_written_) {
+    if (written - at > kRingData) {
+      errno = EPROTO;
+      return -1;
+    }
+    peer_written_ = written;
+  }
+  for (size_t i = 0; i < count && at < peer_written_; ++i) {
+    auto* to = static_cast<uint8_t*>(iov[i].iov_base);
+    const size_t size = std::min<uint64_t>(iov[i].iov_len, peer_written_ - at);
+    for (size_t done = 0; done < size;) {
+      const size_t place = at % kRingData;
+      const size_t n = std::min(size - done, kRingData - place);
+      memcpy(to + done, data_ + place, n);
+      done += n;
+      at += n;
+    }
+  }
+  read_.store(at, std::memory_order_relaxed);
+  if (at - told_ >= kRingStep) {
+    told_ = at;
+    header_->read.store(at, std::memory_order_release);
+    // Less is no room for the writer, so it goes on to listen.
+    if (peer_written_ - at <= kRingData - kRingRoom)
+      *ring_bell = TakeListener(&header_->writer_listens);
+  }
+  return static_cast<ssize_t>(at - begin);
+}
+
+void RingReader::Forget() { header_->forgets.store(1, std::memory_order_release); }
+
+void RingReader::Listen(bool on) { SetListener(&header_->reader_listens, on); }
+
+}  // namespace softdat::softnet

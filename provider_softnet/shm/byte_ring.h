@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One direction of a connection in memory that two processes share: a ring of bytes, which one end
+// writes and the other one reads.
+//
+// The other end is not trusted. It can write anything into the header and the bytes at any time. So
+// each end keeps its own position to itself, loads the other end's position once, checks it, and
+// uses the copy. A position that cannot be is EPROTO. The bytes are whatever the peer sends, as on
+// any wire: their reader copies them once, and judges the copy.
+//
+// Nobody is told of bytes or room, unless an end has said that it listens. Each side stores first
+// and then looks whether the other one listens. A listener says so first and then looks whether
+// there is something. So one of them sees the other.
+#ifndef SOFTDAT_PROVIDER_SOFTNET_SHM_BYTE_RING_H_
+#define SOFTDAT_PROVIDER_SOFTNET_SHM_BYTE_RING_H_
+
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace softdat::softnet {
+
+// At the beginning of a ring. All zeros in fresh memory. Each cache line has one writer while data
+// move.
+struct RingHeader {
+  alignas(64) std::atomic<uint64_t> written;         // the writer's position
+  std::atomic<uint32_t> over;                        // the writer writes nothing more
+  alignas(64) std::atomic<uint64_t> read;            // the reader's position
+  std::atomic<uint32_t> forgets;                     // the reader wants nothing more
+  alignas(64) std::atomic<uint32_t> reader_listens;  // set by the reader, taken by the writer
+  alignas(64) std::atomic<uint32_t> writer_listens;  // set by the writer, taken by the reader
+};
+static_assert(sizeof(RingHeader) == 256);
+static_assert(std::atomic<uint64_t>::is_always_lock_free);
+
+inline constexpr size_t kRingHeader = 4096;      // bytes in front of the data
+inline constexpr size_t kRingData = 256 * 1024;  // a power of two
+inline constexpr size_t kRingSize = kRingHeader + kRingData;
+// The reader tells how far it is in steps of this size. Room for less is no room: the writer is not
+// told of it.
+inline constexpr size_t kRingStep = kRingData / 8;
+inline constexpr size_t kRingRoom = kRingData / 4;
+
+// DATA calls of a byte link need the lock of its owner, and so do Write() and Read(). The others
+// may be called at the same time.
+class RingWriter {
+ public:
+  explicit RingWriter(uint8_t* ring)
+      : header_(reinterpret_cast<RingHeader*>(ring)), data_(ring + kRingHeader) {}
+
+  // Returns the number of bytes taken, or -1 with EAGAIN or EPROTO. *ring_bell: the reader listens.
+  ssize_t Write(const iovec* iov, size_t count, bool* ring_bell);
+  // Ends the writing. Returns whether the reader listens.
+  bool Finish();
+  // Whether there is room that is worth a call.
+  bool HasRoom() const;
+  bool PeerForgets() const { return header_->forgets.load(std::memory_order_acquire) != 0; }
+  // HasRoom() must be asked afterwards.
+  void Listen(bool on);
+
+ private:
+  bool LookForRoom();
+
+  RingHeader* const header_;
+  uint8_t* const data_;
+  // Written under the owner's lock. Read by HasRoom() without it.
+  std::atomic<uint64_t> written_{0};
+  uint64_t peer_read_ = 0;  // checked copy of the reader's position
+};
+
+class RingReader {
+ public:
+  explicit RingReader(uint8_t* ring)
+      : header_(reinterpret_cast<RingHeader*>(ring)), data_(ring + kRingHeader) {}
+
+  // Returns the number of bytes read, 0 when there are none, or -1 with EPROTO. *ring_bell: the
+  // writer listens for room, and there is some.
+  ssize_t Read(const iovec* iov, size_t count, bool* ring_bell);
+  bool HasBytes() const {
+    return header_->written.load(std::memory_order_acquire) !=
+           read_.load(std::memory_order_relaxed);
+  }
+  // Whether the writer has finished. Bytes may be left, which HasBytes() tells if it is asked
+  // afterwards.
+  bool WriterIsOver() const { return header_->over.load(std::memory_order_acquire) != 0; }
+  // What the writer writes from now on may vanish.
+  void Forget();
+  // HasBytes() and WriterIsOver() must be asked afterwards.
+  void Listen(bool on);
+
+ private:
+  RingHeader* const header_;
+  const uint8_t* const data_;
+  // Written under the owner's lock. Read by HasBytes() without it.
+  std::atomic<uint64_t> read_{0};
+  uint64_t told_ = 0;          // the position in the header
+  uint64_t peer_written_ = 0;  // checked copy of the writer's position
+};
+
+}  // namespace softdat::softnet
+
+#endif  // SOFTDAT_PROVIDER_SOFTNET_SHM_BYTE_RING_H_

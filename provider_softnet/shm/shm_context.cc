@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ShmContext and ClosingLink.
+#include "provider_softnet/shm/shm_context.h"
+
+#include <errno.h>
+#include <fmt/format.h>
+#include <string.h>
+#include <uv.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "dat/base/socket_address.h"
+#include "provider_softnet/connection/connection_request.h"
+#include "provider_softnet/shm/local_socket.h"
+#include "provider_softnet/shm/shm_ports.h"
+
+namespace softdat::softnet {
+
+// -------------------------------------------------------------------------------------------------
+// ClosingLink
+
+ClosingLink::ClosingLink(ShmContext* context, std::unique_ptr<ShmLink> link, bool abrupt,
+                         std::vector<uint8_t> rest, uint64_t id)
+    : context_(context),
+      link_(std::move(link)),
+      id_(id),
+      abrupt_(abrupt),
+      rest_(std::move(rest)),
+      watch_(&context->driver.loop(),
+             [this](int) {
+               if (!Proceed()) Leave();
+             }),
+      timer_(&context->driver.loop(), [this] { Leave(); }) {
+  link_->StopReading();
+}
+
+ClosingLink::~ClosingLink() {
+  watch_.Stop();
+  timer_.Stop();
+  context_->driver.counters().sockets_closed.Add();
+}
+
+bool ClosingLink::Start(std::chrono::milliseconds timeout) {
+  if (!Proceed()) return false;
+  const int wanted = finished_ ? UV_DISCONNECT : UV_DISCONNECT | UV_WRITABLE;
+  if (!watch_.Start(link_.get(), wanted).ok()) return false;
+  timer_.Start(timeout);
+  return true;
+}
+
+bool ClosingLink::Proceed() {
+  while (sent_ < rest_.size()) {
+    const iovec iov{rest_.data() + sent_, rest_.size() - sent_};
+    const ssize_t n = link_->Send(&iov, 1);
+    if (n < 0 && errno == EAGAIN) return true;
+    if (n < 0) return false;
+    sent_ += static_cast<size_t>(n);
+  }
+  if (!std::exchange(finished_, true)) {
+    link_->FinishSending();
+    if (watch_.active()) watch_.Update(UV_DISCONNECT);
+  }
+  return !abrupt_ && !link_->PeerHasGone() && !link_->PeerHasFinished();
+}
+
+void ClosingLink::Hurry() {
+  abrupt_ = true;
+  if (finished_) Leave();
+}
+
+void ClosingLink::Leave() {
+  watch_.Stop();
+  timer_.Stop();
+  auto& list = context_->closing;
+  const auto it =
+      std::find_if(list.begin(), list.end(), [this](const auto& c) { return c.get() == this; });
+  if (it == list.end()) return;
+  std::unique_ptr<ClosingLink> self = std::move(*it);
+  list.erase(it);
+  // Its own handlers call this.
+  context_->driver.DeleteLater(std::shared_ptr<ClosingLink>(std::move(self)));
+}
+
+// -------------------------------------------------------------------------------------------------
+// ShmContext
+
+void ShmContext::Stop() {
+  half_open.Clear();
+  closing.clear();
+  paths.Close();
+}
+
+Result<std::unique_ptr<ByteLink>> ShmContext::OpenLink(const sockaddr_storage& remote,
+                                                       bool same_host) {
+  if (AddressSize(remote) == 0) {
+    return Status(Code::kAddressUnsupported,
+                  fmt::format("address family {} is neither IPv4 nor IPv6", remote.ss_family));
+  }
+  UniqueFd fd = OpenLocalSocket();
+  if (!fd.valid()) {
+    return Status(Code::kNoResources, fmt::format("no local socket: {}", strerror(errno)));
+  }
+  driver.counters().sockets_opened.Add();
+  return std::unique_ptr<ByteLink>(std::make_unique<ShmLink>(std::move(fd), same_host));
+}
+
+void ShmContext::CloseNow(std::unique_ptr<ByteLink> link, bool reset) {
+  auto& shm = static_cast<ShmLink&>(*link);
+  if (!reset) {
+    shm.StopReading();
+    shm.FinishSending();
+  }
+  link.reset();
+  driver.counters().sockets_closed.Add();
+}
+
+uint64_t ShmContext::CloseGently(std::unique_ptr<ByteLink> link, bool abrupt,
+                                 std::vector<uint8_t> rest) {
+  if (!driver.started()) return 0;
+  std::unique_ptr<ShmLink> shm(static_cast<ShmLink*>(link.release()));
+  auto one =
+      std::make_unique<ClosingLink>(this, std::move(shm), abrupt, std::move(rest), ++last_closing);
+  if (!one->Start(options.close_timeout)) return 0;
+  closing.push_back(std::move(one));
+  return last_closing;
+}
+
+void ShmContext::HurryClosing(uint64_t id) {
+  for (const auto& link : closing) {
+    if (link->id() == id) return link->Hurry();
+  }
+}
+
+Status ShmContext::HandOn(ArrivedRequest* request, uint64_t conn_qual) {
+  const std::string host = HostText(request->addresses.local);
+  const auto point = ShmPorts::Get().FindForHandoff(host, conn_qual);
+  if (point == nullptr) {
+    return Status(Code::kNotFound,
+                  "nobody listens there in this process, and requests over shared memory do not "
+                  "leave their process");
+  }
+  const uint64_t before = std::exchange(request->conn_qual, conn_qual);
+  const bool handed_on = std::exchange(request->handed_on, true);
+  if (PostRequest(point, request)) return Status::Ok();
+  request->conn_qual = before;
+  request->handed_on = handed_on;
+  return Status(Code::kNotFound, "the adapter that listened there has closed");
+}
+
+}  // namespace softdat::softnet

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ShmWire.
+#include "provider_softnet/shm/shm_wire.h"
+
+#include <utility>
+
+#include "provider_softnet/connection/endpoint.h"
+#include "provider_softnet/shm/shm_context.h"
+#include "provider_softnet/shm/shm_listener.h"
+#include "provider_softnet/shm/shm_ports.h"
+
+namespace softdat::softnet {
+namespace {
+
+class ShmWire final : public Wire {
+ public:
+  void Describe(transport::AdapterAttributes* a) const override {
+    DescribeConnections(options_, a);
+  }
+  void Begin(std::shared_ptr<AdapterShared> shared) override {
+    context_ = std::make_shared<ShmContext>(std::move(shared), options_);
+  }
+  Result<std::unique_ptr<transport::QueuePair>> CreateQueuePair(
+      const transport::QueuePairAttributes& a) override {
+    return std::unique_ptr<transport::QueuePair>(std::make_unique<IwarpQueuePair>(context_, a));
+  }
+  Result<std::unique_ptr<transport::Listener>> Listen(
+      const transport::ListenParameters& p) override {
+    return ShmListener::Create(context_, p);
+  }
+  void Stop() override { context_->Stop(); }
+  void AbandonAfterFork() override { ShmPorts::AbandonAfterFork(); }
+
+ private:
+  const ConnectionOptions options_ = ConnectionOptions::FromSettings();
+  std::shared_ptr<ShmContext> context_;
+};
+
+}  // namespace
+
+std::unique_ptr<Wire> MakeShmWire() { return std::make_unique<ShmWire>(); }
+
+}  // namespace softdat::softnet
