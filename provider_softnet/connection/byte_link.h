@@ -38,6 +38,8 @@ class ByteLink {
   virtual ssize_t Send(const iovec* iov, size_t count) = 0;
   virtual ssize_t Receive(const iovec* iov, size_t count) = 0;
   virtual ssize_t Peek() = 0;
+  // Whether a cheap look says that Receive would return EAGAIN. False when only a call can tell.
+  virtual bool Silent() const { return false; }
   // The number of sent bytes that have not reached the peer's end.
   virtual int UnsentBytes() const = 0;
   virtual PathSample SamplePath() const = 0;

@@ -208,7 +208,7 @@ bool Endpoint::TryReceive() {
   PendingUpcalls upcalls;
   std::unique_lock<Mutex> lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock() || !data_open_ || link_ == nullptr) return false;
-  bool moved = Receive();
+  bool moved = !link_->Silent() && Receive();
   if (send_blocked_ || (moved && gathering_.any())) moved |= Transmit();
   if (!moved && !pending_.any() && !stream_->has_actions()) return false;
   Finish(&lock, &upcalls);

@@ -14,16 +14,11 @@ namespace {
 // The writer tells of long messages piece by piece, so that the reader copies at the same time.
 constexpr size_t kPiece = 32 * 1024;
 
-// Whether the other side of the ring listens. What was stored before is seen by it otherwise.
+// Whether the other side of the ring listens. It either sees what was stored in front of this, or
+// is seen here: all four accesses are sequentially consistent.
 bool TakeListener(std::atomic<uint32_t>* listens) {
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  return listens->load(std::memory_order_relaxed) != 0 &&
-         listens->exchange(0, std::memory_order_acq_rel) != 0;
-}
-
-void SetListener(std::atomic<uint32_t>* listens, bool on) {
-  listens->store(on ? 1 : 0, std::memory_order_relaxed);
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  return listens->load(std::memory_order_seq_cst) != 0 &&
+         listens->exchange(0, std::memory_order_seq_cst) != 0;
 }
 
 }  // namespace
@@ -71,25 +66,27 @@ ssize_t RingWriter::Write(const iovec* iov, size_t count, bool* ring_bell) {
     errno = EAGAIN;
     return -1;
   }
-  header_->written.store(at, std::memory_order_release);
+  header_->written.store(at, std::memory_order_seq_cst);
   written_.store(at, std::memory_order_relaxed);
   *ring_bell = TakeListener(&header_->reader_listens);
   return static_cast<ssize_t>(at - begin);
 }
 
 bool RingWriter::Finish() {
-  header_->over.store(1, std::memory_order_release);
+  header_->over.store(1, std::memory_order_seq_cst);
   return TakeListener(&header_->reader_listens);
 }
 
 // A position that cannot be counts as room, so that the owner comes and finds it.
 bool RingWriter::HasRoom() const {
-  const uint64_t read = header_->read.load(std::memory_order_acquire);
+  const uint64_t read = header_->read.load(std::memory_order_seq_cst);
   const uint64_t full = written_.load(std::memory_order_relaxed) - read;
   return full > kRingData || kRingData - full >= kRingRoom || PeerForgets();
 }
 
-void RingWriter::Listen(bool on) { SetListener(&header_->writer_listens, on); }
+void RingWriter::Listen(bool on) {
+  header_->writer_listens.store(on ? 1 : 0, std::memory_order_seq_cst);
+}
 
 // -------------------------------------------------------------------------------------------------
 // RingReader
@@ -120,7 +117,7 @@ ssize_t RingReader::Read(const iovec* iov, size_t count, bool* ring_bell) {
   read_.store(at, std::memory_order_relaxed);
   if (at - told_ >= kRingStep) {
     told_ = at;
-    header_->read.store(at, std::memory_order_release);
+    header_->read.store(at, std::memory_order_seq_cst);
     // Less is no room for the writer, so it goes on to listen.
     if (peer_written_ - at <= kRingData - kRingRoom)
       *ring_bell = TakeListener(&header_->writer_listens);
@@ -128,8 +125,13 @@ ssize_t RingReader::Read(const iovec* iov, size_t count, bool* ring_bell) {
   return static_cast<ssize_t>(at - begin);
 }
 
-void RingReader::Forget() { header_->forgets.store(1, std::memory_order_release); }
+bool RingReader::Forget() {
+  header_->forgets.store(1, std::memory_order_seq_cst);
+  return TakeListener(&header_->writer_listens);
+}
 
-void RingReader::Listen(bool on) { SetListener(&header_->reader_listens, on); }
+void RingReader::Listen(bool on) {
+  header_->reader_listens.store(on ? 1 : 0, std::memory_order_seq_cst);
+}
 
 }  // namespace softdat::softnet

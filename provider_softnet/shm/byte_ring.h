@@ -56,7 +56,7 @@ class RingWriter {
   bool Finish();
   // Whether there is room that is worth a call.
   bool HasRoom() const;
-  bool PeerForgets() const { return header_->forgets.load(std::memory_order_acquire) != 0; }
+  bool PeerForgets() const { return header_->forgets.load(std::memory_order_seq_cst) != 0; }
   // HasRoom() must be asked afterwards.
   void Listen(bool on);
 
@@ -79,14 +79,14 @@ class RingReader {
   // writer listens for room, and there is some.
   ssize_t Read(const iovec* iov, size_t count, bool* ring_bell);
   bool HasBytes() const {
-    return header_->written.load(std::memory_order_acquire) !=
+    return header_->written.load(std::memory_order_seq_cst) !=
            read_.load(std::memory_order_relaxed);
   }
   // Whether the writer has finished. Bytes may be left, which HasBytes() tells if it is asked
   // afterwards.
-  bool WriterIsOver() const { return header_->over.load(std::memory_order_acquire) != 0; }
-  // What the writer writes from now on may vanish.
-  void Forget();
+  bool WriterIsOver() const { return header_->over.load(std::memory_order_seq_cst) != 0; }
+  // What the writer writes from now on may vanish. Returns whether the writer listens for room.
+  bool Forget();
   // HasBytes() and WriterIsOver() must be asked afterwards.
   void Listen(bool on);
 

@@ -166,7 +166,7 @@ void ShmLink::FinishSending() {
 }
 
 void ShmLink::StopReading() {
-  if (area_ != nullptr) area_->in.Forget();
+  if (area_ != nullptr && area_->in.Forget()) RingBell(fd_.get());
 }
 
 }  // namespace softdat::softnet

@@ -26,6 +26,9 @@ class ShmLink final : public ByteLink {
   ssize_t Send(const iovec* iov, size_t count) override;
   ssize_t Receive(const iovec* iov, size_t count) override;
   ssize_t Peek() override;
+  bool Silent() const override {
+    return !area_->in.HasBytes() && !area_->in.WriterIsOver() && !PeerHasGone();
+  }
   // Sent bytes are in memory that the peer has.
   int UnsentBytes() const override { return 0; }
   PathSample SamplePath() const override { return {}; }
