@@ -165,10 +165,10 @@ class RoceEndpoint final : public RocePair {
   // It is, but the peer was refused something, and must hear why before it hears that it is over:
   // the NAK may be lost, or come by another socket and later than a DREQ. Changed with the token.
   bool lingers_ = false;
-  bool full_ = false;       // the socket took less than it was offered
-  bool owing_ = false;      // the driver was told that the connection owes something
-  uint64_t armed_us_ = 0;   // when timer_ goes off; 0: it does not run
-  uint32_t life_ = 0;       // counts connections: what an upcall did may be told by it
+  bool full_ = false;      // the socket took less than it was offered
+  bool owing_ = false;     // the driver was told that the connection owes something
+  uint64_t armed_us_ = 0;  // when timer_ goes off; 0: it does not run
+  uint32_t life_ = 0;      // counts connections: what an upcall did may be told by it
   std::vector<std::vector<uint8_t>> early_;  // packets that came before data_open_
   Pending pending_;
   std::string unreachable_;  // why

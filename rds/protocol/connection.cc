@@ -18,8 +18,8 @@ constexpr uint32_t kMostUnasked = 8;
 void Connection::Up(uint64_t peers_ack, uint32_t own_credit, uint32_t peers_credit) {
   up_ = true;
   received_.Restart();
-  // A kernel stays when a process ends, and counts on. What it has is the former process's. It takes
-  // what has such a number again for a duplicate.
+  // A kernel stays when a process ends, and counts on. What it has is the former process's. It
+  // takes what has such a number again for a duplicate.
   if (!std::exchange(met_, true) && peers_ack != 0) queue_.StartBehind(peers_ack);
   credits_.Start(own_credit, peers_credit);
   const SendQueue::Restarted restarted = queue_.Restart(peers_ack);
