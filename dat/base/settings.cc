@@ -83,13 +83,16 @@ void TakeChoice(const char* const* environment, SettingRow row, Type* member,
       [words](Type value) { return std::string(WordAt(words, static_cast<int>(value))); }, out);
 }
 
+// What librds.so reads, which opens IAs for its program.
+constexpr std::string_view kOfRds = "SOFTDAT_RDS_";
+
 void NoteUnknownNames(const char* const* environment, ParsedSettings* out) {
   if (environment == nullptr) return;
   for (; *environment != nullptr; ++environment) {
     std::string_view entry = *environment;
     if (entry.substr(0, kOurPrefix.size()) != kOurPrefix) continue;
     std::string_view name = entry.substr(0, entry.find('='));
-    bool known = false;
+    bool known = name.starts_with(kOfRds);
     for (const auto& row : out->rows) known = known || row.name == name;
     if (!known) {
       out->problems.push_back(

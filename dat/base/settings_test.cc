@@ -40,8 +40,9 @@ TEST(Settings, EmptyEnvironmentGivesTheDefaults) {
 }
 
 TEST(Settings, ValuesAreTaken) {
-  auto parsed = Parse({"PATH=/bin", "SOFTDAT_SPIN_US=1ms", "SOFTDAT_CRC=ON",
-                       "SOFTDAT_LOG=/var/log/x=y", "DAT_DBG_TYPE=0xFF", "DAT_OVERRIDE="});
+  auto parsed =
+      Parse({"PATH=/bin", "SOFTDAT_SPIN_US=1ms", "SOFTDAT_CRC=ON", "SOFTDAT_RDS_IA=softnet-lo",
+             "SOFTDAT_LOG=/var/log/x=y", "DAT_DBG_TYPE=0xFF", "DAT_OVERRIDE="});
   EXPECT_TRUE(parsed.problems.empty());
   EXPECT_EQ(parsed.values.spin_us, 1000);
   EXPECT_EQ(parsed.values.crc, CrcMode::kOn);

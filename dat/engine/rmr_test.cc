@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory windows: the rules of dat_rmr_bind one by one (semantics 7.3).
+#include <unistd.h>
+
+#include <cstdint>
 #include <vector>
 
 #include "dat/engine/testing/engine_test.h"
@@ -135,6 +138,29 @@ TEST_F(RmrTest, ZeroBasedLmrCountsFromZero) {
   EXPECT_EQ(Bind(), DAT_SUCCESS);
   triplet_ = {reinterpret_cast<uintptr_t>(memory_), 1, last_context_};
   EXPECT_EQ(Bind(), Arg(3));
+}
+
+// Verbs address a region from 0 only if it begins with a page.
+// covers: semantics 7.2
+TEST_F(RmrTest, ZeroBasedLmrsMayHaveToBeginWithAPage) {
+  adapter().limits.zero_based = false;
+  adapter().limits.zero_based_pages = true;
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  std::vector<uint8_t> pages(2 * page);
+  const auto address = reinterpret_cast<uintptr_t>(pages.data());
+  const uintptr_t first = (address + page - 1) / page * page;
+  const auto create = [&](uintptr_t at, DAT_VA_TYPE type) {
+    DAT_REGION_DESCRIPTION region;
+    region.for_va = reinterpret_cast<void*>(at);
+    DAT_LMR_HANDLE lmr = nullptr;
+    return slots::LmrCreate(ia_, DAT_MEM_TYPE_VIRTUAL, region, 8, pz_, DAT_MEM_PRIV_ALL_FLAG, type,
+                            &lmr, nullptr, nullptr, nullptr, nullptr);
+  };
+  EXPECT_EQ(create(first, DAT_VA_TYPE_ZB), DAT_SUCCESS);
+  EXPECT_EQ(create(first + 8, DAT_VA_TYPE_ZB), Ret(DAT_MODEL_NOT_SUPPORTED));
+  EXPECT_EQ(create(first + 8, DAT_VA_TYPE_VA), DAT_SUCCESS);
+  adapter().limits.zero_based_pages = false;
+  EXPECT_EQ(create(first, DAT_VA_TYPE_ZB), Ret(DAT_MODEL_NOT_SUPPORTED));
 }
 
 // covers: semantics 7.3

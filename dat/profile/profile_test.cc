@@ -20,6 +20,7 @@ constexpr uint32_t AdapterAttributes::*kCounts[] = {
 constexpr bool AdapterAttributes::*kCapabilities[] = {&AdapterAttributes::windows,
                                                       &AdapterAttributes::zone_windows,
                                                       &AdapterAttributes::zero_based,
+                                                      &AdapterAttributes::zero_based_pages,
                                                       &AdapterAttributes::immediate,
                                                       &AdapterAttributes::immediate_as_message,
                                                       &AdapterAttributes::atomics,

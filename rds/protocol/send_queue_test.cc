@@ -44,6 +44,18 @@ TEST(SendQueueTest, SequencesBeginAtOne) {
   EXPECT_EQ(queue.next_sequence(), 2u);
 }
 
+TEST(SendQueueTest, SequencesMayBeginBehindAnother) {
+  SendQueue queue;
+  queue.Add(MessageOf(5));
+  queue.Add(MessageOf(6));
+  queue.StartBehind(40);
+  EXPECT_EQ(queue.Next()->sequence, 41u);
+  EXPECT_EQ(queue.next_sequence(), 43u);
+  SendAll(&queue);
+  EXPECT_EQ(queue.Acknowledge(40), Ids{});
+  EXPECT_EQ(queue.Acknowledge(41), Ids{5});
+}
+
 TEST(SendQueueTest, AcknowledgementsAreCumulative) {
   SendQueue queue;
   for (uint64_t id = 10; id < 14; ++id) queue.Add(MessageOf(id));
