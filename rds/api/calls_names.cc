@@ -11,6 +11,7 @@
 #include "rds/api/arguments.h"
 #include "rds/api/call.h"
 #include "rds/api/kernel_calls.h"
+#include "rds/socket/info.h"
 #include "rds/socket/options.h"
 #include "softdat/rds.h"
 
@@ -119,10 +120,29 @@ int rds_setsockopt(int fd, int level, int name, const void* value, socklen_t len
   });
 }
 
+namespace {
+
+// Returns the size of an item. The length is told when there is too little room for all, too.
+int TellInfo(Library& library, const InfoOption& option, void* value, socklen_t room,
+             socklen_t* length) {
+  // A program whose buffer is no good need not wait for the lists.
+  if (const int error = CheckInfoBuffer(value, room); error != 0) return Failed(error);
+  const int size = GiveInfo(EncodeInfo(library.CollectInfo(), option), value, &room);
+  if (size < 0 && size != -ENOSPC) return Failed(-size);
+  if (const int error = WriteArgument(room, length); error != 0) return Failed(error);
+  return size < 0 ? Failed(-size) : size;
+}
+
+}  // namespace
+
 int rds_getsockopt(int fd, int level, int name, void* value, socklen_t* length) {
-  return OnSocket(fd, [&](Library&, OpenSocket& open) {
+  return OnSocket(fd, [&](Library& library, OpenSocket& open) {
     socklen_t room = 0;
     if (const int error = ReadArgument(length, &room); error != 0) return Failed(error);
+    if (level == SOL_RDS) {
+      if (const auto info = InfoOptionOf(name))
+        return TellInfo(library, *info, value, room, length);
+    }
     if (room > INT_MAX) return Failed(EINVAL);
     const int error = GetOption(*open.socket, level, name, value, &room);
     return ResultOf(error != 0 ? error : WriteArgument(room, length));

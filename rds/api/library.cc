@@ -3,6 +3,7 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -311,6 +312,19 @@ int Library::Wait(std::unique_lock<std::mutex>& lock, OpenSocket& open, For what
   lock.lock();
   if (open.socket == nullptr) return EBADF;
   return interrupted && !HandlersRestart() ? EINTR : 0;
+}
+
+// ---- for those who look ----
+
+Info Library::CollectInfo() const {
+  return node_.CollectInfo([this](SocketId id) -> uint64_t {
+    const auto open = sockets_.find(id);
+    struct stat status {};
+    if (open == sockets_.end() || fstat(open->second->readiness.program_end(), &status) != 0) {
+      return 0;
+    }
+    return status.st_ino;
+  });
 }
 
 }  // namespace softdat::rds

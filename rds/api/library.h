@@ -55,6 +55,9 @@ class Library : private DriverHost {
   // After something was done: frames leave, and descriptors become ready.
   void Settle(Time now);
 
+  // What RDS_INFO_* tells of this process.
+  Info CollectInfo() const;
+
   // The socket may have changed by a call.
   void Touch(OpenSocket& open) { ShowReadiness(open); }
 

@@ -65,6 +65,10 @@ bool Channel::Open() {
   return true;
 }
 
+ChannelLimits Channel::Limits() {
+  return {kSends + kParts, kReceives, static_cast<uint32_t>(kSegments)};
+}
+
 bool Channel::Connect(const sockaddr* peer, uint16_t service, ByteSpan data) {
   if (!client::Connect(ep_, peer, service, kConnectTimeoutUs, data).ok()) return false;
   ended_ = false;

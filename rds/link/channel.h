@@ -42,6 +42,8 @@ class Channel {
   bool Accept(ByteSpan data);
   void Disconnect();
 
+  static ChannelLimits Limits();
+
   ChannelId id() const { return id_; }
   // There will be no connection event of the EP any more.
   bool ended() const { return ended_; }

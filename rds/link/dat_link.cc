@@ -26,6 +26,8 @@ Adapter* DatLink::AdapterOf(const Address& own) const {
   return found == adapters_.end() ? nullptr : found->second.get();
 }
 
+ChannelLimits DatLink::limits(const Address&) const { return Channel::Limits(); }
+
 uint16_t DatLink::service(const Address& own) const { return AdapterOf(own)->service(); }
 
 uint32_t DatLink::credit(const Address& own) const {

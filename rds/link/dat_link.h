@@ -23,6 +23,7 @@ class DatLink : public Link {
   Adapter* AdapterOf(const Address& own) const;
   const std::map<Address, std::unique_ptr<Adapter>>& adapters() const { return adapters_; }
 
+  ChannelLimits limits(const Address& own) const override;
   uint16_t service(const Address& own) const override;
   uint32_t credit(const Address& own) const override;
   std::optional<ChannelId> Connect(const Address& own, const Address& peer, uint16_t service,

@@ -23,6 +23,7 @@ void Connection::Up(uint64_t peers_ack, uint32_t own_credit, uint32_t peers_cred
   if (!std::exchange(met_, true) && peers_ack != 0) queue_.StartBehind(peers_ack);
   credits_.Start(own_credit, peers_credit);
   const SendQueue::Restarted restarted = queue_.Restart(peers_ack);
+  counters_.Count(Counter::kSendDropAcked, restarted.done.size());
   Tell(restarted.done);
   for (const uint64_t id : restarted.dropped) events_.emplace_back(Dropped{id});
   map_due_ = true;  // it goes first
@@ -31,7 +32,9 @@ void Connection::Up(uint64_t peers_ack, uint32_t own_credit, uint32_t peers_cred
   asking_ = false;
 }
 
-void Connection::Down() { up_ = false; }
+void Connection::Down() {
+  if (std::exchange(up_, false)) counters_.Count(Counter::kConnReset);
+}
 
 void Connection::Tell(const std::vector<uint64_t>& done) {
   for (const uint64_t id : done) events_.emplace_back(Done{id});
@@ -60,6 +63,7 @@ std::optional<Frame> Connection::NextFrame() {
   if (fragment && fragment->message->silent) return SilentFrame(*fragment);
   if (fragment) return MessageFrame(*fragment);
   Frame frame = FrameOf({}, {});
+  counters_.Count(Counter::kIbAckSent);
   frame.last = true;
   return frame;
 }
@@ -79,6 +83,7 @@ Frame Connection::MapFrame() {
   if (map_sent_ == 0) {
     sending_map_ = own_map_;
     map_due_ = false;
+    counters_.Count(Counter::kCongUpdateQueued);
   }
   Header header;
   header.flags = kCongestionBitmap;
@@ -103,7 +108,10 @@ Frame Connection::MessageFrame(const SendQueue::Fragment& fragment) {
   const bool first = fragment.offset == 0;
   if (first) {
     asking_ = fragment.message->asks_for_ack || ++unasked_ >= kMostUnasked;
-    if (asking_) unasked_ = 0;
+    if (asking_) {
+      unasked_ = 0;
+      counters_.Count(Counter::kSendAckRequired);
+    }
   }
   Header header;
   header.sequence = fragment.sequence;
@@ -137,16 +145,22 @@ bool Connection::Receive(ByteSpan frame) {
       return false;
     case HeaderParse::kBadChecksum:
       why_ = "the checksum of a header is wrong";
+      counters_.Count(Counter::kRecvDropBadChecksum);
       return false;
   }
   Tell(queue_.Acknowledge(header.ack));
   credits_.Take(header.credit);
   switch (received_.Take(header, frame.subspan(kHeaderSize))) {
     case ReceiveStream::Result::kIncomplete:
+      return true;
     case ReceiveStream::Result::kDuplicate:
+      counters_.Count(Counter::kRecvDropOldSeq);
+      return true;
     case ReceiveStream::Result::kAcknowledgement:
+      counters_.Count(Counter::kIbAckReceived);
       return true;
     case ReceiveStream::Result::kMessage:
+      if ((header.flags & kAckRequired) != 0) counters_.Count(Counter::kRecvAckRequired);
       events_.emplace_back(Arrived{std::move(received_.message())});
       return true;
     case ReceiveStream::Result::kCongestionMap:
@@ -160,6 +174,7 @@ bool Connection::Receive(ByteSpan frame) {
 }
 
 void Connection::TakeMap() {
+  counters_.Count(Counter::kCongUpdateReceived);
   const ByteSpan octets = received_.message().payload;
   const uint64_t groups = peers_map_.Take(octets.first<CongestionMap::kSize>());
   if (groups != 0) events_.emplace_back(Freed{groups});

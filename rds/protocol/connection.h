@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "rds/protocol/congestion_map.h"
+#include "rds/protocol/counters.h"
 #include "rds/protocol/credits.h"
 #include "rds/protocol/header.h"
 #include "rds/protocol/message.h"
@@ -126,6 +127,11 @@ class Connection {
   }
   size_t unacknowledged() const { return queue_.size(); }
 
+  // ---- for those who look ----
+  const SendQueue& queue() const { return queue_; }
+  // What has happened to it, of all that RDS counts.
+  const Counters& counters() const { return counters_; }
+
  private:
   Frame FrameOf(Header header, ByteSpan payload);
   Frame MapFrame();
@@ -140,6 +146,7 @@ class Connection {
   ReceiveStream received_;
   Credits credits_;
   std::deque<Event> events_;
+  Counters counters_;
   bool up_ = false;
   bool met_ = false;  // it was up
   bool map_due_ = false;

@@ -76,6 +76,14 @@ class SendQueue {
   // Empties the queue.
   std::vector<Taken> TakeAll();
 
+  // Calls `visit(message, sequence, sent)` for each, in order. `sent`: in full, on this connection.
+  template <typename Visit>
+  void ForEach(Visit visit) const {
+    for (size_t i = 0; i < entries_.size(); ++i) {
+      visit(entries_[i].message, entries_[i].sequence, i < sent_);
+    }
+  }
+
   bool empty() const { return entries_.empty(); }
   size_t size() const { return entries_.size(); }
   // Of the next message that is added.

@@ -40,6 +40,7 @@ class FakeLink : public Link {
   // The frames since the last call.
   std::vector<Sent> TakeSent() { return std::exchange(sent, {}); }
 
+  ChannelLimits limits(const Address&) const override { return {10, 20, 1}; }
   uint16_t service(const Address&) const override { return 9000; }
   uint32_t credit(const Address&) const override { return 0; }
   std::optional<ChannelId> Connect(const Address& own, const Address& peer, uint16_t service,

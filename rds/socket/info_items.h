@@ -14,8 +14,8 @@
 #include <string_view>
 #include <vector>
 
+#include "rds/protocol/counters.h"
 #include "rds/socket/address.h"
-#include "rds/socket/counters.h"
 
 namespace softdat::rds {
 

@@ -27,9 +27,18 @@ struct OpenRegion {
   uint64_t handle = 0;  // for Link::Deregister
 };
 
+// What a connection has room for.
+struct ChannelLimits {
+  uint32_t sends = 0, receives = 0;  // requests
+  uint32_t segments = 0;             // of one request
+};
+
 class Link {
  public:
   virtual ~Link() = default;
+
+  // Of each connection from an own address.
+  virtual ChannelLimits limits(const Address& own) const = 0;
 
   // The service on which this process takes connections at an own address.
   virtual uint16_t service(const Address& own) const = 0;

@@ -50,6 +50,7 @@ void Node::Close(Socket& socket, Time now) {
 
 void Node::Pop(Socket& socket, Time now) {
   now_ = now;
+  counters_.Count(Counter::kRecvBytesFreedFromSock, socket.first()->message.payload.size());
   if (socket.Pop()) SetCongested(socket.name(), false);
   changed_.insert(socket.id());
 }

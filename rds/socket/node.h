@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -21,6 +22,7 @@
 #include "rds/protocol/congestion_map.h"
 #include "rds/socket/control_messages.h"
 #include "rds/socket/directory.h"
+#include "rds/socket/info.h"
 #include "rds/socket/link.h"
 #include "rds/socket/operations.h"
 #include "rds/socket/peer.h"
@@ -94,6 +96,13 @@ class Node : public LinkEvents, private PeerHost, private RouterHost {
   std::set<SocketId> TakeChanged() { return std::exchange(changed_, {}); }
 
   // ---- for those who look ----
+  // The program has received so many octets of a message.
+  void CountDelivered(size_t octets) {
+    counters_.Count(Counter::kRecvDelivered);
+    counters_.Count(Counter::kCopyToUser, octets);
+  }
+  // `inode_of`: that of a socket's descriptor.
+  Info CollectInfo(const std::function<uint64_t(SocketId)>& inode_of) const;
   const std::map<PeerName, std::unique_ptr<Peer>>& peers() const { return peers_; }
   const std::unordered_map<SocketId, std::unique_ptr<Socket>>& sockets() const { return sockets_; }
 
@@ -158,6 +167,8 @@ class Node : public LinkEvents, private PeerHost, private RouterHost {
   void SetCongested(const SocketName& name, bool congested);
   void TellFreed(uint64_t groups);
   void CloseMemory(Socket& socket, std::map<uint32_t, OwnRegion>::iterator region);
+  void CountOperations(const Operations& operations);
+  void TellOf(const Peer& peer, Info* out) const;
   const OwnRegion* RegionOf(const Address& own, uint32_t rkey);
 
   const Instance self_;
@@ -184,6 +195,8 @@ class Node : public LinkEvents, private PeerHost, private RouterHost {
 
   // Operations that the link carries out, and whose.
   std::unordered_map<ChannelId, std::unordered_map<uint64_t, SocketId>> posted_;
+
+  Counters counters_;  // without those of connections to peers that there are
 
   uint64_t last_id_ = 0;
   std::unordered_map<uint64_t, Outgoing> outgoing_;

@@ -255,6 +255,7 @@ void Node::Forget(Peer& peer) {
   const auto place = peers_.find(peer.name());
   const std::unique_ptr<Peer> gone = std::move(place->second);
   peers_.erase(place);
+  counters_ += gone->connection().counters();
   for (SendQueue::Taken& taken : messages) {
     if (taken.begun && taken.message.behind_rdma) {
       End(taken.message.id, RDS_RDMA_DROPPED);

@@ -46,6 +46,7 @@ int Node::Send(Socket& socket, const SocketName& to, SendRequests requests,
   int error = Open(socket, requests, &opened);
   if (error == 0 && IsCongested(socket.name().address, to)) error = ENOBUFS;
   if (error == 0 && !socket.HasRoom()) error = EAGAIN;
+  if (error == EAGAIN) counters_.Count(Counter::kSendQueueFull);
   if (error != 0) {
     if (requests.map && opened) CloseMemory(socket, opened->rkey);
     return error;
@@ -59,12 +60,26 @@ int Node::Send(Socket& socket, const SocketName& to, SendRequests requests,
   out.message.payload = std::move(*payload);
   const size_t octets = out.message.payload.size();
   socket.Queued(octets);
+  counters_.Count(Counter::kSendQueued);
+  counters_.Count(Counter::kCopyFromUser, octets);
+  CountOperations(operations);
   out.asks_for_ack = operations.any() || 2 * socket.queued() >= socket.options().send_limit;
   outgoing_.emplace(
       out.id, Outgoing{socket.id(), to, octets, std::move(operations), requests.zero_copy_cookie});
   changed_.insert(socket.id());
   Dispatch(socket.name().address, to, std::move(out));
   return 0;
+}
+
+void Node::CountOperations(const Operations& operations) {
+  if (const auto& rdma = operations.rdma()) {
+    counters_.Count(Counter::kSendRdma);
+    counters_.Count(rdma->write ? Counter::kSendRdmaBytes : Counter::kRecvRdmaBytes, rdma->bytes);
+  }
+  if (const auto& atomic = operations.atomic()) {
+    const bool add = atomic->kind == AtomicOperation::Kind::kFetchAdd;
+    counters_.Count(add ? Counter::kIbAtomicFadd : Counter::kIbAtomicCswp);
+  }
 }
 
 bool Node::IsCongested(const Address& own, const SocketName& to) {
@@ -123,12 +138,18 @@ void Node::DispatchHere(Socket& target, const SocketName& from, OutgoingMessage 
 
 void Node::Deliver(const Address& own, const SocketName& from, Message message, Time began) {
   if (message.destination_port == kPingPort) {
+    counters_.Count(Counter::kRecvPing);
     Pong(own, from);
     return;
   }
   const auto found = by_name_.find({own, message.destination_port});
-  if (found == by_name_.end()) return;
+  if (found == by_name_.end()) {
+    counters_.Count(Counter::kRecvDropNoSock);
+    return;
+  }
   Socket& socket = *found->second;
+  counters_.Count(Counter::kRecvQueued);
+  counters_.Count(Counter::kRecvBytesAddedToSock, message.payload.size());
   if (message.extensions.rdma_rkey) {
     const auto region = socket.regions().find(*message.extensions.rdma_rkey);
     if (region != socket.regions().end() && region->second.use_once) CloseMemory(socket, region);
@@ -144,6 +165,7 @@ void Node::Pong(const Address& own, const SocketName& to) {
   out.id = ++last_id_;
   out.message.destination_port = to.port;
   if (IsCongested(own, to)) return;
+  counters_.Count(Counter::kSendPong);
   Dispatch(own, to, std::move(out));
 }
 

@@ -78,7 +78,9 @@ class Peer {
 
   const PeerName& name() const { return name_; }
   Connection& connection() { return connection_; }
+  const Connection& connection() const { return connection_; }
   bool up() const { return connection_.up(); }
+  bool connecting() const { return state_ == State::kConnecting || state_ == State::kAccepting; }
 
   // Sends, and connects if that is needed.
   void Send(OutgoingMessage message, Time now);

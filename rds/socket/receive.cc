@@ -121,6 +121,7 @@ ssize_t GiveMessage(Node& node, Socket& socket, msghdr* message, int flags, Time
   AddTraces(socket, first, now, &control);
   AddReturned(socket, &control);
   control.Finish(message);
+  node.CountDelivered(copied);
   if (copied < size) message->msg_flags |= MSG_TRUNC;
   TellName(first.from, message);
   if ((flags & MSG_PEEK) == 0) node.Pop(socket, now);

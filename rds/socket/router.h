@@ -42,6 +42,17 @@ class Router {
   bool IsAsking(const Address& own, const SocketName& to) const;
   // Gives back what is kept for a port, from which own address, and in order.
   std::deque<std::pair<Address, OutgoingMessage>> Take(const SocketName& to);
+  // Calls `visit(own, to, message)` for each that is kept.
+  template <typename Visit>
+  void ForEach(Visit visit) const {
+    for (const auto& [way, asking] : asking_) {
+      for (const auto& [port, waiting] : asking.waiting) {
+        for (const OutgoingMessage& message : waiting) {
+          visit(way.first, SocketName{way.second, port}, message);
+        }
+      }
+    }
+  }
   // Takes back kept messages.
   std::vector<uint64_t> Cancel(const std::function<bool(const OutgoingMessage&)>& unwanted);
 

@@ -40,6 +40,7 @@ class RdsLink : public rds::Link {
   size_t channels() const { return channels_.size(); }
   size_t regions() const { return regions_.size(); }
 
+  rds::ChannelLimits limits(const rds::Address&) const override { return {}; }
   uint16_t service(const rds::Address& own) const override;
   uint32_t credit(const rds::Address&) const override { return credit_; }
   std::optional<rds::ChannelId> Connect(const rds::Address& own, const rds::Address& peer,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What RDS counts: RDS_INFO_COUNTERS.
-#ifndef SOFTDAT_RDS_SOCKET_COUNTERS_H_
-#define SOFTDAT_RDS_SOCKET_COUNTERS_H_
+#ifndef SOFTDAT_RDS_PROTOCOL_COUNTERS_H_
+#define SOFTDAT_RDS_PROTOCOL_COUNTERS_H_
 
 #include <array>
 #include <cstddef>
@@ -118,4 +118,4 @@ struct Counters {
 
 }  // namespace softdat::rds
 
-#endif  // SOFTDAT_RDS_SOCKET_COUNTERS_H_
+#endif  // SOFTDAT_RDS_PROTOCOL_COUNTERS_H_

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "rds/socket/info.h"
+
+namespace softdat::rds {
+
+InfoItems EncodeInfo(const Info& info, const InfoOption& option) {
+  const InfoForm form = option.form;
+  switch (option.kind) {
+    case InfoKind::kCounters:
+      return EncodeInfo(info.counters);
+    case InfoKind::kConnections:
+      return EncodeInfo(info.connections, form);
+    case InfoKind::kSendMessages:
+      return EncodeInfo(info.unsent, form);
+    case InfoKind::kRetransmitMessages:
+      return EncodeInfo(info.unacknowledged, form);
+    case InfoKind::kReceiveMessages:
+      return EncodeInfo(info.arrived, form);
+    case InfoKind::kSockets:
+      return EncodeInfo(info.sockets, form);
+    case InfoKind::kRdmaConnections:
+      return EncodeInfo(info.rdma_connections, form);
+  }
+  return {};
+}
+
+}  // namespace softdat::rds
