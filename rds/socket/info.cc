@@ -3,6 +3,20 @@
 
 namespace softdat::rds {
 
+Info& Info::operator+=(const Info& other) {
+  const auto append = [](auto* all, const auto& more) {
+    all->insert(all->end(), more.begin(), more.end());
+  };
+  counters += other.counters;
+  append(&connections, other.connections);
+  append(&rdma_connections, other.rdma_connections);
+  append(&sockets, other.sockets);
+  append(&unsent, other.unsent);
+  append(&unacknowledged, other.unacknowledged);
+  append(&arrived, other.arrived);
+  return *this;
+}
+
 InfoItems EncodeInfo(const Info& info, const InfoOption& option) {
   const InfoForm form = option.form;
   switch (option.kind) {

@@ -17,6 +17,9 @@ struct Info {
   std::vector<SocketInfo> sockets;
   // Not yet sent on a connection that is up; sent, and not acknowledged; not yet received.
   std::vector<MessageInfo> unsent, unacknowledged, arrived;
+
+  // Adds those of another process.
+  Info& operator+=(const Info& other);
 };
 
 // What one option tells of it.

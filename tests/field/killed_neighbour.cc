@@ -154,7 +154,13 @@ class Neighbour {
         // The other survivor may have finished and left. Then all that it has sent has completed,
         // perhaps since the last look.
         Take();
-        if (!other.finished()) Die("the connection between the survivors has ended");
+        if (!other.finished()) {
+          Die("the connection between the survivors has ended: %" PRIu64 " sent%s, %" PRIu64
+              " completed%s, %" PRIu64 " received%s",
+              other.sent, other.last_sent ? " with the last" : "", other.sends_over,
+              other.send_failed ? " with failures" : "", other.receives_over,
+              other.last_received ? " with the last" : "");
+        }
       }
       if (to_parent >= 0 && other.receives_over >= settings_.before &&
           victim.receives_over >= settings_.before) {
