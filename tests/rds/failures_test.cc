@@ -276,6 +276,7 @@ TEST_F(FailuresTest, WhatIsTakenBackIsCanceled) {
 // What is taken back does nothing to the program's memory any more when the call returns, and nor
 // does what a closed socket has sent.
 TEST_F(FailuresTest, MemoryOfWhatIsTakenBackIsTheProgramsAgain) {
+  if (KernelDiffers("canceling what has left")) GTEST_SKIP();
   const auto client = Start(1 << 20);
   for (const bool closes : {false, true}) {
     std::vector<uint8_t> memory(1 << 20, 1);
@@ -288,7 +289,6 @@ TEST_F(FailuresTest, MemoryOfWhatIsTakenBackIsTheProgramsAgain) {
                                      RDS_RDMA_SILENT)),
                 0);
     }
-    if (KernelDiffers("canceling what has left")) client->Continue();
     if (closes) {
       reader.Close();
     } else {

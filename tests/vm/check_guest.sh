@@ -315,7 +315,7 @@ kernel_rds() {
   soft_dummy rxe || echo "FAILED $name: no device"
   sysctl -qw net.core.wmem_max=16777216 net.core.rmem_max=16777216
   modprobe -a rds rds_rdma || echo "FAILED $name: no modules"
-  SOFTDAT_TEST_RDS=kernel rds_tests "$name" rdma messages errno duplicates moves failures ipv6 holder options names
+  SOFTDAT_TEST_RDS=kernel rds_tests "$name" rdma messages errno duplicates moves failures ipv6 holder options names processes
   python3 "$root/tests/rds/kernel_differences.py" --seen "$root/tests/rds/kernel_differences.csv" \
     "$name: what differs is listed" "/share/${name// /-},"*.log
 }

@@ -76,6 +76,8 @@ rds_example() {
     ours "$at_ours $over_rds $program $client_word $ours_at $linux_at $ports $more"
   served
   serving ours "$at_ours $over_rds $program $server_word $ours_at" "$lines"
+  # Linux may not have heard yet that the connection of the last process is over. It opens no memory then.
+  there "$at_linux $bin/tools/rds-softping --kernel -c 1 -w 20 -I $linux_at $ours_at" >/share/ping.log 2>&1
   rds_says "$title from Linux to ours" "$pattern" \
     there "$at_linux $program $client_word $linux_at $ours_at $ports $more"
   served
