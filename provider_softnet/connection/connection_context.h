@@ -10,6 +10,7 @@
 #include "dat/transport/transport.h"
 #include "provider_softnet/connection/byte_link.h"
 #include "provider_softnet/connection/connection_options.h"
+#include "provider_softnet/connection/leavers.h"
 #include "provider_softnet/connection/path_watch.h"
 #include "provider_softnet/driver/driver.h"
 #include "provider_softnet/iwarp/half_open.h"
@@ -57,6 +58,7 @@ struct ConnectionContext {
   Driver& driver;
   StreamBlocks blocks;
   PathWatch paths{&driver.loop(), options.dead_path};
+  Leavers leavers;
   HalfOpen<Incoming> half_open;  // with the token
 };
 

@@ -176,6 +176,7 @@ void Endpoint::CloseConnection(bool reset, bool abrupt) {
   draining_ = false;
   driver_->hot().Drop(this);
   context_->paths.Remove(this);
+  context_->leavers.Remove(this);
   path_judge_.Forget();
   std::unique_ptr<ByteLink> link;
   std::vector<uint8_t> rest;

@@ -49,7 +49,7 @@ struct AgreedConnection {
   std::string requester_gone;
 };
 
-class Endpoint final : public Channel, private WatchedPath {
+class Endpoint final : public Channel, private WatchedPath, private Leaver {
  public:
   Endpoint(std::shared_ptr<ConnectionContext> context,
            const transport::QueuePairAttributes& attributes);
@@ -96,6 +96,8 @@ class Endpoint final : public Channel, private WatchedPath {
   enum class Attended : uint8_t { kGoOn, kDone };
 
   ~Endpoint() override;
+
+  void Leave() override;  // the process exits
 
   // mutex_ held:
   // Takes the connection over. Returns false and leaves it untouched when there is no memory for

@@ -165,6 +165,14 @@ bool Endpoint::PayOwed(Patience patience) {
   return moved;
 }
 
+void Endpoint::Leave() {
+  std::unique_lock<Mutex> lock(mutex_, std::defer_lock);
+  if (!LockPatiently(&lock, Patience::kTry)) return;
+  if (dead_ || stream_ == nullptr || !data_open_ || send_blocked_) return;
+  stream_->SayPartingWord();
+  Transmit();
+}
+
 // -------------------------------------------------------------------------------------------------
 // Receiving
 

@@ -215,6 +215,7 @@ void Endpoint::WatchLink() {
   const Status s = watch_->Start(link_.get(), UV_READABLE);
   if (!s.ok()) SOFTDAT_LOG(Error, "{}", s.reason());
   context_->paths.Add(this);
+  context_->leavers.Add(this);
 }
 
 int Endpoint::WantedEvents() {

@@ -59,21 +59,12 @@ bool PathWatch::Open() {
 }
 
 void PathWatch::Add(WatchedPath* path) {
-  if (limit_.count() == 0 || !Open() || path->listed_) return;
-  path->listed_ = true;
-  path->previous_ = nullptr;
-  path->next_ = first_;
-  if (first_ != nullptr) first_->previous_ = path;
-  first_ = path;
+  if (limit_.count() == 0 || !Open() || path->listed()) return;
+  paths_.Add(path);
   NoteSent();  // some bytes may have left already
 }
 
-void PathWatch::Remove(WatchedPath* path) {
-  if (!path->listed_) return;
-  path->listed_ = false;
-  (path->previous_ != nullptr ? path->previous_->next_ : first_) = path->next_;
-  if (path->next_ != nullptr) path->next_->previous_ = path->previous_;
-}
+void PathWatch::Remove(WatchedPath* path) { paths_.Remove(path); }
 
 void PathWatch::SetTimer() {
   if (timer_set_.exchange(true, std::memory_order_acq_rel)) return;
@@ -91,9 +82,7 @@ void PathWatch::OnDue() {
   timer_set_.store(false, std::memory_order_seq_cst);
   const LoopClock::time_point now = LoopClock::now();
   bool outstanding = false;
-  for (WatchedPath* path = first_; path != nullptr; path = path->next_) {
-    outstanding |= path->LookAtPath(now);
-  }
+  paths_.ForEach([&](WatchedPath* path) { outstanding |= path->LookAtPath(now); });
   if (outstanding) NoteSent();
 }
 

@@ -14,6 +14,7 @@
 #include <optional>
 
 #include "provider_softnet/connection/byte_link.h"
+#include "provider_softnet/connection/member_list.h"
 #include "provider_softnet/driver/event_loop.h"
 #include "provider_softnet/driver/unique_fd.h"
 
@@ -31,12 +32,7 @@ class PathJudge {
 };
 
 // A connection whose path is watched.
-class WatchedPath {
- public:
-  WatchedPath() = default;
-  WatchedPath(const WatchedPath&) = delete;
-  WatchedPath& operator=(const WatchedPath&) = delete;
-
+class WatchedPath : public Member<WatchedPath> {
  protected:
   virtual ~WatchedPath() = default;
   // Token. Returns whether bytes are outstanding. Makes no upcall, and adds and removes no path.
@@ -44,9 +40,6 @@ class WatchedPath {
 
  private:
   friend class PathWatch;
-  WatchedPath* previous_ = nullptr;
-  WatchedPath* next_ = nullptr;
-  bool listed_ = false;
 };
 
 // The paths of one adapter.
@@ -83,7 +76,7 @@ class PathWatch {
   // Token. The descriptor stays open from the first Add() on.
   UniqueFd timer_;
   std::optional<SocketWatch> watch_;
-  WatchedPath* first_ = nullptr;
+  MemberList<WatchedPath> paths_;
 };
 
 }  // namespace softdat::softnet

@@ -211,7 +211,7 @@ bool Receiver::IsAnswer(const uint8_t* fpdu, size_t size) const {
     return false;
   }
   if (h.opcode != Opcode::kReadResponse && h.opcode != Opcode::kAtomicResponse &&
-      h.opcode != Opcode::kTerminate) {
+      h.opcode != Opcode::kTerminate && !IsPartingWord(h, ulpdu - h.size)) {
     return false;
   }
   return !state_.config.agreement.crc || iwarp::FpduCrcOk({fpdu, size});

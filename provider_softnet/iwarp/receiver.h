@@ -22,6 +22,7 @@
 
 #include "provider_softnet/iwarp/confirmation.h"
 #include "provider_softnet/iwarp/own_requests.h"
+#include "provider_softnet/iwarp/parting_word.h"
 #include "provider_softnet/iwarp/peer_requests.h"
 #include "provider_softnet/iwarp/staging.h"
 #include "provider_softnet/iwarp/stream_state.h"
@@ -92,6 +93,16 @@ class Receiver {
 
   // The payload of a Terminate of the peer. Valid until the next step.
   std::optional<ByteSpan> TakeTerminate() { return std::exchange(terminate_, std::nullopt); }
+  // What the peer, before it left, said that it has carried out.
+  std::optional<TransferCounts> TakePartingWord() {
+    return std::exchange(parting_word_, std::nullopt);
+  }
+  // What came from the peer and was carried out.
+  TransferCounts carried_out() const {
+    return {queues_[iwarp::kQnSend].msn - iwarp::kFirstMsn, writes_};
+  }
+  // Whether some of it came after the last question of the peer that confirms it.
+  bool CarriedOutMoreThanAsked() const { return carried_out() != asked_; }
   // Fails the connection because of the segment that is being received. Encodes its header again,
   // because the header may have left staging.
   [[gnu::cold]] void FailSegment(iwarp::TerminateCode code, const Blame& blame,
@@ -137,6 +148,7 @@ class Receiver {
   Verdict TakeFixed(ByteSpan payload);
   [[gnu::cold]] void FailTooLong(iwarp::TerminateCode code);
   void FinishSegment();
+  void FinishWrite();
   void FinishSend();
   void TakeImmediate(ByteSpan payload);
 
@@ -180,10 +192,13 @@ class Receiver {
   uint64_t write_length_ = 0;
   bool write_open_ = false;      // its last segment has yet to come
   bool write_in_front_ = false;  // it ended with the segment before this one
+  uint32_t writes_ = 0;          // carried out; wraps
+  TransferCounts asked_;         // carried out when the peer asked to confirm
   std::array<iwarp::UntaggedSequence, iwarp::kQnCount> queues_;
   bool stalled_ = false;
   bool fin_read_ = false;  // nothing comes after the staged bytes
   std::optional<ByteSpan> terminate_;
+  std::optional<TransferCounts> parting_word_;
 };
 
 }  // namespace softdat::softnet

@@ -59,6 +59,7 @@ void Receiver::TakeReadRequest(ByteSpan payload) {
                          "the peer's RDMA read was refused: ", AccessErrorText(error));
     }
   }
+  if (r.read.size == 0) asked_ = carried_out();
   // A read of nothing is a confirmation, which is not urgent. One that opens a stream is urgent.
   peer_.Add(/*urgent=*/r.read.size > 0 || !state_.first_fpdu_seen);
 }

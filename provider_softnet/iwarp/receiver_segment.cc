@@ -184,13 +184,7 @@ Receiver::Verdict Receiver::TakeFixed(ByteSpan payload) {
 // The last byte of the segment's payload has been placed.
 void Receiver::FinishSegment() {
   const iwarp::DdpHeader& h = header_;
-  if (h.opcode == Opcode::kWrite) {
-    if (!write_open_) write_length_ = 0;
-    write_length_ += payload_size_;
-    write_open_ = !h.last;
-    write_in_front_ = h.last;
-    return;
-  }
+  if (h.opcode == Opcode::kWrite) return FinishWrite();
   write_in_front_ = false;
   if (!h.tagged) queues_[h.qn].Advance(h, payload_size_);
   if (h.opcode == Opcode::kReadResponse) {
@@ -200,6 +194,25 @@ void Receiver::FinishSegment() {
     receive_cursor_ = cursor_;
     if (h.last) FinishSend();
   }
+}
+
+void Receiver::FinishWrite() {
+  const iwarp::DdpHeader& h = header_;
+  if (IsPartingWord(h, payload_size_)) [[unlikely]] {
+    parting_word_ = ParsePartingOffset(h.to);
+    state_.unsettled = true;
+    return;
+  }
+  if (!write_open_) write_length_ = 0;
+  write_length_ += payload_size_;
+  write_open_ = !h.last;
+  write_in_front_ = h.last;
+  writes_ += h.last;
+  // Nobody waits to hear that the ready-to-receive message came.
+  const bool is_rtr = payload_size_ == 0 && !state_.config.initiator &&
+                      state_.config.agreement.rtr == Rtr::kWrite &&
+                      carried_out() == TransferCounts{.messages = 0, .writes = 1};
+  if (is_rtr) asked_ = carried_out();
 }
 
 void Receiver::FinishSend() {

@@ -235,6 +235,23 @@ bool Sender::AppendRest(std::vector<uint8_t>* words) {
   return true;
 }
 
+// The peer acts in order. But what it does not answer is not over, and neither is what has not
+// left.
+uint64_t Sender::CarriedOut(const TransferCounts& by_peer) const {
+  uint64_t position = std::max(sends_.front(), confirmation_.confirmed());
+  for (; position != next_; ++position) {
+    const SendWork& work = sends_.at(position);
+    if (work.op == transport::Op::kBind) continue;
+    if (!work.done) break;
+    if (work.op == transport::Op::kRdmaWrite) {
+      if (!IsAmong(work.msn, by_peer.writes)) break;
+    } else if (IsUnanswered(work.op)) {
+      if (!IsAmong(work.msn - iwarp::kFirstMsn, by_peer.messages)) break;
+    }
+  }
+  return position;
+}
+
 std::optional<uint32_t> Sender::FirstUnsentAnswer() const {
   // In the middle of a longer answer nothing else fits. After half an FPDU nothing can be read.
   if (turn_ == Turn::kResponse) return std::nullopt;

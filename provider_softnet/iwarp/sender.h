@@ -13,6 +13,7 @@
 #include "provider_softnet/iwarp/confirmation.h"
 #include "provider_softnet/iwarp/iov_writer.h"
 #include "provider_softnet/iwarp/own_requests.h"
+#include "provider_softnet/iwarp/parting_word.h"
 #include "provider_softnet/iwarp/peer_requests.h"
 #include "provider_softnet/iwarp/send_buffer.h"
 #include "provider_softnet/iwarp/stream_state.h"
@@ -77,8 +78,8 @@ class Sender {
   // Something small and not urgent: an answer to the peer's confirmation, or our own request for
   // one. It travels with whatever is sent next.
   bool owes() const {
-    return (peer_.AnyToGather() || WantsConfirmation()) && turn_ == Turn::kNone && MaySpeak() &&
-           state_.phase != Phase::kEnded;
+    return (peer_.AnyToGather() || WantsConfirmation() || parting_word_) && turn_ == Turn::kNone &&
+           MaySpeak() && state_.phase != Phase::kEnded;
   }
   bool PaysNow() const { return pay_ || state_.phase != Phase::kOpen; }
   void Pay() { pay_ = true; }
@@ -111,6 +112,10 @@ class Sender {
   // Asks whether a peer that closed is still there, with the zero-length write of RFC 6581.
   void ProbePeer() { rtr_due_ = true; }
   void ForgetRtr() { rtr_due_ = false; }
+  // Says what was carried out of the peer's messages, although the connection goes on for a moment.
+  void SayPartingWord(const TransferCounts& carried_out) { parting_word_ = carried_out; }
+  // How far the peer has carried out what was sent, by its parting word.
+  uint64_t CarriedOut(const TransferCounts& by_peer) const;
   // Asks to confirm everything that was sent or is under way.
   void ConfirmAll() {
     if (confirmation_.possible() && own_.Have()) confirmation_.WantAll();
@@ -170,6 +175,7 @@ class Sender {
   bool GatherAtomic(SendWork* work);
   bool GatherBind(SendWork* work, bool alone);
   bool GatherConfirmation();
+  bool GatherPartingWord();
   void GatherOwed(IovWriter* out);
   void AddRequest(SendWork* work);
 
@@ -202,8 +208,10 @@ class Sender {
   uint64_t offset_ = 0;  // how many of its bytes are gathered
   uint32_t segment_ = 0, segment_offset_ = 0;
   uint32_t send_msn_ = iwarp::kFirstMsn, read_msn_ = iwarp::kFirstMsn;
+  uint32_t writes_ = 0;  // RDMA Writes that were gathered; wraps
   uint32_t atomic_response_msn_ = iwarp::kFirstMsn;
   uint32_t next_request_id_ = 1;
+  std::optional<TransferCounts> parting_word_;  // is to be said
   SendProblem problem_;
 };
 

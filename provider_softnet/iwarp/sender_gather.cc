@@ -61,13 +61,14 @@ bool Sender::GatherRtr() {
     request.position = kNoWork;
     request.covers = next_;
     request.msn = read_msn_;
-    request.read.source_stag = 1;
+    request.read.source_stag = kNoStag;
     iwarp::EncodeReadRequestFpduHead(head, read_msn_++, request.read);
     fpdu->head_size = iwarp::kReadRequestFpduHeadSize;
     own_.Add();
   } else {
-    iwarp::EncodeTaggedFpduHeader(head, Opcode::kWrite, /*last=*/true, 1, 0, 0);
+    iwarp::EncodeTaggedFpduHeader(head, Opcode::kWrite, /*last=*/true, kNoStag, 0, 0);
     fpdu->head_size = iwarp::kTaggedFpduHeaderSize;
+    ++writes_;
   }
   buffer_.CommitCopied(fpdu);
   rtr_due_ = false;
@@ -225,7 +226,10 @@ bool Sender::GatherData(SendWork* work, bool alone) {
   const bool last = payload == left;
   uint8_t* head = buffer_.head_of(*fpdu);
   if (write) {
-    iwarp::EncodeTaggedFpduHeader(head, Opcode::kWrite, last, work->remote.key,
+    work->msn = writes_;
+    const bool as_parting_word = work->remote.key == kPartingStag && work->length == 0;
+    iwarp::EncodeTaggedFpduHeader(head, Opcode::kWrite, last,
+                                  as_parting_word ? kNoStag : work->remote.key,
                                   work->remote.address + offset_, payload);
   } else {
     work->msn = send_msn_;
@@ -245,6 +249,7 @@ bool Sender::GatherData(SendWork* work, bool alone) {
   if (!last) {
     MoveOn(payload);
   } else if (write) {
+    ++writes_;
     NextStage(*work, fpdu);
   } else {
     ++send_msn_;
@@ -385,7 +390,7 @@ bool Sender::GatherConfirmation() {
   request.covers = next_;
   request.msn = read_msn_;
   request.confirmation = true;
-  request.read.source_stag = 1;
+  request.read.source_stag = kNoStag;
   iwarp::EncodeReadRequestFpduHead(buffer_.head_of(*fpdu), read_msn_++, request.read);
   fpdu->head_size = iwarp::kReadRequestFpduHeadSize;
   fpdu->of_work = fpdu->asks = true;
@@ -402,8 +407,21 @@ void Sender::GatherOwed(IovWriter* out) {
     const uint32_t before = buffer_.back();
     if (!GatherResponse(/*alone=*/out->bytes() == 0) || !EmitAt(before, out)) return;
   }
-  const uint32_t before = buffer_.back();
-  if (WantsConfirmation() && GatherConfirmation()) EmitAt(before, out);
+  uint32_t before = buffer_.back();
+  if (WantsConfirmation() && GatherConfirmation() && !EmitAt(before, out)) return;
+  before = buffer_.back();
+  if (parting_word_ && GatherPartingWord()) EmitAt(before, out);
+}
+
+bool Sender::GatherPartingWord() {
+  TxFpdu* fpdu = NewFpdu();
+  if (fpdu == nullptr) return false;
+  iwarp::EncodeTaggedFpduHeader(buffer_.head_of(*fpdu), Opcode::kWrite, /*last=*/true, kPartingStag,
+                                PartingOffset(*parting_word_), 0);
+  fpdu->head_size = iwarp::kTaggedFpduHeaderSize;
+  buffer_.CommitCopied(fpdu);
+  parting_word_.reset();
+  return true;
 }
 
 }  // namespace softdat::softnet

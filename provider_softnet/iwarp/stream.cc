@@ -131,6 +131,12 @@ void Stream::Disconnect(transport::DisconnectMode mode) {
   MaybeDone();
 }
 
+void Stream::SayPartingWord() {
+  if (!state_.open() || !rules_.can_confirm || !receiver_.CarriedOutMoreThanAsked()) return;
+  sender_.SayPartingWord(receiver_.carried_out());
+  sender_.Pay();
+}
+
 // -------------------------------------------------------------------------------------------------
 // Bytes in
 
@@ -200,6 +206,9 @@ void Stream::Settle() {
     return ActOnFailure();
   if (const auto payload = receiver_.TakeTerminate()) [[unlikely]]
     return ActOnTerminate(*payload);
+  if (const auto carried_out = receiver_.TakePartingWord()) [[unlikely]] {
+    if (rules_.can_confirm) confirmation_.Confirmed(sender_.CarriedOut(*carried_out));
+  }
   CompleteSends();
 }
 

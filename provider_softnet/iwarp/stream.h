@@ -75,6 +75,9 @@ class Stream {
   // Abrupt: flushes everything now. Does nothing after the end. An abrupt disconnect overtakes a
   // graceful one that still drains.
   void Disconnect(transport::DisconnectMode mode);
+  // The process exits. What comes now is not carried out any more, so the peer is told how far it
+  // got (parting_word.h).
+  void SayPartingWord();
 
   // ---- receive side ----
 
@@ -186,6 +189,8 @@ class Stream {
   [[gnu::cold]] void Abort(const std::string& why, const Blame& blame);
   void KeepLastWords();
   void KeepLastAnswers();
+  void KeepPartingWord();
+  void KeepEmpty(iwarp::Opcode opcode, uint32_t stag, uint64_t offset);
   void SetTimer(uint64_t delay_us);
   void StopTimer();
 

@@ -255,7 +255,8 @@ TEST_F(ConfirmedTest, AnAbruptLeaverConfirmsNothingThatItHasNot) {
   b->stream->Disconnect(DisconnectMode::kAbrupt);
   ASSERT_TRUE(pair->Run());
   EXPECT_EQ(Answered(), 0u);
-  EXPECT_EQ(StatusesOf(a->Sends()), (Statuses{WorkStatus::kFlushed, WorkStatus::kFlushed}));
+  EXPECT_EQ(StatusesOf(a->Sends()), (Statuses{WorkStatus::kSuccess, WorkStatus::kFlushed}))
+      << "the parting word tells them apart";
 }
 
 TEST_F(ConfirmedTest, AnAbruptEndWithoutAnswersFlushesOnce) {

@@ -225,6 +225,7 @@ void Stream::Finish(transport::EndReason reason, std::string why, bool by_peer,
   if (!actions_.abort && last_words_.empty()) {
     KeepLastWords();
     if (!by_peer) KeepLastAnswers();
+    if (!by_peer) KeepPartingWord();
   }
   state_.phase = Phase::kEnded;
   StopTimer();
@@ -252,17 +253,26 @@ void Stream::KeepLastAnswers() {
   for (uint32_t i = *first; i < peer_.count(); ++i) {
     const PeerRequest& r = peer_.at(i);
     if (r.atomic || r.read.size > 0) return;
-    constexpr size_t kHead = iwarp::kTaggedFpduHeaderSize;
-    constexpr size_t kUlpdu = kHead - iwarp::kFpduLengthSize;
-    uint8_t fpdu[kHead + iwarp::kFpduMaxTrailer];
-    iwarp::EncodeTaggedFpduHeader(fpdu, iwarp::Opcode::kReadResponse, /*last=*/true,
-                                  r.read.sink_stag, r.read.sink_to, 0);
-    const size_t trailer =
-        state_.config.agreement.crc
-            ? iwarp::StoreFpduTrailer(fpdu + kHead, kUlpdu, Crc32cExtend(kCrc32cInit, fpdu, kHead))
-            : iwarp::StoreFpduTrailerWithoutCrc(fpdu + kHead, kUlpdu);
-    last_words_.insert(last_words_.end(), fpdu, fpdu + kHead + trailer);
+    KeepEmpty(iwarp::Opcode::kReadResponse, r.read.sink_stag, r.read.sink_to);
   }
+}
+
+void Stream::KeepPartingWord() {
+  if (actions_.abort || !rules_.can_confirm || !receiver_.CarriedOutMoreThanAsked()) return;
+  KeepEmpty(iwarp::Opcode::kWrite, kPartingStag, PartingOffset(receiver_.carried_out()));
+}
+
+// Adds a tagged message without payload to the last words.
+void Stream::KeepEmpty(iwarp::Opcode opcode, uint32_t stag, uint64_t offset) {
+  constexpr size_t kHead = iwarp::kTaggedFpduHeaderSize;
+  constexpr size_t kUlpdu = kHead - iwarp::kFpduLengthSize;
+  uint8_t fpdu[kHead + iwarp::kFpduMaxTrailer];
+  iwarp::EncodeTaggedFpduHeader(fpdu, opcode, /*last=*/true, stag, offset, 0);
+  const size_t trailer =
+      state_.config.agreement.crc
+          ? iwarp::StoreFpduTrailer(fpdu + kHead, kUlpdu, Crc32cExtend(kCrc32cInit, fpdu, kHead))
+          : iwarp::StoreFpduTrailerWithoutCrc(fpdu + kHead, kUlpdu);
+  last_words_.insert(last_words_.end(), fpdu, fpdu + kHead + trailer);
 }
 
 }  // namespace softdat::softnet

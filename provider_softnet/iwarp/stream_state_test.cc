@@ -73,7 +73,11 @@ void Enter(StreamPair& pair, State state) {
     }
     b.stream->Disconnect(DisconnectMode::kGraceful);
   }
-  if (state == State::kEnded) b.stream->Disconnect(DisconnectMode::kAbrupt);
+  if (state == State::kEnded) {
+    b.stream->Disconnect(DisconnectMode::kAbrupt);
+    while (pair.Transmit(1)) {
+    }
+  }
   b.stream->TakeActions();
 }
 
@@ -143,11 +147,13 @@ const std::map<std::pair<State, Event>, Outcome>& Table() {
       {{State::kHeld, Event::kTimer}, {}},
       {{State::kHeld, Event::kStaleTimer}, {}},
 
+      // A leaver first says how far it has carried out the peer's messages, so it does not close
+      // yet.
       {{State::kOpen, Event::kPostSend}, {Code::kOk, false, kGone, false, true, 0}},
       {{State::kOpen, Event::kPostReceive}, {}},
       {{State::kOpen, Event::kReceivePosted}, {}},
-      {{State::kOpen, Event::kGraceful}, {Code::kOk, true, kGone, false, false, kOver}},
-      {{State::kOpen, Event::kAbrupt}, {Code::kOk, true, kGone, false, false, kOver}},
+      {{State::kOpen, Event::kGraceful}, {Code::kOk, true, kGone, false, true, kActEnded}},
+      {{State::kOpen, Event::kAbrupt}, {Code::kOk, true, kGone, false, true, kActEnded}},
       {{State::kOpen, Event::kFin}, {Code::kOk, true, kGone, false, false, kOver}},
       {{State::kOpen, Event::kHangup}, {}},
       {{State::kOpen, Event::kGone}, {Code::kOk, true, kGone, false, false, kCut}},
@@ -161,9 +167,9 @@ const std::map<std::pair<State, Event>, Outcome>& Table() {
        {Code::kOk, false, kGone, false, false, kActResumed | kActTimer}},
       {{State::kStalled, Event::kReceivePosted}, {Code::kOk, false, kGone, true, false, 0}},
       {{State::kStalled, Event::kGraceful},
-       {Code::kOk, true, kGone, false, false, kOver | kActTimer}},
+       {Code::kOk, true, kGone, false, true, kActEnded | kActTimer}},
       {{State::kStalled, Event::kAbrupt},
-       {Code::kOk, true, kGone, false, false, kOver | kActTimer}},
+       {Code::kOk, true, kGone, false, true, kActEnded | kActTimer}},
       // The peer closed. The message gets a limited time to be taken, if the peer is still there.
       {{State::kStalled, Event::kFin}, {Code::kOk, false, kGone, true, true, kActTimer}},
       {{State::kStalled, Event::kHangup}, {Code::kOk, false, kGone, true, true, kActTimer}},
@@ -179,7 +185,7 @@ const std::map<std::pair<State, Event>, Outcome>& Table() {
       {{State::kDraining, Event::kPostReceive}, {}},
       {{State::kDraining, Event::kReceivePosted}, {}},
       {{State::kDraining, Event::kGraceful}, {}},
-      {{State::kDraining, Event::kAbrupt}, {Code::kOk, true, kGone, false, false, kOver}},
+      {{State::kDraining, Event::kAbrupt}, {Code::kOk, true, kGone, false, true, kActEnded}},
       {{State::kDraining, Event::kFin}, {Code::kOk, true, kGone, false, false, kOver}},
       {{State::kDraining, Event::kHangup}, {}},
       {{State::kDraining, Event::kGone}, {Code::kOk, true, kGone, false, false, kCut}},

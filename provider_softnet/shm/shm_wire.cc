@@ -29,6 +29,7 @@ class ShmWire final : public Wire {
     return ShmListener::Create(context_, p);
   }
   void Stop() override { context_->Stop(); }
+  void OnProcessExit() override { context_->leavers.LeaveAll(); }
   void AbandonAfterFork() override { ShmPorts::AbandonAfterFork(); }
 
  private:

@@ -31,6 +31,7 @@ class TcpWire final : public Wire {
     return TcpListener::Create(context_, p);
   }
   void Stop() override { context_->Stop(); }
+  void OnProcessExit() override { context_->leavers.LeaveAll(); }
   void AbandonAfterFork() override { PortRegistry::AbandonAfterFork(); }
 
  private:

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program takes the last message and returns from main() without closing anything. An InfiniBand
-// adapter has acknowledged the message by then, so the sender's completion must succeed here too.
+// A program takes the last of some messages, or of some writes, and leaves at once, in each of the
+// ways in which programs leave. An InfiniBand adapter has acknowledged everything by then, so all
+// completions of the sender must succeed here too. The sender keeps several messages under way, so
+// it has not asked to confirm the last ones when they arrive.
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 
 #include "tests/field/plain.h"
 
@@ -14,17 +18,40 @@ namespace softdat::field {
 namespace {
 
 constexpr const char* kUsage =
-    "[--ia NAME] [--rounds N] [--words N] [--poll]\n"
-    "  --ia NAME   adapter (softnet-lo)\n"
-    "  --rounds N  receivers, one after the other (50)\n"
-    "  --words N   the message, of 8 bytes each (8)\n"
-    "  --poll      the receiver polls by dat_evd_dequeue; it waits otherwise";
+    "[--ia NAME] [--rounds N] [--messages N] [--words N] [--writes] [--way WAY] [--poll]\n"
+    "  --ia NAME     adapter (softnet-lo)\n"
+    "  --rounds N    receivers, one after the other (50)\n"
+    "  --messages N  in each round, at most 8 of them under way (1)\n"
+    "  --words N     each, of 8 bytes (8)\n"
+    "  --writes      RDMA writes, with a message behind each\n"
+    "  --way WAY     how the receiver leaves: exit, graceful, abrupt (dat_ep_disconnect), free\n"
+    "                (dat_ep_free), close (dat_ia_close), or all in turn (all) (exit)\n"
+    "  --poll        the receiver polls by dat_evd_dequeue; it waits otherwise";
+
+constexpr size_t kDepth = 8;  // messages under way, and receives for them
+constexpr const char* kWays[] = {"exit", "graceful", "abrupt", "free", "close"};
+enum Way { kExit, kGraceful, kAbrupt, kFree, kClose };
 
 struct Settings {
   std::string ia;
   uint64_t rounds;
-  size_t words;
+  size_t messages, words;
+  bool writes;
+  std::string way;
   bool poll;
+
+  Way WayOf(uint64_t round) const {
+    for (size_t i = 0; i < std::size(kWays); ++i) {
+      if (way == kWays[i]) return static_cast<Way>(i);
+    }
+    return static_cast<Way>(round % std::size(kWays));
+  }
+};
+
+// What the sender tells each receiver.
+struct Invitation {
+  DAT_CONN_QUAL qualifier;
+  Way way;
 };
 
 // One end of the only connection.
@@ -36,33 +63,63 @@ struct End {
 
   explicit End(const Settings& settings)
       : ia(settings.ia),
-        recv_evd(ia.NewEvd(DAT_EVD_DTO_FLAG, 8)),
-        request_evd(ia.NewEvd(DAT_EVD_DTO_FLAG, 8)),
+        recv_evd(ia.NewEvd(DAT_EVD_DTO_FLAG, 2 * kDepth)),
+        request_evd(ia.NewEvd(DAT_EVD_DTO_FLAG, 2 * kDepth)),
         connect_evd(ia.NewEvd(DAT_EVD_CONNECTION_FLAG, 8)),
         ep(ia.NewEp({recv_evd, request_evd, connect_evd})),
         memory(ia, settings.words) {}
 };
 
-// Never returns to main(), but ends as main() does.
-[[noreturn]] void RunReceiver(const Settings& settings, DAT_CONN_QUAL qualifier) {
-  const End end(settings);
-  MUST(client::PostReceive(end.ep, end.memory.Words(0, settings.words), 0));
-  MUST(client::Connect(end.ep, end.ia.ia.address(), qualifier, DAT_TIMEOUT_INFINITE));
-  MustWait(end.connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+void TakeOne(const Settings& settings, DAT_EVD_HANDLE evd) {
   if (!settings.poll) {
-    MustComplete(end.recv_evd);
-    std::exit(0);
+    MustComplete(evd);
+    return;
   }
   DAT_EVENT event{};
-  while (dat_evd_dequeue(end.recv_evd, &event) != DAT_SUCCESS) {
+  while (dat_evd_dequeue(evd, &event) != DAT_SUCCESS) {
   }
-  std::exit(event.event_data.dto_completion_event_data.status == DAT_DTO_SUCCESS ? 0 : 1);
+  const DAT_DTO_COMPLETION_STATUS status = event.event_data.dto_completion_event_data.status;
+  if (status != DAT_DTO_SUCCESS) Die("receiver: status %d", status);
+}
+
+// Never returns to main(), but ends as main() does.
+[[noreturn]] void RunReceiver(const Settings& settings, const Invitation& invitation) {
+  End end(settings);
+  size_t posted = 0;
+  const auto post = [&] {
+    if (posted == settings.messages) return;
+    MUST(client::PostReceive(end.ep, end.memory.Words(0, settings.words), posted++));
+  };
+  while (posted < std::min(settings.messages, kDepth)) post();
+  MUST(client::Connect(end.ep, end.ia.ia.address(), invitation.qualifier, DAT_TIMEOUT_INFINITE));
+  MustWait(end.connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+  for (size_t taken = 0; taken < settings.messages; ++taken) {
+    TakeOne(settings, end.recv_evd);
+    post();
+  }
+  switch (invitation.way) {
+    case kExit:
+      break;
+    case kGraceful:
+    case kAbrupt:
+      MUST(dat_ep_disconnect(
+          end.ep, invitation.way == kAbrupt ? DAT_CLOSE_ABRUPT_FLAG : DAT_CLOSE_GRACEFUL_FLAG));
+      MustWait(end.connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+      break;
+    case kFree:
+      MUST(dat_ep_free(end.ep));
+      break;
+    case kClose:
+      MUST(end.ia.ia.Close());
+      break;
+  }
+  std::exit(0);
 }
 
 int RunLauncher(const Settings& settings, int from_sender) {
-  DAT_CONN_QUAL qualifier = 0;
-  while (read(from_sender, &qualifier, sizeof qualifier) == sizeof qualifier) {
-    const pid_t pid = Spawn([&]() -> int { RunReceiver(settings, qualifier); });
+  Invitation invitation{};
+  while (read(from_sender, &invitation, sizeof invitation) == sizeof invitation) {
+    const pid_t pid = Spawn([&]() -> int { RunReceiver(settings, invitation); });
     int status = 0;
     waitpid(pid, &status, 0);
     if (status != 0) Die("receiver: ended with %#x", status);
@@ -70,19 +127,43 @@ int RunLauncher(const Settings& settings, int from_sender) {
   return 0;
 }
 
+// Sends the messages, each behind a write if so asked. All must complete with success.
+void SendAll(const Settings& settings, const End& end, uint64_t round) {
+  const size_t each = settings.writes ? 2 : 1;
+  size_t posted = 0;
+  for (size_t over = 0; over < settings.messages * each; ++over) {
+    while (posted < settings.messages && posted < over / each + kDepth) {
+      const DAT_LMR_TRIPLET words = end.memory.Words(0, settings.words);
+      if (settings.writes) {
+        // Nothing is written, but it is a message of its own on the wire.
+        const DAT_RMR_TRIPLET nowhere{};
+        MUST(client::PostWrite(end.ep, end.memory.Words(0, 0), nowhere, posted));
+      }
+      MUST(client::PostSend(end.ep, words, posted++));
+    }
+    DAT_EVENT event{};
+    DAT_COUNT more = 0;
+    MUST(dat_evd_wait(end.request_evd, kPlainPatienceUs, 1, &event, &more));
+    const DAT_DTO_COMPLETION_EVENT_DATA& data = event.event_data.dto_completion_event_data;
+    if (data.status != DAT_DTO_SUCCESS) {
+      Die("round %" PRIu64 " (%s): completion %zu of %zu has status %d", round,
+          kWays[settings.WayOf(round)], over, settings.messages * each, data.status);
+    }
+  }
+}
+
 int RunSender(const Settings& settings, int to_launcher) {
   for (uint64_t round = 0; round < settings.rounds; ++round) {
     End end(settings);
     const DAT_EVD_HANDLE cr_evd = end.ia.NewEvd(DAT_EVD_CR_FLAG, 1);
-    DAT_CONN_QUAL qualifier = 0;
+    Invitation invitation{0, settings.WayOf(round)};
     DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
-    MUST(dat_psp_create_any(end.ia.ia, &qualifier, cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
-    if (write(to_launcher, &qualifier, sizeof qualifier) != sizeof qualifier) Die("no launcher");
+    MUST(dat_psp_create_any(end.ia.ia, &invitation.qualifier, cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
+    if (write(to_launcher, &invitation, sizeof invitation) != sizeof invitation) Die("no launcher");
     const DAT_EVENT request = MustWait(cr_evd, DAT_CONNECTION_REQUEST_EVENT);
     MUST(dat_cr_accept(request.event_data.cr_arrival_event_data.cr_handle, end.ep, 0, nullptr));
     MustWait(end.connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
-    MUST(client::PostSend(end.ep, end.memory.Words(0, settings.words), 0));
-    MustComplete(end.request_evd);
+    SendAll(settings, end, round);
     MustWait(end.connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
     MUST(end.ia.ia.Close());
   }
@@ -91,9 +172,13 @@ int RunSender(const Settings& settings, int to_launcher) {
 
 int Main(int argc, char** argv) {
   PlainOptions options(argc, argv, kUsage);
-  const Settings settings{
-      options.Text("--ia", "softnet-lo"), static_cast<uint64_t>(options.Number("--rounds", 50)),
-      static_cast<size_t>(options.Number("--words", 8)), options.Flag("--poll")};
+  const Settings settings{options.Text("--ia", "softnet-lo"),
+                          static_cast<uint64_t>(options.Number("--rounds", 50)),
+                          static_cast<size_t>(options.Number("--messages", 1)),
+                          static_cast<size_t>(options.Number("--words", 8)),
+                          options.Flag("--writes"),
+                          options.Text("--way", "exit"),
+                          options.Flag("--poll")};
   options.RejectOthers();
   int fds[2];
   if (pipe(fds) != 0) Die("no pipe");

@@ -96,8 +96,7 @@ pid_t Spawn(const std::function<int()>& body) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(1);
     const int status = body();
-    std::fflush(nullptr);
-    _exit(status);
+    std::exit(status);
   }
   return pid;
 }

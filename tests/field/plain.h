@@ -66,7 +66,8 @@ DAT_EVENT MustWait(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number);
 // Returns the next completion, which must be a success.
 DAT_DTO_COMPLETION_EVENT_DATA MustComplete(DAT_EVD_HANDLE evd);
 
-// Runs `body` in a child that never outlives its parent. Its exit status is the result of `body`.
+// Runs `body` in a child that never outlives its parent. The child ends as if main() had returned
+// the result of `body`.
 pid_t Spawn(const std::function<int()>& body);
 // Children that compute until the object goes.
 class Load {
