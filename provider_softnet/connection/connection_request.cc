@@ -29,6 +29,15 @@ bool PostRequest(const std::shared_ptr<ServicePoint>& point, ArrivedRequest* arr
   return false;
 }
 
+bool HandOnTo(const std::shared_ptr<ServicePoint>& point, ArrivedRequest* request) {
+  const uint64_t before = std::exchange(request->conn_qual, point->conn_qual);
+  const bool handed_on = std::exchange(request->handed_on, true);
+  if (PostRequest(point, request)) return true;
+  request->conn_qual = before;
+  request->handed_on = handed_on;
+  return false;
+}
+
 IwarpConnectionRequest::IwarpConnectionRequest(std::shared_ptr<ConnectionContext> context,
                                                ArrivedRequest request)
     : context_(std::move(context)), request_(std::move(request)) {

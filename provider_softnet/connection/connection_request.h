@@ -20,6 +20,9 @@ void DeliverRequest(const std::shared_ptr<ServicePoint>& point, ArrivedRequest r
 // adapter has closed.
 bool PostRequest(const std::shared_ptr<ServicePoint>& point, ArrivedRequest* arrived);
 
+// The same for a request that another service point of this process has got first.
+bool HandOnTo(const std::shared_ptr<ServicePoint>& point, ArrivedRequest* request);
+
 class IwarpConnectionRequest final : public transport::ConnectionRequest {
  public:
   IwarpConnectionRequest(std::shared_ptr<ConnectionContext> context, ArrivedRequest request);

@@ -71,15 +71,8 @@ std::optional<Hello> DecodeHello(std::span<const uint8_t> in) {
   return hello;
 }
 
-MeetingPlace MeetingPlaceOf(uid_t user, const std::string& host, uint16_t port) {
-  const std::string name = fmt::format("softdat-shm/{}/{}/{}", user, host, port);
-  MeetingPlace out;
-  out.address.sun_family = AF_UNIX;
-  // The first byte of an abstract name is zero, and the name has no terminator.
-  if (name.size() + 1 > sizeof(out.address.sun_path)) return out;
-  std::memcpy(out.address.sun_path + 1, name.data(), name.size());
-  out.size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-  return out;
+LocalName MeetingPlaceOf(uid_t user, const std::string& host, uint16_t port) {
+  return AbstractName(fmt::format("softdat-shm/{}/{}/{}", user, host, port));
 }
 
 }  // namespace softdat::softnet

@@ -19,7 +19,6 @@
 
 #include <sys/socket.h>
 #include <sys/types.h>
-#include <sys/un.h>
 
 #include <array>
 #include <cstddef>
@@ -27,6 +26,8 @@
 #include <optional>
 #include <span>
 #include <string>
+
+#include "provider_softnet/driver/local_socket.h"
 
 namespace softdat::softnet {
 
@@ -40,11 +41,7 @@ std::array<uint8_t, kHelloSize> EncodeHello(const Hello& hello);
 // Returns nothing when the bytes are no hello of this version.
 std::optional<Hello> DecodeHello(std::span<const uint8_t> in);
 
-struct MeetingPlace {
-  sockaddr_un address{};
-  socklen_t size = 0;  // 0: the name does not fit
-};
-MeetingPlace MeetingPlaceOf(uid_t user, const std::string& host, uint16_t port);
+LocalName MeetingPlaceOf(uid_t user, const std::string& host, uint16_t port);
 
 }  // namespace softdat::softnet
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "dat/base/socket_address.h"
-#include "provider_softnet/shm/local_socket.h"
+#include "provider_softnet/shm/bell.h"
 #include "provider_softnet/shm/shared_area.h"
 
 namespace softdat::softnet {
@@ -69,12 +69,14 @@ TEST(HelloTest, TravelsWithTheMemory) {
   Result<UniqueFd> memory = SharedArea::MakeMemory();
   ASSERT_TRUE(memory.ok());
   const auto hello = EncodeHello({V4(1), V4(2)});
-  ASSERT_EQ(SendHello(a.get(), hello, memory.value().get()), 0);
+  ASSERT_EQ(SendWithDescriptor(a.get(), hello, memory.value().get()), 0);
   std::vector<uint8_t> bytes(kHelloSize + 1);
-  UniqueFd received;
-  ASSERT_EQ(ReceiveHello(b.get(), bytes, &received), static_cast<ssize_t>(kHelloSize));
+  ReceivedMessage received = ReceiveWithDescriptors(b.get(), bytes);
+  ASSERT_EQ(received.size, static_cast<ssize_t>(kHelloSize));
+  ASSERT_EQ(received.descriptors.size(), 1u);
   const auto here = SharedArea::Map(memory.value().get(), SharedArea::Side::kRequester);
-  const auto there = SharedArea::Map(received.get(), SharedArea::Side::kListener);
+  const auto there =
+      SharedArea::Map(received.descriptors.front().get(), SharedArea::Side::kListener);
   ASSERT_NE(here, nullptr);
   ASSERT_NE(there, nullptr);
   bool bell;
@@ -84,10 +86,11 @@ TEST(HelloTest, TravelsWithTheMemory) {
   byte = 0;
   ASSERT_EQ(there->in.Read(&iov, 1, &bell), 1);
   EXPECT_EQ(byte, 9);
-  // A message without a descriptor is none.
+  // Later messages ring the bell.
   RingBell(a.get());
-  EXPECT_EQ(ReceiveHello(b.get(), bytes, &received), -1);
-  EXPECT_EQ(errno, EPROTO);
+  received = ReceiveWithDescriptors(b.get(), bytes);
+  EXPECT_EQ(received.size, 1);
+  EXPECT_TRUE(received.descriptors.empty());
 }
 
 TEST(HelloTest, MemoryThatCouldShrinkOrHasAnotherSizeIsRefused) {

@@ -7,12 +7,11 @@
 #include <string.h>
 #include <uv.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "dat/base/socket_address.h"
 #include "provider_softnet/connection/connection_request.h"
-#include "provider_softnet/shm/local_socket.h"
+#include "provider_softnet/driver/local_socket.h"
 #include "provider_softnet/shm/shm_ports.h"
 
 namespace softdat::softnet {
@@ -72,12 +71,8 @@ void ClosingLink::Hurry() {
 void ClosingLink::Leave() {
   watch_.Stop();
   timer_.Stop();
-  auto& list = context_->closing;
-  const auto it =
-      std::find_if(list.begin(), list.end(), [this](const auto& c) { return c.get() == this; });
-  if (it == list.end()) return;
-  std::unique_ptr<ClosingLink> self = std::move(*it);
-  list.erase(it);
+  std::unique_ptr<ClosingLink> self = context_->closing.Take(id_);
+  if (self == nullptr) return;
   // Its own handlers call this.
   context_->driver.DeleteLater(std::shared_ptr<ClosingLink>(std::move(self)));
 }
@@ -87,7 +82,7 @@ void ClosingLink::Leave() {
 
 void ShmContext::Stop() {
   half_open.Clear();
-  closing.clear();
+  closing.Clear();
   paths.Close();
 }
 
@@ -119,32 +114,25 @@ uint64_t ShmContext::CloseGently(std::unique_ptr<ByteLink> link, bool abrupt,
                                  std::vector<uint8_t> rest) {
   if (!driver.started()) return 0;
   std::unique_ptr<ShmLink> shm(static_cast<ShmLink*>(link.release()));
-  auto one =
-      std::make_unique<ClosingLink>(this, std::move(shm), abrupt, std::move(rest), ++last_closing);
+  auto one = std::make_unique<ClosingLink>(this, std::move(shm), abrupt, std::move(rest),
+                                           closing.NextId());
   if (!one->Start(options.close_timeout)) return 0;
-  closing.push_back(std::move(one));
-  return last_closing;
+  const uint64_t id = one->id();
+  closing.Add(std::move(one));
+  return id;
 }
 
-void ShmContext::HurryClosing(uint64_t id) {
-  for (const auto& link : closing) {
-    if (link->id() == id) return link->Hurry();
-  }
-}
+void ShmContext::HurryClosing(uint64_t id) { closing.Hurry(id); }
 
 Status ShmContext::HandOn(ArrivedRequest* request, uint64_t conn_qual) {
   const std::string host = HostText(request->addresses.local);
-  const auto point = ShmPorts::Get().FindForHandoff(host, conn_qual);
+  const auto point = ShmPorts().Get().FindForHandoff(host, conn_qual);
   if (point == nullptr) {
     return Status(Code::kNotFound,
                   "nobody listens there in this process, and requests over shared memory do not "
                   "leave their process");
   }
-  const uint64_t before = std::exchange(request->conn_qual, conn_qual);
-  const bool handed_on = std::exchange(request->handed_on, true);
-  if (PostRequest(point, request)) return Status::Ok();
-  request->conn_qual = before;
-  request->handed_on = handed_on;
+  if (HandOnTo(point, request)) return Status::Ok();
   return Status(Code::kNotFound, "the adapter that listened there has closed");
 }
 

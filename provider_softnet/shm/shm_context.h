@@ -4,11 +4,11 @@
 #ifndef SOFTDAT_PROVIDER_SOFTNET_SHM_SHM_CONTEXT_H_
 #define SOFTDAT_PROVIDER_SOFTNET_SHM_SHM_CONTEXT_H_
 
-#include <list>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "provider_softnet/connection/closing_list.h"
 #include "provider_softnet/connection/connection_context.h"
 #include "provider_softnet/connection/link_watch.h"
 #include "provider_softnet/shm/shm_link.h"
@@ -65,8 +65,7 @@ struct ShmContext final : ConnectionContext {
   Status HandOn(ArrivedRequest* request, uint64_t conn_qual) override;
 
   // Token:
-  std::list<std::unique_ptr<ClosingLink>> closing;
-  uint64_t last_closing = 0;
+  ClosingList<ClosingLink> closing;
 };
 
 }  // namespace softdat::softnet

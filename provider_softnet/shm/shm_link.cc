@@ -9,8 +9,9 @@
 #include <array>
 
 #include "dat/base/socket_address.h"
+#include "provider_softnet/driver/local_socket.h"
+#include "provider_softnet/shm/bell.h"
 #include "provider_softnet/shm/hello.h"
-#include "provider_softnet/shm/local_socket.h"
 
 namespace softdat::softnet {
 
@@ -42,7 +43,8 @@ int ShmLink::Connect(const sockaddr_storage& remote) {
   SetSocketPort(NextPort(port), &hello.from);
   int error = ConnectTo(fd_.get(), MeetingPlaceOf(geteuid(), HostText(hello.to), port));
   if (error == ECONNREFUSED) error = ConnectTo(fd_.get(), MeetingPlaceOf(geteuid(), "", port));
-  if (error == 0) error = SendHello(fd_.get(), EncodeHello(hello), memory.value().get());
+  if (error == EAGAIN) error = ECONNREFUSED;  // too many wait already
+  if (error == 0) error = SendWithDescriptor(fd_.get(), EncodeHello(hello), memory.value().get());
   if (error != 0) return error;
   local_ = hello.from;
   remote_ = hello.to;
@@ -51,19 +53,18 @@ int ShmLink::Connect(const sockaddr_storage& remote) {
 
 bool ShmLink::TakeHello() {
   std::array<uint8_t, kHelloSize + 1> bytes;
-  UniqueFd memory;
-  const ssize_t n = ReceiveHello(fd_.get(), bytes, &memory);
-  if (n < 0) return false;
-  if (n == 0) {
+  const ReceivedMessage message = ReceiveWithDescriptors(fd_.get(), bytes);
+  if (message.size < 0) return false;
+  if (message.size == 0) {
     errno = ECONNRESET;
     return false;
   }
-  const std::optional<Hello> hello = DecodeHello({bytes.data(), static_cast<size_t>(n)});
-  if (!hello) {
+  const std::optional<Hello> hello = DecodeHello({bytes.data(), static_cast<size_t>(message.size)});
+  if (!hello || message.cut || message.descriptors.size() != 1) {
     errno = EPROTO;
     return false;
   }
-  area_ = SharedArea::Map(memory.get(), SharedArea::Side::kListener);
+  area_ = SharedArea::Map(message.descriptors.front().get(), SharedArea::Side::kListener);
   if (area_ == nullptr) return false;
   awaits_hello_ = false;
   local_ = hello->to;

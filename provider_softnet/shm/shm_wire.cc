@@ -30,7 +30,7 @@ class ShmWire final : public Wire {
   }
   void Stop() override { context_->Stop(); }
   void OnProcessExit() override { context_->leavers.LeaveAll(); }
-  void AbandonAfterFork() override { ShmPorts::AbandonAfterFork(); }
+  void AbandonAfterFork() override { ShmPorts().AbandonAfterFork(); }
 
  private:
   const ConnectionOptions options_ = ConnectionOptions::FromSettings();

@@ -14,7 +14,7 @@
 #include "dat/base/log.h"
 #include "dat/base/socket_address.h"
 #include "provider_softnet/connection/connection_request.h"
-#include "provider_softnet/driver/descriptor_limit.h"
+#include "provider_softnet/driver/local_socket.h"
 #include "provider_softnet/tcp/handoff_message.h"
 #include "provider_softnet/tcp/handoff_rebuild.h"
 #include "provider_softnet/tcp/socket_util.h"
@@ -25,56 +25,6 @@ namespace {
 
 constexpr int kBacklog = 128;
 constexpr size_t kMaxArrivals = 64;
-constexpr std::chrono::milliseconds kPause{50};
-
-UniqueFd ListenOn(const HandoffAddress& name) {
-  UniqueFd fd;
-  do {
-    fd = UniqueFd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  } while (!fd.valid() && errno == EMFILE && RaiseDescriptorLimit());
-  if (fd.valid() &&
-      (bind(fd.get(), reinterpret_cast<const sockaddr*>(&name.address), name.size) != 0 ||
-       listen(fd.get(), kBacklog) != 0)) {
-    const int error = errno;
-    fd.Close();
-    errno = error;
-  }
-  return fd;
-}
-
-// One message and the descriptors that came with it. The caller owns these descriptors.
-struct Received {
-  ssize_t size = -1;
-  bool cut = false;  // the message or its descriptors did not fit
-  std::vector<UniqueFd> descriptors;
-};
-
-Received ReceiveOffer(int fd, std::span<uint8_t> bytes) {
-  constexpr size_t kRoom = 8;  // one is expected; any others are closed
-  iovec iov{bytes.data(), bytes.size()};
-  alignas(cmsghdr) char control[CMSG_SPACE(kRoom * sizeof(int))];
-  msghdr m{};
-  m.msg_iov = &iov;
-  m.msg_iovlen = 1;
-  m.msg_control = control;
-  m.msg_controllen = sizeof(control);
-  Received out;
-  do {
-    out.size = recvmsg(fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-  } while (out.size < 0 && errno == EINTR);
-  if (out.size < 0) return out;
-  out.cut = (m.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0;
-  for (cmsghdr* c = CMSG_FIRSTHDR(&m); c != nullptr; c = CMSG_NXTHDR(&m, c)) {
-    if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
-    const size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-    for (size_t i = 0; i < count; ++i) {
-      int passed = -1;
-      memcpy(&passed, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
-      out.descriptors.emplace_back(passed);
-    }
-  }
-  return out;
-}
 
 bool OptionIs(int fd, int option, int expected) {
   int value = -1;
@@ -91,8 +41,8 @@ bool IsTcpConnection(int fd) {
 }
 
 // Makes a request from the message. On failure returns the reason, and *out still owns the link.
-const char* Take(const ServicePoint& point, std::span<const uint8_t> bytes, Received* received,
-                 ArrivedRequest* out) {
+const char* Take(const ServicePoint& point, std::span<const uint8_t> bytes,
+                 ReceivedMessage* received, ArrivedRequest* out) {
   if (received->cut) return "its message is too long, or there is no descriptor left for it";
   if (received->descriptors.size() != 1) return "there must be one descriptor";
   UniqueFd fd = std::move(received->descriptors.front());
@@ -110,6 +60,18 @@ const char* Take(const ServicePoint& point, std::span<const uint8_t> bytes, Rece
   return rebuilt.refusal;
 }
 
+// Another process has connected to the service point's local socket.
+void TakeArrival(const std::shared_ptr<ServicePoint>& point, UniqueFd socket) {
+  if (!IsOwnUsersSocket(socket.get())) {
+    SOFTDAT_LOG(Warning, "handoff to qualifier {} from another user refused", point->conn_qual);
+    return;
+  }
+  auto& list = ContextOf(*point).handoffs;
+  if (list.size() >= kMaxArrivals) list.front()->Discard("too many at once; the oldest goes");
+  list.push_back(std::make_unique<HandoffArrival>(point, std::move(socket)));
+  list.back()->Start();
+}
+
 }  // namespace
 
 // -------------------------------------------------------------------------------------------------
@@ -117,56 +79,17 @@ const char* Take(const ServicePoint& point, std::span<const uint8_t> bytes, Rece
 
 HandoffListener::HandoffListener(const std::shared_ptr<ServicePoint>& point,
                                  const std::string& host)
-    : point_(point),
-      watch_(&point->context->driver.loop(), [this](int) { OnReadable(); }),
-      pause_(&point->context->driver.loop(), [this] { watch_.Update(UV_READABLE); }) {
-  const HandoffAddress name = HandoffAddressOf(geteuid(), host, point->conn_qual);
-  std::string why = "the name is too long";
-  if (name.size != 0) {
-    fd_ = ListenOn(name);
-    if (!fd_.valid()) {
-      why = strerror(errno);
-    } else if (const Status s = watch_.Start(fd_.get(), UV_READABLE); s.ok()) {
-      return;
-    } else {
-      why = s.reason();
-      fd_.Close();
-    }
-  }
+    : acceptor_(point, {[point](UniqueFd socket) { TakeArrival(point, std::move(socket)); }, {}}) {
+  fd_ = OpenLocalSocket();
+  const int error =
+      fd_.valid()
+          ? ListenAt(fd_.get(), HandoffAddressOf(geteuid(), host, point->conn_qual), kBacklog)
+          : errno;
+  Status s = error == 0 ? acceptor_.Start(fd_.get()) : Status(Code::kNoResources, strerror(error));
+  if (s.ok()) return;
+  fd_.Close();
   SOFTDAT_LOG(Warning, "other processes cannot hand requests to qualifier {}: {}", point->conn_qual,
-              why);
-}
-
-HandoffListener::~HandoffListener() {
-  watch_.Stop();
-  pause_.Close();
-}
-
-void HandoffListener::OnReadable() {
-  const std::shared_ptr<ServicePoint> point = point_;
-  const int fd = fd_.get();
-  // The number is bounded, because a process that connects again and again must not hold the loop.
-  for (size_t i = 0; i < kMaxArrivals; ++i) {
-    // An upcall may have destroyed this listener.
-    if (point->sink == nullptr) return;
-    UniqueFd socket(accept4(fd, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    if (!socket.valid()) {
-      const int error = errno;
-      if (error == EAGAIN || error == EWOULDBLOCK) return;
-      if (error == EMFILE && RaiseDescriptorLimit()) continue;
-      watch_.Update(0);
-      pause_.Start(kPause);
-      return;
-    }
-    if (!IsTrustedPeer(socket.get())) {
-      SOFTDAT_LOG(Warning, "handoff to qualifier {} from another user refused", point->conn_qual);
-      continue;
-    }
-    auto& list = ContextOf(*point).handoffs;
-    if (list.size() >= kMaxArrivals) list.front()->Discard("too many at once; the oldest goes");
-    list.push_back(std::make_unique<HandoffArrival>(point, std::move(socket)));
-    list.back()->Start();
-  }
+              s.reason());
 }
 
 // -------------------------------------------------------------------------------------------------
@@ -217,7 +140,7 @@ bool HandoffArrival::Answer(HandoffVerdict verdict) {
 
 void HandoffArrival::OnReadable() {
   std::array<uint8_t, kMaxHandoffOffer> bytes;
-  Received received = ReceiveOffer(fd_.get(), bytes);
+  ReceivedMessage received = ReceiveWithDescriptors(fd_.get(), bytes);
   if (received.size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
   if (received.size < 0) return Discard(strerror(errno));
   if (received.size == 0) return Discard("it went away without an offer");

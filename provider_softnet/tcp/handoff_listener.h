@@ -7,31 +7,25 @@
 #include <memory>
 #include <string>
 
+#include "provider_softnet/connection/acceptor.h"
 #include "provider_softnet/connection/service_point.h"
 #include "provider_softnet/tcp/handoff_message.h"
-#include "provider_softnet/tcp/port_registry.h"
 #include "provider_softnet/tcp/tcp_context.h"
 
 namespace softdat::softnet {
 
-// The listening local socket of one service point.
+// The listening local socket of one service point. To be destroyed with the token.
 class HandoffListener {
  public:
   // Token. `host` is that of PortKey. If another process has taken the name, or no descriptor is
   // left, the log says so and no request can be handed to this service point.
   HandoffListener(const std::shared_ptr<ServicePoint>& point, const std::string& host);
-  // Token.
-  ~HandoffListener();
   HandoffListener(const HandoffListener&) = delete;
   HandoffListener& operator=(const HandoffListener&) = delete;
 
  private:
-  void OnReadable();
-
-  const std::shared_ptr<ServicePoint> point_;
   UniqueFd fd_;
-  SocketWatch watch_;
-  LoopTimer pause_;  // no descriptors left: the listener looks again later
+  Acceptor acceptor_;
 };
 
 // A process that has connected to such a socket, until its offer has been read. Nothing that it

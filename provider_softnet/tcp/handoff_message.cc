@@ -3,10 +3,8 @@
 #include "provider_softnet/tcp/handoff_message.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "wire/bytes.h"
 
@@ -46,22 +44,8 @@ std::optional<HandoffVerdict> DecodeHandoffAnswer(std::span<const uint8_t> in) {
   return static_cast<HandoffVerdict>(verdict);
 }
 
-HandoffAddress HandoffAddressOf(uid_t user, const std::string& host, uint64_t conn_qual) {
-  const std::string name = fmt::format("softdat-handoff/{}/{}/{}", user, host, conn_qual);
-  HandoffAddress out;
-  out.address.sun_family = AF_UNIX;
-  // The first byte of an abstract name is zero, and the name has no terminator.
-  if (name.size() + 1 > sizeof(out.address.sun_path)) return out;
-  std::memcpy(out.address.sun_path + 1, name.data(), name.size());
-  out.size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-  return out;
-}
-
-bool IsTrustedPeer(int fd) {
-  ucred peer{};
-  socklen_t size = sizeof(peer);
-  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return false;
-  return peer.uid == geteuid() || peer.uid == 0;
+LocalName HandoffAddressOf(uid_t user, const std::string& host, uint64_t conn_qual) {
+  return AbstractName(fmt::format("softdat-handoff/{}/{}/{}", user, host, conn_qual));
 }
 
 }  // namespace softdat::softnet

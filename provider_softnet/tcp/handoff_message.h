@@ -20,9 +20,7 @@
 #ifndef SOFTDAT_PROVIDER_SOFTNET_TCP_HANDOFF_MESSAGE_H_
 #define SOFTDAT_PROVIDER_SOFTNET_TCP_HANDOFF_MESSAGE_H_
 
-#include <sys/socket.h>
 #include <sys/types.h>
-#include <sys/un.h>
 
 #include <array>
 #include <cstddef>
@@ -31,6 +29,7 @@
 #include <span>
 #include <string>
 
+#include "provider_softnet/driver/local_socket.h"
 #include "wire/iwarp/mpa.h"
 
 namespace softdat::softnet {
@@ -60,15 +59,7 @@ std::array<uint8_t, kHandoffAnswerSize> EncodeHandoffAnswer(HandoffVerdict verdi
 std::optional<HandoffVerdict> DecodeHandoffAnswer(std::span<const uint8_t> in);
 
 // The address where a service point takes requests from other processes.
-struct HandoffAddress {
-  sockaddr_un address{};
-  socklen_t size = 0;  // 0: the name does not fit
-};
-HandoffAddress HandoffAddressOf(uid_t user, const std::string& host, uint64_t conn_qual);
-
-// Whether this process may exchange requests with the process at the other end of a local socket.
-// That process must run as the same user, or as root.
-bool IsTrustedPeer(int fd);
+LocalName HandoffAddressOf(uid_t user, const std::string& host, uint64_t conn_qual);
 
 }  // namespace softdat::softnet
 

@@ -76,7 +76,7 @@ TEST(HandoffMessageTest, Answers) {
 }
 
 TEST(HandoffMessageTest, AddressesDiffer) {
-  const HandoffAddress one = HandoffAddressOf(1000, "", 7);
+  const LocalName one = HandoffAddressOf(1000, "", 7);
   EXPECT_GT(one.size, offsetof(sockaddr_un, sun_path) + 1);
   EXPECT_EQ(one.address.sun_path[0], 0);
   const std::string name(one.address.sun_path + 1, one.size - offsetof(sockaddr_un, sun_path) - 1);

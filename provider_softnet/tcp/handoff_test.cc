@@ -93,7 +93,7 @@ class HandoffArrivalTest : public testing::Test {
 
   UniqueFd Come() {
     UniqueFd fd = LocalSocket();
-    const HandoffAddress a = HandoffAddressOf(geteuid(), "", qual_);
+    const LocalName a = HandoffAddressOf(geteuid(), "", qual_);
     EXPECT_EQ(connect(fd.get(), reinterpret_cast<const sockaddr*>(&a.address), a.size), 0);
     return fd;
   }
@@ -257,7 +257,7 @@ TEST_F(HandoffArrivalTest, AnOfferWhoseSenderHasGivenUpIsNotTaken) {
 }
 
 TEST_F(HandoffArrivalTest, TheNameGoesWithTheServicePoint) {
-  const HandoffAddress a = HandoffAddressOf(geteuid(), "", qual_);
+  const LocalName a = HandoffAddressOf(geteuid(), "", qual_);
   node_.reset();
   const UniqueFd fd = LocalSocket();
   EXPECT_EQ(connect(fd.get(), reinterpret_cast<const sockaddr*>(&a.address), a.size), -1);
@@ -272,7 +272,7 @@ class HandoffSenderTest : public testing::Test {
 
   UniqueFd ListenAs(const std::string& host, int backlog = 8) {
     UniqueFd fd = LocalSocket();
-    const HandoffAddress a = HandoffAddressOf(geteuid(), host, qual_);
+    const LocalName a = HandoffAddressOf(geteuid(), host, qual_);
     EXPECT_EQ(bind(fd.get(), reinterpret_cast<const sockaddr*>(&a.address), a.size), 0);
     EXPECT_EQ(listen(fd.get(), backlog), 0);
     return fd;
@@ -341,7 +341,7 @@ TEST_F(HandoffSenderTest, AnAnswerThatIsTooLateCannotBeSent) {
 TEST_F(HandoffSenderTest, AFullBacklogIsWaitedForAndGivenUp) {
   const UniqueFd listener = ListenAs("", 0);
   const UniqueFd first = LocalSocket();
-  const HandoffAddress a = HandoffAddressOf(geteuid(), "", qual_);
+  const LocalName a = HandoffAddressOf(geteuid(), "", qual_);
   ASSERT_EQ(connect(first.get(), reinterpret_cast<const sockaddr*>(&a.address), a.size), 0);
   EXPECT_EQ(Hand(milliseconds(50)).code(), Code::kNoFreeQualifier);
   connection_.ExpectUntouched();

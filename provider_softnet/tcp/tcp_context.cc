@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <string>
 #include <thread>
 #include <utility>
@@ -19,9 +18,9 @@
 #include "provider_softnet/tcp/closing_socket.h"
 #include "provider_softnet/tcp/handoff_listener.h"
 #include "provider_softnet/tcp/handoff_sender.h"
-#include "provider_softnet/tcp/port_registry.h"
 #include "provider_softnet/tcp/socket_util.h"
 #include "provider_softnet/tcp/tcp_link.h"
+#include "provider_softnet/tcp/tcp_ports.h"
 
 namespace softdat::softnet {
 
@@ -42,10 +41,10 @@ void TcpContext::Stop() {
 void TcpContext::FinishAbruptEnds() {
   constexpr auto kLongest = 10 * ClosingSocket::kLook;
   const CancelOff no_cancellation;
-  closing.remove_if([](const auto& socket) { return !socket->abrupt(); });
+  closing.RemoveIf([](ClosingSocket& socket) { return !socket.abrupt(); });
   for (auto waited = 0 * ClosingSocket::kLook;; waited += ClosingSocket::kLook) {
-    closing.remove_if([](const auto& socket) { return !socket->Look(); });
-    if (closing.empty() || waited >= kLongest) return closing.clear();
+    closing.RemoveIf([](ClosingSocket& socket) { return !socket.Look(); });
+    if (closing.empty() || waited >= kLongest) return closing.Clear();
     std::this_thread::sleep_for(ClosingSocket::kLook);
   }
 }
@@ -77,15 +76,12 @@ uint64_t TcpContext::CloseGently(std::unique_ptr<ByteLink> link, bool abrupt,
                                  std::vector<uint8_t> rest) {
   if (!driver.started()) return 0;
   UniqueFd fd = static_cast<TcpLink&>(*link).Release();
-  const uint64_t id = ++last_closing;
+  const uint64_t id = closing.NextId();
   // The object leaves the list at once but is destroyed later, because its own handlers call
   // `done`.
   auto done = [this, id] {
-    const auto it =
-        std::find_if(closing.begin(), closing.end(), [&](const auto& c) { return c->id() == id; });
-    if (it == closing.end()) return;
-    std::unique_ptr<ClosingSocket> taken = std::move(*it);
-    closing.erase(it);
+    std::unique_ptr<ClosingSocket> taken = closing.Take(id);
+    if (taken == nullptr) return;
     driver.counters().sockets_closed.Add();
     driver.DeleteLater(std::shared_ptr<ClosingSocket>(std::move(taken)));
   };
@@ -94,15 +90,11 @@ uint64_t TcpContext::CloseGently(std::unique_ptr<ByteLink> link, bool abrupt,
     driver.counters().sockets_closed.Add();
     return 0;
   }
-  closing.push_back(std::move(socket));
+  closing.Add(std::move(socket));
   return id;
 }
 
-void TcpContext::HurryClosing(uint64_t id) {
-  for (const auto& socket : closing) {
-    if (socket->id() == id) return socket->Hurry();
-  }
-}
+void TcpContext::HurryClosing(uint64_t id) { closing.Hurry(id); }
 
 void TcpContext::CloseNow(std::unique_ptr<ByteLink> link, bool reset) {
   if (reset) ResetOnClose(link->descriptor());
@@ -110,20 +102,10 @@ void TcpContext::CloseNow(std::unique_ptr<ByteLink> link, bool reset) {
   driver.counters().sockets_closed.Add();
 }
 
-void TcpContext::CloseListening(UniqueFd fd) {
-  fd.Close();
-  driver.counters().sockets_closed.Add();
-}
-
 Status TcpContext::HandOn(ArrivedRequest* request, uint64_t conn_qual) {
   const std::string host = HostText(request->addresses.local);
-  if (const auto point = PortRegistry::Get().FindForHandoff(host, conn_qual)) {
-    const uint64_t before = std::exchange(request->conn_qual, conn_qual);
-    const bool handed_on = std::exchange(request->handed_on, true);
-    if (PostRequest(point, request)) return Status::Ok();
-    request->conn_qual = before;
-    request->handed_on = handed_on;
-  }
+  const auto point = TcpPorts().Get().FindForHandoff(host, conn_qual);
+  if (point != nullptr && HandOnTo(point, request)) return Status::Ok();
   const HandoffOffer offer{conn_qual, request->responder->received()};
   Status status = OfferToProcess(offer, host, request->link->descriptor(), handoff_timeout);
   if (!status.ok()) return status;

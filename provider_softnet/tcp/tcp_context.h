@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "provider_softnet/connection/closing_list.h"
 #include "provider_softnet/connection/connection_context.h"
 #include "provider_softnet/connection/service_point.h"
 #include "provider_softnet/driver/unique_fd.h"
@@ -35,15 +36,11 @@ struct TcpContext final : ConnectionContext {
   void HurryClosing(uint64_t closing) override;
   Status HandOn(ArrivedRequest* request, uint64_t conn_qual) override;
 
-  // Token. Closes a listening socket.
-  void CloseListening(UniqueFd fd);
-
   void FinishAbruptEnds();
 
   const std::chrono::milliseconds handoff_timeout;
   // Needs the token:
-  std::list<std::unique_ptr<ClosingSocket>> closing;
-  uint64_t last_closing = 0;
+  ClosingList<ClosingSocket> closing;
   std::list<std::unique_ptr<HandoffArrival>> handoffs;  // from other processes, oldest first
 };
 

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "provider_softnet/connection/endpoint.h"
-#include "provider_softnet/tcp/listener.h"
-#include "provider_softnet/tcp/port_registry.h"
 #include "provider_softnet/tcp/tcp_context.h"
+#include "provider_softnet/tcp/tcp_listener.h"
+#include "provider_softnet/tcp/tcp_ports.h"
 
 namespace softdat::softnet {
 namespace {
@@ -32,7 +32,7 @@ class TcpWire final : public Wire {
   }
   void Stop() override { context_->Stop(); }
   void OnProcessExit() override { context_->leavers.LeaveAll(); }
-  void AbandonAfterFork() override { PortRegistry::AbandonAfterFork(); }
+  void AbandonAfterFork() override { TcpPorts().AbandonAfterFork(); }
 
  private:
   const TcpOptions options_;
