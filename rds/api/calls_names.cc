@@ -123,11 +123,23 @@ int rds_setsockopt(int fd, int level, int name, const void* value, socklen_t len
 namespace {
 
 // Returns the size of an item. The length is told when there is too little room for all, too.
-int TellInfo(Library& library, const InfoOption& option, void* value, socklen_t room,
-             socklen_t* length) {
-  // A program whose buffer is no good need not wait for the lists.
-  if (const int error = CheckInfoBuffer(value, room); error != 0) return Failed(error);
-  const int size = GiveInfo(EncodeInfo(library.CollectInfo(), option), value, &room);
+// Nobody waits for the library while other processes are asked.
+int TellInfo(int fd, const InfoOption& option, void* value, socklen_t* length) {
+  socklen_t room = 0;
+  Info info;
+  Instance self;
+  {
+    Library& library = Library::Get();
+    const auto lock = library.Lock();
+    if (library.Find(fd) == nullptr) return Failed(EBADF);
+    if (const int error = ReadArgument(length, &room); error != 0) return Failed(error);
+    // A program whose buffer is no good need not wait for the lists.
+    if (const int error = CheckInfoBuffer(value, room); error != 0) return Failed(error);
+    info = library.CollectInfo();
+    self = library.self();
+  }
+  info += AskOthers(self);
+  const int size = GiveInfo(EncodeInfo(info, option), value, &room);
   if (size < 0 && size != -ENOSPC) return Failed(-size);
   if (const int error = WriteArgument(room, length); error != 0) return Failed(error);
   return size < 0 ? Failed(-size) : size;
@@ -136,13 +148,12 @@ int TellInfo(Library& library, const InfoOption& option, void* value, socklen_t 
 }  // namespace
 
 int rds_getsockopt(int fd, int level, int name, void* value, socklen_t* length) {
-  return OnSocket(fd, [&](Library& library, OpenSocket& open) {
+  if (const auto info = InfoOptionOf(name); level == SOL_RDS && info && rds_is_socket(fd) != 0) {
+    return Guarded([&] { return TellInfo(fd, *info, value, length); });
+  }
+  return OnSocket(fd, [&](Library&, OpenSocket& open) {
     socklen_t room = 0;
     if (const int error = ReadArgument(length, &room); error != 0) return Failed(error);
-    if (level == SOL_RDS) {
-      if (const auto info = InfoOptionOf(name))
-        return TellInfo(library, *info, value, room, length);
-    }
     if (room > INT_MAX) return Failed(EINVAL);
     const int error = GetOption(*open.socket, level, name, value, &room);
     return ResultOf(error != 0 ? error : WriteArgument(room, length));

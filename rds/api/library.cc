@@ -109,6 +109,7 @@ bool Library::IsSocket(int fd) {
 void Library::AfterForkInChild() {
   new (&making) std::mutex;
   if (current.exchange(nullptr) == nullptr) return;
+  InfoService::AfterForkInChild();
   // The parent's ports must not stay published because a child has copies of the descriptors.
   for (int word = 0; word < kMostDescriptors / 64; ++word) {
     const uint64_t marked = is_socket[static_cast<size_t>(word)].load();
@@ -223,6 +224,12 @@ int Library::Bind(OpenSocket& open, SocketName name) {
   Driver*& driver = drivers_[adapter];
   if (driver == nullptr) driver = new Driver(adapter, &mutex_, this);
   open.driver = driver;
+  if (info_service_ == nullptr) {
+    info_service_ = new InfoService(self_, [this] {
+      const auto lock = Lock();
+      return CollectInfo();
+    });
+  }
   Settle(Now());
   return 0;
 }

@@ -11,6 +11,7 @@
 
 #include "rds/api/bell.h"
 #include "rds/api/driver.h"
+#include "rds/api/info_service.h"
 #include "rds/api/port_names.h"
 #include "rds/api/readiness.h"
 #include "rds/link/dat_link.h"
@@ -57,6 +58,8 @@ class Library : private DriverHost {
 
   // What RDS_INFO_* tells of this process.
   Info CollectInfo() const;
+  // Which process it is, for others.
+  Instance self() const { return self_; }
 
   // The socket may have changed by a call.
   void Touch(OpenSocket& open) { ShowReadiness(open); }
@@ -104,6 +107,7 @@ class Library : private DriverHost {
   DatLink link_;
   const Instance self_;
   Node node_;
+  InfoService* info_service_ = nullptr;  // from the first bind on
   std::unordered_map<Adapter*, Driver*> drivers_;
   std::unordered_map<int, std::shared_ptr<OpenSocket>> descriptors_;
   std::unordered_map<SocketId, OpenSocket*> sockets_;

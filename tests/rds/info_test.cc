@@ -5,13 +5,27 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 
 #include "tests/rds/af_rds.h"
+#include "tests/rds/network.h"
 
 namespace softdat::rds_test {
 namespace {
+
+// The lists are about all processes of a network, so these tests want one of their own. The
+// kernel's RDS is in the first one only.
+struct InfoTest : testing::Test {
+  static void SetUpTestSuite() {
+    if (std::getenv("SOFTDAT_TEST_RDS") == nullptr && !EnterNetwork()) {
+      std::puts("no network of its own: other tests that use RDS may disturb this one");
+    }
+  }
+};
 
 template <typename Item>
 std::vector<Item> ItemsOf(int socket, int option) {
@@ -45,7 +59,7 @@ std::vector<rds_info_message> MessagesTo(int option, uint16_t port, int socket) 
   return out;
 }
 
-TEST(InfoTest, HowMuchRoomThereHasToBe) {
+TEST_F(InfoTest, HowMuchRoomThereHasToBe) {
   const Rds socket = Rds::Bound();
   socklen_t length = 0;
   EXPECT_EQ(getsockopt(socket, SOL_RDS, RDS_INFO_COUNTERS, nullptr, &length), -1);
@@ -59,7 +73,7 @@ TEST(InfoTest, HowMuchRoomThereHasToBe) {
   EXPECT_EQ(length, needed);
 }
 
-TEST(InfoTest, WhatThereIsNotAndWhatIsWrong) {
+TEST_F(InfoTest, WhatThereIsNotAndWhatIsWrong) {
   const Rds socket;  // it need not be bound
   uint8_t room[64];
   socklen_t length = sizeof room;
@@ -75,7 +89,7 @@ TEST(InfoTest, WhatThereIsNotAndWhatIsWrong) {
   EXPECT_FALSE(Counters(socket).empty());
 }
 
-TEST(InfoTest, Sockets) {
+TEST_F(InfoTest, Sockets) {
   const Rds socket = Rds::Bound(), other = Rds::Bound();
   const sockaddr_in peer = AddressOf(77);
   ASSERT_EQ(connect(other, reinterpret_cast<const sockaddr*>(&peer), sizeof peer), 0);
@@ -97,7 +111,7 @@ TEST(InfoTest, Sockets) {
   }
 }
 
-TEST(InfoTest, MessagesThatWaitForTheirReceiver) {
+TEST_F(InfoTest, MessagesThatWaitForTheirReceiver) {
   const Rds socket = Rds::Bound(), target = Rds::Bound();
   EXPECT_EQ(Send(socket, AddressOf(target.port()), std::string(1234, 'x')), 1234);
   ASSERT_NE(Poll(target, POLLIN, 10000), 0);
@@ -109,21 +123,21 @@ TEST(InfoTest, MessagesThatWaitForTheirReceiver) {
   EXPECT_TRUE(MessagesTo(RDS_INFO_RECV_MESSAGES, target.port(), socket).empty());
 }
 
-TEST(InfoTest, MessagesThatWaitForTheirPeer) {
+TEST_F(InfoTest, MessagesThatWaitForTheirPeer) {
   const Rds socket = Rds::Bound();
   sockaddr_in nobody = AddressOf(4000);
   nobody.sin_addr.s_addr = htonl(0x7f630001);  // 127.99.0.1
   EXPECT_EQ(Send(socket, nobody, "waits"), 5);
   auto waiting = MessagesTo(RDS_INFO_SEND_MESSAGES, 4000, socket);
   std::erase_if(waiting, [&](const rds_info_message& message) {
-    return message.faddr != nobody.sin_addr.s_addr;
+    return message.faddr != nobody.sin_addr.s_addr || ntohs(message.lport) != socket.port();
   });
   ASSERT_EQ(waiting.size(), 1u);
   EXPECT_TRUE(waiting[0].len == 5);
   EXPECT_EQ(ntohs(waiting[0].lport), socket.port());
 }
 
-TEST(InfoTest, AConnectionAndWhatWasCounted) {
+TEST_F(InfoTest, AConnectionAndWhatWasCounted) {
   Process peer([](int line) {
     const Rds own = Rds::Bound();
     Tell(line, own.port());
@@ -152,6 +166,105 @@ TEST(InfoTest, AConnectionAndWhatWasCounted) {
       rdma, [](const rds_info_rdma_connection& item) { return item.max_send_wr > 0; }));
   Tell(peer.line(), 1);
   peer.Join();
+}
+
+// ---- other processes ----
+
+bool Lists(int socket, uint16_t port) {
+  const auto items = ItemsOf<rds_info_socket>(socket, RDS_INFO_SOCKETS);
+  const auto of = [port](const rds_info_socket& item) { return ntohs(item.bound_port) == port; };
+  EXPECT_LE(std::ranges::count_if(items, of), 1);
+  return std::ranges::any_of(items, of);
+}
+
+TEST_F(InfoTest, SocketsMessagesAndCountersOfAnotherProcess) {
+  Process other([](int line) {
+    const Rds own = Rds::Bound();
+    Tell(line, own.port());
+    EXPECT_EQ(Hear(line), 1u);
+    EXPECT_EQ(Receive(own).payload, "lies there");
+    Tell(line, 2);
+    EXPECT_EQ(Hear(line), 3u);
+  });
+  const auto port = static_cast<uint16_t>(Hear(other.line()));
+  const Rds socket = Rds::Bound();
+  EXPECT_TRUE(Lists(socket, port));
+  EXPECT_TRUE(Lists(socket, socket.port()));
+  const uint64_t before = Counters(socket)["recv_delivered"];
+  EXPECT_EQ(Send(socket, AddressOf(port), "lies there"), 10);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (MessagesTo(RDS_INFO_RECV_MESSAGES, port, socket).empty()) {
+    ASSERT_LT(std::chrono::steady_clock::now(), until);
+  }
+  const auto waiting = MessagesTo(RDS_INFO_RECV_MESSAGES, port, socket);
+  ASSERT_EQ(waiting.size(), 1u);
+  EXPECT_TRUE(waiting[0].len == 10);
+  Tell(other.line(), 1);
+  EXPECT_EQ(Hear(other.line()), 2u);
+  EXPECT_TRUE(MessagesTo(RDS_INFO_RECV_MESSAGES, port, socket).empty());
+  EXPECT_GE(Counters(socket)["recv_delivered"], before + 1);
+  Tell(other.line(), 3);
+  other.Join();
+  EXPECT_FALSE(Lists(socket, port));
+}
+
+// A socket that is not bound needs no adapter, and its process may ask all the same.
+TEST_F(InfoTest, AskedByAProcessThatHasBoundNothing) {
+  Process other([](int line) {
+    const Rds own = Rds::Bound();
+    Tell(line, own.port());
+    EXPECT_EQ(Hear(line), 1u);
+  });
+  const auto port = static_cast<uint16_t>(Hear(other.line()));
+  const Rds socket;
+  EXPECT_TRUE(Lists(socket, port));
+  Tell(other.line(), 1);
+}
+
+TEST_F(InfoTest, AStoppedProcessHoldsNobodyUp) {
+  Process other([](int line) {
+    const Rds own = Rds::Bound();
+    Tell(line, own.port());
+    EXPECT_EQ(Hear(line), 1u);
+  });
+  const auto port = static_cast<uint16_t>(Hear(other.line()));
+  const Rds socket = Rds::Bound();
+  other.Stop();
+  const auto before = std::chrono::steady_clock::now();
+  EXPECT_TRUE(Lists(socket, socket.port()));
+  // It asks twice.
+  EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(5));
+  other.Continue();
+  EXPECT_TRUE(Lists(socket, port));
+  Tell(other.line(), 1);
+}
+
+// A daemon closes every descriptor, those of this library with them, and uses their numbers.
+TEST_F(InfoTest, AProcessThatClosesEveryDescriptor) {
+  Process other([](int line) {
+    const Rds own = Rds::Bound();
+    Tell(line, own.port());
+    EXPECT_EQ(Hear(line), 1u);
+    for (int fd = 3; fd < 64; ++fd) {
+      if (fd != line) close(fd);
+    }
+    // Each of those numbers is a listener of the program's now.
+    std::vector<int> listeners;
+    for (int i = 0; i < 32; ++i) {
+      listeners.push_back(::socket(AF_UNIX, SOCK_STREAM, 0));
+      EXPECT_EQ(listen(listeners.back(), 1) == 0 || errno == EINVAL, true);
+    }
+    Tell(line, 2);
+    EXPECT_EQ(Hear(line), 3u);
+  });
+  const auto port = static_cast<uint16_t>(Hear(other.line()));
+  const Rds socket = Rds::Bound();
+  EXPECT_TRUE(Lists(socket, port));
+  Tell(other.line(), 1);
+  EXPECT_EQ(Hear(other.line()), 2u);
+  EXPECT_FALSE(Lists(socket, port));
+  EXPECT_TRUE(Lists(socket, socket.port()));
+  Tell(other.line(), 3);
 }
 
 }  // namespace
