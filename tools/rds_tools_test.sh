@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Tests rds-softping and rds-softstress over softnet-lo, with all processes on one address.
-# usage: rds_tools_test.sh LIB RDS-SOFTPING RDS-SOFTSTRESS
+# Tests rds-softping, rds-softstress and rds-softinfo over softnet-lo, with all processes on one address.
+# usage: rds_tools_test.sh LIB RDS-SOFTPING RDS-SOFTSTRESS RDS-SOFTINFO
 . "$1"
 ping=$2
 stress=$3
+info=$4
 declared_providers
 # Below the ports that the kernel gives out by itself.
 port=$((20000 + $$ % 10000))
@@ -75,6 +76,38 @@ assert counts["requests_sent"] == counts["acks_received"] > 0, counts
 assert counts["rdma_bytes_in"] > 0 and counts["rdma_bytes_out"] > 0, counts
 assert result["role"] == "active" and result["average"]["rtt_usec"] > 0, result' "$out"
 check "passive end ends well" passive_ended 0
+
+check "info --help" run 0 "$info" --help
+check "info of nothing like that" run 2 "$info" -x
+check "passive end" passive
+timeout 60 "$stress" -p "$port" -s 127.0.0.1 -T 2 >"$work/active.out" 2>&1 &
+active_pid=$!
+pids+=("$active_pid")
+# sockets COUNT: so many are listed in a moment.
+sockets() {
+  local tries
+  for ((tries = 0; tries < 200; ++tries)); do
+    run 0 "$info" -k || return 1
+    [[ $(grep -cE '^ +127\.0\.0\.1 +[0-9]+ ' <<<"$out") -eq $1 ]] && return 0
+    sleep 0.05
+  done
+  return 1
+}
+check "sockets of both ends" sockets 2
+check "info --json" run 0 "$info" --json
+check "JSON is JSON" python3 -c '
+import json, sys
+lists = json.loads(sys.argv[1])
+assert len(lists["sockets"]) == 2 and lists["connections"], lists
+assert lists["counters"]["send_queued"] > 0 and "tcp_connections" not in lists' "$out"
+check "active end ends well" wait "$active_pid"
+check "passive end ends well" passive_ended 0
+check "no sockets are left" sockets 0
+check "info -c --watch" run 0 "$info" -c --watch 0.05 --count 2
+check "two looks" has "$(grep -c '^Counters:$' <<<"$out")" "^2$"
+check "with the change" has "$out" "CounterName +Value +Change$"
+check "info of TCP" run 1 "$info" -T
+check "says why" has "$err" "no list 'TCP Connections'"
 
 check "passive end" passive
 check "active end --cancel-sent-to" run 0 "$stress" -p "$port" -s 127.0.0.1 -T 0.3 -d 16 --cancel-sent-to

@@ -199,9 +199,8 @@ std::vector<Instance> Others(Instance self) {
     const Instance instance = AnsweringInstance(line);
     if (instance != kKernelInstance && instance != self) out.push_back(instance);
   }
-  std::ranges::sort(out);
-  const auto doubles = std::ranges::unique(out);
-  out.erase(doubles.begin(), doubles.end());
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
 }
 

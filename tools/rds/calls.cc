@@ -94,6 +94,12 @@ Outcome RdsSocket::Open(const RdsCalls& calls, const sockaddr_storage& address, 
   return {};
 }
 
+Outcome RdsSocket::OpenUnbound(const RdsCalls& calls) {
+  calls_ = &calls;
+  fd_ = calls.socket(AF_RDS, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  return fd_ < 0 ? RdsFailure(calls, "socket(AF_RDS, SOCK_SEQPACKET)", errno) : Outcome();
+}
+
 Outcome RdsSocket::SetTypeOfService(uint8_t tos) {
   // The kernel reads one byte.
   if (tos == 0 || calls_->ioctl(fd_, SIOCRDSSETTOS, &tos) == 0) return {};

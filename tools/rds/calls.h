@@ -53,6 +53,8 @@ class RdsSocket {
 
   // Makes the socket and binds it. Port 0 stands for any. `flags`: SOCK_NONBLOCK or 0.
   Outcome Open(const RdsCalls& calls, const sockaddr_storage& address, int flags);
+  // Makes it without a name.
+  Outcome OpenUnbound(const RdsCalls& calls);
   Outcome SetTypeOfService(uint8_t tos);
   int fd() const { return fd_; }
   const RdsCalls& calls() const { return *calls_; }
