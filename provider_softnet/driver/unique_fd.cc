@@ -2,6 +2,7 @@
 // UniqueFd and the table of owned descriptors.
 #include "provider_softnet/driver/unique_fd.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -52,7 +53,11 @@ void CloseInheritedDescriptors() {
     while (bits != 0) {
       const int bit = std::countr_zero(bits);
       bits &= bits - 1;
-      ::close(static_cast<int>(word * 64) + bit);
+      const int fd = static_cast<int>(word * 64) + bit;
+      // A daemon may have closed every descriptor, those of this library with them, and have others
+      // by their numbers. Ours are all closed by exec, and those of programs mostly are not.
+      const int flags = fcntl(fd, F_GETFD);
+      if (flags >= 0 && (flags & FD_CLOEXEC) != 0) ::close(fd);
     }
   }
 }

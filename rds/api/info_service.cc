@@ -38,8 +38,10 @@ constexpr int kBacklog = 64;
 // What all others together may take, and what one asker may.
 constexpr Time kPatience = milliseconds(500);
 
-// The listening socket. Written by the thread that makes it, and read by a forked child.
+// The listening socket and its inode. Written by the thread that makes it, the inode first, and
+// read by a forked child.
 std::atomic<int> listening{-1};
+std::atomic<ino_t> listening_inode{0};
 
 struct Name {
   sockaddr_un address{};
@@ -131,6 +133,7 @@ InfoService::InfoService(Instance self, std::function<Info()> collect)
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
+  listening_inode = SocketAt(fd.get()).value_or(0);
   listening = fd.get();
   try {
     std::thread([this] { Run(); }).detach();
@@ -143,14 +146,14 @@ InfoService::InfoService(Instance self, std::function<Info()> collect)
 
 void InfoService::AfterForkInChild() {
   const int fd = listening.exchange(-1);
-  if (fd >= 0) kernel::Close(fd);
+  if (fd >= 0 && SocketAt(fd) == listening_inode) kernel::Close(fd);
 }
 
 void InfoService::Run() {
   pthread_setname_np(pthread_self(), "rds-info");
   const int fd = listening;
-  const std::optional<ino_t> own = SocketAt(fd);
-  while (own) {
+  const ino_t own = listening_inode;
+  while (true) {
     // An accept that waits would keep the number of a descriptor from the program meanwhile.
     pollfd p{fd, POLLIN, 0};
     poll(&p, 1, -1);

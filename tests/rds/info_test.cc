@@ -6,40 +6,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <map>
 
 #include "tests/rds/af_rds.h"
-#include "tests/rds/network.h"
+#include "tests/rds/info_lists.h"
 
 namespace softdat::rds_test {
 namespace {
-
-// The lists are about all processes of a network, so these tests want one of their own. The
-// kernel's RDS is in the first one only.
-struct InfoTest : testing::Test {
-  static void SetUpTestSuite() {
-    if (std::getenv("SOFTDAT_TEST_RDS") == nullptr && !EnterNetwork()) {
-      std::puts("no network of its own: other tests that use RDS may disturb this one");
-    }
-  }
-};
-
-template <typename Item>
-std::vector<Item> ItemsOf(int socket, int option) {
-  socklen_t length = 0;
-  int each = getsockopt(socket, SOL_RDS, option, nullptr, &length);
-  EXPECT_TRUE(each > 0 || errno == ENOSPC);
-  std::vector<Item> items(length / sizeof(Item) + 8);  // others may come meanwhile
-  length = static_cast<socklen_t>(items.size() * sizeof(Item));
-  each = getsockopt(socket, SOL_RDS, option, items.data(), &length);
-  EXPECT_EQ(each, static_cast<int>(sizeof(Item))) << option;
-  EXPECT_EQ(length % sizeof(Item), 0u);
-  items.resize(each < 0 ? 0 : length / sizeof(Item));
-  return items;
-}
 
 std::map<std::string, uint64_t> Counters(int socket) {
   std::map<std::string, uint64_t> out;
@@ -170,13 +144,6 @@ TEST_F(InfoTest, AConnectionAndWhatWasCounted) {
 
 // ---- other processes ----
 
-bool Lists(int socket, uint16_t port) {
-  const auto items = ItemsOf<rds_info_socket>(socket, RDS_INFO_SOCKETS);
-  const auto of = [port](const rds_info_socket& item) { return ntohs(item.bound_port) == port; };
-  EXPECT_LE(std::ranges::count_if(items, of), 1);
-  return std::ranges::any_of(items, of);
-}
-
 TEST_F(InfoTest, SocketsMessagesAndCountersOfAnotherProcess) {
   Process other([](int line) {
     const Rds own = Rds::Bound();
@@ -237,34 +204,6 @@ TEST_F(InfoTest, AStoppedProcessHoldsNobodyUp) {
   other.Continue();
   EXPECT_TRUE(Lists(socket, port));
   Tell(other.line(), 1);
-}
-
-// A daemon closes every descriptor, those of this library with them, and uses their numbers.
-TEST_F(InfoTest, AProcessThatClosesEveryDescriptor) {
-  Process other([](int line) {
-    const Rds own = Rds::Bound();
-    Tell(line, own.port());
-    EXPECT_EQ(Hear(line), 1u);
-    for (int fd = 3; fd < 64; ++fd) {
-      if (fd != line) close(fd);
-    }
-    // Each of those numbers is a listener of the program's now.
-    std::vector<int> listeners;
-    for (int i = 0; i < 32; ++i) {
-      listeners.push_back(::socket(AF_UNIX, SOCK_STREAM, 0));
-      EXPECT_EQ(listen(listeners.back(), 1) == 0 || errno == EINVAL, true);
-    }
-    Tell(line, 2);
-    EXPECT_EQ(Hear(line), 3u);
-  });
-  const auto port = static_cast<uint16_t>(Hear(other.line()));
-  const Rds socket = Rds::Bound();
-  EXPECT_TRUE(Lists(socket, port));
-  Tell(other.line(), 1);
-  EXPECT_EQ(Hear(other.line()), 2u);
-  EXPECT_FALSE(Lists(socket, port));
-  EXPECT_TRUE(Lists(socket, socket.port()));
-  Tell(other.line(), 3);
 }
 
 }  // namespace
