@@ -326,7 +326,7 @@ verbs_rds() {
   wanted "$name" || return 0
   cd "$bin" || return
   LD_LIBRARY_PATH=$bin/dat/registry SOFTDAT_PROVIDER_PATH=$bin/provider_verbs SOFTDAT_RDS_IA=verbs-dum0 \
-    rds_tests "$name" messages errno duplicates options names
+    rds_tests "$name" messages errno duplicates options names rdma failures moves
   cd "$OLDPWD" || return
 }
 
