@@ -5,19 +5,19 @@
 #include <fmt/format.h>
 
 #include <cstddef>
-#include <cstring>
 
 namespace softdat::softnet {
 namespace {
 
 MemberName NameOf(uid_t user, const std::string& host, const char* kind, uint64_t number) {
-  const std::string name = fmt::format("softdat-roce/{}/{}/{}/{}", user, host, kind, number);
   MemberName out;
   out.address.sun_family = AF_UNIX;
   // The first byte of an abstract name is zero, and the name has no end mark.
-  if (name.size() + 1 > sizeof(out.address.sun_path)) return out;
-  std::memcpy(out.address.sun_path + 1, name.data(), name.size());
-  out.size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  constexpr size_t kRoom = sizeof(out.address.sun_path) - 1;
+  const auto written = fmt::format_to_n(out.address.sun_path + 1, kRoom, "softdat-roce/{}/{}/{}/{}",
+                                        user, host, kind, number);
+  if (written.size > kRoom) return {};
+  out.size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + written.size);
   return out;
 }
 

@@ -200,8 +200,8 @@ Result<uint32_t> UdpPort::ClaimBlock() {
   return block.number;
 }
 
-bool UdpPort::HasMember(const sockaddr_storage& host, uint32_t qpn) const {
-  return IsTaken(BlockName(geteuid(), HostText(host), BlockOfQpn(qpn)));
+bool UdpPort::HasMember(const std::string& host, uint32_t qpn) const {
+  return IsTaken(BlockName(geteuid(), host, BlockOfQpn(qpn)));
 }
 
 HandOnResult UdpPort::HandOnToBlock(uint32_t block, const Arrival& arrival) {

@@ -88,8 +88,9 @@ class UdpPort {
   Result<uint32_t> ClaimBlock();
   // The first one, which the upper 12 bits of this member's communication ids name.
   uint32_t home_block() const { return home_block_; }
-  // Whether a member of this user on this host has the queue pair number at `host`.
-  bool HasMember(const sockaddr_storage& host, uint32_t qpn) const;
+  // Whether a member of this user on this host has the queue pair number at `host`, the text of an
+  // address. Takes nothing from the heap.
+  bool HasMember(const std::string& host, uint32_t qpn) const;
   bool OwnsBlock(uint32_t block) const { return core_->own_blocks.Has(block); }
 
   // ---- packets for queue pair 1 that are another member's; any thread, inside OnPacket ----

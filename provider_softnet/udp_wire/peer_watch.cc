@@ -3,7 +3,6 @@
 #include "provider_softnet/udp_wire/peer_watch.h"
 
 #include <chrono>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -26,22 +25,39 @@ PeerWatch::PeerWatch(HasMember has_member, EventLoop* loop, std::function<void(C
       timer_(loop, [this] { Look(); }) {}
 
 void PeerWatch::Add(CmId id, const sockaddr_storage& host, uint32_t qpn) {
-  if (!has_member_(host, qpn) && !IsOwnAddress(host)) return;
-  peers_[id] = {host, qpn};
+  const std::string text = HostText(host);
+  if (!has_member_(text, qpn) && !IsOwnAddress(host)) return;
+  Remove(id);
+  const auto member = members_.try_emplace({text, qpn / kQpnsOfMember}).first;
+  member->second.qpn = qpn;
+  ++member->second.peers;
+  peers_.emplace(id, member);
   if (!timer_.running()) timer_.Start(kBetweenLooks);
 }
 
+void PeerWatch::Remove(CmId id) {
+  const auto peer = peers_.find(id);
+  if (peer == peers_.end()) return;
+  if (--peer->second->second.peers == 0) members_.erase(peer->second);
+  peers_.erase(peer);
+}
+
 void PeerWatch::Look() {
-  std::map<std::pair<std::string, uint32_t>, bool> lives;  // by member
-  std::vector<CmId> gone;
-  for (const auto& [id, peer] : peers_) {
-    const std::pair member(HostText(peer.host), peer.qpn / kQpnsOfMember);
-    const auto [known, is_new] = lives.try_emplace(member, true);
-    if (is_new) known->second = has_member_(peer.host, peer.qpn);
-    if (!known->second) gone.push_back(id);
+  bool all_live = true;
+  for (auto& [key, member] : members_) {
+    member.lives = has_member_(key.first, member.qpn);
+    all_live &= member.lives;
   }
-  for (const CmId id : gone) {
-    if (peers_.erase(id) != 0) gone_(id);
+  if (!all_live) {
+    std::vector<CmId> gone;
+    for (const auto& [id, member] : peers_) {
+      if (!member->second.lives) gone.push_back(id);
+    }
+    for (const CmId id : gone) {
+      if (!peers_.contains(id)) continue;  // removed because of another one
+      Remove(id);
+      gone_(id);
+    }
   }
   if (!peers_.empty()) timer_.Start(kBetweenLooks);
 }

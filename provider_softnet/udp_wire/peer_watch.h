@@ -14,6 +14,8 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <string>
+#include <utility>
 
 #include "provider_softnet/cm/cm_events.h"
 #include "provider_softnet/driver/event_loop.h"
@@ -23,26 +25,32 @@ namespace softdat::softnet {
 class PeerWatch {
  public:
   // UdpPort::HasMember: whether the member that owns a queue pair lives on this host.
-  using HasMember = std::function<bool(const sockaddr_storage& host, uint32_t qpn)>;
+  using HasMember = std::function<bool(const std::string& host, uint32_t qpn)>;
 
   // `gone` is called once for each connection whose peer has gone. It may add and remove.
   PeerWatch(HasMember has_member, EventLoop* loop, std::function<void(CmId)> gone);
 
   // `qpn`: of the peer at `host`.
   void Add(CmId id, const sockaddr_storage& host, uint32_t qpn);
-  void Remove(CmId id) { peers_.erase(id); }
+  void Remove(CmId id);
 
  private:
-  struct Peer {
-    sockaddr_storage host;
-    uint32_t qpn;
+  // The host's text, and the queue pair numbers of one member without their lower bits.
+  using MemberKey = std::pair<std::string, uint32_t>;
+  struct Member {
+    uint32_t qpn = 0;   // one of them
+    size_t peers = 0;   // connections with it
+    bool lives = true;  // at the last look
   };
+  using Members = std::map<MemberKey, Member>;
 
+  // Takes nothing from the heap while all members live: it comes in the middle of traffic.
   void Look();
 
   const HasMember has_member_;
   const std::function<void(CmId)> gone_;
-  std::map<CmId, Peer> peers_;
+  Members members_;
+  std::map<CmId, Members::iterator> peers_;
   LoopTimer timer_;
 };
 

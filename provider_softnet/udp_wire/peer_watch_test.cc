@@ -41,7 +41,7 @@ class PeerWatchTest : public testing::Test {
   EventLoop loop_{&counters_};
   std::set<uint32_t> members_;
   std::vector<CmId> gone_;
-  PeerWatch watch_{[this](const sockaddr_storage&, uint32_t qpn) { return members_.contains(qpn); },
+  PeerWatch watch_{[this](const std::string&, uint32_t qpn) { return members_.contains(qpn); },
                    &loop_, [this](CmId id) { gone_.push_back(id); }};
 };
 

@@ -81,7 +81,7 @@ Status RocePlane::Start() {
     resolution_->OnTime(LoopTimeUs());
     Pump();
   });
-  const auto has_member = [this](const sockaddr_storage& host, uint32_t qpn) {
+  const auto has_member = [this](const std::string& host, uint32_t qpn) {
     return port_->HasMember(host, qpn);
   };
   watch_.emplace(has_member, &driver().loop(), [this](CmId id) {

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 
 #include "tests/field/field.h"
 
@@ -123,6 +124,14 @@ TEST_F(SteadyStateTest, PolledMessages) { PingPong(64, Poll); }
 TEST_F(SteadyStateTest, AwaitedMessages) { PingPong(64, Wait); }
 
 TEST_F(SteadyStateTest, LongMessages) { PingPong(64 << 10, Poll); }
+
+// Timers of the provider end meanwhile, among them that of the look for peers that have gone.
+TEST_F(SteadyStateTest, MessagesForLongerThanTimersRun) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(700);
+  do {
+    PingPong(64, Poll);
+  } while (std::chrono::steady_clock::now() < until && !HasFailure());
+}
 
 TEST_F(SteadyStateTest, AWindowOfWrites) {
   ExpectNone([&] {
