@@ -50,7 +50,10 @@ Driver::Driver(Adapter* adapter, std::mutex* mutex, DriverHost* host)
 // Returns when to try again, if somebody else has the service.
 std::optional<Time> Driver::TryToHold(Time now) {
   if (now < hold_at_) return hold_at_;
-  if (adapter_.Hold()) return std::nullopt;
+  if (adapter_.Hold()) {
+    host_.OnHold(adapter_);
+    return std::nullopt;
+  }
   hold_at_ = now + kHoldEvery;
   return hold_at_;
 }

@@ -32,6 +32,8 @@ class DriverHost {
   virtual void BeginTurn(Time now) = 0;
   virtual void EndTurn(const Driver& driver, Time now) = 0;
   virtual std::optional<Time> deadline() const = 0;
+  // RDS's service at the address of this adapter is this process's from now on.
+  virtual void OnHold(Adapter& adapter) = 0;
 
  protected:
   ~DriverHost() = default;

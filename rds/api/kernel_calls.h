@@ -27,6 +27,9 @@ inline ssize_t Receive(int fd, void* data, size_t size, int flags) {
 inline ssize_t Send(int fd, const void* data, size_t size, int flags) {
   return syscall(SYS_sendto, fd, data, size, flags, nullptr, 0);
 }
+inline int Socket(int family, int type) {
+  return static_cast<int>(syscall(SYS_socket, family, type, 0));
+}
 inline int Bind(int fd, const sockaddr* address, socklen_t length) {
   return static_cast<int>(syscall(SYS_bind, fd, address, length));
 }

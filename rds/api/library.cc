@@ -126,6 +126,7 @@ void Library::AfterForkInChild() {
   new (&making) std::mutex;
   if (current.exchange(nullptr) == nullptr) return;
   InfoService::AfterForkInChild();
+  CloseNames();
   // The parent's ports must not stay published because a child has copies of the descriptors.
   for (int word = 0; word < kMostDescriptors / 64; ++word) {
     const uint64_t marked = is_socket[static_cast<size_t>(word)].load();
@@ -232,7 +233,7 @@ int Library::Bind(OpenSocket& open, SocketName name) {
     open.socket->options().transport_chosen = false;
     return error;
   }
-  adapter->Hold();
+  if (adapter->Hold()) OnHold(*adapter);
   const Location here{self_, adapter->service()};
   if (const int failed = PublishPort(open.readiness.own_end(), name, here); failed != 0)
     return failed;
@@ -250,10 +251,18 @@ int Library::Bind(OpenSocket& open, SocketName name) {
   return 0;
 }
 
+void Library::OnHold(Adapter& adapter) {
+  const Address& own = adapter.address();
+  if (node_.holds(own)) return;
+  node_.Hold(own, Now());
+  PublishHolder(own, {self_, adapter.service()});
+}
+
 // ---- turns ----
 
 void Library::Settle(Time now) {
   node_.EndTurn(now);
+  for (const auto& [own, kernel] : node_.TakeNewKernels()) PublishKernel(own, kernel);
   const std::set<SocketId> changed = node_.TakeChanged();
   // What another thread has done is no event of an adapter.
   for (const auto& [adapter, driver] : drivers_) {

@@ -92,6 +92,7 @@ class Library : private DriverHost {
     turning_ = nullptr;
   }
   std::optional<Time> deadline() const override { return node_.deadline(); }
+  void OnHold(Adapter& adapter) override;
 
   static void AfterForkInChild();
 

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -15,10 +16,16 @@
 namespace softdat::rds {
 namespace {
 
+std::string Scoped(const Address& address) {
+  return ToText(address) + (address.scope != 0 ? "%" + std::to_string(address.scope) : "");
+}
+
 std::string PortName(const SocketName& name) {
-  std::string scope;
-  if (name.address.scope != 0) scope = "%" + std::to_string(name.address.scope);
-  return "softdat-rds/" + ToText(name.address) + scope + "/" + std::to_string(name.port);
+  return "softdat-rds/" + Scoped(name.address) + "/" + std::to_string(name.port);
+}
+
+std::string KernelName(const Address& own, const Address& peer) {
+  return "softdat-rds/" + Scoped(own) + "/kernel/" + Scoped(peer);
 }
 
 std::string WhereName(const SocketName& name) { return PortName(name) + "/at/"; }
@@ -33,7 +40,38 @@ int BindAbstract(int unix_socket, const std::string& name) {
              : errno;
 }
 
+// Unix sockets that only have names. A child of fork may find the list at any moment, so it only
+// grows, at its head.
+struct Named {
+  int fd;
+  Named* next;
+};
+std::atomic<Named*> named{nullptr};
+
+// A unix socket of its own, without a name yet. -1: none is to be had.
+int Nameless() {
+  const int fd = kernel::Socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC);
+  if (fd < 0) return -1;
+  auto* const entry = new Named{fd, named.load()};
+  while (!named.compare_exchange_weak(entry->next, entry)) continue;
+  return fd;
+}
+
 }  // namespace
+
+void PublishHolder(const Address& own, const Location& here) {
+  PublishPort(Nameless(), {own, kReservedPort}, here);
+}
+
+void PublishKernel(const Address& own, const Address& peer) {
+  BindAbstract(Nameless(), KernelName(own, peer));
+}
+
+void CloseNames() {
+  for (const Named* entry = named.exchange(nullptr); entry != nullptr; entry = entry->next) {
+    kernel::Close(entry->fd);
+  }
+}
 
 int TakePort(int unix_socket, const SocketName& name) {
   return BindAbstract(unix_socket, PortName(name));
@@ -61,6 +99,16 @@ Location LocationIn(const std::string& line, const SocketName& name) {
   if (!read(numbers.substr(0, slash), &out.instance)) return {};
   if (!read(numbers.substr(slash + 1), &out.service)) return {};
   return out.instance == kKernelInstance ? Location{} : out;
+}
+
+bool PortTable::IsKernel(const Address& own, const Address& peer) const {
+  const std::string name = "@" + KernelName(own, peer);
+  std::ifstream table("/proc/net/unix");
+  std::string line;
+  while (std::getline(table, line)) {
+    if (line.ends_with(name)) return true;
+  }
+  return false;
 }
 
 Location PortTable::Find(const SocketName& name) const {

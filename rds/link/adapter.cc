@@ -207,7 +207,7 @@ void Adapter::HandleDto(const DAT_DTO_COMPLETION_EVENT_DATA& event) {
 Address Adapter::PeerOf(const Address& remote, ByteSpan data) const {
   if (remote != address_) return remote;
   const std::optional<Introduction> says = ParseIntroduction(data, address_.ipv6);
-  if (!says || says->kind == Introduction::Kind::kKernel) return remote;
+  if (!says || says->kind == Introduction::Kind::kKernel || says->for_kernel) return remote;
   Address out = says->own;
   out.scope = remote.scope;
   return out != remote && IsOfThisHost(out) ? out : remote;

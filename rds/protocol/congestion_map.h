@@ -23,6 +23,11 @@ class CongestionMap {
   bool Clear(uint16_t port) { return Change(port, false); }
 
   ByteSpan octets() const { return octets_; }
+  bool operator==(const CongestionMap&) const = default;
+  // Adds the ports of another map.
+  void Merge(const CongestionMap& other) {
+    for (size_t i = 0; i < kSize; ++i) octets_[i] |= other.octets_[i];
+  }
   // Takes a map that a peer has sent. Returns the groups in which a port has become free: ports
   // with the same remainder by 64 are a group, and bit n stands for that of remainder n.
   uint64_t Take(std::span<const uint8_t, kSize> octets);

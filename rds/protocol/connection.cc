@@ -177,6 +177,7 @@ void Connection::TakeMap() {
   counters_.Count(Counter::kCongUpdateReceived);
   const ByteSpan octets = received_.message().payload;
   const uint64_t groups = peers_map_.Take(octets.first<CongestionMap::kSize>());
+  events_.emplace_back(MapCame{});
   if (groups != 0) events_.emplace_back(Freed{groups});
 }
 

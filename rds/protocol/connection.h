@@ -46,7 +46,9 @@ struct Dropped {
 struct Freed {
   uint64_t groups = 0;
 };
-using Event = std::variant<Arrived, Done, Dropped, Freed>;
+// The peer has sent its map.
+struct MapCame {};
+using Event = std::variant<Arrived, Done, Dropped, Freed, MapCame>;
 
 // What is to be sent as one: the header, and the payload behind it.
 struct Frame {
@@ -107,6 +109,12 @@ class Connection {
   void OweAck() { received_.OweAck(); }
   // The peer has again what OutgoingMessage::returns has said.
   void EndReturn(uint64_t sequence) { received_.EndReturn(sequence); }
+  // The peer is not to hear that this message came, nor any behind it, until ReleaseAck().
+  void HoldAck(uint64_t sequence) { received_.BeginReturn(sequence); }
+  void ReleaseAck(uint64_t sequence) {
+    received_.ReturnSent(sequence);
+    received_.EndReturn(sequence);
+  }
 
   bool wants_frame() const;
   // Nothing if !wants_frame(). The frame counts as sent.
@@ -121,6 +129,7 @@ class Connection {
   std::optional<Event> TakeEvent();
 
   bool PeerIsCongested(uint16_t port) const { return peers_map_.Has(port); }
+  const CongestionMap& peers_map() const { return peers_map_; }
   // The peer is gone: its ports are congested no more. Returns their groups.
   uint64_t FreeAll() {
     return peers_map_.Take(CongestionMap().octets().first<CongestionMap::kSize>());

@@ -22,7 +22,9 @@ enum class Type : uint8_t {
   kPaths = 5,
   kGeneration = 6,
   kSourcePortIndex = 8,
-  kReturned = 0x40,  // between instances of SoftDAT
+  // Between instances of SoftDAT.
+  kReturned = 0x40,
+  kCarried = 0x41,
 };
 
 // Octets of an extension's data; nothing for a type that is not known.
@@ -38,6 +40,7 @@ std::optional<size_t> SizeOf(Type type) {
     case Type::kRdma:
     case Type::kGeneration:
     case Type::kReturned:
+    case Type::kCarried:
       return 4;
     case Type::kRdmaDestination:
     case Type::kRdmaBytes:
@@ -98,6 +101,7 @@ bool EncodeExtensions(const Extensions& extensions, uint8_t* header) {
   }
   writer.Add32(Type::kGeneration, extensions.generation);
   writer.Add32(Type::kReturned, extensions.returned);
+  writer.Add32(Type::kCarried, extensions.carried);
   return writer.fits();
 }
 
@@ -120,6 +124,9 @@ void TakeExtension(Type type, const uint8_t* data, Extensions* extensions) {
       return;
     case Type::kReturned:
       extensions->returned = LoadBe32(data);
+      return;
+    case Type::kCarried:
+      extensions->carried = LoadBe32(data);
       return;
     case Type::kEnd:
     case Type::kRdmaBytes:

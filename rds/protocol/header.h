@@ -44,6 +44,9 @@ struct Extensions {
   std::optional<uint32_t> generation{};  // of probes: changes when the sender's host starts anew
   // Of kReturned: which message it was, by the lower half of its sequence.
   std::optional<uint32_t> returned{};
+  // Of a message between a kernel and a process that has no connection to it
+  // (rds/socket/node_holder.cc): its number there, by the lower half of its sequence.
+  std::optional<uint32_t> carried{};
 
   bool operator==(const Extensions&) const = default;
 };

@@ -22,6 +22,7 @@ struct Message {
   std::vector<uint8_t> payload{};
   uint8_t marks = 0;      // kReturned, kBarrier
   uint64_t sequence = 0;  // of one that has come
+  bool again = false;     // of one that has come: its sender had sent it before
 };
 
 struct OutgoingMessage {

@@ -54,6 +54,7 @@ ReceiveStream::Result ReceiveStream::Begin(const Header& header) {
   message_.destination_port = header.destination_port;
   message_.marks = header.flags & (kReturned | kBarrier);
   message_.sequence = header.sequence;
+  message_.again = (header.flags & kRetransmitted) != 0;
   message_.extensions = header.extensions;
   message_.payload.clear();
   message_.payload.reserve(header.length);

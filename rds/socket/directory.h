@@ -14,6 +14,10 @@ class Directory {
 
   // A service of 0 when nobody has it.
   virtual Location Find(const SocketName& name) const = 0;
+  // Which process answers for an own address where RDS itself listens.
+  Location Holder(const Address& own) const { return Find({own, kReservedPort}); }
+  // Whether a process of this host knows that a kernel is at that address.
+  virtual bool IsKernel(const Address& /*own*/, const Address& /*peer*/) const { return false; }
 };
 
 }  // namespace softdat::rds

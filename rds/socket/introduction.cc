@@ -11,6 +11,8 @@ namespace {
 
 // A locate is told from a join by a bit of the mark.
 constexpr uint8_t kJoinMark = kOwnMark | 0x80;
+// And so is a join on behalf of a kernel.
+constexpr uint8_t kForKernel = 0x20;
 
 // A join says which processes it is between, and there is no room for the second one but in numbers
 // that are never so large: half of it in front of the acknowledgement, half in front of the credit.
@@ -45,6 +47,7 @@ std::vector<uint8_t> Encode(const Introduction& in) {
   data.ack_sequence = in.ack_sequence;
   data.initial_credit = in.credit;
   data.own_mark = in.kind == Introduction::Kind::kJoin ? kJoinMark : kOwnMark;
+  if (in.for_kernel) data.own_mark |= kForKernel;
   data.own_port = in.port;
   data.own_instance = in.instance;
   if (in.kind == Introduction::Kind::kJoin) {
@@ -58,6 +61,8 @@ std::vector<uint8_t> Encode(const Introduction& in) {
 std::optional<Introduction> ParseIntroduction(ByteSpan octets, bool ipv6) {
   std::optional<ConnectData> data = ParseConnectData(octets, ipv6);
   if (!data || !IsCompatible(*data)) return std::nullopt;
+  const bool for_kernel = data->own_mark == (kJoinMark | kForKernel);
+  if (for_kernel) data->own_mark = kJoinMark;
   const bool says_both = !ipv6 && data->own_instance != kKernelInstance;
   const bool join = data->own_mark == kJoinMark && (ipv6 || says_both);
   const Instance hidden = join ? Find(&*data) : kKernelInstance;
@@ -75,6 +80,7 @@ std::optional<Introduction> ParseIntroduction(ByteSpan octets, bool ipv6) {
   if (out.kind == Introduction::Kind::kKernel) return out;
   out.port = data->own_port;
   out.instance = data->own_instance;
+  out.for_kernel = for_kernel;
   if (join && !ipv6) out.for_instance = hidden;
   return out;
 }

@@ -45,6 +45,9 @@ struct Introduction {
   // Of kJoin between IPv4 addresses: the process that is to hear this. Another one may have its
   // service by now.
   Instance for_instance = kKernelInstance;
+  // Of kJoin: both processes are of one address, `own` or `peer`. One of them holds the connection
+  // to a kernel, which has the other address, for both.
+  bool for_kernel = false;
   uint64_t ack_sequence = 0;  // of kJoin: 48 bits
   uint32_t credit = 0;        // of kJoin: 16 bits
 };

@@ -23,7 +23,10 @@ struct Nobody : Directory {
 
 class KernelPeerTest : public testing::Test {
  protected:
-  KernelPeerTest() { node_.Bind(socket_, {kOwn, 4000}); }
+  KernelPeerTest() {
+    node_.Hold(kOwn, now_);
+    node_.Bind(socket_, {kOwn, 4000});
+  }
 
   void Send(const std::string& text) {
     std::vector<uint8_t> payload(text.begin(), text.end());

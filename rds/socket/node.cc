@@ -60,6 +60,7 @@ void Node::Pop(Socket& socket, Time now) {
 void Node::SetCongested(const SocketName& name, bool congested) {
   CongestionMap& map = own_[name.address];
   if (!(congested ? map.Set(name.port) : map.Clear(name.port))) return;
+  MergeMaps(name.address);
   for (const auto& [peer_name, peer] : peers_) {
     if (peer_name.own != name.address) continue;
     peer->connection().MapChanged();
@@ -131,6 +132,7 @@ void Node::Tell(const Outgoing& outgoing, const std::vector<Notification>& notif
 
 // A message needs nothing any more: the peer has it, or it never will.
 void Node::End(uint64_t id, int status) {
+  EndForwarded(id);
   const auto found = outgoing_.find(id);
   if (found == outgoing_.end()) return;
   Outgoing outgoing = std::move(found->second);

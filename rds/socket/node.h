@@ -50,6 +50,14 @@ class Node : public LinkEvents, private PeerHost, private RouterHost {
   // have messages at once.
   void Bind(Socket& socket, const SocketName& name);
   bool IsTaken(const SocketName& name) const { return by_name_.contains(name); }
+  // This process has the service of RDS itself at an own address from now on. So it has the
+  // connections to kernels, for all processes of that address (node_holder.cc).
+  void Hold(const Address& own, Time now);
+  bool holds(const Address& own) const { return holds_.contains(own); }
+  // Kernels, by own address, of which other processes are to be told by the directory.
+  std::vector<std::pair<Address, Address>> TakeNewKernels() {
+    return std::exchange(new_kernels_, {});
+  }
 
   // Sends `payload` to `to`, behind the operations of `requests`. 0; EAGAIN when the socket has no
   // room; ENOBUFS when the port at the other end is congested; or what opening memory fails with.
@@ -116,6 +124,20 @@ class Node : public LinkEvents, private PeerHost, private RouterHost {
     std::optional<uint32_t> zero_copy_cookie;
   };
 
+  // A kernel, as it is known at an own address.
+  struct Kernel {
+    Peer* holder = nullptr;    // who speaks to it for this process
+    CongestionMap of_kernel;   // for those for whom this process speaks to it
+    CongestionMap of_address;  // what it is told: ports of this process and of those
+    uint32_t seen = 0;         // the last of its messages that a socket of this process has had
+  };
+  using Pair = std::pair<Address, Address>;  // own, kernel
+  // A message that goes on to somebody. Who has sent it hears when it has arrived there.
+  struct Forwarded {
+    PeerName from;
+    uint64_t sequence = 0;
+  };
+
   using Way = std::pair<Address, SocketName>;  // own, to
   // A port that has left a process (node_moves.cc).
   struct PortMove {
@@ -132,6 +154,24 @@ class Node : public LinkEvents, private PeerHost, private RouterHost {
                  std::deque<OutgoingMessage> waiting) override;
   void OnKernel(const Address& own, const Address& peer, ChannelId channel,
                 const Introduction& introduction) override;
+  bool IsKernel(const Address& own, const Address& peer) override;
+  bool ReachKernel(const Address& own, const Address& peer) override;
+
+  Kernel& KnowKernel(const Pair& pair);
+  Peer* PeerForKernel(const Pair& pair);
+  Peer& HolderAt(const Pair& pair, const Location& location);
+  Peer& ServedAt(const Pair& pair, const Location& location);
+  Peer* JoinedForKernel(const Address& own, const Introduction& introduction);
+  bool IsHeldElsewhere(const Address& own, const SocketName& to);
+  void SendTo(Peer& peer, OutgoingMessage message);
+  bool TakeForOthers(Peer& peer, Message& message);
+  void Forward(Peer& peer, Message& message, const Address& own, const Address& to);
+  bool IsNew(const Peer& peer, const Message& message);
+  void EndForwarded(uint64_t id);
+  void TakeMapOf(Peer& peer);
+  void MergeMaps(const Pair& pair, Kernel& kernel);
+  void MergeMaps(const Address& own);
+  void ForgetKernelsOf(const Peer& peer);
 
   Refusal Locate(const Address& own, const Introduction& question) const;
   void Complete(ChannelId channel, uint64_t id);
@@ -187,6 +227,10 @@ class Node : public LinkEvents, private PeerHost, private RouterHost {
   std::unordered_map<ChannelId, Peer*> channels_;
   std::map<Way, Peer*> routes_;
   std::map<Way, PortMove> moves_;
+  std::set<Address> holds_;
+  std::map<Pair, Kernel> kernels_;
+  std::vector<Pair> new_kernels_;
+  std::unordered_map<uint64_t, Forwarded> forwarded_;  // by id
   // Ports of which messages are returned to whom.
   std::set<std::pair<PeerName, uint16_t>> refusing_;
   std::unordered_map<uint64_t, uint64_t> returns_;  // by id: the sequence of what it returns

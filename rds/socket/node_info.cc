@@ -28,7 +28,10 @@ MessageInfo InfoOf(const SocketName& local, const SocketName& remote, const Mess
 Info Node::CollectInfo(const std::function<uint64_t(SocketId)>& inode_of) const {
   Info out;
   out.counters = counters_;
-  for (const auto& [name, peer] : peers_) TellOf(*peer, &out);
+  for (const auto& [name, peer] : peers_) {
+    // What goes to and from another process is its own affair.
+    if (!peer->is_served()) TellOf(*peer, &out);
+  }
   const auto waits = [&](const Address& own, const SocketName& to, const OutgoingMessage& waiting) {
     const SocketName from{own, waiting.message.source_port};
     out.unsent.push_back(InfoOf(from, to, waiting.message, /*sequence=*/0));

@@ -104,6 +104,7 @@ void Node::TakeReturned(Peer& peer, const Message& message) {
 void Node::ForgetOperations(OutgoingMessage& message) {
   message.behind_rdma = message.behind_atomic = false;
   message.message.extensions.rdma_rkey.reset();
+  message.message.extensions.carried.reset();
   const auto found = outgoing_.find(message.id);
   if (found == outgoing_.end()) return;
   Tell(found->second, found->second.operations.AllEnded(RDS_RDMA_SUCCESS));

@@ -20,7 +20,14 @@ Peer& Node::PeerAt(const PeerName& name, uint16_t service) {
   auto& place = peers_[name];
   if (!place) {
     PeerHost* const host = this;
-    place = std::make_unique<Peer>(name, self_, service, &own_[name.own], &link_, host);
+    const CongestionMap* map = &own_[name.own];
+    if (name.instance == kKernelInstance) {
+      const Pair pair{name.own, name.peer};
+      Kernel& kernel = KnowKernel(pair);
+      MergeMaps(pair, kernel);
+      map = &kernel.of_address;
+    }
+    place = std::make_unique<Peer>(name, self_, service, map, &link_, host);
   }
   return *place;
 }
@@ -30,8 +37,7 @@ Peer* Node::PeerFor(const Address& own, const SocketName& to) {
   const auto route = routes_.find({own, to});
   if (route != routes_.end()) return route->second;
   // A kernel has all ports of its address.
-  const auto kernel = peers_.find({own, to.address, kKernelInstance});
-  return kernel == peers_.end() ? nullptr : kernel->second.get();
+  return PeerForKernel({own, to.address});
 }
 
 // ---- where a port is ----
@@ -54,14 +60,26 @@ void Node::OnLocated(const Address& own, const SocketName& to, const Location& l
   }
   // All were taken back meanwhile.
   if (waiting.empty()) return;
-  Peer& peer = PeerAt({own, to.address, location.instance}, location.service);
-  if (location.instance != kKernelInstance) routes_[{own, to}] = &peer;
-  for (OutgoingMessage& message : waiting) peer.connection().Send(std::move(message));
-  due_.insert(&peer);
+  if (location.instance == kKernelInstance) {
+    Peer& peer = *PeerForKernel({own, to.address});
+    for (OutgoingMessage& message : waiting) SendTo(peer, std::move(message));
+    return;
+  }
+  const bool for_kernel = kernels_.contains({to.address, own});
+  Peer& peer = for_kernel ? ServedAt({to.address, own}, location)
+                          : PeerAt({own, to.address, location.instance}, location.service);
+  routes_[{own, to}] = &peer;
+  for (OutgoingMessage& message : waiting) SendTo(peer, std::move(message));
 }
 
 void Node::OnKernel(const Address& own, const Address& peer, ChannelId channel,
                     const Introduction& introduction) {
+  KnowKernel({own, peer});
+  // The one who has RDS's own service speaks to it.
+  if (!holds_.contains(own)) {
+    link_.Close(channel);
+    return;
+  }
   PeerAt({own, peer, kKernelInstance}, peer.ipv6 ? kPort6 : kPort)
       .Adopt(channel, introduction, now_);
 }
@@ -95,6 +113,13 @@ void Node::OnRequest(ChannelId request, const Address& own, const Address& peer,
   const std::optional<Introduction> introduction = ParseIntroduction(data, own.ipv6);
   if (introduction && introduction->kind == Introduction::Kind::kLocate) {
     link_.Reject(request, Encode(Locate(own, *introduction)));
+    return;
+  }
+  if (introduction && introduction->for_kernel) {
+    Peer* const joined = own == peer ? JoinedForKernel(own, *introduction) : nullptr;
+    if (joined != nullptr && joined->OnJoin(request, *introduction, now_)) return;
+    const auto why = joined == nullptr ? Refusal::Kind::kOther : Refusal::Kind::kBusy;
+    link_.Reject(request, Encode(Refusal{why, {}}));
     return;
   }
   if (!introduction || introduction->own.octets != peer.octets ||
@@ -223,10 +248,10 @@ void Node::Complete(ChannelId channel, uint64_t id) {
 
 void Node::OnEvent(Peer& peer, Event event) {
   if (auto* const arrived = std::get_if<Arrived>(&event)) {
-    if (TakeMoved(peer, arrived->message)) return;
+    if (TakeForOthers(peer, arrived->message)) return;
     const SocketName from{peer.name().peer, arrived->message.source_port};
     // Whoever sends can be answered there, unless messages wait to hear where it is: they go first.
-    if (peer.name().instance != kKernelInstance && from.port != kPingPort &&
+    if (peer.name().instance != kKernelInstance && !peer.is_holder() && from.port != kPingPort &&
         !router_.IsAsking(peer.name().own, from)) {
       HearFrom(peer, from);
     }
@@ -237,7 +262,9 @@ void Node::OnEvent(Peer& peer, Event event) {
   } else if (const auto* const dropped = std::get_if<Dropped>(&event)) {
     End(dropped->id, RDS_RDMA_DROPPED);
   } else if (const auto* const freed = std::get_if<Freed>(&event)) {
-    TellFreed(freed->groups);
+    if (!peer.is_served()) TellFreed(freed->groups);
+  } else if (std::holds_alternative<MapCame>(event)) {
+    TakeMapOf(peer);
   }
 }
 
@@ -248,7 +275,7 @@ void Node::Forget(Peer& peer) {
   const Address own = peer.name().own;
   const Address remote = peer.name().peer;
   std::vector<SendQueue::Taken> messages = peer.TakeMessages();
-  const uint64_t freed = peer.connection().FreeAll();
+  const uint64_t freed = peer.is_served() ? 0 : peer.connection().FreeAll();
   std::erase_if(routes_, [&](const auto& route) { return route.second == &peer; });
   due_.erase(&peer);
   // It stays until nothing names it any more, but cannot be found.
@@ -256,6 +283,7 @@ void Node::Forget(Peer& peer) {
   const std::unique_ptr<Peer> gone = std::move(place->second);
   peers_.erase(place);
   counters_ += gone->connection().counters();
+  ForgetKernelsOf(*gone);
   for (SendQueue::Taken& taken : messages) {
     if (taken.begun && taken.message.behind_rdma) {
       End(taken.message.id, RDS_RDMA_DROPPED);

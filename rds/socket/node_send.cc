@@ -39,6 +39,8 @@ int Node::Send(Socket& socket, const SocketName& to, SendRequests requests,
   socket.SetHasSent();
   // DAT has no masked atomics.
   if (requests.atomic && requests.atomic->masked()) return EOPNOTSUPP;
+  const bool has_memory = requests.rdma || requests.atomic || requests.destination || requests.map;
+  if (has_memory && IsHeldElsewhere(socket.name().address, to)) return EOPNOTSUPP;
   OutgoingMessage out;
   out.message.source_port = socket.name().port;
   out.message.destination_port = to.port;
@@ -95,8 +97,7 @@ void Node::Dispatch(const Address& own, const SocketName& to, OutgoingMessage me
   if (here != by_name_.end()) {
     DispatchHere(*here->second, from, std::move(message));
   } else if (Peer* const peer = PeerFor(own, to)) {
-    peer->connection().Send(std::move(message));
-    due_.insert(peer);
+    SendTo(*peer, std::move(message));
   } else if (own_.contains(to.address) && !router_.IsAsking(own, to)) {
     // An own address needs no connection to be asked.
     if (to.port == kPingPort) {

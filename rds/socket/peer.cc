@@ -52,11 +52,12 @@ Introduction Peer::Self() const {
   out.kind = Introduction::Kind::kJoin;
   out.own = name_.own;
   out.peer = name_.peer;
-  out.port = link_.service(name_.own);
+  out.port = link_.service(here());
   out.instance = self_;
   out.for_instance = name_.instance;
   out.ack_sequence = connection_.ack_sequence();
-  out.credit = link_.credit(name_.own);
+  out.credit = link_.credit(here());
+  out.for_kernel = meeting_at_.has_value();
   return out;
 }
 
@@ -73,8 +74,7 @@ void Peer::Connect(Time now) {
   }
   const Introduction self = Self();
   own_credit_ = self.credit;
-  const std::optional<ChannelId> channel =
-      link_.Connect(name_.own, name_.peer, service_, Encode(self));
+  const std::optional<ChannelId> channel = link_.Connect(here(), there(), service_, Encode(self));
   if (!channel) {
     RetryLater(now);
     return;

@@ -63,10 +63,12 @@ class PeerHost {
 class Peer {
  public:
   // `self`: the instance of this process. `service`: where the peer takes connections; 0 when that
-  // is not known.
+  // is not known. `meeting_at`: the peer is a process of this address of this host, and one of the
+  // two speaks for a kernel, whose address the other one in the name is.
   Peer(const PeerName& name, Instance self, uint16_t service, const CongestionMap* own_map,
-       Link* link, PeerHost* host)
+       Link* link, PeerHost* host, std::optional<Address> meeting_at = {})
       : name_(name),
+        meeting_at_(std::move(meeting_at)),
         self_(self),
         service_(service),
         connection_(own_map),
@@ -79,6 +81,9 @@ class Peer {
   const PeerName& name() const { return name_; }
   Connection& connection() { return connection_; }
   const Connection& connection() const { return connection_; }
+  // It holds the connection to a kernel for this process; this process holds it for the peer.
+  bool is_holder() const { return meeting_at_ == name_.own; }
+  bool is_served() const { return meeting_at_ && meeting_at_ != name_.own; }
   bool up() const { return connection_.up(); }
   bool connecting() const { return state_ == State::kConnecting || state_ == State::kAccepting; }
 
@@ -116,6 +121,9 @@ class Peer {
   // Whether this end's attempt goes first when both connect.
   bool GoesFirst() const;
   Introduction Self() const;
+  // The addresses between which the transport connection is.
+  const Address& here() const { return meeting_at_ ? *meeting_at_ : name_.own; }
+  const Address& there() const { return meeting_at_ ? *meeting_at_ : name_.peer; }
   void Connect(Time now);
   void RetryLater(Time now);
   void Use(ChannelId channel);
@@ -124,6 +132,7 @@ class Peer {
   void Settle();
 
   const PeerName name_;
+  const std::optional<Address> meeting_at_;
   const Instance self_;
   uint16_t service_;
   Connection connection_;

@@ -59,6 +59,10 @@ std::deque<std::pair<Address, OutgoingMessage>> Router::Take(const SocketName& t
 
 void Router::Next(const Way& way, Asking& asking, Time now) {
   if (asking.ports.empty()) return;
+  if (host_.IsKernel(way.first, way.second)) {
+    NextAtKernel(way, asking, now);
+    return;
+  }
   Introduction question;
   question.kind = Introduction::Kind::kLocate;
   question.own = way.first;
@@ -74,6 +78,17 @@ void Router::Next(const Way& way, Asking& asking, Time now) {
     return;
   }
   asking.channel = *channel;
+}
+
+// Another process takes over in a moment, so the wait is short.
+void Router::NextAtKernel(const Way& way, Asking& asking, Time now) {
+  if (host_.ReachKernel(way.first, way.second)) {
+    StopAsking(Address(way.first), Address(way.second));
+    return;
+  }
+  constexpr Time kMoment = std::chrono::milliseconds(50);
+  RetryLater(asking, now);
+  asking.retry_at = std::min(*asking.retry_at, now + kMoment);
 }
 
 void Router::RetryLater(Asking& asking, Time now) {
@@ -103,7 +118,7 @@ bool Router::OnEstablished(ChannelId channel, ByteSpan data, Time now) {
   }
   asking->channel = 0;
   host_.OnKernel(way.first, way.second, channel, *introduction);
-  StopAsking(way.first, way.second);
+  NextAtKernel(way, *asking, now);
   return true;
 }
 
@@ -167,10 +182,21 @@ void Router::StopAsking(const Address& own, const Address& peer) {
 // ---- time ----
 
 void Router::OnTimer(Time now) {
+  std::vector<Way> due;
+  for (const auto& [way, asking] : asking_) {
+    if (asking.retry_at && *asking.retry_at <= now) due.push_back(way);
+  }
+  for (const Way& way : due) {
+    const auto asking = asking_.find(way);
+    if (asking == asking_.end() || !asking->second.retry_at) continue;
+    asking->second.retry_at.reset();
+    Next(way, asking->second, now);
+  }
+}
+
+void Router::Hurry(const Address& own, Time now) {
   for (auto& [way, asking] : asking_) {
-    if (!asking.retry_at || *asking.retry_at > now) continue;
-    asking.retry_at.reset();
-    Next(way, asking, now);
+    if (way.first == own && asking.retry_at) asking.retry_at = now;
   }
 }
 

@@ -31,6 +31,12 @@ class RouterHost {
   // A kernel is at that address, and has accepted a connection.
   virtual void OnKernel(const Address& own, const Address& peer, ChannelId channel,
                         const Introduction& introduction) = 0;
+  // Whether a kernel is known to be at that address. It is asked nothing: it would take the
+  // question for a new connection, which ends the one that it has.
+  virtual bool IsKernel(const Address& own, const Address& peer) = 0;
+  // Finds the way to that kernel: OnLocated may say from now on that a port is there. False: nobody
+  // speaks to it, for the moment.
+  virtual bool ReachKernel(const Address& own, const Address& peer) = 0;
 };
 
 class Router {
@@ -63,6 +69,9 @@ class Router {
   void OnTimer(Time now);
   std::optional<Time> deadline() const;
 
+  // What could not be done at this own address may be possible now.
+  void Hurry(const Address& own, Time now);
+
   // A kernel is at that address now: nobody needs to be asked for its ports.
   void StopAsking(const Address& own, const Address& peer);
 
@@ -80,6 +89,8 @@ class Router {
 
   Asking* Of(ChannelId channel, Way* way);
   void Next(const Way& way, Asking& asking, Time now);
+  // The way to this one may be gone then.
+  void NextAtKernel(const Way& way, Asking& asking, Time now);
   void RetryLater(Asking& asking, Time now);
   void Located(const Way& way, const Location& location, Time now);
 

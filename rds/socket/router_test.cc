@@ -63,6 +63,7 @@ class RouterTest : public testing::Test, public RouterHost {
   Router router_{kSelf, &link_, this};
   Texts located_;  // "port service: ids"
   Texts kernels_;
+  bool known_kernel_ = false, reachable_ = true;
   Time now_ = milliseconds(1000);
 
  private:
@@ -75,6 +76,8 @@ class RouterTest : public testing::Test, public RouterHost {
   void OnKernel(const Address&, const Address&, ChannelId channel, const Introduction&) override {
     kernels_.push_back(std::to_string(channel));
   }
+  bool IsKernel(const Address&, const Address&) override { return known_kernel_; }
+  bool ReachKernel(const Address&, const Address&) override { return reachable_; }
 };
 
 TEST_F(RouterTest, OneQuestionForAllThatWait) {

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Kernels as peers. Between two addresses a kernel has one connection, and a new one ends the old
+// one. So of the processes of an address one has the connections to kernels, for all of them: the
+// holder, who has the service of RDS itself, where kernels connect.
+//
+// Between the holder and another process there is a connection for each kernel, on which the holder
+// says what the kernel says and hears what the kernel is to hear. Both are at the same address of
+// this host, but for RDS it is a connection between that address and the kernel's, with sequences,
+// acknowledgements and congestion maps of its own. So at both ends it is a peer as any other.
+//
+// Whoever receives something that goes on to somebody else acknowledges it when that one has. So
+// when the holder ends, each message is still with the one who has sent it. The next holder hears
+// from the kernel what that has not acknowledged, and from the others what they have not seen
+// acknowledged. The kernel's messages have their numbers with them, so that nobody takes one twice.
+//
+// Memory is that of one process: nothing that reads or writes it goes through another one.
+#include <algorithm>
+#include <utility>
+
+#include "rds/socket/node.h"
+
+namespace softdat::rds {
+
+// ---- who speaks to a kernel ----
+
+void Node::Hold(const Address& own, Time now) {
+  now_ = now;
+  if (!holds_.insert(own).second) return;
+  for (const auto& [pair, kernel] : kernels_) {
+    if (pair.first != own) continue;
+    new_kernels_.push_back(pair);
+    // It has ended, perhaps unnoticed.
+    if (kernel.holder != nullptr) gone_.insert(kernel.holder);
+  }
+  router_.Hurry(own, now);
+}
+
+Node::Kernel& Node::KnowKernel(const Pair& pair) {
+  const auto [kernel, fresh] = kernels_.try_emplace(pair);
+  if (fresh && holds_.contains(pair.first)) new_kernels_.push_back(pair);
+  return kernel->second;
+}
+
+bool Node::IsKernel(const Address& own, const Address& peer) {
+  if (kernels_.contains({own, peer})) return true;
+  if (holds_.contains(own) || !directory_.IsKernel(own, peer)) return false;
+  KnowKernel({own, peer});
+  return true;
+}
+
+bool Node::ReachKernel(const Address& own, const Address& peer) {
+  const Pair pair{own, peer};
+  if (PeerForKernel(pair) != nullptr) return true;
+  if (holds_.contains(own)) {
+    PeerAt({own, peer, kKernelInstance}, peer.ipv6 ? kPort6 : kPort);
+    return true;
+  }
+  const Location holder = directory_.Holder(own);
+  if (holder.service == 0 || holder.instance == self_) return false;
+  HolderAt(pair, holder);
+  return true;
+}
+
+// A holder that has ended comes first, until its messages have been taken from it.
+Peer* Node::PeerForKernel(const Pair& pair) {
+  const auto kernel = kernels_.find(pair);
+  if (kernel == kernels_.end()) return nullptr;
+  if (kernel->second.holder != nullptr) return kernel->second.holder;
+  const auto peer = peers_.find({pair.first, pair.second, kKernelInstance});
+  return peer == peers_.end() ? nullptr : peer->second.get();
+}
+
+// The one who holds for this process.
+Peer& Node::HolderAt(const Pair& pair, const Location& location) {
+  const auto& [own, address] = pair;
+  Kernel& kernel = KnowKernel(pair);
+  auto& place = peers_[{own, address, location.instance}];
+  if (!place) {
+    PeerHost* const host = this;
+    place = std::make_unique<Peer>(PeerName{own, address, location.instance}, self_,
+                                   location.service, &own_[own], &link_, host, own);
+  }
+  // What comes from the one before is too late: the next one has it from the kernel, again.
+  if (kernel.holder != nullptr && kernel.holder != place.get()) gone_.insert(kernel.holder);
+  kernel.holder = place.get();
+  due_.insert(place.get());
+  return *place;
+}
+
+// One for whom this process holds. Its peer has, as it sees it, the kernel's address.
+Peer& Node::ServedAt(const Pair& pair, const Location& location) {
+  const auto& [own, address] = pair;
+  Kernel& kernel = KnowKernel(pair);
+  auto& place = peers_[{address, own, location.instance}];
+  if (!place) {
+    PeerHost* const host = this;
+    place = std::make_unique<Peer>(PeerName{address, own, location.instance}, self_,
+                                   location.service, &kernel.of_kernel, &link_, host, own);
+  }
+  return *place;
+}
+
+// Nothing when that cannot be.
+Peer* Node::JoinedForKernel(const Address& own, const Introduction& introduction) {
+  if (introduction.for_instance != kKernelInstance && introduction.for_instance != self_) {
+    return nullptr;
+  }
+  const bool from_holder = introduction.peer.octets == own.octets;
+  Address address = from_holder ? introduction.own : introduction.peer;
+  address.scope = own.scope;
+  const Address& other = from_holder ? introduction.peer : introduction.own;
+  if (other.octets != own.octets || address == own) return nullptr;
+  const Location location{introduction.instance, introduction.port};
+  if (from_holder) {
+    if (holds_.contains(own) || directory_.Holder(own).instance != location.instance)
+      return nullptr;
+    return &HolderAt({own, address}, location);
+  }
+  return holds_.contains(own) ? &ServedAt({own, address}, location) : nullptr;
+}
+
+bool Node::IsHeldElsewhere(const Address& own, const SocketName& to) {
+  if (const Peer* const peer = PeerFor(own, to)) return peer->is_holder();
+  if (holds_.contains(own) || by_name_.contains(to) || own_.contains(to.address)) return false;
+  return IsKernel(own, to.address);
+}
+
+void Node::SendTo(Peer& peer, OutgoingMessage message) {
+  // Sent before it was known that a kernel is there.
+  if (peer.is_holder() && (message.behind_rdma || message.behind_atomic || message.silent ||
+                           message.message.extensions.rdma_destination)) {
+    End(message.id, RDS_RDMA_OTHER_ERROR);
+    return;
+  }
+  peer.connection().Send(std::move(message));
+  due_.insert(&peer);
+}
+
+// ---- what goes through ----
+
+// A message of this peer is none for a socket of this process, or is one that came before.
+bool Node::TakeForOthers(Peer& peer, Message& message) {
+  if (peer.is_served()) {
+    if ((message.marks & kReturned) != 0) {
+      TakeReturned(peer, message);
+    } else if (message.marks == 0) {
+      Forward(peer, message, peer.name().peer, peer.name().own);
+    }
+    return true;
+  }
+  if (TakeMoved(peer, message)) return true;
+  if (peer.name().instance != kKernelInstance) return peer.is_holder() && !IsNew(peer, message);
+  const Address& own = peer.name().own;
+  const SocketName name{own, message.destination_port};
+  // What came back from a process that had the port goes first.
+  const bool here = by_name_.contains(name) && !moves_.contains({peer.name().peer, name});
+  if (here || name.port == kPingPort) return !IsNew(peer, message);
+  Forward(peer, message, peer.name().peer, own);
+  return true;
+}
+
+// It goes on from `own`, as its receiver sees it, to a port of `to`.
+void Node::Forward(Peer& peer, Message& message, const Address& own, const Address& to) {
+  OutgoingMessage out;
+  out.id = ++last_id_;
+  forwarded_.emplace(out.id, Forwarded{peer.name(), message.sequence});
+  peer.connection().HoldAck(message.sequence);
+  out.message.source_port = message.source_port;
+  out.message.destination_port = message.destination_port;
+  // Keys of memory say nothing there.
+  if (!peer.is_served()) {
+    out.message.extensions.carried = static_cast<uint32_t>(message.sequence);
+    if (message.again) out.message.marks = kRetransmitted;
+  }
+  out.message.payload = std::move(message.payload);
+  out.asks_for_ack = true;
+  Dispatch(own, {to, message.destination_port}, std::move(out));
+}
+
+bool Node::IsNew(const Peer& peer, const Message& message) {
+  const auto kernel = kernels_.find({peer.name().own, peer.name().peer});
+  if (kernel == kernels_.end()) return true;
+  if (peer.is_holder() && !message.extensions.carried) return true;
+  const uint32_t number =
+      message.extensions.carried.value_or(static_cast<uint32_t>(message.sequence));
+  uint32_t& seen = kernel->second.seen;
+  if (message.again && static_cast<int32_t>(number - seen) <= 0) return false;
+  seen = number;
+  return true;
+}
+
+void Node::EndForwarded(uint64_t id) {
+  const auto found = forwarded_.find(id);
+  if (found == forwarded_.end()) return;
+  const Forwarded forwarded = std::move(found->second);
+  forwarded_.erase(found);
+  const auto peer = peers_.find(forwarded.from);
+  if (peer == peers_.end()) return;
+  peer->second->connection().ReleaseAck(forwarded.sequence);
+  due_.insert(peer->second.get());
+}
+
+// ---- congestion ----
+
+// The kernel's map is for all who are served, and theirs are parts of what the kernel is told.
+void Node::TakeMapOf(Peer& peer) {
+  const PeerName& name = peer.name();
+  if (peer.is_served()) {
+    const Pair pair{name.peer, name.own};
+    MergeMaps(pair, kernels_.at(pair));
+  } else if (name.instance == kKernelInstance) {
+    kernels_.at({name.own, name.peer}).of_kernel = peer.connection().peers_map();
+    for (const auto& [other, served] : peers_) {
+      if (other.own != name.peer || other.peer != name.own || !served->is_served()) continue;
+      served->connection().MapChanged();
+      due_.insert(served.get());
+    }
+  }
+}
+
+void Node::MergeMaps(const Pair& pair, Kernel& kernel) {
+  CongestionMap merged = own_[pair.first];
+  for (const auto& [name, peer] : peers_) {
+    const bool served = peer && peer->is_served() && name.own == pair.second;
+    if (served && name.peer == pair.first) merged.Merge(peer->connection().peers_map());
+  }
+  if (merged == kernel.of_address) return;
+  kernel.of_address = merged;
+  const auto peer = peers_.find({pair.first, pair.second, kKernelInstance});
+  if (peer == peers_.end() || !peer->second) return;
+  peer->second->connection().MapChanged();
+  due_.insert(peer->second.get());
+}
+
+void Node::MergeMaps(const Address& own) {
+  for (auto& [pair, kernel] : kernels_) {
+    if (pair.first == own) MergeMaps(pair, kernel);
+  }
+}
+
+void Node::ForgetKernelsOf(const Peer& peer) {
+  if (peer.is_served()) MergeMaps(peer.name().peer);
+  for (auto& [pair, kernel] : kernels_) {
+    if (kernel.holder == &peer) kernel.holder = nullptr;
+  }
+}
+
+}  // namespace softdat::rds
