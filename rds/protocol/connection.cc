@@ -20,7 +20,11 @@ void Connection::Up(uint64_t peers_ack, uint32_t own_credit, uint32_t peers_cred
   received_.Restart();
   // A kernel stays when a process ends, and counts on. What it has is the former process's. It
   // takes what has such a number again for a duplicate.
-  if (!std::exchange(met_, true) && peers_ack != 0) queue_.StartBehind(peers_ack);
+  if (!std::exchange(met_, true)) {
+    if (peers_ack != 0) queue_.StartBehind(peers_ack);
+    first_ack_ = peers_ack;
+    events_.emplace_back(Met{});
+  }
   credits_.Start(own_credit, peers_credit);
   const SendQueue::Restarted restarted = queue_.Restart(peers_ack);
   counters_.Count(Counter::kSendDropAcked, restarted.done.size());

@@ -48,7 +48,9 @@ struct Freed {
 };
 // The peer has sent its map.
 struct MapCame {};
-using Event = std::variant<Arrived, Done, Dropped, Freed, MapCame>;
+// The first connection is up: messages keep their sequences from now on.
+struct Met {};
+using Event = std::variant<Arrived, Done, Dropped, Freed, MapCame, Met>;
 
 // What is to be sent as one: the header, and the payload behind it.
 struct Frame {
@@ -84,6 +86,8 @@ class Connection {
   // Gives back all that the peer has not acknowledged, in order, to be sent elsewhere. The
   // connection is not to be used after that.
   std::vector<SendQueue::Taken> TakeMessages() { return queue_.TakeAll(); }
+  // SendQueue::SetCarried.
+  void SetCarried(uint32_t sequence, uint32_t carried) { queue_.SetCarried(sequence, carried); }
   // The peer has returned this one (SendQueue::TakeReturned).
   std::optional<OutgoingMessage> TakeReturned(uint32_t sequence, uint16_t port) {
     return queue_.TakeReturned(sequence, port);
@@ -135,6 +139,9 @@ class Connection {
     return peers_map_.Take(CongestionMap().octets().first<CongestionMap::kSize>());
   }
   size_t unacknowledged() const { return queue_.size(); }
+  bool met() const { return met_; }
+  // What the peer had received before it met this end, of messages of former processes.
+  uint64_t first_ack() const { return first_ack_; }
 
   // ---- for those who look ----
   const SendQueue& queue() const { return queue_; }
@@ -158,6 +165,7 @@ class Connection {
   Counters counters_;
   bool up_ = false;
   bool met_ = false;  // it was up
+  uint64_t first_ack_ = 0;
   bool map_due_ = false;
   CongestionMap sending_map_;  // a map is sent as it was when it began
   size_t map_sent_ = 0;        // octets of it; 0: none is being sent

@@ -47,6 +47,7 @@ struct ConnectionTest : testing::Test {
       std::string operator()(const Dropped& e) { return "dropped " + std::to_string(e.id); }
       std::string operator()(const Freed& e) { return "freed " + std::to_string(e.groups); }
       std::string operator()(const MapCame&) { return {}; }
+      std::string operator()(const Met&) { return {}; }
     };
     std::vector<std::string> out;
     while (const auto event = ends[i].TakeEvent()) {

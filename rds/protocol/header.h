@@ -22,7 +22,9 @@ enum HeaderFlag : uint8_t {
   kCongestionBitmap = 0x01,  // the payload is the sender's congestion map
   kAckRequired = 0x02,       // the receiver is to acknowledge soon
   kRetransmitted = 0x04,     // sent before, on a connection that broke
-  // Between instances of SoftDAT (rds/socket/node_moves.cc). Linux sets neither.
+  // Between instances of SoftDAT (rds/socket/node_holder.cc, node_moves.cc). Linux sets none of
+  // them.
+  kNumbered = 0x20,  // no message: says which number one of the receiver's has at a kernel
   kReturned = 0x40,  // of a message that the receiver has sent, to a port that the sender has not
   kBarrier = 0x80,   // to be returned, whoever has the port
 };
@@ -42,10 +44,10 @@ struct Extensions {
   std::optional<RdmaDestination> rdma_destination{};
   std::optional<uint16_t> paths{};       // of probes: how many connections the sender could use
   std::optional<uint32_t> generation{};  // of probes: changes when the sender's host starts anew
-  // Of kReturned: which message it was, by the lower half of its sequence.
+  // Of kReturned and kNumbered: which message, by the lower half of its sequence.
   std::optional<uint32_t> returned{};
-  // Of a message between a kernel and a process that has no connection to it
-  // (rds/socket/node_holder.cc): its number there, by the lower half of its sequence.
+  // Of a message between a kernel and a process that has no connection to it: its sequence at the
+  // kernel, the lower half.
   std::optional<uint32_t> carried{};
 
   bool operator==(const Extensions&) const = default;

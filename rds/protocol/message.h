@@ -20,7 +20,7 @@ struct Message {
   uint16_t destination_port = 0;
   Extensions extensions{};
   std::vector<uint8_t> payload{};
-  uint8_t marks = 0;      // kReturned, kBarrier
+  uint8_t marks = 0;      // kNumbered, kReturned, kBarrier
   uint64_t sequence = 0;  // of one that has come
   bool again = false;     // of one that has come: its sender had sent it before
 };
@@ -36,6 +36,8 @@ struct OutgoingMessage {
   // The operation goes alone: the peer is not to hear of it. Only with one of those above.
   bool silent = false;
   bool asks_for_ack = false;  // its sender has little room left
+  // A process of this address may have sent it to this peer, with this sequence (the lower half).
+  std::optional<uint32_t> had_sequence{};
   // It says that this message of the peer, by its sequence, is the peer's again.
   std::optional<uint64_t> returns{};
 };

@@ -52,7 +52,7 @@ ReceiveStream::Result ReceiveStream::Begin(const Header& header) {
   current_ = header;
   message_.source_port = header.source_port;
   message_.destination_port = header.destination_port;
-  message_.marks = header.flags & (kReturned | kBarrier);
+  message_.marks = header.flags & (kNumbered | kReturned | kBarrier);
   message_.sequence = header.sequence;
   message_.again = (header.flags & kRetransmitted) != 0;
   message_.extensions = header.extensions;

@@ -105,14 +105,23 @@ std::deque<SendQueue::Entry>::iterator SendQueue::Find(uint64_t id) {
   return std::ranges::find_if(entries_, [&](const Entry& e) { return e.message.id == id; });
 }
 
+std::deque<SendQueue::Entry>::iterator SendQueue::FindSequence(uint32_t sequence) {
+  return std::ranges::find_if(
+      entries_, [&](const Entry& e) { return static_cast<uint32_t>(e.sequence) == sequence; });
+}
+
+void SendQueue::SetCarried(uint32_t sequence, uint32_t carried) {
+  const auto found = FindSequence(sequence);
+  if (found != entries_.end()) found->message.message.extensions.carried = carried;
+}
+
 void SendQueue::Fail(uint64_t id) {
   const auto found = Find(id);
   if (found != entries_.end()) found->message.behind_rdma = true;
 }
 
 std::optional<OutgoingMessage> SendQueue::TakeReturned(uint32_t sequence, uint16_t port) {
-  const auto found = std::ranges::find_if(
-      entries_, [&](const Entry& e) { return static_cast<uint32_t>(e.sequence) == sequence; });
+  const auto found = FindSequence(sequence);
   if (found == entries_.end() || found->nobodys) return std::nullopt;
   if (found->message.message.destination_port != port) return std::nullopt;
   const auto at = static_cast<size_t>(found - entries_.begin());

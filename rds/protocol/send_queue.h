@@ -69,6 +69,9 @@ class SendQueue {
   // Gives it back. Nothing: it is not here, is for another port, or was never sent.
   std::optional<OutgoingMessage> TakeReturned(uint32_t sequence, uint16_t port);
 
+  // Where this message (the lower half of its sequence) goes on to, it has that sequence.
+  void SetCarried(uint32_t sequence, uint32_t carried);
+
   // This one needs no acknowledgement: it was silent, and its operations have been carried out.
   // False: it is not here.
   bool Complete(uint64_t id);
@@ -98,6 +101,7 @@ class SendQueue {
   };
 
   std::deque<Entry>::iterator Find(uint64_t id);
+  std::deque<Entry>::iterator FindSequence(uint32_t sequence);
 
   std::deque<Entry> entries_;
   size_t sent_ = 0;      // entries in front that were sent in full, on this connection

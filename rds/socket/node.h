@@ -126,10 +126,11 @@ class Node : public LinkEvents, private PeerHost, private RouterHost {
 
   // A kernel, as it is known at an own address.
   struct Kernel {
-    Peer* holder = nullptr;    // who speaks to it for this process
-    CongestionMap of_kernel;   // for those for whom this process speaks to it
-    CongestionMap of_address;  // what it is told: ports of this process and of those
-    uint32_t seen = 0;         // the last of its messages that a socket of this process has had
+    Peer* holder = nullptr;        // who speaks to it for this process
+    std::optional<Time> leave_at;  // somebody else does, and the holder has had its last word
+    CongestionMap of_kernel;       // for those for whom this process speaks to it
+    CongestionMap of_address;      // what it is told: ports of this process and of those
+    uint32_t seen = 0;             // the last of its messages that a socket of this process has had
   };
   using Pair = std::pair<Address, Address>;  // own, kernel
   // A message that goes on to somebody. Who has sent it hears when it has arrived there.
@@ -168,10 +169,14 @@ class Node : public LinkEvents, private PeerHost, private RouterHost {
   void Forward(Peer& peer, Message& message, const Address& own, const Address& to);
   bool IsNew(const Peer& peer, const Message& message);
   void EndForwarded(uint64_t id);
+  bool WasSent(const Peer& kernel, const OutgoingMessage& message) const;
+  void TellNumber(uint64_t id, uint64_t sequence);
+  void MeetKernel(Peer& kernel);
   void TakeMapOf(Peer& peer);
   void MergeMaps(const Pair& pair, Kernel& kernel);
   void MergeMaps(const Address& own);
   void ForgetKernelsOf(const Peer& peer);
+  void LeaveHolders(Time now);
 
   Refusal Locate(const Address& own, const Introduction& question) const;
   void Complete(ChannelId channel, uint64_t id);

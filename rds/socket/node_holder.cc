@@ -11,7 +11,9 @@
 // Whoever receives something that goes on to somebody else acknowledges it when that one has. So
 // when the holder ends, each message is still with the one who has sent it. The next holder hears
 // from the kernel what that has not acknowledged, and from the others what they have not seen
-// acknowledged. The kernel's messages have their numbers with them, so that nobody takes one twice.
+// acknowledged. The kernel's messages have their sequences with them, so that nobody takes one
+// twice. And the holder says which sequence it gives to a message for the kernel (kNumbered),
+// before it sends that: when it ends, the next one can tell which of them the kernel has.
 //
 // Memory is that of one process: nothing that reads or writes it goes through another one.
 #include <algorithm>
@@ -20,17 +22,23 @@
 #include "rds/socket/node.h"
 
 namespace softdat::rds {
+namespace {
+
+// A holder has ended, perhaps unnoticed. What it has said last may still be on its way: it says
+// which messages the kernel has. So it is left only then, and what is to be sent waits.
+constexpr Time kLastWords = std::chrono::milliseconds(20);
+
+}  // namespace
 
 // ---- who speaks to a kernel ----
 
 void Node::Hold(const Address& own, Time now) {
   now_ = now;
   if (!holds_.insert(own).second) return;
-  for (const auto& [pair, kernel] : kernels_) {
+  for (auto& [pair, kernel] : kernels_) {
     if (pair.first != own) continue;
     new_kernels_.push_back(pair);
-    // It has ended, perhaps unnoticed.
-    if (kernel.holder != nullptr) gone_.insert(kernel.holder);
+    if (kernel.holder != nullptr) kernel.leave_at = now + kLastWords;
   }
   router_.Hurry(own, now);
 }
@@ -80,8 +88,10 @@ Peer& Node::HolderAt(const Pair& pair, const Location& location) {
     place = std::make_unique<Peer>(PeerName{own, address, location.instance}, self_,
                                    location.service, &own_[own], &link_, host, own);
   }
-  // What comes from the one before is too late: the next one has it from the kernel, again.
-  if (kernel.holder != nullptr && kernel.holder != place.get()) gone_.insert(kernel.holder);
+  if (kernel.holder != nullptr && kernel.holder != place.get()) {
+    kernel.leave_at = now_ + kLastWords;
+    return *place;
+  }
   kernel.holder = place.get();
   due_.insert(place.get());
   return *place;
@@ -114,7 +124,10 @@ Peer* Node::JoinedForKernel(const Address& own, const Introduction& introduction
   if (from_holder) {
     if (holds_.contains(own) || directory_.Holder(own).instance != location.instance)
       return nullptr;
-    return &HolderAt({own, address}, location);
+    Peer& holder = HolderAt({own, address}, location);
+    // What waits goes in front of what is sent from now on.
+    router_.StopAsking(own, address);
+    return &holder;
   }
   return holds_.contains(own) ? &ServedAt({own, address}, location) : nullptr;
 }
@@ -132,8 +145,61 @@ void Node::SendTo(Peer& peer, OutgoingMessage message) {
     End(message.id, RDS_RDMA_OTHER_ERROR);
     return;
   }
-  peer.connection().Send(std::move(message));
+  if (peer.name().instance != kKernelInstance) {
+    peer.connection().Send(std::move(message));
+  } else {
+    // It is the lower half of a sequence at this kernel, and not for it.
+    message.had_sequence = std::exchange(message.message.extensions.carried, std::nullopt);
+    if (peer.connection().met() && WasSent(peer, message)) {
+      End(message.id, RDS_RDMA_SUCCESS);
+      return;
+    }
+    const uint64_t id = message.id;
+    peer.connection().Send(std::move(message));
+    if (peer.connection().met()) TellNumber(id, peer.connection().queue().next_sequence() - 1);
+  }
   due_.insert(&peer);
+}
+
+// ---- which messages a kernel has ----
+
+bool Node::WasSent(const Peer& kernel, const OutgoingMessage& message) const {
+  if (!message.had_sequence) return false;
+  const auto first_ack = static_cast<uint32_t>(kernel.connection().first_ack());
+  return static_cast<int32_t>(*message.had_sequence - first_ack) <= 0;
+}
+
+// To the process that has sent the message, in front of the message itself.
+void Node::TellNumber(uint64_t id, uint64_t sequence) {
+  const auto found = forwarded_.find(id);
+  if (found == forwarded_.end()) return;
+  const auto served = peers_.find(found->second.from);
+  if (served == peers_.end()) return;
+  OutgoingMessage out;
+  out.id = ++last_id_;
+  out.message.marks = kNumbered;
+  out.message.extensions.returned = static_cast<uint32_t>(found->second.sequence);
+  out.message.extensions.carried = static_cast<uint32_t>(sequence);
+  served->second->Send(std::move(out), now_);
+}
+
+// What waited has its sequences now, and some of it the kernel has from a former holder.
+void Node::MeetKernel(Peer& kernel) {
+  if (kernel.name().instance != kKernelInstance) return;
+  std::vector<uint64_t> sent;
+  std::vector<std::pair<uint64_t, uint64_t>> numbers;
+  kernel.connection().queue().ForEach([&](const OutgoingMessage& message, uint64_t sequence, bool) {
+    if (WasSent(kernel, message)) {
+      sent.push_back(message.id);
+    } else {
+      numbers.emplace_back(message.id, sequence);
+    }
+  });
+  for (const uint64_t id : sent) {
+    kernel.connection().Complete(id);
+    End(id, RDS_RDMA_SUCCESS);
+  }
+  for (const auto& [id, sequence] : numbers) TellNumber(id, sequence);
 }
 
 // ---- what goes through ----
@@ -148,8 +214,15 @@ bool Node::TakeForOthers(Peer& peer, Message& message) {
     }
     return true;
   }
+  const bool from_kernel = peer.name().instance == kKernelInstance;
+  if (!from_kernel && (message.marks & kNumbered) != 0) {
+    const Extensions& says = message.extensions;
+    const bool valid = peer.is_holder() && says.returned && says.carried;
+    if (valid) peer.connection().SetCarried(*says.returned, *says.carried);
+    return true;
+  }
   if (TakeMoved(peer, message)) return true;
-  if (peer.name().instance != kKernelInstance) return peer.is_holder() && !IsNew(peer, message);
+  if (!from_kernel) return peer.is_holder() && !IsNew(peer, message);
   const Address& own = peer.name().own;
   const SocketName name{own, message.destination_port};
   // What came back from a process that had the port goes first.
@@ -168,7 +241,9 @@ void Node::Forward(Peer& peer, Message& message, const Address& own, const Addre
   out.message.source_port = message.source_port;
   out.message.destination_port = message.destination_port;
   // Keys of memory say nothing there.
-  if (!peer.is_served()) {
+  if (peer.is_served()) {
+    out.message.extensions.carried = message.extensions.carried;
+  } else {
     out.message.extensions.carried = static_cast<uint32_t>(message.sequence);
     if (message.again) out.message.marks = kRetransmitted;
   }
@@ -184,7 +259,9 @@ bool Node::IsNew(const Peer& peer, const Message& message) {
   const uint32_t number =
       message.extensions.carried.value_or(static_cast<uint32_t>(message.sequence));
   uint32_t& seen = kernel->second.seen;
-  if (message.again && static_cast<int32_t>(number - seen) <= 0) return false;
+  // What the holder before says now, the kernel may have said again already.
+  const bool late = kernel->second.leave_at && kernel->second.holder == &peer;
+  if ((message.again || late) && static_cast<int32_t>(number - seen) <= 0) return false;
   seen = number;
   return true;
 }
@@ -241,7 +318,15 @@ void Node::MergeMaps(const Address& own) {
 void Node::ForgetKernelsOf(const Peer& peer) {
   if (peer.is_served()) MergeMaps(peer.name().peer);
   for (auto& [pair, kernel] : kernels_) {
-    if (kernel.holder == &peer) kernel.holder = nullptr;
+    if (kernel.holder != &peer) continue;
+    kernel.holder = nullptr;
+    kernel.leave_at.reset();
+  }
+}
+
+void Node::LeaveHolders(Time now) {
+  for (auto& [pair, kernel] : kernels_) {
+    if (kernel.leave_at && *kernel.leave_at <= now) gone_.insert(kernel.holder);
   }
 }
 

@@ -158,7 +158,7 @@ void Node::MoveHere(const SocketName& name) {
 // The peer is to be forgotten, and has left this message. False: it has nothing to do with a move.
 bool Node::KeepOfGone(const Peer& peer, OutgoingMessage& message) {
   returns_.erase(message.id);
-  if ((message.message.marks & (kBarrier | kReturned)) != 0) return true;
+  if ((message.message.marks & (kNumbered | kBarrier | kReturned)) != 0) return true;
   const auto move =
       moves_.find({peer.name().own, {peer.name().peer, message.message.destination_port}});
   if (move == moves_.end() || move->second.old != &peer) return false;

@@ -265,6 +265,8 @@ void Node::OnEvent(Peer& peer, Event event) {
     if (!peer.is_served()) TellFreed(freed->groups);
   } else if (std::holds_alternative<MapCame>(event)) {
     TakeMapOf(peer);
+  } else if (std::holds_alternative<Met>(event)) {
+    MeetKernel(peer);
   }
 }
 
@@ -300,6 +302,7 @@ void Node::Forget(Peer& peer) {
 void Node::EndTurn(Time now) {
   now_ = now;
   router_.OnTimer(now);
+  LeaveHolders(now);
   for (const auto& [name, peer] : peers_) {
     if (peer->deadline() && *peer->deadline() <= now) peer->OnTimer(now);
   }
@@ -318,6 +321,9 @@ void Node::EndTurn(Time now) {
 
 std::optional<Time> Node::deadline() const {
   std::optional<Time> first = router_.deadline();
+  for (const auto& [pair, kernel] : kernels_) {
+    if (kernel.leave_at && (!first || *kernel.leave_at < *first)) first = kernel.leave_at;
+  }
   for (const auto& [name, peer] : peers_) {
     const std::optional<Time> at = peer->deadline();
     if (at && (!first || *at < *first)) first = at;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <optional>
 #include <vector>
 
 #include "tests/sim/rds_linux.h"
@@ -13,7 +14,7 @@ namespace softdat::sim {
 namespace {
 
 const Address kHere = AddressOf(1), kThere = AddressOf(2);
-constexpr uint16_t kPort = 4001, kFirst = 5001, kSecond = 5002;
+constexpr uint16_t kPort = 4001, kFirst = 5001, kSecond = 5002, kThird = 5003;
 
 std::vector<uint64_t> Numbers(uint64_t first, uint64_t last) {
   std::vector<uint64_t> out;
@@ -23,17 +24,23 @@ std::vector<uint64_t> Numbers(uint64_t first, uint64_t last) {
 
 // The first process is the holder.
 struct Scene {
-  explicit Scene(uint64_t seed) : world(seed) {
+  // `roomy`: the holder's last word of what it sends arrives, as it does on a host.
+  explicit Scene(uint64_t seed, bool roomy = false) : world(seed) {
     world.network.weather().latency_us = seed % 2 == 0 ? 30 : 400;
+    world.network.weather().loses = !roomy;
+    world.roomy = roomy;
+    first.emplace(&world, 10, kHere);
+    second.emplace(&world, 20, kHere);
+    of_first = &first->Bind({kHere, kFirst});
+    of_second = &second->Bind({kHere, kSecond});
   }
   void Pass(uint64_t us) { world.time.RunUntil(world.time.now_us() + us); }
   void PassSome(uint64_t us) { Pass(world.Draw(us)); }
 
   World world;
   Linux linux_peer{&world, kThere, kHere};
-  Process first{&world, 10, kHere}, second{&world, 20, kHere};
-  rds::Socket& of_first = first.Bind({kHere, kFirst});
-  rds::Socket& of_second = second.Bind({kHere, kSecond});
+  std::optional<Process> first, second;
+  rds::Socket *of_first = nullptr, *of_second = nullptr;
 };
 
 constexpr uint64_t kSeconds = 1'000'000, kSeeds = 300;
@@ -44,9 +51,9 @@ TEST(RdsHolderTest, OneConnectionForBoth) {
     constexpr uint64_t kMessages = 20;
     // Whoever begins. Two who ask at the same time may end the connection of the other.
     for (uint64_t i = 1; i <= kMessages; ++i) {
-      if (seed % 3 != 0) s.first.Send(s.of_first, {kThere, kPort}, i);
+      if (seed % 3 != 0) s.first->Send(*s.of_first, {kThere, kPort}, i);
       s.PassSome(i == 1 ? 10'000 : 100);
-      if (seed % 3 != 1) s.second.Send(s.of_second, {kThere, kPort}, i);
+      if (seed % 3 != 1) s.second->Send(*s.of_second, {kThere, kPort}, i);
       s.PassSome(100);
       if (i == kMessages / 2) s.Pass(5 * kSeconds);
     }
@@ -62,11 +69,60 @@ TEST(RdsHolderTest, OneConnectionForBoth) {
     const auto expected = Numbers(1, kMessages);
     ASSERT_EQ(s.linux_peer.TakeFrom(kFirst), seed % 3 != 0 ? expected : Numbers(1, 0)) << seed;
     ASSERT_EQ(s.linux_peer.TakeFrom(kSecond), seed % 3 != 1 ? expected : Numbers(1, 0)) << seed;
-    ASSERT_EQ(s.first.ReceiveAll(s.of_first), expected) << "seed " << seed;
-    ASSERT_EQ(s.second.ReceiveAll(s.of_second), expected) << "seed " << seed;
-    EXPECT_EQ(s.of_first.queued() + s.of_second.queued(), 0u) << "seed " << seed;
+    ASSERT_EQ(s.first->ReceiveAll(*s.of_first), expected) << "seed " << seed;
+    ASSERT_EQ(s.second->ReceiveAll(*s.of_second), expected) << "seed " << seed;
+    EXPECT_EQ(s.of_first->queued() + s.of_second->queued(), 0u) << "seed " << seed;
     EXPECT_EQ(s.linux_peer.unacknowledged(), 0u) << "seed " << seed;
     EXPECT_EQ(s.linux_peer.ended(), ended) << "seed " << seed;
+  }
+}
+
+// Of those that come twice only the last one is left.
+std::vector<uint64_t> WithoutTheFirstOfTwo(const std::vector<uint64_t>& numbers) {
+  std::vector<uint64_t> out;
+  for (const uint64_t number : numbers) {
+    std::erase(out, number);
+    out.push_back(number);
+  }
+  return out;
+}
+
+// What Linux has not acknowledged the next holder sends again, and what Linux sends again comes to
+// each process once.
+TEST(RdsHolderTest, TheHolderDies) {
+  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    Scene s(seed, /*roomy=*/seed % 3 != 0);
+    constexpr uint64_t kMessages = 30;
+    Process third(&s.world, 30, kHere);
+    rds::Socket& of_third = third.Bind({kHere, kThird});
+    const uint64_t dies_at = 1 + s.world.Draw(kMessages);
+    for (uint64_t i = 1; i <= kMessages; ++i) {
+      if (seed % 3 != 0 && i < dies_at) s.first->Send(*s.of_first, {kThere, kPort}, i);
+      s.second->Send(*s.of_second, {kThere, kPort}, i);
+      third.Send(of_third, {kThere, kPort}, i);
+      if (seed % 4 != 0) s.linux_peer.Send(kPort, kSecond, i);
+      s.linux_peer.Send(kPort, kThird, i);
+      s.PassSome(i == 1 && seed % 2 == 0 ? kSeconds : 100);
+      if (i == dies_at) {
+        s.first->Kill();
+        s.PassSome(seed % 5 == 0 ? 250'000 : 200);
+        s.second->TakeOver();
+      }
+    }
+    s.Pass(20 * kSeconds);
+    const auto expected = Numbers(1, kMessages);
+    for (const uint16_t port : {kSecond, kThird}) {
+      std::vector<uint64_t> came = s.linux_peer.TakeFrom(port);
+      // What Linux had, and the holder could not say that it would have, comes again.
+      if (!s.world.roomy) came = WithoutTheFirstOfTwo(came);
+      ASSERT_EQ(came, expected) << "seed " << seed;
+    }
+    if (seed % 4 != 0) {
+      ASSERT_EQ(s.second->ReceiveAll(*s.of_second), expected) << "seed " << seed;
+    }
+    ASSERT_EQ(third.ReceiveAll(of_third), expected) << "seed " << seed;
+    EXPECT_EQ(s.of_second->queued() + of_third.queued(), 0u) << "seed " << seed;
+    EXPECT_EQ(s.linux_peer.unacknowledged(), 0u) << "seed " << seed;
   }
 }
 

@@ -252,6 +252,7 @@ void RdsNetwork::Break(const RdsWirePtr& wire) {
   for (int end = 0; end < 2; ++end) {
     RdsEnd& e = wire->ends[end];
     e.cut_at = time_.now_us() + (Coin() ? 0 : Draw(2 * weather_.latency_us + 1));
+    if (!weather_.loses) e.cut_at = std::max(e.cut_at, e.last_arrival);
     if (e.link == nullptr || e.closed) continue;
     const uint64_t until = e.cut_at + 1 + Draw(Coin() ? 10 : 4000);
     time_.At(until, [this, wire, end] { TellBroken(wire, end); });

@@ -88,6 +88,7 @@ class RdsNetwork {
     uint64_t late_us = 0;
     uint64_t connect_fails_one_in = 0;  // at once
     uint64_t register_fails_one_in = 0;
+    bool loses = true;  // what is under way when a connection breaks
   };
 
   RdsNetwork(VirtualTime* time, std::mt19937_64* random) : time_(*time), random_(*random) {}

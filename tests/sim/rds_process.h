@@ -49,6 +49,7 @@ struct World {
   VirtualTime time;
   RdsNetwork network;
   Ports ports;
+  bool roomy = false;  // connections have room for all
 };
 
 class Process {
@@ -56,8 +57,9 @@ class Process {
   Process(World* world, rds::Instance instance, const Address& address)
       : world_(*world), instance_(instance), address_(address) {
     const uint32_t credits[] = {0, 8, 64};
-    link_ = std::make_unique<RdsLink>(&world_.network, credits[world_.Draw(3)], 3 + world_.Draw(8),
-                                      [this] { TurnSoon(); });
+    const uint32_t credit = world_.roomy ? 0 : credits[world_.Draw(3)];
+    const size_t ring = world_.roomy ? 1000 : 3 + world_.Draw(8);
+    link_ = std::make_unique<RdsLink>(&world_.network, credit, ring, [this] { TurnSoon(); });
     node_ = std::make_unique<rds::Node>(instance, link_.get(), &world_.ports);
     world_.network.Listen(link_.get(), address);
     TakeOver();

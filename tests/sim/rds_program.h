@@ -73,6 +73,7 @@ class RdsProgram {
   void On(int i, const rds::Done& event);
   void On(int i, const rds::Dropped& event);
   void On(int /*i*/, const rds::MapCame& /*event*/) {}
+  void On(int /*i*/, const rds::Met& /*event*/) {}
   void On(int, const rds::Freed&) {}
   bool Drain();
   void CheckEnd();
