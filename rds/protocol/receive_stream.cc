@@ -68,9 +68,10 @@ ReceiveStream::Result ReceiveStream::Complete() {
   current_.reset();
   if (IsMap(header)) return Result::kCongestionMap;
   if ((header.flags & kAckRequired) != 0) owes_ack_ = true;
+  // The peer may have been told too soon: before it had sent it again.
+  news_ = true;
   if ((header.flags & kRetransmitted) != 0 && header.sequence <= ack_) return Result::kDuplicate;
   ack_ = header.sequence;
-  news_ = true;
   return Result::kMessage;
 }
 

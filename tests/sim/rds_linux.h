@@ -53,6 +53,7 @@ class Linux : public rds::LinkEvents {
       std::memcpy(out.message.payload.data(), &*number, sizeof *number);
     }
     connection_.Send(std::move(out));
+    Connect();
     Pump();
   }
   void SetCongested(uint16_t port, bool congested) {
