@@ -105,6 +105,26 @@ rds_ends() {
   fi
 }
 
+# Linux has one connection between two addresses. Of two processes of ours the one that came first speaks
+# to it for the other, which does so itself when a signal has ended that one.
+rds_two_processes() {
+  local message="$at_ours $over_rds $bin/examples/rds_message" holder ping=$bin/tools/rds-softping
+  ours "$message server $ours_at" >/tmp/holder 2>&1 &
+  holder=$!
+  until_true "$rds_limit" grep -q : /tmp/holder
+  serving ours "$message server $ours_at" 1
+  rds_says "a message from Linux through another process" '^back: hello$' \
+    there "$at_linux $bin/examples/rds_message client $linux_at $ours_at $ports hello"
+  pkill -P $holder
+  wait $holder 2>/dev/null
+  rds_says "a message from Linux when that process has ended" '^back: hello$' \
+    there "$at_linux $bin/examples/rds_message client $linux_at $ours_at $ports hello"
+  rds_says "two processes ping Linux" '^3 sent, 3 answered' \
+    ours "$at_ours $root/tools/softdat-run $ping -c 3 -w 20 -I $ours_at $linux_at"
+  served
+  rds_load "messages of two processes" -t 2
+}
+
 rds_checks() {
   wanted "rds over $1 with Linux" || return 0
   rds_pair "$1"
@@ -117,6 +137,7 @@ rds_checks() {
   rds_example rds_rdma '100000 bytes are in place' 1 server client
   rds_example rds_congestion 'free again' 2 receiver sender
   rds_load messages
+  rds_two_processes
   rds_load RDMA -D 16K
 }
 
