@@ -212,5 +212,47 @@ TEST_F(ConnectionTest, WhatIsReturnedIsAcknowledgedBehindItsReturn) {
   EXPECT_EQ(sent[4].ack, 3u);
 }
 
+// Those behind it have come, too, but sequences are acknowledged in order.
+TEST_F(ConnectionTest, WhatGoesOnIsAcknowledgedWhenItHasArrived) {
+  Up();
+  Pass(0);
+  Pass(1);
+  for (int i = 0; i < 3; ++i) Send(0, 10);
+  Pass(0);
+  ends[1].HoldAck(2);
+  ends[1].HoldAck(3);
+  ends[1].OweAck();
+  Pass(1);
+  EXPECT_EQ(Events(0), std::vector<std::string>{"done 1"});
+  ends[1].ReleaseAck(3);
+  Pass(1);
+  EXPECT_EQ(Events(0), std::vector<std::string>{});
+  EXPECT_EQ(ends[1].ack_sequence(), 1u);
+  ends[1].ReleaseAck(2);
+  EXPECT_TRUE(ends[1].wants_frame());
+  Pass(1);
+  EXPECT_EQ(Events(0), (std::vector<std::string>{"done 2", "done 3"}));
+}
+
+// The word that it has come was too early: it had not been sent again.
+TEST_F(ConnectionTest, WhatComesAgainIsToldOfAgain) {
+  Up();
+  Pass(0);
+  Pass(1);
+  Send(0, 10);
+  Pass(0);
+  for (Connection& end : ends) end.Down();
+  ends[0].Up(0, 0, 0);
+  ends[1].Up(0, 0, 0);
+  ends[1].OweAck();
+  Pass(1);
+  EXPECT_EQ(ends[0].unacknowledged(), 1u);
+  Pass(0);
+  EXPECT_TRUE(ends[1].has_news());
+  ends[1].OweAck();
+  Pass(1);
+  EXPECT_EQ(ends[0].unacknowledged(), 0u);
+}
+
 }  // namespace
 }  // namespace softdat::rds

@@ -161,5 +161,16 @@ TEST(HeaderTest, AnExtensionThatReachesBeyondTheHeaderIsNone) {
   EXPECT_EQ(Read("01000000010200000002030000000400"), (Extensions{.version = 1, .rdma_rkey = 2}));
 }
 
+TEST(HeaderTest, BetweenInstances) {
+  Header header{.sequence = 7, .flags = kNumbered};
+  header.extensions = {.returned = 0x01020304, .carried = 0xf0f1f2f3};
+  Header parsed;
+  EXPECT_EQ(ParseHeader(Encoded(header), &parsed), HeaderParse::kOk);
+  EXPECT_EQ(parsed, header);
+  header.extensions = {.rdma_destination = RdmaDestination{3, 4}, .carried = 5};
+  EXPECT_EQ(ParseHeader(Encoded(header), &parsed), HeaderParse::kOk);
+  EXPECT_EQ(parsed, header);
+}
+
 }  // namespace
 }  // namespace softdat::rds

@@ -186,5 +186,18 @@ TEST(SendQueueTest, WhatIsCompleteNeedsNoAcknowledgement) {
   EXPECT_EQ(queue.Acknowledge(3), (Ids{2, 3}));
 }
 
+TEST(SendQueueTest, WhatGoesOnWithAnotherSequence) {
+  SendQueue queue;
+  queue.StartBehind(10);
+  for (uint64_t id = 1; id < 3; ++id) queue.Add(MessageOf(id));
+  queue.Sent();
+  queue.SetCarried(11, 500);
+  queue.SetCarried(13, 501);  // nobody's
+  const std::vector<SendQueue::Taken> all = queue.TakeAll();
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].message.message.extensions.carried, 500u);
+  EXPECT_FALSE(all[1].message.message.extensions.carried);
+}
+
 }  // namespace
 }  // namespace softdat::rds

@@ -59,5 +59,23 @@ TEST(IntroductionTest, ToAndFromAKernel) {
   }
 }
 
+TEST(IntroductionTest, OnBehalfOfAKernel) {
+  for (const bool ipv6 : {false, true}) {
+    for (const bool for_kernel : {false, true}) {
+      Introduction in = Example(Introduction::Kind::kJoin, ipv6);
+      in.for_kernel = for_kernel;
+      in.for_instance = 0x13572468;
+      const std::optional<Introduction> out = ParseIntroduction(Encode(in), ipv6);
+      ASSERT_TRUE(out);
+      EXPECT_EQ(out->kind, Introduction::Kind::kJoin);
+      EXPECT_EQ(out->for_kernel, for_kernel);
+      EXPECT_EQ(out->instance, in.instance);
+      EXPECT_EQ(out->for_instance, ipv6 ? kKernelInstance : in.for_instance);
+      EXPECT_EQ(out->ack_sequence, in.ack_sequence);
+      EXPECT_EQ(out->credit, in.credit);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace softdat::rds

@@ -17,14 +17,20 @@ namespace {
 const Address kOwn = Ipv4(1), kPeer = Ipv4(2);
 constexpr Instance kSelf = 7;
 
-struct Nobody : Directory {
-  Location Find(const SocketName&) const override { return {}; }
+// Another process of this address.
+constexpr Location kOther{8, 9100};
+
+struct Table : Directory {
+  Location Find(const SocketName& name) const override {
+    return name == SocketName{kOwn, kReservedPort} ? holder : Location{};
+  }
+  Location holder;
 };
 
 class KernelPeerTest : public testing::Test {
  protected:
-  KernelPeerTest() {
-    node_.Hold(kOwn, now_);
+  explicit KernelPeerTest(bool holds = true) {
+    if (holds) node_.Hold(kOwn, now_);
     node_.Bind(socket_, {kOwn, 4000});
   }
 
@@ -55,7 +61,7 @@ class KernelPeerTest : public testing::Test {
   }
 
   FakeLink link_;
-  Nobody directory_;
+  Table directory_;
   Node node_{kSelf, &link_, &directory_};
   Socket& socket_ = node_.Open();
   Time now_ = std::chrono::seconds(1);
@@ -118,6 +124,82 @@ TEST_F(KernelPeerTest, ThatConnectsAtTheSameTimeGoesFirst) {
   EXPECT_TRUE(link_.rejected.empty());
   ASSERT_EQ(link_.accepted.size(), 1u);
   EXPECT_EQ(link_.closed.back(), 2u);
+}
+
+// The other process wants to speak to the peer through this one, or speaks for it.
+Introduction JoinOf(bool holder) {
+  Introduction out;
+  out.kind = Introduction::Kind::kJoin;
+  out.for_kernel = true;
+  out.own = holder ? kPeer : kOwn;
+  out.peer = holder ? kOwn : kPeer;
+  out.instance = kOther.instance;
+  out.port = kOther.service;
+  out.for_instance = kSelf;
+  return out;
+}
+
+TEST_F(KernelPeerTest, IsForOthersOfThisAddress) {
+  node_.OnRequest(50, kOwn, kOwn, Encode(JoinOf(/*holder=*/false)));
+  ASSERT_EQ(link_.accepted.size(), 1u);
+  const auto said = ParseIntroduction(link_.accepted[0].second, false);
+  ASSERT_TRUE(said);
+  EXPECT_TRUE(said->for_kernel);
+  EXPECT_EQ(said->own, kPeer);
+  EXPECT_EQ(said->peer, kOwn);
+  EXPECT_EQ(said->port, link_.service(kOwn));
+  const std::vector<std::pair<Address, Address>> expected = {{kOwn, kPeer}};
+  EXPECT_EQ(node_.TakeNewKernels(), expected);
+}
+
+TEST_F(KernelPeerTest, IsNotForWhoeverSaysSo) {
+  const auto refused = [&](const Address& from, const Introduction& says) {
+    const size_t before = link_.rejected.size();
+    node_.OnRequest(50, kOwn, from, Encode(says));
+    EXPECT_TRUE(link_.accepted.empty());
+    return link_.rejected.size() == before + 1;
+  };
+  EXPECT_TRUE(refused(kPeer, JoinOf(false))) << "of another host";
+  EXPECT_TRUE(refused(kOwn, JoinOf(true))) << "this process is the holder";
+  Introduction other = JoinOf(false);
+  other.own = Ipv4(9);
+  EXPECT_TRUE(refused(kOwn, other)) << "of another address";
+  other.peer = kOwn;
+  other.own = kOwn;
+  EXPECT_TRUE(refused(kOwn, other)) << "to itself";
+  other = JoinOf(false);
+  other.for_instance = 99;
+  EXPECT_TRUE(refused(kOwn, other)) << "for a process that has ended";
+}
+
+struct ServedTest : KernelPeerTest {
+  ServedTest() : KernelPeerTest(/*holds=*/false) {}
+};
+
+TEST_F(ServedTest, LeavesTheKernelToTheHolder) {
+  Send("one");
+  node_.OnEstablished(1, Linux());
+  node_.EndTurn(now_);
+  EXPECT_EQ(link_.closed, std::vector<ChannelId>{1});
+  EXPECT_EQ(link_.attempts.size(), 1u) << "nobody holds";
+  // Whoever says so without being it.
+  directory_.holder = {9, 9200};
+  node_.OnRequest(50, kOwn, kOwn, Encode(JoinOf(/*holder=*/true)));
+  EXPECT_EQ(link_.rejected.size(), 1u);
+  directory_.holder = kOther;
+  now_ += std::chrono::milliseconds(50);
+  node_.EndTurn(now_);
+  ASSERT_EQ(link_.attempts.size(), 2u);
+  EXPECT_EQ(link_.attempts[1].own, kOwn);
+  EXPECT_EQ(link_.attempts[1].peer, kOwn);
+  EXPECT_EQ(link_.attempts[1].service, kOther.service);
+  const auto said = ParseIntroduction(link_.attempts[1].data, false);
+  ASSERT_TRUE(said);
+  EXPECT_TRUE(said->for_kernel);
+  EXPECT_EQ(said->peer, kPeer);
+  node_.OnEstablished(link_.last_channel, Encode(JoinOf(/*holder=*/true)));
+  node_.EndTurn(now_);
+  EXPECT_EQ(Sent(), Texts{"1"});
 }
 
 }  // namespace

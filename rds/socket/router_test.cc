@@ -54,7 +54,7 @@ class RouterTest : public testing::Test, public RouterHost {
   void Pass(nanoseconds span) {
     ASSERT_TRUE(router_.deadline());
     EXPECT_EQ(*router_.deadline() - now_, span);
-    router_.OnTimer(*router_.deadline() - nanoseconds(1));
+    if (span > nanoseconds(0)) router_.OnTimer(*router_.deadline() - nanoseconds(1));
     now_ = *router_.deadline();
     router_.OnTimer(now_);
   }
@@ -227,6 +227,29 @@ TEST_F(RouterTest, WhoIsKnownNeedNotBeAsked) {
   EXPECT_EQ(located_, Texts{"4001 18634: 1"});
   EXPECT_EQ(link_.closed, std::vector<ChannelId>{1});
   EXPECT_FALSE(router_.deadline());
+}
+
+TEST_F(RouterTest, AKnownKernelIsAskedNothing) {
+  known_kernel_ = true;
+  Keep(1, 4001);
+  EXPECT_EQ(located_, Texts{"4001 18634: 1"});
+  EXPECT_FALSE(router_.IsAsking(kOwn, {kPeer, 4001}));
+  // Nobody speaks to it, for a moment.
+  reachable_ = false;
+  Keep(2, 4001);
+  Keep(3, 4002);
+  for (const int ms : {1, 2, 4, 8, 16, 32, 50, 50}) Pass(milliseconds(ms));
+  reachable_ = true;
+  router_.Hurry(Ipv4(9), now_);
+  Pass(milliseconds(50));
+  EXPECT_EQ(located_, (Texts{"4001 18634: 1", "4001 18634: 2", "4002 18634: 3"}));
+  EXPECT_TRUE(link_.attempts.empty());
+  reachable_ = false;
+  Keep(4, 4001);
+  reachable_ = true;
+  router_.Hurry(kOwn, now_);
+  Pass(milliseconds(0));
+  EXPECT_EQ(located_.back(), "4001 18634: 4");
 }
 
 }  // namespace
