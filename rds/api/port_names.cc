@@ -10,6 +10,7 @@
 #include <cstring>
 #include <fstream>
 #include <string_view>
+#include <utility>
 
 #include "rds/api/kernel_calls.h"
 
@@ -43,7 +44,7 @@ int BindAbstract(int unix_socket, const std::string& name) {
 // Unix sockets that only have names. A child of fork may find the list at any moment, so it only
 // grows, at its head.
 struct Named {
-  int fd;
+  int fd;  // -1: it was the parent's. Written in a child, by the thread that has forked
   Named* next;
 };
 std::atomic<Named*> named{nullptr};
@@ -68,8 +69,8 @@ void PublishKernel(const Address& own, const Address& peer) {
 }
 
 void CloseNames() {
-  for (const Named* entry = named.exchange(nullptr); entry != nullptr; entry = entry->next) {
-    kernel::Close(entry->fd);
+  for (Named* entry = named.load(); entry != nullptr; entry = entry->next) {
+    if (entry->fd >= 0) kernel::Close(std::exchange(entry->fd, -1));
   }
 }
 

@@ -21,7 +21,7 @@ void Connection::Up(uint64_t peers_ack, uint32_t own_credit, uint32_t peers_cred
   // A kernel stays when a process ends, and counts on. What it has is the former process's. It
   // takes what has such a number again for a duplicate.
   if (!std::exchange(met_, true)) {
-    if (peers_ack != 0) queue_.StartBehind(peers_ack);
+    if (peers_ack > start_) queue_.StartBehind(peers_ack);
     first_ack_ = peers_ack;
     events_.emplace_back(Met{});
   }

@@ -69,6 +69,10 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
+  // Before anything is sent: sequences are larger than this one. A peer that knew a former process,
+  // and does not say so, takes none of them for one that it has.
+  void StartBehind(uint64_t sequence) { queue_.StartBehind(start_ = sequence); }
+
   void Send(OutgoingMessage message) {
     if (message.returns) received_.BeginReturn(*message.returns);
     queue_.Add(std::move(message));
@@ -165,6 +169,7 @@ class Connection {
   Counters counters_;
   bool up_ = false;
   bool met_ = false;  // it was up
+  uint64_t start_ = 0;
   uint64_t first_ack_ = 0;
   bool map_due_ = false;
   CongestionMap sending_map_;  // a map is sent as it was when it began

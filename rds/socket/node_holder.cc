@@ -164,7 +164,8 @@ void Node::SendTo(Peer& peer, OutgoingMessage message) {
 // ---- which messages a kernel has ----
 
 bool Node::WasSent(const Peer& kernel, const OutgoingMessage& message) const {
-  if (!message.had_sequence) return false;
+  // Linux mostly says that it has nothing.
+  if (!message.had_sequence || kernel.connection().first_ack() == 0) return false;
   const auto first_ack = static_cast<uint32_t>(kernel.connection().first_ack());
   return static_cast<int32_t>(*message.had_sequence - first_ack) <= 0;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Peers: finding them, their events, and what becomes of messages when one has gone.
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <utility>
 
@@ -28,6 +29,13 @@ Peer& Node::PeerAt(const PeerName& name, uint16_t service) {
       map = &kernel.of_address;
     }
     place = std::make_unique<Peer>(name, self_, service, map, &link_, host);
+    // Linux forgets what it has acknowledged when a connection ends, but not which sequence was the
+    // last. No process of this host has sent a larger one before, as none sends one in each
+    // microsecond.
+    if (name.instance == kKernelInstance) {
+      const auto since_boot = std::chrono::duration_cast<std::chrono::microseconds>(now_);
+      place->connection().StartBehind(static_cast<uint64_t>(since_boot.count()));
+    }
   }
   return *place;
 }

@@ -32,12 +32,23 @@ struct Scene {
     world.network.weather().latency_us = seed % 2 == 0 ? 30 : 400;
     world.network.weather().loses = !roomy;
     world.roomy = roomy;
+    if (seed % 2 == 0) SpeakBefore();
     first.emplace(&world, 10, kHere);
     second.emplace(&world, 20, kHere);
     of_first = &first->Bind({kHere, kFirst});
     of_second = &second->Bind({kHere, kSecond});
   }
   void Pass(uint64_t us) { world.time.RunUntil(world.time.now_us() + us); }
+  // A former process.
+  void SpeakBefore() {
+    Process former(&world, 5, kHere);
+    rds::Socket& socket = former.Bind({kHere, kNobodys});
+    for (uint64_t i = 1; i <= 40; ++i) former.Send(socket, {kThere, kPort}, i);
+    Pass(5 * kSeconds);
+    former.Kill();
+    Pass(world.Draw(1000));
+    EXPECT_EQ(linux_peer.TakeCame().size(), 40u);
+  }
   // Until all has arrived. Of the last messages Linux tells when it sends one.
   void Rest() {
     Pass(20 * kSeconds);

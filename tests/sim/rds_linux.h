@@ -75,7 +75,8 @@ class Linux : public rds::LinkEvents {
     rds::ConnectData data;
     data.source = own_.octets;
     data.destination = peer_.octets;
-    data.ack_sequence = connection_.ack_sequence();
+    // It forgets that with each connection.
+    data.ack_sequence = world_.roomy ? connection_.ack_sequence() : 0;
     std::vector<uint8_t> out(rds::kConnectDataSize6);
     out.resize(rds::EncodeConnectData(data, std::span(out).first<rds::kConnectDataSize6>()));
     return out;
