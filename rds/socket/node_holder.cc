@@ -13,7 +13,8 @@
 // from the kernel what that has not acknowledged, and from the others what they have not seen
 // acknowledged. The kernel's messages have their sequences with them, so that nobody takes one
 // twice. And the holder says which sequence it gives to a message for the kernel (kNumbered),
-// before it sends that: when it ends, the next one can tell which of them the kernel has.
+// before it sends that: a kernel that says how far it has come, to the next one, has each message
+// once.
 //
 // Memory is that of one process: nothing that reads or writes it goes through another one.
 #include <algorithm>
