@@ -4,12 +4,10 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
@@ -26,6 +24,7 @@
 
 #include "rds/api/driver.h"
 #include "rds/api/kernel_calls.h"
+#include "rds/api/own_descriptor.h"
 #include "rds/socket/info_exchange.h"
 
 namespace softdat::rds {
@@ -38,10 +37,8 @@ constexpr int kBacklog = 64;
 // What all others together may take, and what one asker may.
 constexpr Time kPatience = milliseconds(500);
 
-// The listening socket and its inode. Written by the thread that makes it, the inode first, and
-// read by a forked child.
-std::atomic<int> listening{-1};
-std::atomic<ino_t> listening_inode{0};
+// The listening socket. Written by the thread that makes it, and read by a forked child.
+OwnDescriptor listening;
 
 struct Name {
   sockaddr_un address{};
@@ -82,13 +79,6 @@ std::optional<uid_t> UserAt(int fd) {
   socklen_t size = sizeof peer;
   if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return std::nullopt;
   return peer.uid;
-}
-
-// The program may have closed the descriptor, with all others, and have another one by its number.
-std::optional<ino_t> SocketAt(int fd) {
-  struct stat status {};
-  if (fstat(fd, &status) != 0 || !S_ISSOCK(status.st_mode)) return std::nullopt;
-  return status.st_ino;
 }
 
 // Waits for one of `events`. False when the time is over.
@@ -133,31 +123,26 @@ InfoService::InfoService(Instance self, std::function<Info()> collect)
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  listening_inode = SocketAt(fd.get()).value_or(0);
-  listening = fd.get();
+  listening.Set(fd.get());
   try {
     std::thread([this] { Run(); }).detach();
     fd.Release();
   } catch (const std::system_error&) {
-    listening = -1;
+    listening.Forget();
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-void InfoService::AfterForkInChild() {
-  const int fd = listening.exchange(-1);
-  if (fd >= 0 && SocketAt(fd) == listening_inode) kernel::Close(fd);
-}
+void InfoService::AfterForkInChild() { listening.Close(); }
 
 void InfoService::Run() {
   pthread_setname_np(pthread_self(), "rds-info");
-  const int fd = listening;
-  const ino_t own = listening_inode;
+  const int fd = listening.get();
   while (true) {
     // An accept that waits would keep the number of a descriptor from the program meanwhile.
     pollfd p{fd, POLLIN, 0};
     poll(&p, 1, -1);
-    if (SocketAt(fd) != own) return;
+    if (!listening.IsThere()) return;
     const Descriptor asker(accept4(fd, nullptr, nullptr, SOCK_CLOEXEC));
     if (!asker.valid()) {
       // Without a descriptor the asker waits, and then gives up.

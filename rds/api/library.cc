@@ -18,6 +18,7 @@
 #include <set>
 
 #include "rds/api/kernel_calls.h"
+#include "rds/api/own_descriptor.h"
 
 namespace softdat::rds {
 namespace {
@@ -31,27 +32,11 @@ std::mutex making;  // guards the making of it
 constexpr int kMostDescriptors = 1 << 20;
 std::array<std::atomic<uint64_t>, kMostDescriptors / 64> is_socket;
 
-// And the other end of each, for a child of fork. The program may have closed it, with all others,
-// and have another descriptor by its number, so its inode is known, too. 0: there is none.
-struct OwnEnd {
-  std::atomic<int> fd{0};
-  std::atomic<ino_t> inode{0};
-};
-std::array<OwnEnd, kMostDescriptors> own_ends;
-
-ino_t InodeOf(int fd) {
-  struct stat status {};
-  return fstat(fd, &status) == 0 ? status.st_ino : 0;
-}
-
-void SetOwnEnd(int fd, int own) {
-  OwnEnd& end = own_ends[static_cast<size_t>(fd)];
-  end.inode = InodeOf(own);
-  end.fd = own;
-}
+// And the other end of each, for a child of fork.
+std::array<OwnDescriptor, kMostDescriptors> own_ends;
 
 void Mark(int fd, bool socket) {
-  if (!socket) own_ends[static_cast<size_t>(fd)].fd = 0;
+  if (!socket) own_ends[static_cast<size_t>(fd)].Forget();
   std::atomic<uint64_t>& word = is_socket[static_cast<size_t>(fd) / 64];
   const uint64_t bit = uint64_t{1} << fd % 64;
   if (socket) {
@@ -133,8 +118,7 @@ void Library::AfterForkInChild() {
     for (int bit = 0; marked != 0 && bit < 64; ++bit) {
       if ((marked >> bit & 1) == 0) continue;
       const size_t fd = size_t{64} * static_cast<size_t>(word) + static_cast<size_t>(bit);
-      const int own = own_ends[fd].fd.exchange(0);
-      if (own > 0 && InodeOf(own) == own_ends[fd].inode) kernel::Close(own);
+      own_ends[fd].Close();
     }
   }
 }
@@ -151,7 +135,7 @@ int Library::Open(int flags) {
   }
   open->socket = &node_.Open();
   sockets_.emplace(open->socket->id(), open.get());
-  SetOwnEnd(fd, open->readiness.own_end());
+  own_ends[static_cast<size_t>(fd)].Set(open->readiness.own_end());
   descriptors_[fd] = std::move(open);
   Mark(fd, true);
   return fd;
@@ -167,7 +151,7 @@ int Library::Duplicated(int fd, int copy) {
   if (open == nullptr || copy < 0 || copy >= kMostDescriptors) return EBADF;
   if (fd == copy) return 0;
   ++open->descriptors;
-  SetOwnEnd(copy, open->readiness.own_end());
+  own_ends[static_cast<size_t>(copy)].Set(open->readiness.own_end());
   descriptors_[copy] = open;
   Mark(copy, true);
   return 0;

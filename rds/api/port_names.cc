@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "rds/api/kernel_calls.h"
+#include "rds/api/own_descriptor.h"
 
 namespace softdat::rds {
 namespace {
@@ -44,8 +45,8 @@ int BindAbstract(int unix_socket, const std::string& name) {
 // Unix sockets that only have names. A child of fork may find the list at any moment, so it only
 // grows, at its head.
 struct Named {
-  int fd;  // -1: it was the parent's. Written in a child, by the thread that has forked
-  Named* next;
+  OwnDescriptor descriptor;
+  Named* next = nullptr;
 };
 std::atomic<Named*> named{nullptr};
 
@@ -53,7 +54,9 @@ std::atomic<Named*> named{nullptr};
 int Nameless() {
   const int fd = kernel::Socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC);
   if (fd < 0) return -1;
-  auto* const entry = new Named{fd, named.load()};
+  auto* const entry = new Named;
+  entry->descriptor.Set(fd);
+  entry->next = named.load();
   while (!named.compare_exchange_weak(entry->next, entry)) continue;
   return fd;
 }
@@ -70,7 +73,7 @@ void PublishKernel(const Address& own, const Address& peer) {
 
 void CloseNames() {
   for (Named* entry = named.load(); entry != nullptr; entry = entry->next) {
-    if (entry->fd >= 0) kernel::Close(std::exchange(entry->fd, -1));
+    entry->descriptor.Close();
   }
 }
 
