@@ -32,7 +32,7 @@ int FakeGetsockopt(int, int level, int name, void* value, socklen_t* length) {
   const size_t room = *length;
   *length = static_cast<socklen_t>(told.octets.size());
   const bool fits = room >= told.octets.size();
-  if (fits) std::memcpy(value, told.octets.data(), told.octets.size());
+  if (fits && !told.octets.empty()) std::memcpy(value, told.octets.data(), told.octets.size());
   if (!fits) errno = ENOSPC;
   told.octets.resize((told.doubles ? 2 : 1) * told.octets.size() + told.grows_by);
   return fits ? told.each : -1;
