@@ -235,6 +235,7 @@ Info AskOthers(Instance self) {
   Info out;
   while (!answers.empty()) {
     std::vector<pollfd> polled;
+    polled.reserve(answers.size());
     for (const Answer& answer : answers) polled.push_back({answer.fd.get(), POLLIN, 0});
     const auto left = std::chrono::ceil<milliseconds>(until - Now()).count();
     if (left <= 0) break;

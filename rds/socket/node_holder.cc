@@ -271,7 +271,7 @@ bool Node::IsNew(const Peer& peer, const Message& message) {
 void Node::EndForwarded(uint64_t id) {
   const auto found = forwarded_.find(id);
   if (found == forwarded_.end()) return;
-  const Forwarded forwarded = std::move(found->second);
+  const Forwarded forwarded = found->second;
   forwarded_.erase(found);
   const auto peer = peers_.find(forwarded.from);
   if (peer == peers_.end()) return;
