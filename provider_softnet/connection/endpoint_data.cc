@@ -144,6 +144,11 @@ bool Endpoint::Transmit() {
 bool Endpoint::FlushSends(Flusher by) {
   PendingUpcalls upcalls;
   std::unique_lock<Mutex> lock(mutex_);
+  if (by == Flusher::kPoller && !dead_ && stream_ != nullptr &&
+      gathering_.Lingers(queues_.sends().count())) {
+    driver_->DeferSends(this, Driver::Wake::kNobody);
+    return false;
+  }
   gathering_.OnFlush();
   if (dead_ || stream_ == nullptr || !gathering_.any()) return false;
   gathering_.NoteFlusher(/*by_program=*/by != Flusher::kHelper);
@@ -217,7 +222,8 @@ bool Endpoint::TryReceive() {
   std::unique_lock<Mutex> lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock() || !data_open_ || link_ == nullptr) return false;
   bool moved = !link_->Silent() && Receive();
-  if (send_blocked_ || (moved && gathering_.any())) moved |= Transmit();
+  const bool write = moved && gathering_.any() && !gathering_.Lingers(queues_.sends().count());
+  if (send_blocked_ || write) moved |= Transmit();
   if (!moved && !pending_.any() && !stream_->has_actions()) return false;
   Finish(&lock, &upcalls);
   return moved;

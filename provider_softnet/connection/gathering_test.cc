@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <utility>
+#include <vector>
 
 #include "provider_softnet/connection/drain_judge.h"
 
@@ -62,14 +64,86 @@ TEST_F(GatheringTest, MuchLeavesAtOnce) {
   EXPECT_EQ(posts, 32);  // messages
 }
 
-TEST_F(GatheringTest, WithConfirmationHalvesLeave) {
-  Gathering halves{{.messages = 1000, .bytes = 1 << 20, .halves = true}};
-  Plan last = Plan::kKeep;
-  uint32_t posts = 0;
-  while (last != Plan::kWriteAll && ++posts < 100) {
-    last = halves.OnPost({.epoch = 1, .helper_ticks = true, .queued = 64, .capacity = 64});
+// A program that keeps 64 requests under way in a queue of 72.
+class HalvesTest : public testing::Test {
+ protected:
+  static constexpr uint32_t kWindow = 64;
+
+  // Posts as many as are free, all in one burst.
+  void Fill() {
+    ++epoch_;
+    while (queued_ < kWindow) {
+      const Plan plan = gathering_.OnPost(
+          {.epoch = epoch_, .helper_ticks = true, .queued = ++queued_, .capacity = 72});
+      ++gathered_;
+      if (plan == Plan::kWrite || plan == Plan::kWriteAll) Write();
+    }
   }
-  EXPECT_EQ(posts, 34u);  // one is written, and the others gather until they exceed half of 64
+  void Write() {
+    gathering_.OnWritten();
+    parcels_.push_back(std::exchange(gathered_, 0));
+  }
+  // The oldest parcel is confirmed.
+  void Confirm() {
+    ASSERT_LT(confirmed_, parcels_.size());
+    queued_ -= parcels_[confirmed_++];
+  }
+
+  Gathering gathering_{{.messages = 1000, .bytes = 1 << 20, .halves = true}};
+  uint32_t epoch_ = 0;
+  uint32_t queued_ = 0;
+  uint32_t gathered_ = 0;
+  std::vector<uint32_t> parcels_;  // that left
+  size_t confirmed_ = 0;
+};
+
+TEST_F(HalvesTest, HalfOfTheWindowLeavesWhileTheOtherIsUnderWay) {
+  Fill();
+  if (gathered_ > 0) Write();
+  for (int round = 0; round < 100; ++round) {
+    Confirm();
+    Fill();
+    if (gathered_ > 0 && !gathering_.Lingers(queued_)) Write();
+  }
+  // Whatever the first parcels were, halves remain.
+  for (size_t i = parcels_.size() - 10; i < parcels_.size(); ++i) {
+    EXPECT_EQ(parcels_[i], kWindow / 2) << i;
+  }
+}
+
+TEST_F(HalvesTest, LittleWaitsForSomePolls) {
+  Fill();
+  if (gathered_ > 0) Write();
+  queued_ -= 2;
+  Fill();
+  ASSERT_EQ(gathered_, 2u);
+  int polls = 0;
+  while (gathering_.Lingers(queued_)) ++polls;
+  EXPECT_GT(polls, 0);
+  EXPECT_LT(polls, 100);
+  Write();
+  EXPECT_FALSE(gathering_.Lingers(queued_)) << "nothing has gathered";
+}
+
+TEST_F(HalvesTest, WithLittleUnderWayNothingWaits) {
+  Fill();
+  if (gathered_ > 0) Write();
+  queued_ = kWindow / 8;
+  gathering_.OnPost({.epoch = ++epoch_, .helper_ticks = true, .queued = ++queued_, .capacity = 72});
+  EXPECT_TRUE(gathering_.any());
+  EXPECT_FALSE(gathering_.Lingers(queued_));
+}
+
+TEST_F(HalvesTest, ASmallWindowDoesNotLeaveInHalves) {
+  for (int round = 0; round < 10; ++round) {
+    ++epoch_;
+    for (uint32_t queued = 1; queued <= 8; ++queued) {
+      EXPECT_NE(gathering_.OnPost(
+                    {.epoch = epoch_, .helper_ticks = true, .queued = queued, .capacity = 72}),
+                Plan::kWriteAll);
+    }
+    gathering_.OnWritten();
+  }
 }
 
 TEST(DrainJudgeTest, APeerThatTakesNothingIsStuck) {

@@ -44,7 +44,11 @@ class ReadyChannel final : public Channel {
     driver_->hot().Drop(this);
   }
 
-  bool TryReceive() override { return true; }
+  bool TryReceive() override {
+    last_look = LoopClock::now();
+    found_ = !finds_every_other || !found_;
+    return found_;
+  }
   bool FlushSends(Flusher) override {
     if (defers_for_ever) driver_->DeferSends(this);
     return true;
@@ -54,11 +58,15 @@ class ReadyChannel final : public Channel {
 
   std::optional<SocketWatch> watch;
   std::atomic<bool> defers_for_ever{false};
+  // Of the waiting thread.
+  bool finds_every_other = false;
+  LoopClock::time_point last_look;
 
  private:
   Driver* const driver_;
   const std::function<void(ReadyChannel*)> when_ready_;
   UniqueFd mine_, peer_;
+  bool found_ = false;  // by the last look
 };
 
 class AlwaysReadyTest : public testing::Test {
@@ -117,6 +125,23 @@ TEST_F(AlwaysReadyTest, AHotStreamDoesNotKeepAWaitFromItsDeadline) {
   driver_.hot().OnFoundByTurn(channel_.get());
   Waiter waiter;
   ExpectTimeout(&waiter);
+}
+
+// A wait sleeps when nothing has come for a while, not when nothing came once. Otherwise a program
+// that waits for the end of a stream of writes would be woken for each part of it.
+TEST(LongSpinTest, AWaitSpinsAsLongAsDataCome) {
+  constexpr milliseconds kSpin{250};
+  Driver driver{DriverOptions{.spin = kSpin}};
+  ASSERT_TRUE(driver.Start().ok());
+  const auto channel = RefPtr<ReadyChannel>::Adopt(new ReadyChannel(&driver, [](ReadyChannel*) {}));
+  channel->finds_every_other = true;
+  driver.hot().OnFoundByTurn(channel.get());
+  Waiter waiter;
+  const auto deadline = LoopClock::now() + 4 * kSpin;
+  EXPECT_EQ(driver.Progress(&waiter, deadline), ProgressResult::kTimedOut);
+  EXPECT_GT(channel->last_look, deadline - kSpin);
+  channel->Close();
+  driver.Stop();
 }
 
 TEST_F(AlwaysReadyTest, AReadySocketDoesNotKeepABlockingWaitFromItsDeadline) {

@@ -28,8 +28,8 @@ class Channel {
   virtual bool TryReceive() = 0;
   // Writes what was left to a gathered send. Any thread, with or without the token. `by` says who
   // flushes: a program that polls or waits flushes its sends itself, and the helper flushes those
-  // of others.
-  enum class Flusher : uint8_t { kCaller, kHelper };
+  // of others. What a poll leaves behind is deferred again.
+  enum class Flusher : uint8_t { kPoller, kWaiter, kHelper };
   virtual bool FlushSends(Flusher by) = 0;
   // Writes the few bytes that Driver::Owe() was called for, unless they have already left with
   // something else. Same rules as FlushSends(). A process that exits uses kTry, which gives up

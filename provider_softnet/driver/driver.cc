@@ -297,7 +297,7 @@ int Driver::ProgressDescriptor() {
 Result Driver::PollOnce(Look look) {
   NoteActivity();
   NoteProgress();
-  const bool flushed = FlushDeferred(Channel::Flusher::kCaller);
+  const bool flushed = FlushDeferred(Channel::Flusher::kPoller);
   const bool received = hot_.Poll();
   bool worked = flushed || received;
   if (worked && !found_by_poll_.load(std::memory_order_relaxed))
@@ -381,7 +381,7 @@ Result Driver::Wait(Waiter* waiter, LoopClock::time_point deadline) {
   const CancelOff cancel;
   NoteActivity();
   NoteProgress();
-  FlushDeferred(Channel::Flusher::kCaller);
+  FlushDeferred(Channel::Flusher::kWaiter);
   if (waiter->signalled()) return Result::kSignalled;
   ParkedThread self(waiter);
   bool holding = false;
@@ -455,7 +455,7 @@ Result Driver::Drive(Waiter* waiter, LoopClock::time_point deadline, ParkedThrea
       }
       continue;
     }
-    bool worked = FlushDeferred(Channel::Flusher::kCaller);
+    bool worked = FlushDeferred(Channel::Flusher::kWaiter);
     worked |= hot_.Poll();
     if (++polls >= hot_.interval() || !attention_.empty()) {
       polls = 0;
@@ -467,6 +467,7 @@ Result Driver::Drive(Waiter* waiter, LoopClock::time_point deadline, ParkedThrea
     if (worked) {
       // What came was not for this program, so it sends nothing that a payment could ride on.
       if (!waiter->signalled()) PayOwed();
+      spin_until = {};  // more is probably on its way
       ++busy_rounds;
       continue;
     }
@@ -539,7 +540,7 @@ EventLoop::BlockResult Driver::BlockOnce(Waiter* waiter, LoopClock::time_point d
   if (!deferred_.empty()) {
     short_until_ = LoopClock::now() + options_.helper_tick;
     if (waiter != nullptr) {
-      FlushDeferred(Channel::Flusher::kCaller);
+      FlushDeferred(Channel::Flusher::kWaiter);
     } else if (!CallersFlush()) {
       counters_.helper_flushes.Add();
       FlushDeferred(Channel::Flusher::kHelper);

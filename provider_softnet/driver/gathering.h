@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "provider_softnet/driver/post_bursts.h"
 
@@ -17,8 +18,9 @@ class Gathering {
   struct Limits {
     uint32_t messages = 0;  // gathered sends leave when they reach this many,
     size_t bytes = 0;       // or this much;
-    bool halves = false;  // or when half of the queue has gathered: then the peer works on one half
-                          // while the other is posted
+    bool halves = false;  // or when half of what the program keeps under way has gathered, if that
+                          // is most of the queue: then the peer works on one half while the other
+                          // is posted
   };
   struct Post {
     uint32_t epoch = 0;         // Driver::epoch()
@@ -44,7 +46,8 @@ class Gathering {
     ++messages_;
     bytes_ += post.bytes;
     // Sends leave before the queue is full.
-    const bool much = limits_.halves ? 2 * messages_ > post.capacity
+    most_queued_ = std::max(most_queued_, post.queued);
+    const bool much = limits_.halves ? 2 * window() > post.capacity && 2 * messages_ >= window()
                                      : post.queued >= post.capacity - post.capacity / 4;
     if (much || messages_ >= limits_.messages || bytes_ >= limits_.bytes) return Plan::kWriteAll;
     // A program that has always written its gathered sends itself, by polling or waiting, will do
@@ -55,10 +58,20 @@ class Gathering {
     watched_ = watch;
     return watch ? Plan::kKeepAndWatch : Plan::kKeepAndTell;
   }
+  // Whether a poll should leave what has gathered to a later one: it is little, and much is under
+  // way, whose answers let the program post more. `queued` as in Post. If little left alone, its
+  // answer would come alone, and so would the post that takes its place, again and again.
+  bool Lingers(uint32_t queued) {
+    if (!limits_.halves || messages_ == 0 || messages_ > window() / kLittle) return false;
+    return queued - messages_ >= window() / 4 && ++lingered_ <= kPollsToLinger;
+  }
   // Everything has been offered to the link.
   void OnWritten() {
     messages_ = 0;
     bytes_ = 0;
+    lingered_ = 0;
+    if (++writes_ % kWritesOfAWindow != 0) return;
+    most_queued_before_ = std::exchange(most_queued_, 0);
   }
   // A thread comes to write what has gathered. `by_program`: it is not the helper.
   void OnFlush() { watched_ = false; }
@@ -69,12 +82,22 @@ class Gathering {
   // To be called for a new connection.
   void Reset() {
     OnWritten();
+    most_queued_ = most_queued_before_ = 0;
     bursts_.Reset();
   }
 
  private:
+  // What the program had under way at most.
+  uint32_t window() const { return std::max(most_queued_, most_queued_before_); }
+
   // After this many flushes of its own, the helper watches a program only with its tick.
   static constexpr uint32_t kTrusted = 4;
+  // The window of a program is what it had under way at most in the last writes: one to two times
+  // as many as this.
+  static constexpr uint32_t kWritesOfAWindow = 16;
+  // Little is less than an eighth of the window. An answer takes some 10 us, a poll half of one.
+  static constexpr uint32_t kLittle = 8;
+  static constexpr uint32_t kPollsToLinger = 24;
 
   const Limits limits_;
   PostBursts bursts_;
@@ -83,6 +106,10 @@ class Gathering {
       0;  // gathered writes in a row that the program made itself, up to kTrusted
   uint32_t messages_ = 0;
   size_t bytes_ = 0;
+  uint32_t lingered_ = 0;  // polls that left it
+  uint32_t writes_ = 0;
+  uint32_t most_queued_ = 0;  // of posts that gathered since `writes_` was a multiple
+  uint32_t most_queued_before_ = 0;
 };
 
 }  // namespace softdat::softnet

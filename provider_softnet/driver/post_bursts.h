@@ -8,12 +8,16 @@
 //  * Some programs post two requests and wait, again and again (a write and the message that
 //    announces it). The last bursts show this. The first of the two then gathers without waking
 //    anybody, and the second writes both.
-//  * A stream with earlier work still under way gathers from its first post on.
+//  * A stream with earlier work still under way gathers from its first post on. It is a stream
+//  until
+//    several bursts in a row were short. If one short burst of it left alone, its answer would come
+//    alone, and so would the post that takes its place, again and again.
 //
 // A burst ends when somebody makes progress, which starts a new epoch (Driver::epoch()).
 #ifndef SOFTDAT_PROVIDER_SOFTNET_DRIVER_POST_BURSTS_H_
 #define SOFTDAT_PROVIDER_SOFTNET_DRIVER_POST_BURSTS_H_
 
+#include <algorithm>
 #include <cstdint>
 
 namespace softdat::softnet {
@@ -31,14 +35,15 @@ class PostBursts {
     if (epoch != epoch_) {
       expected_ = length_ == before_ && length_ <= kLongestExpected ? length_ : 0;
       before_ = length_;
+      peak_ = std::max(length_, peak_ - (peak_ + 3) / 4);
       length_ = 0;
       epoch_ = epoch;
     }
     ++length_;
+    if (under_way && peak_ >= kStream) return Plan::kGather;
     if (length_ < expected_) return Plan::kGatherQuietly;
     if (length_ == expected_) return Plan::kWrite;
-    if (length_ > 1) return Plan::kGather;
-    return under_way && before_ >= kStream ? Plan::kGather : Plan::kWrite;
+    return length_ > 1 ? Plan::kGather : Plan::kWrite;
   }
 
   // To be called for a new connection.
@@ -52,6 +57,7 @@ class PostBursts {
   uint32_t epoch_ = 0;     // of the burst under way; the driver begins with 1
   uint32_t length_ = 0;    // its posts so far
   uint32_t before_ = 0;    // posts of the one before
+  uint32_t peak_ = 0;      // posts of the longest burst, less a quarter for each burst since
   uint32_t expected_ = 0;  // posts, if the last two bursts were alike
 };
 

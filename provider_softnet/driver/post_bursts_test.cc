@@ -61,6 +61,15 @@ TEST(PostBursts, AStreamGathersFromItsFirstPostWhileWorkIsUnderWay) {
   EXPECT_EQ(Burst(&bursts, 3, 8, /*under_way=*/false), "wggggggg");
 }
 
+TEST(PostBursts, AStreamIsOneUntilSeveralBurstsWereShort) {
+  PostBursts bursts;
+  Burst(&bursts, 1, 32);
+  uint32_t epoch = 2;
+  while (Burst(&bursts, epoch, 1, /*under_way=*/true) == "g") ++epoch;
+  EXPECT_EQ(epoch, 7u);
+  EXPECT_EQ(Burst(&bursts, 8, 1, /*under_way=*/true), "w");
+}
+
 TEST(PostBursts, LongBurstsAreNotExpected) {
   PostBursts bursts;
   for (uint32_t epoch = 1; epoch < 5; ++epoch) EXPECT_EQ(Burst(&bursts, epoch, 6), "wggggg");
