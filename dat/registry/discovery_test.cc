@@ -148,6 +148,26 @@ TEST(Discovery, OpensWithoutAnyFile) {
   });
 }
 
+TEST(Discovery, WhatFollowsASlashIsTheProviders) {
+  Scenario scenario;
+  scenario.set_override = false;
+  scenario.provider_path = FolderWith({{"libdaplfake.so.2", "libdaplfake.so.2"}});
+  InChild(scenario, [](FakeControl* control) {
+    DAT_IA_HANDLE ia = nullptr;
+    ASSERT_EQ(Open("fake-lo/fd00::1", &ia), DAT_SUCCESS) << LastReason();
+    EXPECT_STREQ(control->info.ia_name, "fake-lo/fd00::1");
+    EXPECT_THAT(ListedNames(), Contains("fake-lo"));
+    EXPECT_EQ(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+    EXPECT_THAT(ListedNames(), Not(Contains("fake-lo/fd00::1")));
+    constexpr DAT_RETURN kUnknown =
+        DAT_CLASS_ERROR | DAT_PROVIDER_NOT_FOUND | DAT_NAME_NOT_REGISTERED;
+    EXPECT_EQ(Open("fake-eth9/fd00::1", &ia), kUnknown);
+    EXPECT_EQ(Open("/fake-lo", &ia), kUnknown);
+    control->open_result = DAT_CLASS_ERROR | DAT_INVALID_ADDRESS;
+    EXPECT_EQ(Open("fake-lo/nothing", &ia), DAT_CLASS_ERROR | DAT_INVALID_ADDRESS);
+  });
+}
+
 TEST(Discovery, AddsToWhatTheFileNames) {
   Scenario scenario;
   scenario.conf = ConfLine("fake-lo", "libdaplother.so.2", "u2.0", "nonthreadsafe", "from file") +

@@ -324,11 +324,13 @@ DAT_RETURN Registry::TakeLocked(Lock* lock, size_t index, const ProviderKey& req
   return RefuseWithChain(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED);
 }
 
-// Adds an entry for a name that a provider in the folders offers. The entry has no reference until
-// Acquire() takes one. When another thread was faster, its entry is used.
+// Adds an entry for a name that a provider in the folders offers. What follows a slash is the
+// provider's to judge. The entry has no reference until Acquire() takes one. When another thread
+// was faster, its entry is used.
 bool Registry::AddDiscovered(const std::string& ia_name) {
-  for (auto& ia : Discover(ia_name)) {
-    if (ia.name != ia_name) continue;
+  const std::string listed = ia_name.substr(0, ia_name.find('/'));
+  for (auto& ia : Discover(listed)) {
+    if (ia.name != listed) continue;
     const Lock lock(mutex_);
     const ProviderKey key = DiscoveredKey(ia_name);
     if (FindLocked(key) != nullptr) return true;

@@ -73,7 +73,8 @@ uint32_t IdOf(transport::ProtectionDomain& pd) {
 SoftnetAdapter::SoftnetAdapter(const Interface& interface, const AdapterOptions& options,
                                std::unique_ptr<Wire> wire, std::function<uint64_t()> random)
     : shared_(std::make_shared<AdapterShared>(options, AttributesOf(interface, *wire),
-                                              interface.index, std::move(random))),
+                                              interface.index, interface.chosen,
+                                              std::move(random))),
       wire_(std::move(wire)) {
   wire_->Begin(shared_);
 }

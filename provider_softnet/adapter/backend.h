@@ -16,8 +16,8 @@ namespace softdat::softnet {
 std::span<const WireKind> AllWires();
 
 // An IA's name is the prefix of a wire and the name of an interface. The longest prefix that fits
-// decides. Open() takes the IA's name, or just the interface's for the first wire. `wires` lives as
-// long as the process.
+// decides. Open() takes the IA's name, or just the interface's for the first wire. A slash and an
+// address may follow (FindInterface). `wires` lives as long as the process.
 std::unique_ptr<transport::Backend> MakeBackend(std::span<const WireKind> wires = AllWires());
 
 }  // namespace softdat::softnet

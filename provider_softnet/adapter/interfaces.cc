@@ -2,6 +2,7 @@
 // Interfaces by getifaddrs().
 #include "provider_softnet/adapter/interfaces.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fmt/format.h>
 #include <ifaddrs.h>
@@ -15,6 +16,7 @@
 #include <memory>
 #include <new>
 
+#include "dat/base/socket_address.h"
 #include "provider_softnet/driver/unique_fd.h"
 
 namespace softdat::softnet {
@@ -25,6 +27,40 @@ int Rank(const sockaddr_storage& a) {
   if (a.ss_family == AF_INET) return 3;
   if (a.ss_family != AF_INET6) return 0;
   return IN6_IS_ADDR_LINKLOCAL(&reinterpret_cast<const sockaddr_in6&>(a).sin6_addr) ? 1 : 2;
+}
+
+// AF_UNSPEC when it is no address.
+sockaddr_storage ParseAddress(const std::string& text) {
+  sockaddr_storage out{};
+  sockaddr_in v4{};
+  sockaddr_in6 v6{};
+  if (inet_pton(AF_INET, text.c_str(), &v4.sin_addr) == 1) {
+    v4.sin_family = AF_INET;
+    memcpy(&out, &v4, sizeof(v4));
+  } else if (inet_pton(AF_INET6, text.c_str(), &v6.sin6_addr) == 1) {
+    v6.sin6_family = AF_INET6;
+    memcpy(&out, &v6, sizeof(v6));
+  }
+  return out;
+}
+
+// Makes one of its addresses the adapter's.
+Status Choose(const std::string& text, Interface* i) {
+  const sockaddr_storage wanted = ParseAddress(text);
+  if (wanted.ss_family == AF_UNSPEC) {
+    return Status(Code::kAddressUnsupported, fmt::format("'{}' is no address", text));
+  }
+  std::string has;
+  for (const sockaddr_storage& address : i->addresses) {
+    if (SameHost(address, wanted)) {
+      i->address = address;
+      i->chosen = true;
+      return Status::Ok();
+    }
+    has += (has.empty() ? "" : ", ") + HostText(address);
+  }
+  return Status(Code::kUnreachable,
+                fmt::format("{} has no address {}; it has: {}", i->name, text, has));
 }
 
 uint32_t MtuOf(const std::string& name) {
@@ -64,6 +100,8 @@ std::vector<Interface> ListInterfaces() {
     } else if (i->ifa_addr->sa_family == AF_INET6) {
       memcpy(&a, i->ifa_addr, sizeof(sockaddr_in6));
     }
+    if (Rank(a) == 0) continue;
+    it->addresses.push_back(a);
     if (Rank(a) > Rank(it->address)) it->address = a;
   }
   return out;
@@ -75,7 +113,9 @@ std::string UnavailableReason(const Interface& i) {
   return "";
 }
 
-Result<Interface> FindInterface(const std::string& name) {
+Result<Interface> FindInterface(const std::string& device) {
+  const size_t slash = device.find('/');  // which no interface's name contains
+  const std::string name = device.substr(0, slash);
   std::string names;
   for (Interface& i : ListInterfaces()) {
     if (i.name != name) {
@@ -84,6 +124,9 @@ Result<Interface> FindInterface(const std::string& name) {
     }
     const std::string why = UnavailableReason(i);
     if (!why.empty()) return Status(Code::kUnreachable, fmt::format("{}: {}", name, why));
+    if (slash != std::string::npos) {
+      if (Status s = Choose(device.substr(slash + 1), &i); !s.ok()) return s;
+    }
     return std::move(i);
   }
   return Status(Code::kNotFound, fmt::format("no network interface '{}'; there are: {}", name,

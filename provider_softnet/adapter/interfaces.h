@@ -18,7 +18,11 @@ struct Interface {
   uint32_t index = 0;
   uint32_t mtu = 0;  // bytes
   bool up = false;
-  sockaddr_storage address{};  // IPv4 before IPv6, global before link-local; AF_UNSPEC if none
+  std::vector<sockaddr_storage> addresses;
+  // The adapter's: the one that was asked for, or IPv4 before IPv6, global before link-local.
+  // AF_UNSPEC if there is none.
+  sockaddr_storage address{};
+  bool chosen = false;  // it was asked for
 };
 
 // Why an adapter cannot be opened on this interface. Empty when it can.
@@ -27,9 +31,11 @@ std::string UnavailableReason(const Interface& i);
 // All interfaces, in the kernel's order.
 std::vector<Interface> ListInterfaces();
 
-// The interface of that name, if it is usable. Fails with kNotFound (and lists the names that
-// exist), or with kUnreachable (it is down or has no address).
-Result<Interface> FindInterface(const std::string& name);
+// The interface of that name, if it is usable. The name may be followed by a slash and one of its
+// addresses, without a zone. Fails with kNotFound (and lists the names that exist), with
+// kUnreachable (it is down, has no address or not that one), or with kAddressUnsupported (what
+// follows the slash is no address).
+Result<Interface> FindInterface(const std::string& device);
 
 }  // namespace softdat::softnet
 

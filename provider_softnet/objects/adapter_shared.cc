@@ -18,9 +18,10 @@ AdapterOptions AdapterOptions::FromSettings() {
 }
 
 AdapterShared::AdapterShared(const AdapterOptions& o, const transport::AdapterAttributes& a,
-                             uint32_t interface, std::function<uint64_t()> random)
+                             uint32_t interface, bool chosen, std::function<uint64_t()> random)
     : attributes(a),
       interface_index(interface),
+      address_chosen(chosen),
       memory(o.check_memory, std::move(random)),
       driver(o.driver) {}
 

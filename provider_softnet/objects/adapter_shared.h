@@ -24,13 +24,14 @@ struct AdapterOptions {
 struct AdapterShared {
   // `random` is for the keys of memory (MemoryTable).
   AdapterShared(const AdapterOptions& options, const transport::AdapterAttributes& a,
-                uint32_t interface, std::function<uint64_t()> random);
+                uint32_t interface, bool chosen, std::function<uint64_t()> random);
   ~AdapterShared();
   AdapterShared(const AdapterShared&) = delete;
   AdapterShared& operator=(const AdapterShared&) = delete;
 
   const transport::AdapterAttributes attributes;
   const uint32_t interface_index;  // for link-local destinations without a scope
+  const bool address_chosen;       // its address was asked for
   MemoryTable memory;
   Driver driver;
 };

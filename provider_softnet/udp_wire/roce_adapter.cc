@@ -53,6 +53,7 @@ RoceAdapter::RoceAdapter(std::shared_ptr<AdapterShared> adapter, const RoceOptio
       driver(shared->driver),
       early(attributes.mtu, kEarlyBytes) {
   planes_[count_++] = std::make_shared<RocePlane>(this, attributes.address);
+  if (shared->address_chosen) return;
   if (const auto other = OtherAddress(shared->interface_index, attributes.address)) {
     planes_[count_++] = std::make_shared<RocePlane>(this, *other);
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the queue pairs and listeners of one adapter over UDP share: what the adapter's objects
 // share on every wire, the options of this one, and its planes, one for each address family that
-// the interface has.
+// the interface has. An adapter whose address was asked for has that one's alone.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_UDP_WIRE_ROCE_ADAPTER_H_
 #define SOFTDAT_PROVIDER_SOFTNET_UDP_WIRE_ROCE_ADAPTER_H_
 

@@ -119,7 +119,10 @@ typedef void (*softdat_ia_visitor)(void* arg, const char* ia_name,
 
 /* softdat_provider_list_ias(visit, arg): calls visit once for each IA name that this provider can
  * open on this host, in a stable order, before it returns. Works before dat_provider_init(). May
- * block for the time of a few system calls; must not be called from within visit. Any thread. */
+ * block for the time of a few system calls; must not be called from within visit. Any thread.
+ *
+ * dat_ia_open() also takes such a name followed by a slash and more. The provider says what that
+ * means. softnet: NAME/ADDRESS is the adapter with that address of its interface. */
 typedef void (*softdat_provider_list_ias_func)(softdat_ia_visitor visit, void* arg);
 #define SOFTDAT_PROVIDER_LIST_IAS_STR "softdat_provider_list_ias"
 DAT_EXPORT void DAT_API softdat_provider_list_ias(softdat_ia_visitor visit, void* arg);
