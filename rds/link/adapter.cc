@@ -28,9 +28,13 @@ std::string Adapter::Open(const std::string& ia_name) {
   const auto failed = [&](const client::Result& result) {
     return ia_name + ": " + result.Describe();
   };
+  const auto has_address = [&] { return NameOf(*ia_.address()).address == address_; };
   if (const auto r = ia_.Open(ia_name); !r.ok()) return failed(r);
-  if (NameOf(*ia_.address()).address != address_) {
-    return ia_name + " has the address " + ToText(NameOf(*ia_.address()).address);
+  if (!has_address()) {
+    // Another address of the same interface has a name, too, with softnet.
+    const std::string other = ToText(NameOf(*ia_.address()).address);
+    const auto r = ia_.Open(ia_name + "/" + ToText(address_));
+    if (!r.ok() || !has_address()) return ia_name + " has the address " + other;
   }
   if (const auto r = pz_.Create(ia_); !r.ok()) return failed(r);
   evd_length_ = kRequests + 4 * kEventsOfChannel;
@@ -217,6 +221,12 @@ void Adapter::HandleRequest(const DAT_EVENT& event) {
   client::ConnectionRequest request(ia_, event);
   DAT_CR_PARAM param{};
   if (dat_cr_query(request, DAT_CR_FIELD_ALL, &param) != DAT_SUCCESS) return;
+  // An IA may listen for both families. This address has one.
+  if (NameOf(*param.remote_ia_address_ptr).address.ipv6 != address_.ipv6) {
+    std::vector<uint8_t> why = Encode(Refusal{});
+    dat_cr_reject(request.Release(), static_cast<DAT_COUNT>(why.size()), why.data());
+    return;
+  }
   const auto* const data = static_cast<const uint8_t*>(param.private_data);
   const std::vector<uint8_t> copy(data, data + param.private_data_size);
   const Address peer = PeerOf(NameOf(*param.remote_ia_address_ptr).address, copy);

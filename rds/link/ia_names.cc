@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::string_view kDefault = "softnet-";
 
+// A link-local address without its interface is that of any.
 std::string DeviceOf(const Address& address) {
   ifaddrs* list = nullptr;
   if (getifaddrs(&list) != 0) return {};
@@ -18,7 +19,7 @@ std::string DeviceOf(const Address& address) {
   for (const ifaddrs* i = list; i != nullptr && device.empty(); i = i->ifa_next) {
     if (i->ifa_addr == nullptr) continue;
     Address found = NameOf(*i->ifa_addr).address;
-    found.scope = address.scope;
+    if (address.scope == 0) found.scope = 0;
     if (found == address) device = i->ifa_name;
   }
   freeifaddrs(list);
