@@ -22,12 +22,14 @@ std::string Scoped(const Address& address) {
   return ToText(address) + (address.scope != 0 ? "%" + std::to_string(address.scope) : "");
 }
 
+std::string AddressName(const Address& address) { return "softdat-rds/" + Scoped(address) + "/"; }
+
 std::string PortName(const SocketName& name) {
-  return "softdat-rds/" + Scoped(name.address) + "/" + std::to_string(name.port);
+  return AddressName(name.address) + std::to_string(name.port);
 }
 
 std::string KernelName(const Address& own, const Address& peer) {
-  return "softdat-rds/" + Scoped(own) + "/kernel/" + Scoped(peer);
+  return AddressName(own) + "kernel/" + Scoped(peer);
 }
 
 std::string WhereName(const SocketName& name) { return PortName(name) + "/at/"; }
@@ -89,19 +91,24 @@ int PublishPort(int unix_socket, const SocketName& name, const Location& locatio
 // Other programs may bind what names they like, so the numbers may be anything.
 Location LocationIn(const std::string& line, const SocketName& name) {
   // "@" stands for the zero octet in front of an abstract name.
-  const std::string prefix = "@" + WhereName(name);
+  const std::string prefix = "@" + AddressName(name.address);
   const size_t at = line.find(prefix);
   if (at == std::string::npos) return {};
-  const std::string_view numbers = std::string_view(line).substr(at + prefix.size());
-  const size_t slash = numbers.find('/');
-  if (slash == std::string_view::npos) return {};
-  Location out;
-  const auto read = [](std::string_view text, auto* number) {
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number);
-    return error == std::errc() && end == text.data() + text.size();
+  std::string_view rest = std::string_view(line).substr(at + prefix.size());
+  // The number in front of that text, which goes with it.
+  const auto take = [&rest](std::string_view behind, auto* number) {
+    const size_t end = behind.empty() ? rest.size() : rest.find(behind);
+    if (end == std::string_view::npos) return false;
+    const auto [stopped, error] = std::from_chars(rest.data(), rest.data() + end, *number);
+    const bool whole = error == std::errc() && stopped == rest.data() + end;
+    rest.remove_prefix(end + behind.size());
+    return whole;
   };
-  if (!read(numbers.substr(0, slash), &out.instance)) return {};
-  if (!read(numbers.substr(slash + 1), &out.service)) return {};
+  uint16_t port = 0;
+  Location out;
+  if (!take("/at/", &port) || !take("/", &out.instance) || !take("", &out.service)) return {};
+  // A ping is for any process of the address.
+  if (name.port != kPingPort && port != name.port) return {};
   return out.instance == kKernelInstance ? Location{} : out;
 }
 

@@ -39,7 +39,8 @@ class PortTable : public Directory {
   bool IsKernel(const Address& own, const Address& peer) const override;
 };
 
-// The location in a line of /proc/net/unix, if it is about that port; else a service of 0.
+// The location in a line of /proc/net/unix, if it is about that port, or for kPingPort about any of
+// the address; else a service of 0.
 Location LocationIn(const std::string& line, const SocketName& name);
 
 }  // namespace softdat::rds

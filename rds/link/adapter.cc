@@ -214,7 +214,7 @@ Address Adapter::PeerOf(const Address& remote, ByteSpan data) const {
   if (!says || says->kind == Introduction::Kind::kKernel || says->for_kernel) return remote;
   Address out = says->own;
   out.scope = remote.scope;
-  return out != remote && IsOfThisHost(out) ? out : remote;
+  return OnThisHost(out).value_or(remote);
 }
 
 void Adapter::HandleRequest(const DAT_EVENT& event) {

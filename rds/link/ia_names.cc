@@ -11,19 +11,24 @@ namespace {
 
 constexpr std::string_view kDefault = "softnet-";
 
-// A link-local address without its interface is that of any.
-std::string DeviceOf(const Address& address) {
-  ifaddrs* list = nullptr;
-  if (getifaddrs(&list) != 0) return {};
+struct Own {
   std::string device;
-  for (const ifaddrs* i = list; i != nullptr && device.empty(); i = i->ifa_next) {
+  Address address;
+};
+
+// A link-local address without its interface is that of any, and other addresses have no scope.
+std::optional<Own> Find(const Address& address) {
+  ifaddrs* list = nullptr;
+  if (getifaddrs(&list) != 0) return std::nullopt;
+  std::optional<Own> out;
+  for (const ifaddrs* i = list; i != nullptr && !out; i = i->ifa_next) {
     if (i->ifa_addr == nullptr) continue;
-    Address found = NameOf(*i->ifa_addr).address;
-    if (address.scope == 0) found.scope = 0;
-    if (found == address) device = i->ifa_name;
+    const Address found = NameOf(*i->ifa_addr).address;
+    if (found.ipv6 != address.ipv6 || found.octets != address.octets) continue;
+    if (AreOfOneLink(found, address)) out = Own{i->ifa_name, found};
   }
   freeifaddrs(list);
-  return device;
+  return out;
 }
 
 }  // namespace
@@ -46,9 +51,13 @@ std::string IaNameFor(std::string_view setting, const Address& address, std::str
 
 std::string IaNameFor(const Address& address) {
   const char* const setting = std::getenv("SOFTDAT_RDS_IA");
-  return IaNameFor(setting == nullptr ? "" : setting, address, DeviceOf(address));
+  const std::optional<Own> own = Find(address);
+  return IaNameFor(setting == nullptr ? "" : setting, address, own ? own->device : "");
 }
 
-bool IsOfThisHost(const Address& address) { return !DeviceOf(address).empty(); }
+std::optional<Address> OnThisHost(const Address& address) {
+  const std::optional<Own> own = Find(address);
+  return own ? std::optional(own->address) : std::nullopt;
+}
 
 }  // namespace softdat::rds

@@ -3,6 +3,7 @@
 #ifndef SOFTDAT_RDS_LINK_IA_NAMES_H_
 #define SOFTDAT_RDS_LINK_IA_NAMES_H_
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -23,8 +24,8 @@ std::string IaNameFor(std::string_view setting, const Address& address, std::str
 // The same with the environment and the interfaces of this host.
 std::string IaNameFor(const Address& address);
 
-// Whether an interface of this host has the address.
-bool IsOfThisHost(const Address& address);
+// The address with its scope, if an interface of this host has it.
+std::optional<Address> OnThisHost(const Address& address);
 
 }  // namespace softdat::rds
 

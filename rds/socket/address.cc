@@ -100,6 +100,10 @@ int ParseDestination(const sockaddr* name, socklen_t length, SocketName* out) {
   return 0;
 }
 
+bool IsLinkLocal(const Address& address) {
+  return address.ipv6 && address.octets[0] == 0xfe && (address.octets[1] & 0xc0) == 0x80;
+}
+
 bool AreOfOneLink(const Address& a, const Address& b) {
   return a.scope == 0 || b.scope == 0 || a.scope == b.scope;
 }

@@ -41,6 +41,8 @@ int ParseBindName(const sockaddr* name, socklen_t length, SocketName* out);
 int ParseConnectName(const sockaddr* name, socklen_t length, SocketName* out);
 int ParseDestination(const sockaddr* name, socklen_t length, SocketName* out);
 
+// fe80::/10
+bool IsLinkLocal(const Address& address);
 // Whether one can be reached from the other: a link-local address only by its own link.
 bool AreOfOneLink(const Address& a, const Address& b);
 

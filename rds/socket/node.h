@@ -178,7 +178,7 @@ class Node : public LinkEvents, private PeerHost, private RouterHost {
   void ForgetKernelsOf(const Peer& peer);
   void LeaveHolders(Time now);
 
-  Refusal Locate(const Address& own, const Introduction& question) const;
+  Refusal Locate(const Address& own, const Address& peer, const Introduction& question) const;
   void Complete(ChannelId channel, uint64_t id);
   bool IsTakenBack(uint64_t operation) const { return !outgoing_.contains(operation / 2); }
   Peer& PeerAt(const PeerName& name, uint16_t service);

@@ -105,9 +105,11 @@ void Node::OnChannel(ChannelId channel, Peer* peer) {
 
 // Where TCP carries RDS, a host has one listener for all its addresses, so the question may be
 // about another one than that on which it has come.
-Refusal Node::Locate(const Address& own, const Introduction& question) const {
-  const SocketName name{question.peer, question.port};
-  const bool here = name.address.octets == own.octets;
+Refusal Node::Locate(const Address& own, const Address& peer, const Introduction& question) const {
+  SocketName name{question.peer, question.port};
+  // Which link it is on is not said. The question has come by it.
+  if (IsLinkLocal(name.address)) name.address.scope = peer.scope != 0 ? peer.scope : own.scope;
+  const bool here = name.address == own;
   if (here && (name.port == kPingPort || by_name_.contains({own, name.port}))) {
     return {Refusal::Kind::kLocated, {self_, link_.service(own)}};
   }
@@ -120,7 +122,7 @@ Refusal Node::Locate(const Address& own, const Introduction& question) const {
 void Node::OnRequest(ChannelId request, const Address& own, const Address& peer, ByteSpan data) {
   const std::optional<Introduction> introduction = ParseIntroduction(data, own.ipv6);
   if (introduction && introduction->kind == Introduction::Kind::kLocate) {
-    link_.Reject(request, Encode(Locate(own, *introduction)));
+    link_.Reject(request, Encode(Locate(own, peer, *introduction)));
     return;
   }
   if (introduction && introduction->for_kernel) {

@@ -324,9 +324,31 @@ TEST(Ipv6Test, EachAddressOfAnInterface) {
     Exchange(Of(kGlobal), Of(kGlobal));
     Exchange(Of(kOther), Of(kGlobal));
     Exchange(Of(kLinkLocal, 0, both), Of(kLinkLocal, 0, both));
+    Exchange(Of(kOther), Of(kLinkLocal, 0, both));
+    Exchange(Of(kLinkLocal, 0, both), Of(kOther));
     SendToBoth(kIpv4, kOther);
     const Rds socket;
     EXPECT_EQ(Bind(socket, Of(kLinkLocal, 0, if_nametoindex("lo"))), EADDRNOTAVAIL);
+  });
+}
+
+// One process listens for all at first, and does not have the others' addresses.
+TEST(Ipv6Test, ProcessesThatShareNoAddress) {
+  InNetwork(Network::kInterface, [] {
+    const uint32_t both = if_nametoindex("both");
+    Process first([&](int line) {
+      const Rds socket;
+      EXPECT_EQ(Bind(socket, Of(kGlobal)), 0);
+      Tell(line, 0);
+      Hear(line);
+    });
+    Hear(first.line());
+    for (const sockaddr_in6& to : {Of(kLinkLocal, 0, both), Of(kGlobal)}) {
+      Process exchange([&](int) { Exchange(Of(kOther), to); });
+    }
+    Process back([&](int) { Exchange(Of(kLinkLocal, 0, both), Of(kOther)); });
+    back.Join();
+    Tell(first.line(), 0);
   });
 }
 
