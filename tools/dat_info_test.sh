@@ -29,6 +29,10 @@ check "every member of the structs" json 'len(r["ia_attr"]) >= 30 and len(r["pro
 
 check "--why of a good one" run 0 "$program" --why softnet-lo
 check "says so" has "$out" "can be opened: address 127.0.0.1"
+check "one of its addresses" run 0 "$program" softnet-lo/127.0.0.1
+check "has it" has "$out" "^softnet-lo/127.0.0.1 +ok +127.0.0.1 +libdaplsoftnet.so.2 +found"
+check "--why of an address that it has not" run 1 "$program" --why softnet-lo/192.0.2.9
+check "says which it has" has "$out" "lo has no address 192.0.2.9; it has: .*127.0.0.1"
 check "--why of no one" run 1 "$program" --why softnet-nosuch0
 check "names and chain" has "$out" "DAT_PROVIDER_NOT_FOUND DAT_NAME_NOT_REGISTERED"
 check "at least one reason" has "$out" "^    because: .*softnet-nosuch0"

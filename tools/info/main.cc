@@ -45,14 +45,16 @@ Outcome ConfOfProcess() {
 // not.
 ProbedIa ProbeByName(const std::vector<IaEntry>& entries, const std::string& name) {
   ProbedIa ia;
-  ia.entry.name = name;
   ia.entry.from = "nowhere";
+  // What follows a slash is the provider's, of those that libdat2 finds by itself.
+  const std::string listed = name.substr(0, name.find('/'));
   for (const auto& entry : entries) {
-    if (entry.name == name) {
+    if (entry.name == name || (entry.name == listed && entry.from == "found")) {
       ia.entry = entry;
       break;
     }
   }
+  ia.entry.name = name;
   ia.state = ProbeIa(name, false);
   return ia;
 }
