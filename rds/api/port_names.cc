@@ -22,14 +22,14 @@ std::string Scoped(const Address& address) {
   return ToText(address) + (address.scope != 0 ? "%" + std::to_string(address.scope) : "");
 }
 
-std::string AddressName(const Address& address) { return "softdat-rds/" + Scoped(address) + "/"; }
+std::string AddressName(const Address& address) { return "softdat-rds/" + Scoped(address); }
 
 std::string PortName(const SocketName& name) {
-  return AddressName(name.address) + std::to_string(name.port);
+  return AddressName(name.address) + "/" + std::to_string(name.port);
 }
 
 std::string KernelName(const Address& own, const Address& peer) {
-  return AddressName(own) + "kernel/" + Scoped(peer);
+  return AddressName(own) + "/kernel/" + Scoped(peer);
 }
 
 std::string WhereName(const SocketName& name) { return PortName(name) + "/at/"; }
@@ -104,6 +104,14 @@ Location LocationIn(const std::string& line, const SocketName& name) {
     rest.remove_prefix(end + behind.size());
     return whole;
   };
+  if (IsLinkLocal(name.address) && name.address.scope == 0 && rest.starts_with('%')) {
+    uint32_t scope = 0;
+    rest.remove_prefix(1);
+    if (!take("/", &scope)) return {};
+  } else {
+    if (!rest.starts_with('/')) return {};
+    rest.remove_prefix(1);
+  }
   uint16_t port = 0;
   Location out;
   if (!take("/at/", &port) || !take("/", &out.instance) || !take("", &out.service)) return {};

@@ -40,7 +40,7 @@ class PortTable : public Directory {
 };
 
 // The location in a line of /proc/net/unix, if it is about that port, or for kPingPort about any of
-// the address; else a service of 0.
+// the address; else a service of 0. A link-local address without a scope is that of any link.
 Location LocationIn(const std::string& line, const SocketName& name);
 
 }  // namespace softdat::rds

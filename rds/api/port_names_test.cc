@@ -46,7 +46,11 @@ TEST(PortNames, AnAddressHasTheScopeOfItsLink) {
   const std::string line = Line("fe80::1%2/4000/at/4711/40000");
   EXPECT_EQ(LocationIn(line, LinkLocal(2, 4000)), kHere);
   EXPECT_EQ(LocationIn(line, LinkLocal(3, 4000)), kNowhere);
-  EXPECT_EQ(LocationIn(line, LinkLocal(0, 4000)), kNowhere);
+  EXPECT_EQ(LocationIn(line, LinkLocal(0, 4000)), kHere);
+  EXPECT_EQ(LocationIn(line, LinkLocal(0, 4001)), kNowhere);
+  EXPECT_EQ(LocationIn(Line("fe80::1%2x/4000/at/4711/40000"), LinkLocal(0, 4000)), kNowhere);
+  EXPECT_EQ(LocationIn(Line("fe80::1%/4000/at/4711/40000"), LinkLocal(0, 4000)), kNowhere);
+  EXPECT_EQ(LocationIn(Line("fe80::11%2/4000/at/4711/40000"), LinkLocal(0, 4000)), kNowhere);
 }
 
 TEST(PortNames, APingIsForAnyProcessOfTheAddress) {

@@ -12,7 +12,8 @@ class Directory {
  public:
   virtual ~Directory() = default;
 
-  // A service of 0 when nobody has it. kPingPort: any process that has the address.
+  // A service of 0 when nobody has it. kPingPort: any process that has the address. A link-local
+  // address without a scope: of any link.
   virtual Location Find(const SocketName& name) const = 0;
   // Which process answers for an own address where RDS itself listens.
   Location Holder(const Address& own) const { return Find({own, kReservedPort}); }

@@ -107,8 +107,10 @@ void Node::OnChannel(ChannelId channel, Peer* peer) {
 // about another one than that on which it has come.
 Refusal Node::Locate(const Address& own, const Address& peer, const Introduction& question) const {
   SocketName name{question.peer, question.port};
-  // Which link it is on is not said. The question has come by it.
-  if (IsLinkLocal(name.address)) name.address.scope = peer.scope != 0 ? peer.scope : own.scope;
+  // Which link it is on is not said. A peer that is link-local itself is on it.
+  if (IsLinkLocal(name.address)) {
+    name.address.scope = name.address.octets == own.octets ? own.scope : peer.scope;
+  }
   const bool here = name.address == own;
   if (here && (name.port == kPingPort || by_name_.contains({own, name.port}))) {
     return {Refusal::Kind::kLocated, {self_, link_.service(own)}};
