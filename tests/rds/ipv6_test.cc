@@ -260,6 +260,14 @@ void SendToBoth(const char* address4, const char* address6) {
   Tell(server.line(), 0);
 }
 
+// Each in a process of its own, which makes another one before it has threads.
+void ExchangeAlone(const sockaddr_in6& own, const sockaddr_in6& other) {
+  Process process([&](int) { Exchange(own, other); });
+}
+void SendToBothAlone(const char* address4, const char* address6) {
+  Process process([&](int) { SendToBoth(address4, address6); });
+}
+
 // ---- tests ----
 
 TEST(Ipv6Test, NamesThatCannotBeBound) {
@@ -313,20 +321,20 @@ TEST(Ipv6Test, MessagesAndRdma) {
 
 TEST(Ipv6Test, BothFamiliesOfLo) {
   InNetwork(Network::kBothLoopback, [] {
-    Exchange(Of("::1"), Of("::1"));
-    SendToBoth("127.0.0.1", "::1");
+    ExchangeAlone(Of("::1"), Of("::1"));
+    SendToBothAlone("127.0.0.1", "::1");
   });
 }
 
 TEST(Ipv6Test, EachAddressOfAnInterface) {
   InNetwork(Network::kInterface, [] {
     const uint32_t both = if_nametoindex("both");
-    Exchange(Of(kGlobal), Of(kGlobal));
-    Exchange(Of(kOther), Of(kGlobal));
-    Exchange(Of(kLinkLocal, 0, both), Of(kLinkLocal, 0, both));
-    Exchange(Of(kOther), Of(kLinkLocal, 0, both));
-    Exchange(Of(kLinkLocal, 0, both), Of(kOther));
-    SendToBoth(kIpv4, kOther);
+    ExchangeAlone(Of(kGlobal), Of(kGlobal));
+    ExchangeAlone(Of(kOther), Of(kGlobal));
+    ExchangeAlone(Of(kLinkLocal, 0, both), Of(kLinkLocal, 0, both));
+    ExchangeAlone(Of(kOther), Of(kLinkLocal, 0, both));
+    ExchangeAlone(Of(kLinkLocal, 0, both), Of(kOther));
+    SendToBothAlone(kIpv4, kOther);
     const Rds socket;
     EXPECT_EQ(Bind(socket, Of(kLinkLocal, 0, if_nametoindex("lo"))), EADDRNOTAVAIL);
   });
@@ -344,10 +352,9 @@ TEST(Ipv6Test, ProcessesThatShareNoAddress) {
     });
     Hear(first.line());
     for (const sockaddr_in6& to : {Of(kLinkLocal, 0, both), Of(kGlobal)}) {
-      Process exchange([&](int) { Exchange(Of(kOther), to); });
+      ExchangeAlone(Of(kOther), to);
     }
-    Process back([&](int) { Exchange(Of(kLinkLocal, 0, both), Of(kOther)); });
-    back.Join();
+    ExchangeAlone(Of(kLinkLocal, 0, both), Of(kOther));
     Tell(first.line(), 0);
   });
 }
