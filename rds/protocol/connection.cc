@@ -45,9 +45,12 @@ void Connection::Tell(const std::vector<uint64_t>& done) {
 }
 
 std::optional<Event> Connection::TakeEvent() {
-  if (events_.empty()) return std::nullopt;
-  std::optional<Event> first(std::move(events_.front()));
-  events_.pop_front();
+  if (taken_ == events_.size()) return std::nullopt;
+  std::optional<Event> first(std::move(events_[taken_]));
+  if (++taken_ == events_.size()) {
+    events_.clear();
+    taken_ = 0;
+  }
   return first;
 }
 

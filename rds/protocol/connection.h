@@ -11,7 +11,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <optional>
 #include <string_view>
@@ -165,7 +164,8 @@ class Connection {
   SendQueue queue_;
   ReceiveStream received_;
   Credits credits_;
-  std::deque<Event> events_;
+  std::vector<Event> events_;
+  size_t taken_ = 0;  // of them, in front
   Counters counters_;
   bool up_ = false;
   bool met_ = false;  // it was up
