@@ -52,6 +52,9 @@ def reasons(results):
         "64 B write, memory alone": "the program spins, and the thread that moves the data has to get "
                                     "its processor first",
         "64 B send, dat_evd_wait": sleeping,
+        "64 B send, dat_evd_wait, unpinned": "where the kernel puts both ends on one processor, "
+                                             "nobody is woken on another: then " + message,
+        "64 B send, dat_evd_wait, a CPU busy": message,
         "64 B send, dat_cno_wait": sleeping,
         "64 B send, descriptor of a CNO": "three epoll sets, one in the other, are told of each "
                                           "arrival: the adapter's, that of the descriptor and the "
