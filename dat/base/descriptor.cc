@@ -4,19 +4,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <mutex>
+#include "dat/base/fork_safe_once.h"
 
 namespace softdat {
 namespace {
 
 constexpr int kStandard = STDERR_FILENO + 1;
 
-// Guards what follows. A thread holds it for a few system calls.
-std::mutex g_mutex;
+// What follows is guarded by a ForkSafeGuard.
 int g_users = 0;
 // The inodes of the sockets that stand in for closed descriptors; 0 where there is none. The
 // program may have closed or replaced such a socket since, and then the descriptor is not ours to
@@ -44,6 +44,21 @@ int TakeClosed() {
   return 0;
 }
 
+void CloseInPlace() {
+  for (int fd = 0; fd < kStandard; ++fd) {
+    if (g_in_place[fd] != 0 && g_in_place[fd] == InodeOf(fd)) close(fd);
+    g_in_place[fd] = 0;
+  }
+}
+
+// In a forked child, where the other threads' objects do not exist.
+void OnForkInChild() {
+  CloseInPlace();
+  g_users = 0;
+}
+
+__attribute__((constructor)) void Install() { pthread_atfork(nullptr, nullptr, OnForkInChild); }
+
 }  // namespace
 
 int AboveStandard(int fd) {
@@ -56,7 +71,7 @@ int AboveStandard(int fd) {
 }
 
 StandardDescriptorsTaken::StandardDescriptorsTaken() {
-  const std::lock_guard<std::mutex> lock(g_mutex);
+  const ForkSafeGuard guard;
   ++g_users;
   error_ = TakeClosed();
 }
@@ -64,13 +79,9 @@ StandardDescriptorsTaken::StandardDescriptorsTaken() {
 StandardDescriptorsTaken::~StandardDescriptorsTaken() {
   const int error = errno;
   {
-    const std::lock_guard<std::mutex> lock(g_mutex);
-    if (--g_users == 0) {
-      for (int fd = 0; fd < kStandard; ++fd) {
-        if (g_in_place[fd] != 0 && g_in_place[fd] == InodeOf(fd)) close(fd);
-        g_in_place[fd] = 0;
-      }
-    }
+    const ForkSafeGuard guard;
+    // A child that was forked while this object lived has no users.
+    if (g_users > 0 && --g_users == 0) CloseInPlace();
   }
   errno = error;
 }

@@ -5,9 +5,11 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <string>
+#include <thread>
 
 namespace softdat {
 namespace {
@@ -92,6 +94,33 @@ TEST(DescriptorOfTheProgramTest, Stays) {
   }
   EXPECT_TRUE(open);
   EXPECT_TRUE(S_ISCHR(there.st_mode));
+}
+
+// The child takes them, whatever a thread of the parent was doing at the moment of the fork, and
+// what stood in for a closed one in the parent does not stay.
+TEST(DescriptorsOfAForkedChildTest, CanBeTaken) {
+  constexpr int kForks = 200;
+  constexpr unsigned kPatience = 30;  // seconds
+  int failed = 0;
+  {
+    const Closed closed(1);
+    std::jthread churn([](const std::stop_token& stop) {
+      while (!stop.stop_requested()) const StandardDescriptorsTaken taken;
+    });
+    for (int i = 0; i < kForks && failed == 0; ++i) {
+      const pid_t child = fork();
+      if (child == 0) {
+        alarm(kPatience);  // ends a child that waits for a lock
+        const bool stayed = IsOpen(0);
+        { const StandardDescriptorsTaken taken; }
+        _exit(stayed || IsOpen(0) ? 1 : 0);
+      }
+      int status = -1;
+      waitpid(child, &status, 0);
+      failed = status;
+    }
+  }
+  EXPECT_EQ(failed, 0);
 }
 
 TEST(DescriptorThatFailedTest, StaysAFailure) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The mutex behind ForkSafeOnce, and the handlers that make fork wait for it.
+// The mutex behind ForkSafeOnce and ForkSafeGuard, and the handlers that make fork wait for it.
 #include "dat/base/fork_safe_once.h"
 
 #include <pthread.h>
@@ -9,7 +9,7 @@
 namespace softdat {
 namespace {
 
-// Protects all first-use initialisations of this library, and g_depth.
+// Protects all first-use initialisations of this library, what ForkSafeGuard guards, and g_depth.
 constinit std::mutex g_mutex;
 // The thread that holds g_mutex. It may lock again, so that one initialisation may use another. A
 // relaxed load is enough: a thread finds its own name here only if it wrote that name itself.
@@ -37,7 +37,7 @@ __attribute__((constructor)) void Install() { pthread_atfork(Lock, Unlock, Unloc
 
 }  // namespace
 
-ForkSafeOnce::Guard::Guard() { Lock(); }
-ForkSafeOnce::Guard::~Guard() { Unlock(); }
+ForkSafeGuard::ForkSafeGuard() { Lock(); }
+ForkSafeGuard::~ForkSafeGuard() { Unlock(); }
 
 }  // namespace softdat

@@ -5,15 +5,14 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <mutex>
 
+#include "dat/base/fork_safe_once.h"
 #include "dat/base/log.h"
 
 namespace softdat::softnet {
 
 bool RaiseDescriptorLimit() {
-  static std::mutex mutex;  // one thread at a time raises the limit
-  const std::lock_guard<std::mutex> lock(mutex);
+  const ForkSafeGuard guard;  // one thread at a time raises the limit
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max) return false;
   const rlim_t before = limit.rlim_cur;
