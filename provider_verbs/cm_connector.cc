@@ -34,6 +34,7 @@ using transport::RejectReason;
 namespace {
 
 constexpr uint8_t kRetryCount = 7;
+constexpr int kMostTakenPorts = 16;
 constexpr uint8_t kRetryForEver = 7;  // waits for receivers that are not ready (semantics 10.5)
 
 // The parameters that both sides send about themselves.
@@ -78,6 +79,7 @@ void CmConnector::Start(const transport::ConnectParameters& p) {
   deadline_ = p.timeout == std::chrono::microseconds::max() ? transport::kForever : now + p.timeout;
   grace_until_ =
       std::min(deadline_, now + std::chrono::milliseconds(GetSettings().connect_grace_ms));
+  taken_ports_ = 0;
   active_ = true;
   padded_ = !device_.traits.iwarp;
 }
@@ -165,16 +167,28 @@ std::optional<uint64_t> CmConnector::qualifier() const {
 CmStep CmConnector::Send(rdma_conn_param* param) {
   unanswered_ = true;
   if (rdma_connect(id(), param) != 0) {
-    unanswered_ = false;
-    // siw connects before the call returns.
-    if (errno == ECONNREFUSED) return NobodyListens();
-    return {.what = CmStep::What::kFailed,
-            .reject = RejectReason::kUnreachable,
-            .why = std::string(OsStatus(errno, "rdma_connect").reason())};
+    return NotSent(errno);
   }
   addresses_.local_port = ntohs(rdma_get_src_port(id()));
   std::memcpy(&addresses_.local, rdma_get_local_addr(id()), AddressSize(addresses_.local));
   return {};
+}
+
+CmStep CmConnector::NotSent(int error) {
+  unanswered_ = false;
+  // siw connects before the call returns.
+  if (error == ECONNREFUSED) return NobodyListens();
+  // rdma_cm draws the port of this end, and does not know those of TCP connections: of other
+  // programs, or of this one until TCP has forgotten them. Another id draws another one.
+  const bool taken = error == EADDRINUSE || error == EADDRNOTAVAIL;
+  if (taken && ++taken_ports_ < kMostTakenPorts) {
+    SOFTDAT_LOG(Info, "rdma_connect to {}: {}; it is tried again from another port",
+                AddressText(connect_.remote), OsText(error));
+    return {.what = CmStep::What::kTryAgain};
+  }
+  return {.what = CmStep::What::kFailed,
+          .reject = RejectReason::kUnreachable,
+          .why = std::string(OsStatus(error, "rdma_connect").reason())};
 }
 
 Status CmConnector::Establish() {

@@ -29,7 +29,8 @@ struct CmStep {
     kRequest,      // the route is known: make the hardware ready for answers, then Request()
     kEstablish,    // the peer has accepted: make the hardware ready to send, then Establish()
     kEstablished,  // `data` came from the acceptor
-    kTryAgain,     // nobody listens at an address of this host: Resolve() again, a little later
+    kTryAgain,     // nobody listens at an address of this host, or this end has drawn a port that
+                   // is taken: Resolve() again, a little later
     kFailed,       // because of `reject` and `why`; `data` came from the peer's consumer
     kOver,         // the connection has ended; `broken`: not by the peer's wish
     kDeviceGone,   // the device is gone, and the connection with it
@@ -123,6 +124,7 @@ class CmConnector {
   CmStep OnRefused(const CmRejection& rejection, int status) const;
   CmStep OnUnreachable(const CmEvent& event) const;
   CmStep NobodyListens() const;
+  CmStep NotSent(int error);
   // Replaces a loopback address with the interface's own address of this end's family.
   Status ChooseAddresses(sockaddr_storage* local);
 
@@ -136,6 +138,7 @@ class CmConnector {
   transport::Clock::time_point deadline_{};
   transport::Clock::time_point grace_until_{};
   ReadDepths offered_{};  // what the peer's request offered
+  int taken_ports_ = 0;   // that were drawn, one after the other
   bool active_ = false;
   bool padded_ = false;
   bool linked_ = false;      // the ids of both ends know each other

@@ -262,6 +262,34 @@ TEST_F(IwarpConnectorTest, TheCallItselfMayFindNobody) {
   EXPECT_EQ(Answered({.error = ECONNREFUSED}).what, What::kTryAgain);
 }
 
+// rdma_cm has drawn the port of a TCP connection that it does not know.
+TEST_F(IwarpConnectorTest, ATakenPortIsDrawnAgain) {
+  for (const int taken : {EADDRINUSE, EADDRNOTAVAIL}) {
+    Resolve(To("192.0.2.1"));
+    EXPECT_EQ(Answered({.error = taken}).what, What::kTryAgain) << taken;
+    ASSERT_TRUE(cm_->Resolve(heard_).ok());
+    ASSERT_EQ(Next().what, What::kNothing);
+    ASSERT_EQ(Next().what, What::kRequest);
+    EXPECT_EQ(Answered({.event = RDMA_CM_EVENT_ESTABLISHED}).what, What::kEstablished) << taken;
+  }
+}
+
+TEST_F(IwarpConnectorTest, NotForEver) {
+  Resolve(To("192.0.2.1"));
+  int tries = 1;
+  CmStep step = Answered({.error = EADDRINUSE});
+  for (; step.what == What::kTryAgain && tries < 1000; ++tries) {
+    ASSERT_TRUE(cm_->Resolve(heard_).ok());
+    ASSERT_EQ(Next().what, What::kNothing);
+    ASSERT_EQ(Next().what, What::kRequest);
+    step = Answered({.error = EADDRINUSE});
+  }
+  EXPECT_EQ(step.what, What::kFailed);
+  EXPECT_EQ(step.reject, RejectReason::kUnreachable);
+  EXPECT_NE(step.why.find("Address already in use"), std::string::npos) << step.why;
+  EXPECT_EQ(tries, 16);
+}
+
 TEST_F(IwarpConnectorTest, TheCallItselfMayFail) {
   Resolve(To("127.0.0.1"));
   const CmStep step = Answered({.error = ENETUNREACH});
