@@ -96,6 +96,8 @@ class ReliableConnection {
   // What to do now; cleared by the call.
   RcActions TakeActions();
   bool ended() const { return state_.phase == RcPhase::kEnded; }
+  // A request has left, and the peer has not answered it.
+  bool awaits_answers() const { return requester_.answered() < requester_.begun(); }
   const RcEnd& end() const { return end_; }
   const RcCounters& counters() const { return state_.counters; }
   // Receives taken by a message that has not completed: what a pair holds of its SRQ.

@@ -217,6 +217,7 @@ void RoceEndpoint::Vanish() {
   DropConnection();
   if (timer_) timer_->Close();
   if (limit_) limit_->Close();
+  if (farewell_) farewell_->Close();
   const std::lock_guard<Mutex> lock(mutex_);
   lingers_ = false;
   state_ = State::kEnded;
@@ -227,6 +228,7 @@ void RoceEndpoint::Vanish() {
 void RoceEndpoint::DropConnection() {
   if (timer_) timer_->Stop();
   if (limit_) limit_->Stop();
+  if (farewell_) farewell_->Stop();
   established_ = false;
   drained_mark_ = UINT64_MAX;
   if (exchange_ != 0) {

@@ -139,6 +139,8 @@ class RoceEndpoint final : public RocePair {
   void StartLimit(std::chrono::milliseconds limit);
   void OnLimit();
   void WatchDraining();
+  void AwaitLateAnswers();
+  void OnPeerLeft();
   void AttendToEnd();
   void EndExchange();
   // With connection and exchange (Reset, Configure, Shutdown).
@@ -181,6 +183,7 @@ class RoceEndpoint final : public RocePair {
   uint32_t asked_psn_ = 0;  // in our REQ
   std::optional<LoopTimer> timer_;
   std::optional<LoopTimer> limit_;      // of a graceful disconnect, or a refused peer's time
+  std::optional<LoopTimer> farewell_;   // of answers that a DREQ may have overtaken
   bool established_ = false;            // OnEstablished was called, OnEnded was not
   bool accepted_ = false;               // the passive side of its exchange
   uint64_t drained_mark_ = UINT64_MAX;  // requests left at the last look

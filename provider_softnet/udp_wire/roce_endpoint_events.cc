@@ -154,10 +154,34 @@ void RoceEndpoint::OnDisconnected(CmDisconnected::By by) {
   std::unique_lock<Mutex> lock(mutex_);
   if (dead_ || connection_ == nullptr) return;
   if (by == CmDisconnected::By::kPeer) {
-    connection_->OnPeerDisconnected();
-  } else {
-    connection_->OnPathLost("the peer has lost it, and connects anew");
+    const bool late = !connection_->ended() && connection_->awaits_answers();
+    lock.unlock();
+    return late ? AwaitLateAnswers() : OnPeerLeft();
   }
+  connection_->OnPathLost("the peer has lost it, and connects anew");
+  Finish(&lock, &upcalls);
+}
+
+// What the peer has acknowledged before it left may still be on its way: packets of one port come
+// to any process of this address, each queue pair's to another one, which hands them over. So an
+// acknowledgement that left before a DREQ can arrive behind it.
+void RoceEndpoint::AwaitLateAnswers() {
+  constexpr std::chrono::milliseconds kLate(5);
+  if (!farewell_) {
+    farewell_.emplace(&driver_->loop(), [this] {
+      const RefPtr<RoceEndpoint> keep(this);
+      OnPeerLeft();
+      Attend();
+    });
+  }
+  farewell_->Start(kLate);
+}
+
+void RoceEndpoint::OnPeerLeft() {
+  PendingUpcalls upcalls;
+  std::unique_lock<Mutex> lock(mutex_);
+  if (dead_ || connection_ == nullptr) return;
+  connection_->OnPeerDisconnected();
   Finish(&lock, &upcalls);
 }
 
