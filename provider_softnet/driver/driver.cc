@@ -341,7 +341,7 @@ void Driver::AskHelperToLeave() {
 }
 
 Result Driver::Spin(LoopClock::time_point deadline, LoopClock::time_point* until) {
-  if (!started() || options_.spin.count() == 0) return Result::kTimedOut;
+  if (!started() || !spin_limit_.spins()) return Result::kTimedOut;
   const bool first_try = *until == LoopClock::time_point{};
   const bool yielded = first_try && YieldFirst();
   if (yielded) sched_yield();
@@ -349,7 +349,7 @@ Result Driver::Spin(LoopClock::time_point deadline, LoopClock::time_point* until
   if (first_try && !yielded) first_try_missed_.store(!worked, std::memory_order_relaxed);
   if (worked) return Result::kWorked;
   const LoopClock::time_point now = LoopClock::now();
-  if (first_try) *until = std::min(now + options_.spin, deadline);
+  if (first_try) *until = std::min(now + spin_limit_.now(), deadline);
   if (now >= *until) return Result::kTimedOut;
   // The yield lets a peer on the same processor answer.
   sched_yield();
@@ -424,7 +424,7 @@ Result Driver::Drive(Waiter* waiter, LoopClock::time_point deadline, ParkedThrea
                      bool* holding, const CancelOff& cancel) {
   LoopClock::time_point spin_until{};  // set when the first try found nothing
   uint32_t polls = 0;
-  bool spinning = options_.spin.count() > 0 && !waiter->spun;
+  bool spinning = spin_limit_.spins() && !waiter->spun;
   bool first_try = !spinning || !YieldFirst();  // false after a yield
   if (!first_try) sched_yield();
   int busy_rounds = 0;  // rounds without a look at the clock
@@ -442,14 +442,17 @@ Result Driver::Drive(Waiter* waiter, LoopClock::time_point deadline, ParkedThrea
       continue;
     }
     if (!spinning) {
+      found_ = false;
+      const LoopClock::time_point asleep = spin_limit_.spins() ? LoopClock::now() : deadline;
       const EventLoop::BlockResult r = BlockOnce(waiter, deadline, cancel);
+      if (found_ && spin_limit_.spins()) spin_limit_.Slept(LoopClock::now() - asleep);
       if (waiter->signalled()) return Result::kSignalled;
       if (r == EventLoop::BlockResult::kTimedOut) return Result::kTimedOut;
       if (r == EventLoop::BlockResult::kInterrupted) return Result::kInterrupted;
       ++busy_rounds;
       // A thread that waits serves others' data, too. When some came, more are probably on their
       // way.
-      if (std::exchange(found_, false) && options_.spin.count() > 0) {
+      if (std::exchange(found_, false) && spin_limit_.spins()) {
         spinning = true;
         spin_until = {};
       }
@@ -473,7 +476,7 @@ Result Driver::Drive(Waiter* waiter, LoopClock::time_point deadline, ParkedThrea
     }
     const LoopClock::time_point now = LoopClock::now();
     if (now >= deadline) return Result::kTimedOut;
-    if (spin_until == LoopClock::time_point{}) spin_until = now + options_.spin;
+    if (spin_until == LoopClock::time_point{}) spin_until = now + spin_limit_.now();
     spinning = now < spin_until;
     // The yield lets a peer on the same processor answer.
     if (spinning) sched_yield();

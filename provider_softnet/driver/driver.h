@@ -37,12 +37,13 @@
 #include "provider_softnet/driver/event_loop.h"
 #include "provider_softnet/driver/helper_sleep.h"
 #include "provider_softnet/driver/hot_set.h"
+#include "provider_softnet/driver/spin_limit.h"
 #include "provider_softnet/driver/unique_fd.h"
 
 namespace softdat::softnet {
 
 struct DriverOptions {
-  // How long a wait spins before it sleeps.
+  // How long a wait spins before it sleeps, at first (SpinLimit).
   std::chrono::microseconds spin{20};
   // How long callers must be silent before the helper takes over.
   std::chrono::microseconds helper_tick{1000};
@@ -180,6 +181,7 @@ class Driver final : private transport::Interruptible {
   void WakeHelper();
 
   const DriverOptions options_;
+  SpinLimit spin_limit_{options_.spin};
   DriverCounters counters_;
   DriverToken token_;
   HotSet hot_;
