@@ -75,6 +75,12 @@ check "a target" run 0 "$program" targets --slices 1 --slice-ms 5 --only "dat_ev
 check "its verdict" has "$out" '(met|NOT met)$'
 check "a target over UDP" run 0 "$program" targets --slices 1 --slice-ms 5 -d softnet-udp-lo --only "1 MiB reads"
 check "its floor has a CRC" has "$out" 'raw:udp-gso-crc .*(met|NOT met)$'
+check "compare RDS, there and back" compare -s 64 softnet-lo rds:softnet-lo
+check "compare RDS that sleeps in its calls" compare -s 64 --wait wait softnet-lo rds:softnet-lo
+check "compare RDS that sleeps in poll" compare -s 8192 --wait fd softnet-lo rds:softnet-lo
+for test in send_bw write_bw read_bw; do
+  check "compare RDS, $test" compare --test "$test" -s 64K -t 4 softnet-lo rds:softnet-lo
+done
 check "many end points" compare softnet-lo softnet-lo@50
 check "connections" run 0 "$program" targets --slices 1 --slice-ms 5 --only "connections"
 check "its verdict" has "$out" '(met|NOT met)$'
@@ -98,6 +104,8 @@ check "a loss that is not understood" said 1 "SOFTDAT_UDP_LOSS is not understood
 check "no server" said 1 "nobody listens" send_lat -p 9 127.0.0.1
 check "no such IA" said 1 "softnet-nowhere" compare raw:tcp-poll softnet-nowhere
 check "no such floor" said 2 "no floor" compare raw:pigeon softnet-lo
+check "RDS over an IA that is not there" said 1 "softnet-nowhere" compare raw:tcp-poll rds:softnet-nowhere
+check "what RDS has not" said 1 "over RDS go messages" compare --test write_lat softnet-lo rds:softnet-lo
 check "a floor that cannot" said 1 "not for latency" compare raw:tcp-gather softnet-lo
 check "verbs without a device" said 1 "SOFTDAT_BENCH_VERBS_ADDRESS" compare raw:verbs softnet-lo
 finish

@@ -26,6 +26,35 @@ Job Stream(Operation operation, uint32_t size, uint32_t window, WaitMode wait) {
   return job;
 }
 
+// What RDS adds to its IA.
+std::vector<TargetRow> RdsRows() {
+  using enum Operation;
+  using enum Measure;
+  const auto row = [](const char* what, Measure measure, double target, const Job& job) {
+    return TargetRow{.what = what,
+                     .measure = measure,
+                     .target = target,
+                     .floor = "",
+                     .job = job,
+                     .prefix = "rds:"};
+  };
+  constexpr uint32_t kDatagram = 8192, kDatagrams = 32;
+  return {
+      row("RDS: 64 B there and back, polling", kLatency, 1.35,
+          Latency(kSend, kSmall, WaitMode::kPoll)),
+      row("RDS: 64 B there and back, waiting", kLatency, 1.35,
+          Latency(kSend, kSmall, WaitMode::kWait)),
+      row("RDS: 8 KiB one way, polling", kBandwidth, 0.5,
+          Stream(kSend, kDatagram, kDatagrams, WaitMode::kPoll)),
+      row("RDS: 8 KiB one way, waiting", kBandwidth, 0.5,
+          Stream(kSend, kDatagram, kDatagrams, WaitMode::kWait)),
+      row("RDS: 1 MiB writes by cookie", kBandwidth, 0.9,
+          Stream(kWrite, kLarge, kLargeWindow, WaitMode::kPoll)),
+      row("RDS: 1 MiB reads by cookie", kBandwidth, 0.9,
+          Stream(kRead, kLarge, kLargeWindow, WaitMode::kPoll)),
+  };
+}
+
 std::vector<TargetRow> TcpRows() {
   using enum Operation;
   using enum Measure;
@@ -46,7 +75,7 @@ std::vector<TargetRow> TcpRows() {
   // Rows with this floor show the additional cost of the default, in which a completion means that
   // the peer has the data.
   static constexpr char kTaken[] = ",SOFTDAT_COMPLETION=taken";
-  return {
+  std::vector<TargetRow> rows = {
       {"64 B send, polling", kLatency, 1.08, "raw:tcp-poll", send},
       {"64 B write, memory and EVD", kLatency, 1.10, "raw:tcp-poll",
        Latency(kWrite, kSmall, kPollMode)},
@@ -100,6 +129,8 @@ std::vector<TargetRow> TcpRows() {
        "",
        WorkerTask::kConnections},
   };
+  for (const TargetRow& row : RdsRows()) rows.push_back(row);
+  return rows;
 }
 
 // Bandwidths count as met when they reach this, in MB/s, or else the share of the floor.

@@ -34,6 +34,7 @@ struct TargetRow {
   WorkerTask task = WorkerTask::kTransfers;
   std::optional<Job> floor_job = std::nullopt;  // the floor's job, if it is another one
   double enough = 0;  // in the unit of the measure: meets the target whatever the floor; 0: none
+  const char* prefix = "";  // of the name of the IA
 };
 
 // The rows for an IA: those of RoCEv2 over UDP for softnet-udp-*, otherwise those beside TCP.

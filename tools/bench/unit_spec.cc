@@ -10,6 +10,7 @@ namespace softdat::tools {
 namespace {
 
 constexpr std::string_view kRawPrefix = "raw:";
+constexpr std::string_view kRdsPrefix = "rds:";
 
 // Cuts off the part before the next comma.
 std::string_view NextPart(std::string_view* text) {
@@ -38,9 +39,16 @@ std::optional<UnitSpec> ParseUnitSpec(std::string_view text, std::string* proble
   UnitSpec spec;
   spec.text = text;
   const std::string_view name = NextPart(&text);
-  if (name.starts_with(kRawPrefix)) {
+  if (name.starts_with(kRdsPrefix)) {
+    if (name == kRdsPrefix) {
+      *problem = "rds: is followed by the name of the IA that carries it: rds:softnet-lo";
+      return std::nullopt;
+    }
+    spec.raw = RawKind::kRds;
+    spec.environment.push_back("SOFTDAT_RDS_IA=" + std::string(name.substr(kRdsPrefix.size())));
+  } else if (name.starts_with(kRawPrefix)) {
     const auto kind = FindRawKind(name.substr(kRawPrefix.size()));
-    if (!kind) {
+    if (!kind || *kind == RawKind::kRds) {
       *problem = fmt::format(
           "'{}' is no floor: raw:tcp-poll, tcp-epoll, tcp-block, tcp-gather, udp, udp-gso, "
           "udp-gso-crc, shm, memcpy or verbs",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The names of the units that are compared: "softnet-lo", "softnet-lo@1000" (with this number of
-// end points), "softnet-lo,SOFTDAT_CRC=on", "raw:tcp-poll". Pure.
+// end points), "softnet-lo,SOFTDAT_CRC=on", "raw:tcp-poll", "rds:softnet-lo". Pure.
 #ifndef SOFTDAT_TOOLS_BENCH_UNIT_SPEC_H_
 #define SOFTDAT_TOOLS_BENCH_UNIT_SPEC_H_
 
@@ -18,8 +18,8 @@ inline constexpr uint32_t kMaxConnections = 4096;
 
 struct UnitSpec {
   std::string text;                      // as it was given
-  std::string ia;                        // "" for a floor
-  RawKind raw = RawKind::kTcpPoll;       // of a floor
+  std::string ia;                        // "" for a floor and for RDS
+  RawKind raw = RawKind::kTcpPoll;       // of these
   std::optional<uint32_t> connections;   // of an IA, if the name gives it
   std::vector<std::string> environment;  // "NAME=VALUE", for the processes of this unit
 

@@ -32,6 +32,12 @@ TEST(UnitSpec, AdaptersFloorsAndSettings) {
   EXPECT_TRUE(floor->IsRaw());
   EXPECT_EQ(floor->raw, RawKind::kUdpGso);
 
+  const auto rds = ParseUnitSpec("rds:softnet-udp-lo,A=b", &problem);
+  ASSERT_TRUE(rds);
+  EXPECT_TRUE(rds->IsRaw());
+  EXPECT_EQ(rds->raw, RawKind::kRds);
+  EXPECT_THAT(rds->environment, ElementsAre("SOFTDAT_RDS_IA=softnet-udp-lo", "A=b"));
+
   const auto set = ParseUnitSpec("softnet-lo,SOFTDAT_CRC=on,A==b", &problem);
   ASSERT_TRUE(set);
   EXPECT_EQ(set->ia, "softnet-lo");
@@ -44,6 +50,10 @@ TEST(UnitSpec, WhatIsNoneIsSaid) {
   EXPECT_FALSE(ParseUnitSpec("", &problem));
   EXPECT_FALSE(ParseUnitSpec("raw:rdma", &problem));
   EXPECT_THAT(problem, HasSubstr("tcp-gather"));
+  // Which IA carries it is to be said.
+  EXPECT_FALSE(ParseUnitSpec("raw:rds", &problem));
+  EXPECT_FALSE(ParseUnitSpec("rds:", &problem));
+  EXPECT_FALSE(ParseUnitSpec("rds:,A=b", &problem));
   for (const char* text : {"@1", "softnet-lo@", "softnet-lo@0", "softnet-lo@1x", "softnet-lo@-1",
                            "softnet-lo@4097", "softnet-lo@99999999999"}) {
     EXPECT_FALSE(ParseUnitSpec(text, &problem)) << text;

@@ -51,6 +51,8 @@ and prints the ratios to the first. Each is
   raw:tcp-gather a window in a writev  raw:memcpy   two buffers of one process
   raw:udp-gso-crc  as udp-gso, and both ends compute a CRC-32
   raw:verbs      libibverbs; SOFTDAT_BENCH_VERBS_ADDRESS is an address of the device
+  rds:softnet-lo RDS sockets over that adapter: send_lat, send_bw, and write_bw and read_bw by
+                 cookie; --wait wait sleeps in sendmsg and recvmsg, --wait fd in poll
 A ratio is that of the medians; in brackets the middle half of the ratios of all slices.
 
 Numbers mean something on an otherwise idle machine and with optimised code only:
@@ -63,7 +65,8 @@ Examples:
   dat_perf send_lat -d softnet-lo &  dat_perf send_lat -d softnet-lo 127.0.0.1
   dat_perf write_bw -d softnet-eth0 -a --report_gbits server.example
   dat_perf compare --test write_bw -s 4096 -t 64 raw:tcp-gather softnet-lo
-  dat_perf compare -e softnet-lo verbs-eth0)";
+  dat_perf compare -e softnet-lo verbs-eth0
+  dat_perf compare --test send_bw -s 8192 -t 32 softnet-lo rds:softnet-lo)";
 
 constexpr uint32_t kScaleEndPoints = 1000;
 

@@ -12,7 +12,14 @@ namespace {
 
 constexpr std::string_view kNames[] = {"tcp-poll", "tcp-epoll", "tcp-block",   "tcp-gather",
                                        "udp",      "udp-gso",   "udp-gso-crc", "shm",
-                                       "memcpy",   "verbs"};
+                                       "memcpy",   "verbs",     "rds"};
+
+std::string RdsJobProblem(const RawJob& job) {
+  if (job.size > kMaxRds) return fmt::format("RDS carries up to {} bytes at once", kMaxRds);
+  const bool rdma = job.operation == Operation::kWrite || job.operation == Operation::kRead;
+  if (rdma ? job.shape == Shape::kStream : job.operation == Operation::kSend) return "";
+  return "over RDS go messages there and back, and streams of messages, RDMA writes and RDMA reads";
+}
 
 }  // namespace
 
@@ -37,6 +44,7 @@ std::string RawJobProblem(const RawJob& job) {
   if (datagrams && job.size > kMaxDatagram)
     return fmt::format("raw:{} has messages of up to {} bytes, a datagram each", name,
                        kMaxDatagram);
+  if (job.kind == RawKind::kRds) return RdsJobProblem(job);
   const bool streams_only = job.kind == RawKind::kTcpGather || cut;
   if (streams_only && job.shape != Shape::kStream)
     return fmt::format("raw:{} gathers messages: it is for bandwidth and rates, not for latency",

@@ -26,25 +26,28 @@ enum class RawKind : uint8_t {
   kShm,        // a ring in memory that both processes share; each side spins; two copies
   kMemcpy,     // no server: memcpy from one buffer to another
   kVerbs,      // an RDMA device through libibverbs, polling its completion queue
+  kRds,        // no floor: RDS sockets of librds.so over the IA that SOFTDAT_RDS_IA names
 };
 
 // "tcp-poll", "tcp-epoll", "tcp-block", "tcp-gather", "udp", "udp-gso", "udp-gso-crc",
-// "shm", "memcpy", "verbs".
+// "shm", "memcpy", "verbs", "rds".
 std::string_view RawKindName(RawKind kind);
 std::optional<RawKind> FindRawKind(std::string_view name);
 
 struct RawJob {
   RawKind kind = RawKind::kTcpPoll;
-  Operation operation = Operation::kSend;  // for kVerbs; sockets know only messages
+  Operation operation = Operation::kSend;  // for kVerbs and kRds; sockets know only messages
   Shape shape = Shape::kLatency;
   uint32_t size = 64;
-  uint32_t window = 64;  // of streams
+  uint32_t window = 64;             // of streams
+  WaitMode wait = WaitMode::kPoll;  // for kRds: kWait in the call, kFd in poll
   uint64_t iterations = 1;
 };
 
 inline constexpr uint32_t kMaxRawSize = 1u << 26;
 inline constexpr uint32_t kMaxRawWindow = 1024;
 inline constexpr uint32_t kMaxDatagram = 60000;
+inline constexpr uint32_t kMaxRds = 1u << 20;  // of a message, and of RDMA
 
 // Returns the reason why nobody can run a job, or "".
 std::string RawJobProblem(const RawJob& job);

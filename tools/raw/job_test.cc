@@ -7,7 +7,7 @@
 namespace softdat::tools {
 namespace {
 
-constexpr RawKind kLastKind = RawKind::kVerbs;
+constexpr RawKind kLastKind = RawKind::kRds;
 
 RawJob Job(RawKind kind, Shape shape = Shape::kStream) {
   RawJob job;
@@ -22,7 +22,7 @@ TEST(RawKindNames, EachNameIsFoundAgain) {
     EXPECT_EQ(FindRawKind(RawKindName(kind)), kind) << RawKindName(kind);
   }
   EXPECT_EQ(RawKindName(RawKind::kTcpPoll), "tcp-poll");
-  EXPECT_EQ(RawKindName(kLastKind), "verbs");
+  EXPECT_EQ(RawKindName(kLastKind), "rds");
 }
 
 TEST(RawKindNames, NothingElseIsAName) {
@@ -78,6 +78,24 @@ TEST(RawJobProblem, AMessageIsNoLongerThanADatagram) {
     ++job.size;
     EXPECT_NE(RawJobProblem(job).find("60000 bytes, a datagram each"), std::string::npos);
   }
+}
+
+TEST(RawJobProblem, RdsHasMessagesAndStreamsOfRdma) {
+  const auto problem = [](Operation operation, Shape shape, uint32_t size) {
+    RawJob job = Job(RawKind::kRds, shape);
+    job.operation = operation;
+    job.size = size;
+    return RawJobProblem(job);
+  };
+  for (const Shape shape : {Shape::kLatency, Shape::kStream})
+    EXPECT_EQ(problem(Operation::kSend, shape, kMaxRds), "");
+  for (const Operation rdma : {Operation::kWrite, Operation::kRead}) {
+    EXPECT_EQ(problem(rdma, Shape::kStream, kMaxRds), "");
+    EXPECT_NE(problem(rdma, Shape::kLatency, 8).find("streams of messages"), std::string::npos);
+  }
+  EXPECT_NE(problem(Operation::kFetchAndAdd, Shape::kStream, 8), "");
+  EXPECT_EQ(problem(Operation::kSend, Shape::kStream, kMaxRds + 1),
+            "RDS carries up to 1048576 bytes at once");
 }
 
 TEST(RawJobProblem, AKindThatNobodyKnows) {

@@ -47,6 +47,8 @@ std::unique_ptr<RawTransfer> MakeRawTransfer(const RawJob& job, bool is_server, 
       return MakeMemcpyTransfer(job, is_server);
     case RawKind::kVerbs:
       return MakeVerbsTransfer(job, is_server);
+    case RawKind::kRds:
+      return MakeRdsTransfer(job, is_server);
     default:
       return MakeTcpTransfer(job, is_server, fd);
   }

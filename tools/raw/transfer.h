@@ -42,6 +42,7 @@ std::unique_ptr<RawTransfer> MakeUdpTransfer(const RawJob& job, bool is_server);
 std::unique_ptr<RawTransfer> MakeShmTransfer(const RawJob& job, bool is_server);
 std::unique_ptr<RawTransfer> MakeMemcpyTransfer(const RawJob& job, bool is_server);
 std::unique_ptr<RawTransfer> MakeVerbsTransfer(const RawJob& job, bool is_server);
+std::unique_ptr<RawTransfer> MakeRdsTransfer(const RawJob& job, bool is_server);
 
 }  // namespace softdat::tools
 
