@@ -122,6 +122,7 @@ void Driver::Run() {
     holder_ = Holder::kNobody;
     stepped_back_.notify_all();
     if (callers_ > 0) last_call_ = Now();
+    host_.WakeProgram(lock);
   }
 }
 

@@ -31,6 +31,8 @@ class DriverHost {
 
   virtual void BeginTurn(Time now) = 0;
   virtual void EndTurn(const Driver& driver, Time now) = 0;
+  // After a turn in the background: lets go of the lock to wake those who will want it.
+  virtual void WakeProgram(std::unique_lock<std::mutex>& lock) = 0;
   virtual std::optional<Time> deadline() const = 0;
   // RDS's service at the address of this adapter is this process's from now on.
   virtual void OnHold(Adapter& adapter) = 0;
@@ -55,6 +57,8 @@ class Driver {
   };
   // Waits for events until `until`, without the lock, and handles them.
   Result Drive(std::unique_lock<std::mutex>& lock, std::optional<Time> until);
+  // The turn under way is one of the background thread.
+  bool in_background() const { return holder_ == Holder::kBackground; }
   // The call that waits for events, if one does, comes back from Drive.
   void WakeCaller() {
     if (holder_ == Holder::kCaller) adapter_.Wake();

@@ -184,6 +184,8 @@ bool Library::Forget(std::unique_lock<std::mutex>& lock, int fd) {
   Settle(Now());
   changed_.Ring();
   EndWork(lock, open->driver, id);
+  // Its name is free at once, whoever else still has the object.
+  open->readiness.Close();
   return true;
 }
 
@@ -261,12 +263,26 @@ void Library::Settle(Time now) {
 
 void Library::ShowReadiness(OpenSocket& open) {
   if (open.receiving == 0 || !open.socket->receivable()) {
-    open.readiness.SetReadable(open.socket->readable());
+    const bool readable = open.socket->readable();
+    if (readable && open.driver != nullptr && open.driver == turning_ &&
+        turning_->in_background()) {
+      if (open.readiness.WillBeReadable()) to_wake_.push_back(open.shared_from_this());
+    } else {
+      open.readiness.SetReadable(readable);
+    }
   } else if (open.driver != turning_) {
     // Another thread of this process has sent it, which is no event of the adapter.
     open.driver->WakeCaller();
   }
   open.readiness.SetWritable(open.socket->writable());
+}
+
+void Library::WakeProgram(std::unique_lock<std::mutex>& lock) {
+  if (to_wake_.empty()) return;
+  const std::vector<std::shared_ptr<OpenSocket>> sockets = std::exchange(to_wake_, {});
+  lock.unlock();
+  for (const std::shared_ptr<OpenSocket>& open : sockets) open->readiness.Show();
+  lock.lock();
 }
 
 // What is under way ends by itself in a moment, unless the peer does not answer. Then connections

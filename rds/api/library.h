@@ -8,6 +8,7 @@
 #include <optional>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "rds/api/bell.h"
 #include "rds/api/driver.h"
@@ -21,7 +22,7 @@
 namespace softdat::rds {
 
 // A socket with its descriptors.
-struct OpenSocket {
+struct OpenSocket : std::enable_shared_from_this<OpenSocket> {
   Socket* socket = nullptr;  // nullptr once the socket is closed
   Readiness readiness;
   Driver* driver = nullptr;  // once it is bound
@@ -91,6 +92,7 @@ class Library : private DriverHost {
     Settle(now);
     turning_ = nullptr;
   }
+  void WakeProgram(std::unique_lock<std::mutex>& lock) override;
   std::optional<Time> deadline() const override { return node_.deadline(); }
   void OnHold(Adapter& adapter) override;
 
@@ -104,6 +106,7 @@ class Library : private DriverHost {
   Bell changed_;                     // sockets may have something or room, or peers may have room
   int sending_ = 0;                  // calls that drive and wait for one of the latter
   const Driver* turning_ = nullptr;  // handles events, and its call looks when it has
+  std::vector<std::shared_ptr<OpenSocket>> to_wake_;  // Readiness::Show() is due
   PortTable ports_;
   DatLink link_;
   const Instance self_;

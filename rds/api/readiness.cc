@@ -2,6 +2,7 @@
 #include "rds/api/readiness.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -16,10 +17,29 @@ namespace {
 // cannot be written.
 constexpr int kFill = 1024;
 
+// What both ends send and receive needs no wait, and cannot fail but by the program's own doing: it
+// has the descriptor.
+void SendByte(int own) {
+  const char byte = 0;
+  [[maybe_unused]] const ssize_t sent = send(own, &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+// For the moment that Show() needs. Its thread may have a lower priority, so that to yield would
+// not be enough. `fd`: ends it when it can be read.
+void WaitAMoment(int fd) {
+  pollfd readable{fd, POLLIN, 0};
+  poll(&readable, 1, 1);
+}
+
 }  // namespace
 
-Readiness::~Readiness() {
+void Readiness::Close() {
+  // Show() is not to send to whatever has the number next.
+  if (!Moves(Reading::kDue, Reading::kHidden)) {
+    while (reading_ == Reading::kShowing || reading_ == Reading::kTaken) WaitAMoment(-1);
+  }
   if (own_ >= 0) close(own_);
+  own_ = -1;
 }
 
 int Readiness::Open(int flags) {
@@ -34,14 +54,41 @@ int Readiness::Open(int flags) {
   return 0;
 }
 
-// Neither call waits, and neither can fail but by the program's own doing: it has the descriptor.
 void Readiness::SetReadable(bool readable) {
-  if (readable == readable_) return;
-  readable_ = readable;
+  if (!readable) return Hide();
+  // kDue and kShowing will be as wanted.
+  const Reading now = reading_;
+  if (now != Reading::kHidden && now != Reading::kTaken) return;
+  SendByte(own_);
+  reading_ = Reading::kShown;
+}
+
+bool Readiness::TakeBack() {
   char byte = 0;
-  [[maybe_unused]] const ssize_t moved = readable
-                                             ? send(own_, &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL)
-                                             : kernel::Receive(program_, &byte, 1, MSG_DONTWAIT);
+  return kernel::Receive(program_, &byte, 1, MSG_DONTWAIT) == 1;
+}
+
+void Readiness::Hide() {
+  if (Moves(Reading::kDue, Reading::kHidden)) return;
+  while (reading_ == Reading::kShowing) {
+    if (!TakeBack()) {
+      WaitAMoment(program_);
+      continue;
+    }
+    if (!Moves(Reading::kShowing, Reading::kTaken)) reading_ = Reading::kHidden;
+    return;
+  }
+  if (reading_ != Reading::kShown) return;
+  TakeBack();
+  reading_ = Reading::kHidden;
+}
+
+bool Readiness::WillBeReadable() { return Moves(Reading::kHidden, Reading::kDue); }
+
+void Readiness::Show() {
+  if (!Moves(Reading::kDue, Reading::kShowing)) return;
+  SendByte(own_);
+  if (!Moves(Reading::kShowing, Reading::kShown)) Moves(Reading::kTaken, Reading::kHidden);
 }
 
 void Readiness::SetWritable(bool writable) {
