@@ -192,7 +192,7 @@ ssize_t rds_recvmsg(int fd, msghdr* message, int flags) {
       const Time now = Now();
       ssize_t got = Receive(library.node(), *open->socket, message, flags, /*waits=*/true, now);
       const bool waits = got == -EAGAIN && (flags & MSG_DONTWAIT) == 0 && !IsNonBlocking(fd);
-      if (got == -EAGAIN && !waits) {
+      if (got == -EAGAIN && !waits && open->socket->readable()) {
         got = Receive(library.node(), *open->socket, message, flags, waits, now);
       }
       if (got != -EAGAIN) {

@@ -67,14 +67,16 @@ bool Driver::Turn(std::unique_lock<std::mutex>& lock, std::optional<Time> until)
   lock.unlock();
   const Adapter::Arrived arrived = adapter_.Wait(timeout, &event);
   lock.lock();
-  host_.BeginTurn(Now());
+  const Time now = Now();
+  host_.BeginTurn(now);
   // No look beyond the events that are there. It would acknowledge what has come by a packet of its
   // own, and the frames that leave after this turn carry that.
   for (int left = arrived.events; left > 0; --left) {
     adapter_.Handle(event);
     if (left > 1 && !adapter_.Next(&event)) break;
   }
-  host_.EndTurn(*this, Now());
+  host_.EndTurn(*this, now);
+  last_turn_ = now;
   return arrived.interrupted;
 }
 
@@ -92,7 +94,7 @@ Driver::Result Driver::Drive(std::unique_lock<std::mutex>& lock, std::optional<T
   ++holds_;
   const bool interrupted = Turn(lock, until);
   holder_ = Holder::kNobody;
-  last_call_ = Now();
+  last_call_ = last_turn_;
   if (parked_) wake_background_.notify_one();
   return interrupted ? Result::kInterrupted : Result::kTurn;
 }

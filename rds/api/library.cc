@@ -15,7 +15,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <random>
-#include <set>
 
 #include "rds/api/kernel_calls.h"
 #include "rds/api/own_descriptor.h"
@@ -246,10 +245,21 @@ void Library::OnHold(Adapter& adapter) {
 
 // ---- turns ----
 
-void Library::Settle(Time now) {
+void Library::EndTurn(const Driver& driver, Time now) {
+  turning_ = &driver;
   node_.EndTurn(now);
+  ShowChanges();
+  turning_ = nullptr;
+}
+
+void Library::Settle(Time now) {
+  if (node_.NeedsTurn(now)) node_.EndTurn(now);
+  ShowChanges();
+}
+
+void Library::ShowChanges() {
   for (const auto& [own, kernel] : node_.TakeNewKernels()) PublishKernel(own, kernel);
-  const std::set<SocketId> changed = node_.TakeChanged();
+  const SmallSet<SocketId>& changed = node_.TakeChanged();
   // What another thread has done is no event of an adapter.
   for (const auto& [adapter, driver] : drivers_) {
     if (sending_ > 0 && driver != turning_ && !changed.empty()) driver->WakeCaller();
@@ -305,6 +315,8 @@ bool Library::Look(std::unique_lock<std::mutex>& lock, OpenSocket& open) {
   open.driver->Drive(lock, Now());
   --open.receiving;
   if (open.socket == nullptr) return false;
+  // The caller receives it now, and what is left is shown after that.
+  if (open.socket->receivable()) return true;
   ShowReadiness(open);
   return open.socket->readable();
 }

@@ -87,17 +87,14 @@ class Library : private DriverHost {
   ~Library() = default;
 
   void BeginTurn(Time now) override { node_.SetNow(now); }
-  void EndTurn(const Driver& driver, Time now) override {
-    turning_ = &driver;
-    Settle(now);
-    turning_ = nullptr;
-  }
+  void EndTurn(const Driver& driver, Time now) override;
   void WakeProgram(std::unique_lock<std::mutex>& lock) override;
   std::optional<Time> deadline() const override { return node_.deadline(); }
   void OnHold(Adapter& adapter) override;
 
   static void AfterForkInChild();
 
+  void ShowChanges();
   void ShowReadiness(OpenSocket& open);
   int TakeAnyPort(OpenSocket& open, SocketName* name);
 

@@ -13,8 +13,8 @@
 namespace softdat::rds {
 namespace {
 
-constexpr size_t kSlot = 4160;  // a header and a fragment, and the next one is aligned again
-static_assert(kSlot >= kHeaderSize + kFragmentSize);
+constexpr size_t kSlot = 8256;  // a header and a fragment, and the next one is aligned again
+static_assert(kSlot >= kHeaderSize + kOwnFragmentSize);
 
 // Parts of operations that an EP may have at a time, and segments of one part.
 constexpr uint32_t kParts = 128;
@@ -99,7 +99,7 @@ bool Channel::IsReceive(const DAT_DTO_COMPLETION_EVENT_DATA& event) {
 }
 
 bool Channel::PostReceive(uint32_t slot) {
-  const DAT_LMR_TRIPLET segment = memory_.Local(slot * kSlot, kHeaderSize + kFragmentSize);
+  const DAT_LMR_TRIPLET segment = memory_.Local(slot * kSlot, kHeaderSize + kOwnFragmentSize);
   return client::PostReceive(ep_, segment, CookieOf(kReceive, slot)).ok();
 }
 

@@ -24,8 +24,8 @@ namespace softdat::rds {
 class Channel {
  public:
   // Receives that a connection always has posted, and frames that may be under way.
-  static constexpr uint32_t kReceives = 128;
-  static constexpr uint32_t kSends = 128;
+  static constexpr uint32_t kReceives = 64;
+  static constexpr uint32_t kSends = 64;
 
   Channel(ChannelId id, const client::Ia& ia, const client::Pz& pz, DAT_EVD_HANDLE evd)
       : id_(id), ia_(ia), pz_(pz), evd_(evd) {}

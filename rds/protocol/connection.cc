@@ -6,13 +6,6 @@
 
 namespace softdat::rds {
 
-namespace {
-
-// Linux: /proc/sys/net/rds/max_unacked_packets.
-constexpr uint32_t kMostUnasked = 8;
-
-}  // namespace
-
 // ---- the transport ----
 
 void Connection::Up(uint64_t peers_ack, uint32_t own_credit, uint32_t peers_credit) {
@@ -95,8 +88,8 @@ Frame Connection::MapFrame() {
   Header header;
   header.flags = kCongestionBitmap;
   header.length = CongestionMap::kSize;
-  Frame frame = FrameOf(header, sending_map_.octets().subspan(map_sent_, kFragmentSize));
-  map_sent_ = (map_sent_ + kFragmentSize) % CongestionMap::kSize;
+  Frame frame = FrameOf(header, sending_map_.octets().subspan(map_sent_, manner_.fragment));
+  map_sent_ = (map_sent_ + manner_.fragment) % CongestionMap::kSize;
   frame.last = map_sent_ == 0;
   return frame;
 }
@@ -106,7 +99,7 @@ Frame Connection::SilentFrame(const SendQueue::Fragment& fragment) {
   Frame frame;
   frame.behind_operations_of = fragment.message->id;
   frame.silent = true;
-  queue_.Sent();
+  queue_.Sent(fragment);
   return frame;
 }
 
@@ -114,7 +107,7 @@ Frame Connection::MessageFrame(const SendQueue::Fragment& fragment) {
   const Message& message = fragment.message->message;
   const bool first = fragment.offset == 0;
   if (first) {
-    asking_ = fragment.message->asks_for_ack || ++unasked_ >= kMostUnasked;
+    asking_ = fragment.message->asks_for_ack || ++unasked_ >= manner_.most_unasked;
     if (asking_) {
       unasked_ = 0;
       counters_.Count(Counter::kSendAckRequired);
@@ -136,7 +129,7 @@ Frame Connection::MessageFrame(const SendQueue::Fragment& fragment) {
   if (fragment.last && fragment.message->returns) {
     received_.ReturnSent(*fragment.message->returns);
   }
-  queue_.Sent();
+  queue_.Sent(fragment);
   return frame;
 }
 
@@ -155,7 +148,7 @@ bool Connection::Receive(ByteSpan frame) {
       counters_.Count(Counter::kRecvDropBadChecksum);
       return false;
   }
-  Tell(queue_.Acknowledge(header.ack));
+  queue_.Acknowledge(header.ack, [this](uint64_t id) { events_.emplace_back(Done{id}); });
   credits_.Take(header.credit);
   switch (received_.Take(header, frame.subspan(kHeaderSize))) {
     case ReceiveStream::Result::kIncomplete:

@@ -61,10 +61,21 @@ struct Frame {
   bool silent = false;  // only the operation is to be posted, without a frame
 };
 
+// How both ends of a connection treat each other.
+struct Manner {
+  size_t fragment;        // octets of payload of a frame
+  uint32_t most_unasked;  // messages after which one asks for an acknowledgement
+};
+// Linux: /proc/sys/net/rds/max_unacked_packets.
+inline constexpr Manner kLinuxManner{kFragmentSize, 8};
+// Between ends of SoftDAT, which say within 2 ms unasked what has come.
+inline constexpr Manner kOwnManner{kOwnFragmentSize, 32};
+
 class Connection {
  public:
   // `own_map`: of this address, which outlives the connection.
-  explicit Connection(const CongestionMap* own_map) : own_map_(*own_map) {}
+  explicit Connection(const CongestionMap* own_map, const Manner& manner = kLinuxManner)
+      : own_map_(*own_map), manner_(manner), queue_(manner.fragment), received_(manner.fragment) {}
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
@@ -160,6 +171,7 @@ class Connection {
   void Tell(const std::vector<uint64_t>& done);
 
   const CongestionMap& own_map_;
+  const Manner manner_;
   CongestionMap peers_map_;
   SendQueue queue_;
   ReceiveStream received_;

@@ -15,7 +15,8 @@ namespace softdat::rds {
 
 inline constexpr size_t kHeaderSize = 48;
 // Payload of one fragment. Only the last of a message may have less.
-inline constexpr size_t kFragmentSize = 4096;
+inline constexpr size_t kFragmentSize = 4096;     // as Linux has it
+inline constexpr size_t kOwnFragmentSize = 8192;  // between ends of SoftDAT, at most
 
 // Bits of Header::flags.
 enum HeaderFlag : uint8_t {

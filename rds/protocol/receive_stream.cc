@@ -35,7 +35,7 @@ ReceiveStream::Result ReceiveStream::Take(const Header& header, ByteSpan payload
     return Broken("a message begins in the middle of another one");
   }
   const size_t left = current_->length - message_.payload.size();
-  if (payload.size() != std::min(left, kFragmentSize)) {
+  if (payload.size() != std::min(left, fragment_)) {
     return Broken("a fragment is shorter or longer than what is left of its message");
   }
   if ((header.flags & kAckRequired) != 0) current_->flags |= kAckRequired;

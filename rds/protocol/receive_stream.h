@@ -26,6 +26,9 @@ class ReceiveStream {
     kBroken,  // no peer that keeps to the protocol sends this: the connection is to be given up
   };
 
+  // `fragment`: octets of payload that each but the last one of a message has.
+  explicit ReceiveStream(size_t fragment = kFragmentSize) : fragment_(fragment) {}
+
   // One fragment: its header, and what came behind that.
   Result Take(const Header& header, ByteSpan payload);
   // The last one that Take() has completed.
@@ -80,6 +83,7 @@ class ReceiveStream {
   Result Begin(const Header& header);
   Result Complete();
 
+  const size_t fragment_;
   std::optional<Header> current_;  // of the message that is being put together
   Message message_;
   uint64_t ack_ = 0;                    // the highest sequence that came

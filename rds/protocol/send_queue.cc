@@ -18,29 +18,17 @@ std::optional<SendQueue::Fragment> SendQueue::Next() const {
   out.message = &e.message;
   out.sequence = e.sequence;
   out.offset = offset_;
-  out.size = static_cast<uint32_t>(std::min(left, kFragmentSize));
+  out.size = static_cast<uint32_t>(std::min(left, fragment_));
   out.retransmitted = e.sent_before;
   out.last = out.size == left;
   return out;
 }
 
-void SendQueue::Sent() {
-  const std::optional<Fragment> sent = Next();
-  if (!sent) return;
-  offset_ += sent->size;
-  if (!sent->last) return;
+void SendQueue::Sent(const Fragment& fragment) {
+  offset_ += fragment.size;
+  if (!fragment.last) return;
   offset_ = 0;
   ++sent_;
-}
-
-std::vector<uint64_t> SendQueue::Acknowledge(uint64_t ack) {
-  std::vector<uint64_t> done;
-  while (sent_ > 0 && entries_.front().sequence <= ack) {
-    if (!entries_.front().nobodys) done.push_back(entries_.front().message.id);
-    entries_.pop_front();
-    --sent_;
-  }
-  return done;
 }
 
 void SendQueue::StartBehind(uint64_t sequence) {

@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "rds/protocol/header.h"
 #include "rds/protocol/message.h"
 
 namespace softdat::rds {
@@ -26,16 +27,32 @@ class SendQueue {
     bool last = false;
   };
 
+  // `fragment`: octets at most.
+  explicit SendQueue(size_t fragment = kFragmentSize) : fragment_(fragment) {}
+
   void Add(OutgoingMessage message);
 
   // What is to be sent next; nothing when everything was.
   std::optional<Fragment> Next() const;
-  // Next() was sent.
-  void Sent();
+  // This one, which Next() has given, was sent.
+  void Sent(const Fragment& fragment);
 
   // The peer has all messages up to this sequence. Of what was never sent it can say nothing.
   // Returns the ids of those that are done, in order.
-  std::vector<uint64_t> Acknowledge(uint64_t ack);
+  std::vector<uint64_t> Acknowledge(uint64_t ack) {
+    std::vector<uint64_t> done;
+    Acknowledge(ack, [&](uint64_t id) { done.push_back(id); });
+    return done;
+  }
+  // The same, with a call for each.
+  template <typename Done>
+  void Acknowledge(uint64_t ack, Done done) {
+    while (sent_ > 0 && entries_.front().sequence <= ack) {
+      if (!entries_.front().nobodys) done(entries_.front().message.id);
+      entries_.pop_front();
+      --sent_;
+    }
+  }
 
   // Before anything is sent: the peer counts behind this sequence, which is of messages that are
   // none of this queue's.
@@ -103,6 +120,7 @@ class SendQueue {
   std::deque<Entry>::iterator Find(uint64_t id);
   std::deque<Entry>::iterator FindSequence(uint32_t sequence);
 
+  const size_t fragment_;
   std::deque<Entry> entries_;
   size_t sent_ = 0;      // entries in front that were sent in full, on this connection
   uint32_t offset_ = 0;  // of the next fragment of the one behind them

@@ -24,7 +24,7 @@ std::vector<std::string> SendAll(SendQueue* queue) {
     sent.push_back(std::to_string(fragment->message->id) + ":" + std::to_string(fragment->offset) +
                    "+" + std::to_string(fragment->size) + (fragment->retransmitted ? "R" : "") +
                    (fragment->last ? "." : ""));
-    queue->Sent();
+    queue->Sent(*queue->Next());
   }
   return sent;
 }
@@ -70,7 +70,8 @@ TEST(SendQueueTest, AcknowledgementsAreCumulative) {
 TEST(SendQueueTest, ANewConnectionGetsWhatThePeerLacks) {
   SendQueue queue;
   for (uint64_t id = 0; id < 4; ++id) queue.Add(MessageOf(id, 5000));
-  for (int fragments = 0; fragments < 5; ++fragments) queue.Sent();  // the third in part
+  for (int fragments = 0; fragments < 5; ++fragments)
+    queue.Sent(*queue.Next());  // the third in part
   const SendQueue::Restarted restarted = queue.Restart(1);
   EXPECT_EQ(restarted.done, Ids{0});
   EXPECT_EQ(restarted.dropped, Ids{});
@@ -81,7 +82,8 @@ TEST(SendQueueTest, ANewConnectionGetsWhatThePeerLacks) {
 TEST(SendQueueTest, WhatFollowsAnRdmaOperationIsNotSentAgain) {
   SendQueue queue;
   for (uint64_t id = 0; id < 5; ++id) queue.Add(MessageOf(id, 5000, id != 2));
-  for (int fragments = 0; fragments < 7; ++fragments) queue.Sent();  // the fourth in part
+  for (int fragments = 0; fragments < 7; ++fragments)
+    queue.Sent(*queue.Next());  // the fourth in part
   const SendQueue::Restarted restarted = queue.Restart(1);
   EXPECT_EQ(restarted.done, Ids{0}) << "the peer's word goes first";
   EXPECT_EQ(restarted.dropped, (Ids{1, 3}));
@@ -92,7 +94,8 @@ TEST(SendQueueTest, WhatFollowsAnRdmaOperationIsNotSentAgain) {
 TEST(SendQueueTest, WhatIsTakenBackLeavesAHole) {
   SendQueue queue;
   for (uint64_t id = 0; id < 6; ++id) queue.Add(MessageOf(id, 5000));
-  for (int fragments = 0; fragments < 5; ++fragments) queue.Sent();  // the third in part
+  for (int fragments = 0; fragments < 5; ++fragments)
+    queue.Sent(*queue.Next());  // the third in part
   const auto even = [](const OutgoingMessage& m) { return m.id % 2 == 0; };
   EXPECT_EQ(queue.Cancel(even), (Ids{0, 2, 4}));
   EXPECT_EQ(queue.Cancel(even), Ids{});
@@ -105,7 +108,7 @@ TEST(SendQueueTest, WhatIsTakenBackLeavesAHole) {
 TEST(SendQueueTest, WhatIsGivenBackSaysWhetherItWasBegun) {
   SendQueue queue;
   for (uint64_t id = 0; id < 4; ++id) queue.Add(MessageOf(id));
-  queue.Sent();
+  queue.Sent(*queue.Next());
   const std::vector<SendQueue::Taken> taken =
       queue.Take([](const OutgoingMessage& m) { return m.id % 2 == 0; });
   ASSERT_EQ(taken.size(), 2u);
@@ -123,7 +126,7 @@ TEST(SendQueueTest, WhatThePeerReturns) {
     message.message.destination_port = static_cast<uint16_t>(id);
     queue.Add(std::move(message));
   }
-  for (int fragments = 0; fragments < 3; ++fragments) queue.Sent();
+  for (int fragments = 0; fragments < 3; ++fragments) queue.Sent(*queue.Next());
   EXPECT_FALSE(queue.TakeReturned(2, 3)) << "was not sent to that port";
   EXPECT_FALSE(queue.TakeReturned(4, 4)) << "was not sent yet";
   EXPECT_FALSE(queue.TakeReturned(5, 5));
@@ -140,9 +143,9 @@ TEST(SendQueueTest, WhatThePeerReturns) {
 TEST(SendQueueTest, WhatThePeerReturnsWhileItIsSentAgain) {
   SendQueue queue;
   for (uint64_t id = 1; id < 4; ++id) queue.Add(MessageOf(id, 5000));
-  for (int fragments = 0; fragments < 6; ++fragments) queue.Sent();
+  for (int fragments = 0; fragments < 6; ++fragments) queue.Sent(*queue.Next());
   queue.Restart(0);
-  queue.Sent();  // the first one in part
+  queue.Sent(*queue.Next());  // the first one in part
   EXPECT_EQ(queue.TakeReturned(1, 0)->message.payload.size(), 5000u);
   EXPECT_FALSE(queue.TakeReturned(1, 0)) << "twice";
   EXPECT_EQ(queue.TakeReturned(3, 0)->id, 3u) << "it was sent on the earlier connection";
@@ -157,9 +160,9 @@ TEST(SendQueueTest, WhatWasReturnedIsNobodysOnTheNextConnection) {
   for (const bool taken : {false, true}) {
     SendQueue queue;
     for (uint64_t id = 1; id < 4; ++id) queue.Add(MessageOf(id, 5000, /*behind_rdma=*/false));
-    for (int fragments = 0; fragments < 4; ++fragments) queue.Sent();
+    for (int fragments = 0; fragments < 4; ++fragments) queue.Sent(*queue.Next());
     queue.Restart(0);
-    queue.Sent();
+    queue.Sent(*queue.Next());
     EXPECT_TRUE(queue.TakeReturned(1, 0));
     if (taken) {
       const std::vector<SendQueue::Taken> all = queue.TakeAll();
@@ -178,8 +181,8 @@ TEST(SendQueueTest, WhatWasReturnedIsNobodysOnTheNextConnection) {
 TEST(SendQueueTest, WhatIsCompleteNeedsNoAcknowledgement) {
   SendQueue queue;
   for (uint64_t id = 1; id < 4; ++id) queue.Add(MessageOf(id));
-  queue.Sent();
-  queue.Sent();
+  queue.Sent(*queue.Next());
+  queue.Sent(*queue.Next());
   EXPECT_TRUE(queue.Complete(1));
   EXPECT_FALSE(queue.Complete(1));
   EXPECT_EQ(SendAll(&queue), (std::vector<std::string>{"3:0+8."}));
@@ -190,7 +193,7 @@ TEST(SendQueueTest, WhatGoesOnWithAnotherSequence) {
   SendQueue queue;
   queue.StartBehind(10);
   for (uint64_t id = 1; id < 3; ++id) queue.Add(MessageOf(id));
-  queue.Sent();
+  queue.Sent(*queue.Next());
   queue.SetCarried(11, 500);
   queue.SetCarried(13, 501);  // nobody's
   const std::vector<SendQueue::Taken> all = queue.TakeAll();

@@ -141,11 +141,3 @@ std::string ToText(const Address& address) {
 }
 
 }  // namespace softdat::rds
-
-size_t std::hash<softdat::rds::SocketName>::operator()(
-    const softdat::rds::SocketName& name) const noexcept {
-  const auto& octets = name.address.octets;
-  const size_t address =
-      std::hash<std::string_view>{}({reinterpret_cast<const char*>(octets.data()), octets.size()});
-  return address ^ (size_t{name.port} << 16) * 0x9e3779b97f4a7c15;
-}

@@ -11,6 +11,8 @@
 #include <functional>
 #include <string>
 
+#include "wire/bytes.h"
+
 namespace softdat::rds {
 
 // The address of a host.
@@ -19,7 +21,18 @@ struct Address {
   bool ipv6 = false;
   uint32_t scope = 0;  // the interface, of a link-local IPv6 address
 
-  auto operator<=>(const Address&) const = default;
+  // In the order of the octets. Each message compares some, so they are taken in two pieces.
+  uint64_t high() const { return LoadBe64(octets.data()); }
+  uint64_t low() const { return LoadBe64(octets.data() + 8); }
+  bool operator==(const Address& o) const {
+    return high() == o.high() && low() == o.low() && ipv6 == o.ipv6 && scope == o.scope;
+  }
+  std::strong_ordering operator<=>(const Address& o) const {
+    if (high() != o.high()) return high() <=> o.high();
+    if (low() != o.low()) return low() <=> o.low();
+    if (ipv6 != o.ipv6) return ipv6 <=> o.ipv6;
+    return scope <=> o.scope;
+  }
 };
 
 // The name of a socket.
@@ -64,7 +77,11 @@ std::string ToText(const Address& address);
 
 template <>
 struct std::hash<softdat::rds::SocketName> {
-  size_t operator()(const softdat::rds::SocketName& name) const noexcept;
+  size_t operator()(const softdat::rds::SocketName& name) const noexcept {
+    constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;  // 2^64 over the golden ratio
+    const uint64_t address = name.address.high() ^ name.address.low() * kOdd;
+    return (address ^ name.port) * kOdd >> 16;
+  }
 };
 
 #endif  // SOFTDAT_RDS_SOCKET_ADDRESS_H_

@@ -27,6 +27,7 @@
 #include "rds/socket/operations.h"
 #include "rds/socket/peer.h"
 #include "rds/socket/router.h"
+#include "rds/socket/small_set.h"
 #include "rds/socket/socket.h"
 
 namespace softdat::rds {
@@ -99,9 +100,20 @@ class Node : public LinkEvents, private PeerHost, private RouterHost {
   // Sends what has become due, and forgets peers that have gone. To be called after calls and
   // events, and at deadline().
   void EndTurn(Time now);
+  // Whether that would do anything now.
+  bool NeedsTurn(Time now) const {
+    if (!due_.empty() || !gone_.empty()) return true;
+    const std::optional<Time> at = deadline();
+    return at && *at <= now;
+  }
   std::optional<Time> deadline() const;
-  // Sockets that may have become ready for something, or not ready any more.
-  std::set<SocketId> TakeChanged() { return std::exchange(changed_, {}); }
+  // Sockets that may have become ready for something, or not ready any more. Valid until the next
+  // call.
+  const SmallSet<SocketId>& TakeChanged() {
+    told_.clear();
+    told_.swap(changed_);
+    return told_;
+  }
 
   // ---- for those who look ----
   // The program has received so many octets of a message.
@@ -249,7 +261,8 @@ class Node : public LinkEvents, private PeerHost, private RouterHost {
 
   uint64_t last_id_ = 0;
   std::unordered_map<uint64_t, Outgoing> outgoing_;
-  std::set<SocketId> changed_;
+  SmallSet<SocketId> changed_;
+  SmallSet<SocketId> told_;  // by TakeChanged()
 };
 
 }  // namespace softdat::rds

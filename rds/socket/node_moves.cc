@@ -140,7 +140,10 @@ bool Node::TakeMoved(Peer& peer, const Message& message) {
 void Node::HearFrom(Peer& peer, const SocketName& from) {
   const Way way{peer.name().own, from};
   const auto route = routes_.find(way);
-  if (route != routes_.end() && route->second != &peer) MoveFrom(*route->second, from);
+  if (route != routes_.end()) {
+    if (route->second == &peer) return;
+    MoveFrom(*route->second, from);
+  }
   routes_.try_emplace(way, &peer);
 }
 

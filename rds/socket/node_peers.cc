@@ -320,14 +320,10 @@ void Node::EndTurn(Time now) {
   }
   while (!due_.empty() || !gone_.empty()) {
     if (!gone_.empty()) {
-      Peer* const peer = *gone_.begin();
-      gone_.erase(gone_.begin());
-      Forget(*peer);
+      Forget(*gone_.TakeFirst());
       continue;
     }
-    Peer* const peer = *due_.begin();
-    due_.erase(due_.begin());
-    peer->Pump(now);
+    due_.TakeFirst()->Pump(now);
   }
 }
 

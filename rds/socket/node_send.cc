@@ -61,11 +61,11 @@ int Node::Send(Socket& socket, const SocketName& to, SendRequests requests,
   out.id = ++last_id_;
   out.message.payload = std::move(*payload);
   const size_t octets = out.message.payload.size();
-  socket.Queued(octets);
+  const bool asks = socket.Queued(octets);
   counters_.Count(Counter::kSendQueued);
   counters_.Count(Counter::kCopyFromUser, octets);
   CountOperations(operations);
-  out.asks_for_ack = operations.any() || 2 * socket.queued() >= socket.options().send_limit;
+  out.asks_for_ack = asks || operations.any();
   outgoing_.emplace(
       out.id, Outgoing{socket.id(), to, octets, std::move(operations), requests.zero_copy_cookie});
   changed_.insert(socket.id());

@@ -8,12 +8,12 @@
 #include <compare>
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <vector>
 
 #include "rds/protocol/connection.h"
 #include "rds/socket/introduction.h"
 #include "rds/socket/link.h"
+#include "rds/socket/small_set.h"
 #include "rds/socket/time.h"
 
 namespace softdat::rds {
@@ -43,7 +43,7 @@ class Peer;
 struct PeerOrder {
   bool operator()(const Peer* a, const Peer* b) const;
 };
-using PeerSet = std::set<Peer*, PeerOrder>;  // what happens does not depend on where a peer lies
+using PeerSet = SmallSet<Peer*, PeerOrder>;  // what happens does not depend on where a peer lies
 
 // What a peer needs from the node.
 class PeerHost {
@@ -71,7 +71,7 @@ class Peer {
         meeting_at_(std::move(meeting_at)),
         self_(self),
         service_(service),
-        connection_(own_map),
+        connection_(own_map, name.instance == kKernelInstance ? kLinuxManner : kOwnManner),
         link_(*link),
         host_(*host) {}
   ~Peer();

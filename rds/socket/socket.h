@@ -88,7 +88,16 @@ class Socket {
   // ---- sending ----
   // A message may exceed the limit, but the next one has to wait then.
   bool HasRoom() const { return queued_ < options_.send_limit; }
-  void Queued(size_t octets) { queued_ += octets; }
+  // Returns whether the message is to ask for an acknowledgement: when the next one has to wait
+  // for one, and now and then before.
+  bool Queued(size_t octets) {
+    queued_ += octets;
+    unasked_ += octets;
+    const bool soon = 2 * queued_ >= options_.send_limit && 4 * unasked_ >= options_.send_limit;
+    if (HasRoom() && !soon) return false;
+    unasked_ = 0;
+    return true;
+  }
   void Unqueued(size_t octets) { queued_ -= octets; }
   size_t queued() const { return queued_; }
   // Something was sent, so that it is too late for some options.
@@ -161,7 +170,8 @@ class Socket {
   SocketName name_;
   std::optional<SocketName> peer_;
   Options options_;
-  size_t queued_ = 0;  // octets sent that no peer has acknowledged
+  size_t queued_ = 0;   // octets sent that no peer has acknowledged
+  size_t unasked_ = 0;  // octets sent since a message has asked for that
   bool has_sent_ = false;
   std::deque<uint32_t> returned_payloads_;
   std::deque<Received> received_;

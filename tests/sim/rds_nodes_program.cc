@@ -223,7 +223,7 @@ void RdsNodesProgram::Settle(Process& process) {
 
 // Who waits tries again when it is told that something has changed, and only then.
 void RdsNodesProgram::Changed(Process& process) {
-  const std::set<rds::SocketId> changed = process.node->TakeChanged();
+  const rds::SmallSet<rds::SocketId>& changed = process.node->TakeChanged();
   for (size_t i = 0; i < sockets_.size(); ++i) {
     Socket& socket = sockets_[i];
     if (!socket.alive || socket.process != process.index || !changed.contains(socket.id)) continue;
