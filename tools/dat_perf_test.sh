@@ -4,6 +4,7 @@
 # messages about mistakes.
 # usage: dat_perf_test.sh LIB PROGRAM
 . "$1"
+own_network "$@"  # its RDS sockets are for no other test's eyes
 program=$2
 declared_providers
 

@@ -3,6 +3,7 @@
 # Tests rds-softping, rds-softstress and rds-softinfo over softnet-lo, with all processes on one address.
 # usage: rds_tools_test.sh LIB RDS-SOFTPING RDS-SOFTSTRESS RDS-SOFTINFO
 . "$1"
+own_network "$@"  # rds-softinfo shows the sockets of all processes
 ping=$2
 stress=$3
 info=$4
