@@ -42,7 +42,17 @@ def reasons(results):
               "for its answer, besides 0.2 us of own work for a message: 32 messages in 11 to 12 us. "
               "With completions that TCP gives, one call takes 54 of them: in 15 us, so 0.77 is what can "
               "be reached. In one piece the window would wait for its answer with nothing to post")
+    rds = ("RDS looks up the port's process and its connection, keeps a message until it is acknowledged, and "
+           "tells the socket: 8,000 instructions of each end for a message there and one back, beside the IA's own")
+    datagrams = ("RDS copies a message once more at the end that sends it, which keeps it until it is acknowledged, "
+                 "and twice more at the other, from the frame to the message and from there to the program")
     return {
+        "RDS: 64 B there and back, polling": rds,
+        "RDS: 64 B there and back, waiting": rds,
+        "RDS: 8 KiB one way, polling": datagrams,
+        "RDS: 8 KiB one way, waiting": datagrams,
+        "RDS: 1 MiB writes by cookie": bulk,
+        "RDS: 1 MiB reads by cookie": bulk,
         "confirmed: 64 B sends, window 64": window,
         "confirmed: 64 B writes, window 64": window,
         "confirmed: 1 MiB sends": bulk + "; besides, 20 bytes of answer for each",
