@@ -79,6 +79,7 @@ check "its floor has a CRC" has "$out" 'raw:udp-gso-crc .*(met|NOT met)$'
 check "compare RDS, there and back" compare -s 64 softnet-lo rds:softnet-lo
 check "compare RDS that sleeps in its calls" compare -s 64 --wait wait softnet-lo rds:softnet-lo
 check "compare RDS that sleeps in poll" compare -s 8192 --wait fd softnet-lo rds:softnet-lo
+check "compare RDS, the largest message" compare -s 1M softnet-lo rds:softnet-lo
 for test in send_bw write_bw read_bw; do
   check "compare RDS, $test" compare --test "$test" -s 64K -t 4 softnet-lo rds:softnet-lo
 done

@@ -107,7 +107,9 @@ Frame Connection::MessageFrame(const SendQueue::Fragment& fragment) {
   const Message& message = fragment.message->message;
   const bool first = fragment.offset == 0;
   if (first) {
-    asking_ = fragment.message->asks_for_ack || ++unasked_ >= manner_.most_unasked;
+    asking_ = fragment.message->asks_for_ack ||
+              (fragment.message->has_little_room && manner_.silent_peer) ||
+              ++unasked_ >= manner_.most_unasked;
     if (asking_) {
       unasked_ = 0;
       counters_.Count(Counter::kSendAckRequired);

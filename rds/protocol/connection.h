@@ -65,11 +65,13 @@ struct Frame {
 struct Manner {
   size_t fragment;        // octets of payload of a frame
   uint32_t most_unasked;  // messages after which one asks for an acknowledgement
+  // The peer says nothing unasked. So each message asks when its sender has little room left.
+  bool silent_peer;
 };
 // Linux: /proc/sys/net/rds/max_unacked_packets.
-inline constexpr Manner kLinuxManner{kFragmentSize, 8};
+inline constexpr Manner kLinuxManner{kFragmentSize, 8, true};
 // Between ends of SoftDAT, which say within 2 ms unasked what has come.
-inline constexpr Manner kOwnManner{kOwnFragmentSize, 32};
+inline constexpr Manner kOwnManner{kOwnFragmentSize, 32, false};
 
 class Connection {
  public:

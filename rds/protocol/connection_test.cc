@@ -110,6 +110,26 @@ TEST_F(ConnectionTest, PortsThatBecomeFreeAreTold) {
             std::vector<std::string>{"freed " + std::to_string(uint64_t{1} << 4001 % 64)});
 }
 
+// Linux acknowledges nothing unasked, and a message behind this one may wait for another host.
+TEST(MannerTest, WithLittleRoomAPeerThatIsSilentIsAsked) {
+  for (const Manner& manner : {kLinuxManner, kOwnManner}) {
+    const CongestionMap map;
+    Connection connection(&map, manner);
+    connection.Up(0, 0, 0);
+    while (connection.wants_frame()) connection.NextFrame();  // the map
+    for (const bool little : {false, true}) {
+      OutgoingMessage out;
+      out.id = little ? 2 : 1;
+      out.message.destination_port = 4001;
+      out.has_little_room = little;
+      connection.Send(std::move(out));
+      Header header;
+      EXPECT_EQ(ParseHeader(connection.NextFrame()->header, &header), HeaderParse::kOk);
+      EXPECT_EQ((header.flags & kAckRequired) != 0, little && manner.silent_peer);
+    }
+  }
+}
+
 TEST_F(ConnectionTest, EachEighthMessageAsksForAnAcknowledgement) {
   Up();
   Pass(0);

@@ -35,7 +35,8 @@ struct OutgoingMessage {
   bool behind_atomic = false;
   // The operation goes alone: the peer is not to hear of it. Only with one of those above.
   bool silent = false;
-  bool asks_for_ack = false;  // its sender has little room left
+  bool asks_for_ack = false;     // its sender waits for one, or soon will
+  bool has_little_room = false;  // its sender: half of it is in use
   // A process of this address may have sent it to this peer, with this sequence (the lower half).
   std::optional<uint32_t> had_sequence{};
   // It says that this message of the peer, by its sequence, is the peer's again.

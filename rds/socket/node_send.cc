@@ -66,6 +66,7 @@ int Node::Send(Socket& socket, const SocketName& to, SendRequests requests,
   counters_.Count(Counter::kCopyFromUser, octets);
   CountOperations(operations);
   out.asks_for_ack = asks || operations.any();
+  out.has_little_room = 2 * socket.queued() >= socket.options().send_limit;
   outgoing_.emplace(
       out.id, Outgoing{socket.id(), to, octets, std::move(operations), requests.zero_copy_cookie});
   changed_.insert(socket.id());

@@ -23,7 +23,8 @@ namespace {
 
 constexpr char kAdapterVariable[] = "SOFTDAT_RDS_IA";
 constexpr uint32_t kLooks = 256;
-// When half of it waits for an acknowledgement, each message asks for one.
+// When it is full, a message asks for an acknowledgement. So a small one would have many frames
+// that bring nothing else.
 constexpr uint64_t kLeastSendBuffer = 256 << 10;
 // Messages that came and are not received yet. Beyond that the port is congested.
 constexpr int kReceiveBuffer = 8 << 20;
@@ -59,9 +60,8 @@ class RdsTransfer : public RawTransfer {
     sockaddr_storage own{};
     SOFTDAT_TRY(FindAddress(&own));
     SOFTDAT_TRY(socket_.Open(calls_, own, 0));
-    // Half of what it is to hold, because the library takes the double, as Linux does.
     const uint64_t window = uint64_t{job_.window} * job_.size;
-    SOFTDAT_TRY(SetBuffer(SO_SNDBUF, static_cast<int>(std::max(window, kLeastSendBuffer) / 2)));
+    SOFTDAT_TRY(SetBuffer(SO_SNDBUF, static_cast<int>(std::max(window, kLeastSendBuffer))));
     SOFTDAT_TRY(SetBuffer(SO_RCVBUF, kReceiveBuffer));
     buffer_.resize(job_.size);
     RdsOffer mine;
