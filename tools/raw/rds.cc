@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Loops over RDS sockets of librds.so. These are no floor: they show what RDS adds to the IA that
 // carries it, which SOFTDAT_RDS_IA names. Both ends have the IA's address.
+#include <fmt/format.h>
 #include <linux/rds.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -41,10 +42,10 @@ static_assert(sizeof(RdsOffer) <= sizeof(RawOffer));
 Outcome FindAddress(sockaddr_storage* address) {
   const char* const name = std::getenv(kAdapterVariable);
   if (name == nullptr)
-    return Outcome::Fail(std::string("rds: ") + kAdapterVariable + " does not name an IA");
+    return Outcome::Fail(fmt::format("rds: {} does not name an IA", kAdapterVariable));
   client::Ia ia;
   if (const client::Result opened = ia.Open(name); !opened.ok())
-    return Outcome::Fail(std::string("rds: ") + name + ": " + opened.Describe());
+    return Outcome::Fail(fmt::format("rds: {}: {}", name, opened.Describe()));
   const sockaddr* const found = ia.address();
   std::memcpy(address, found,
               found->sa_family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in));
@@ -235,8 +236,8 @@ class RdsTransfer : public RawTransfer {
       rds_rdma_notify status{};
       std::memcpy(&status, CMSG_DATA(at), sizeof status);
       if (status.status != RDS_RDMA_SUCCESS)
-        return Outcome::Fail("rds: an RDMA operation ended with status " +
-                             std::to_string(status.status));
+        return Outcome::Fail(
+            fmt::format("rds: an RDMA operation ended with status {}", status.status));
       ++*ended;
     }
     return {};
