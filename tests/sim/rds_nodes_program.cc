@@ -85,7 +85,7 @@ void RdsNodesProgram::Act() {
     case 1:
       return OneIn(3) ? CloseSocket(*socket) : void();
     case 2:
-      return Cancel(*socket);
+      return OneIn(3) ? Cancel(*socket) : void();
     case 3:
       return Ping(*socket);
     case 4:

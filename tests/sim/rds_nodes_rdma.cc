@@ -164,6 +164,11 @@ void RdsNodesProgram::SendOperation(size_t socket, Operation operation, Blocked 
   operation.message = send.message;
   operations_.push_back(operation);
   TrySend(socket, std::move(send));
+  // Perhaps while it is under way.
+  if (!OneIn(8)) return;
+  time_.After(Draw(100), [this, socket] {
+    if (sockets_[socket].alive && !calm_) Cancel(socket);
+  });
 }
 
 // Whether the memory is not there any more, or never was.

@@ -179,7 +179,6 @@ void RdsNodesProgram::Ping(size_t socket) {
 }
 
 void RdsNodesProgram::Cancel(size_t socket) {
-  if (!OneIn(3)) return;
   std::optional<SocketName> to;
   if (Draw(3) != 0) to = AnyName();
   Process& process = *processes_[sockets_[socket].process];
