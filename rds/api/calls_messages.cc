@@ -42,14 +42,12 @@ size_t SizeOf(const msghdr& message) {
   return size;
 }
 
-std::vector<uint8_t> Gather(const msghdr& message, size_t size) {
-  std::vector<uint8_t> out;
-  out.reserve(size);
+void Gather(const msghdr& message, size_t size, std::vector<uint8_t>* out) {
+  out->reserve(size);
   for (size_t i = 0; i < message.msg_iovlen; ++i) {
     const auto* const from = static_cast<const uint8_t*>(message.msg_iov[i].iov_base);
-    out.insert(out.end(), from, from + message.msg_iov[i].iov_len);
+    out->insert(out->end(), from, from + message.msg_iov[i].iov_len);
   }
-  return out;
 }
 
 // What points nowhere. Payload and name are no system call worth, so what can be memory is taken
@@ -140,7 +138,8 @@ ssize_t rds_sendmsg(int fd, const msghdr* message, int flags) {
     Prepared prepared;
     const int refused = Prepare(*open->socket, arguments.message, flags, &prepared);
     if (refused != 0) return Failed(refused);
-    std::vector<uint8_t> payload = Gather(arguments.message, prepared.size);
+    std::vector<uint8_t> payload = library.node().TakePayload();
+    Gather(arguments.message, prepared.size, &payload);
     const std::optional<Time> until = Deadline(open->socket->options().send_timeout_us);
     while (true) {
       const Time now = Now();
@@ -197,7 +196,7 @@ ssize_t rds_recvmsg(int fd, msghdr* message, int flags) {
       }
       if (got != -EAGAIN) {
         open->looks = 0;
-        library.Touch(*open);
+        library.node().MarkChanged(*open->socket);
         library.Settle(now);
         return got < 0 ? Failed(static_cast<int>(-got)) : got;
       }

@@ -13,8 +13,9 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-// How long the background thread leaves events alone after a call.
-constexpr Time kPatience = milliseconds(1);
+// How long the background thread leaves events alone after a call. While calls come, each time
+// twice as long: it wakes in the middle of what they do.
+constexpr Time kPatience = milliseconds(1), kMostPatience = milliseconds(4);
 // After so many looks at the same waiting call, it looks no more.
 constexpr int kLooks = 10;
 // How often a process tries to become the one whom RDS's own service belongs to.
@@ -38,7 +39,7 @@ Time Now() {
 }
 
 Driver::Driver(Adapter* adapter, std::mutex* mutex, DriverHost* host)
-    : adapter_(*adapter), mutex_(*mutex), host_(*host) {
+    : adapter_(*adapter), mutex_(*mutex), host_(*host), patience_(kPatience) {
   // The program's signals are for its own threads.
   sigset_t all, before;
   sigfillset(&all);
@@ -103,7 +104,8 @@ Driver::Result Driver::Drive(std::unique_lock<std::mutex>& lock, std::optional<T
 void Driver::StepBack(std::unique_lock<std::mutex>& lock) {
   const uint64_t seen = holds_;
   for (int look = 0; look < kLooks; ++look) {
-    wake_background_.wait_for(lock, kPatience);
+    wake_background_.wait_for(lock, patience_);
+    if (holds_ != seen) patience_ = std::min(2 * patience_, kMostPatience);
     if (holder_ != Holder::kCaller || holds_ != seen) return;
   }
   parked_ = true;
@@ -119,6 +121,7 @@ void Driver::Run() {
       StepBack(lock);
       continue;
     }
+    patience_ = kPatience;
     holder_ = Holder::kBackground;
     Turn(lock, std::nullopt);
     holder_ = Holder::kNobody;

@@ -81,6 +81,7 @@ class Driver {
   int callers_ = 0;      // that wait for the background thread to step back
   Time last_call_{};     // when a call has last been the holder
   Time last_turn_{};     // when anybody's wait has last ended
+  Time patience_;        // for how long the background thread leaves events alone now
   Time hold_at_{};       // when to try next to become the one whom RDS's service belongs to
   bool parked_ = false;  // the background thread waits to be woken
   std::condition_variable stepped_back_;

@@ -51,7 +51,7 @@ std::optional<Event> Connection::TakeEvent() {
 
 bool Connection::wants_frame() const {
   if (!up_ || !credits_.MaySend()) return false;
-  return map_due_ || map_sent_ > 0 || queue_.Next() || received_.owes_ack() || credits_.owes();
+  return map_due_ || map_sent_ > 0 || queue_.has_next() || received_.owes_ack() || credits_.owes();
 }
 
 std::optional<Frame> Connection::NextFrame() {
@@ -150,7 +150,10 @@ bool Connection::Receive(ByteSpan frame) {
       counters_.Count(Counter::kRecvDropBadChecksum);
       return false;
   }
-  queue_.Acknowledge(header.ack, [this](uint64_t id) { events_.emplace_back(Done{id}); });
+  queue_.Acknowledge(header.ack, [this](OutgoingMessage& message) {
+    events_.emplace_back(Done{message.id});
+    received_.Reuse(std::move(message.message.payload));
+  });
   credits_.Take(header.credit);
   switch (received_.Take(header, frame.subspan(kHeaderSize))) {
     case ReceiveStream::Result::kIncomplete:

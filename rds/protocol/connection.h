@@ -85,7 +85,7 @@ class Connection {
   // and does not say so, takes none of them for one that it has.
   void StartBehind(uint64_t sequence) { queue_.StartBehind(start_ = sequence); }
 
-  void Send(OutgoingMessage message) {
+  void Send(OutgoingMessage&& message) {
     if (message.returns) received_.BeginReturn(*message.returns);
     queue_.Add(std::move(message));
   }

@@ -31,6 +31,10 @@ class ReceiveStream {
 
   // One fragment: its header, and what came behind that.
   Result Take(const Header& header, ByteSpan payload);
+  // Memory of a payload that nobody needs any more: for the next one that comes.
+  void Reuse(std::vector<uint8_t>&& memory) {
+    if (!current_ && memory.capacity() <= kMostReused) message_.payload.swap(memory);
+  }
   // The last one that Take() has completed.
   Message& message() { return message_; }
   // Of kBroken.
@@ -82,6 +86,8 @@ class ReceiveStream {
   }
   Result Begin(const Header& header);
   Result Complete();
+
+  static constexpr size_t kMostReused = 64 << 10;
 
   const size_t fragment_;
   std::optional<Header> current_;  // of the message that is being put together

@@ -6,12 +6,12 @@
 
 namespace softdat::rds {
 
-void SendQueue::Add(OutgoingMessage message) {
+void SendQueue::Add(OutgoingMessage&& message) {
   entries_.push_back({std::move(message), next_sequence_++, /*sent_before=*/false});
 }
 
 std::optional<SendQueue::Fragment> SendQueue::Next() const {
-  if (sent_ == entries_.size()) return std::nullopt;
+  if (!has_next()) return std::nullopt;
   const Entry& e = entries_[sent_];
   const size_t left = e.message.message.payload.size() - offset_;
   Fragment out;
@@ -33,7 +33,7 @@ void SendQueue::Sent(const Fragment& fragment) {
 
 void SendQueue::StartBehind(uint64_t sequence) {
   next_sequence_ = sequence + 1;
-  for (Entry& e : entries_) e.sequence = next_sequence_++;
+  for (size_t i = 0; i < entries_.size(); ++i) entries_[i].sequence = next_sequence_++;
 }
 
 SendQueue::Restarted SendQueue::Restart(uint64_t ack) {
@@ -44,15 +44,16 @@ SendQueue::Restarted SendQueue::Restart(uint64_t ack) {
   size_t left = entries_.size() - unsent;
   sent_ = 0;
   offset_ = 0;
-  for (auto e = entries_.begin(); left > 0; --left) {
-    if (e->nobodys) {
-      e = entries_.erase(e);
-    } else if (e->message.behind_rdma) {
-      out.dropped.push_back(e->message.id);
-      e = entries_.erase(e);
+  for (size_t i = 0; left > 0; --left) {
+    Entry& e = entries_[i];
+    if (e.nobodys) {
+      entries_.Erase(i);
+    } else if (e.message.behind_rdma) {
+      out.dropped.push_back(e.message.id);
+      entries_.Erase(i);
     } else {
-      e->sent_before = true;
-      ++e;
+      e.sent_before = true;
+      ++i;
     }
   }
   return out;
@@ -61,7 +62,8 @@ SendQueue::Restarted SendQueue::Restart(uint64_t ack) {
 std::vector<uint64_t> SendQueue::Cancel(
     const std::function<bool(const OutgoingMessage&)>& unwanted) {
   std::vector<uint64_t> ids;
-  for (const Entry& e : entries_) {
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    const Entry& e = entries_[i];
     if (!e.nobodys && unwanted(e.message)) ids.push_back(e.message.id);
   }
   Take(unwanted);
@@ -72,7 +74,7 @@ std::vector<uint64_t> SendQueue::Cancel(
 std::vector<SendQueue::Taken> SendQueue::Take(
     const std::function<bool(const OutgoingMessage&)>& wanted) {
   std::vector<Taken> out;
-  std::deque<Entry> kept;
+  Ring<Entry> kept;
   size_t kept_of_sent = 0;
   for (size_t i = 0; i < entries_.size(); ++i) {
     Entry& e = entries_[i];
@@ -89,46 +91,51 @@ std::vector<SendQueue::Taken> SendQueue::Take(
   return out;
 }
 
-std::deque<SendQueue::Entry>::iterator SendQueue::Find(uint64_t id) {
-  return std::ranges::find_if(entries_, [&](const Entry& e) { return e.message.id == id; });
+std::optional<size_t> SendQueue::Find(uint64_t id) const {
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    if (entries_[i].message.id == id) return i;
+  }
+  return std::nullopt;
 }
 
-std::deque<SendQueue::Entry>::iterator SendQueue::FindSequence(uint32_t sequence) {
-  return std::ranges::find_if(
-      entries_, [&](const Entry& e) { return static_cast<uint32_t>(e.sequence) == sequence; });
+std::optional<size_t> SendQueue::FindSequence(uint32_t sequence) const {
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    if (static_cast<uint32_t>(entries_[i].sequence) == sequence) return i;
+  }
+  return std::nullopt;
 }
 
 void SendQueue::SetCarried(uint32_t sequence, uint32_t carried) {
-  const auto found = FindSequence(sequence);
-  if (found != entries_.end()) found->message.message.extensions.carried = carried;
+  if (const auto at = FindSequence(sequence)) {
+    entries_[*at].message.message.extensions.carried = carried;
+  }
 }
 
 void SendQueue::Fail(uint64_t id) {
-  const auto found = Find(id);
-  if (found != entries_.end()) found->message.behind_rdma = true;
+  if (const auto at = Find(id)) entries_[*at].message.behind_rdma = true;
 }
 
 std::optional<OutgoingMessage> SendQueue::TakeReturned(uint32_t sequence, uint16_t port) {
-  const auto found = FindSequence(sequence);
-  if (found == entries_.end() || found->nobodys) return std::nullopt;
-  if (found->message.message.destination_port != port) return std::nullopt;
-  const auto at = static_cast<size_t>(found - entries_.begin());
-  if (at >= sent_ && !found->sent_before) return std::nullopt;
-  if (at == sent_ && offset_ > 0) {
-    found->nobodys = true;
-    return found->message;
+  const std::optional<size_t> at = FindSequence(sequence);
+  if (!at) return std::nullopt;
+  Entry& found = entries_[*at];
+  if (found.nobodys || found.message.message.destination_port != port) return std::nullopt;
+  if (*at >= sent_ && !found.sent_before) return std::nullopt;
+  if (*at == sent_ && offset_ > 0) {
+    found.nobodys = true;
+    return found.message;
   }
-  std::optional<OutgoingMessage> out = std::move(found->message);
-  if (at < sent_) --sent_;
-  entries_.erase(found);
+  std::optional<OutgoingMessage> out = std::move(found.message);
+  if (*at < sent_) --sent_;
+  entries_.Erase(*at);
   return out;
 }
 
 bool SendQueue::Complete(uint64_t id) {
-  const auto found = Find(id);
-  if (found == entries_.end()) return false;
-  if (static_cast<size_t>(found - entries_.begin()) < sent_) --sent_;
-  entries_.erase(found);
+  const std::optional<size_t> at = Find(id);
+  if (!at) return false;
+  if (*at < sent_) --sent_;
+  entries_.Erase(*at);
   return true;
 }
 

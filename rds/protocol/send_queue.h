@@ -6,13 +6,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <optional>
 #include <vector>
 
 #include "rds/protocol/header.h"
 #include "rds/protocol/message.h"
+#include "rds/protocol/ring.h"
 
 namespace softdat::rds {
 
@@ -30,8 +30,9 @@ class SendQueue {
   // `fragment`: octets at most.
   explicit SendQueue(size_t fragment = kFragmentSize) : fragment_(fragment) {}
 
-  void Add(OutgoingMessage message);
+  void Add(OutgoingMessage&& message);
 
+  bool has_next() const { return sent_ < entries_.size(); }
   // What is to be sent next; nothing when everything was.
   std::optional<Fragment> Next() const;
   // This one, which Next() has given, was sent.
@@ -41,14 +42,14 @@ class SendQueue {
   // Returns the ids of those that are done, in order.
   std::vector<uint64_t> Acknowledge(uint64_t ack) {
     std::vector<uint64_t> done;
-    Acknowledge(ack, [&](uint64_t id) { done.push_back(id); });
+    Acknowledge(ack, [&](const OutgoingMessage& message) { done.push_back(message.id); });
     return done;
   }
-  // The same, with a call for each.
+  // The same, with a call for each, which may keep what it is given.
   template <typename Done>
   void Acknowledge(uint64_t ack, Done done) {
     while (sent_ > 0 && entries_.front().sequence <= ack) {
-      if (!entries_.front().nobodys) done(entries_.front().message.id);
+      if (!entries_.front().nobodys) done(entries_.front().message);
       entries_.pop_front();
       --sent_;
     }
@@ -117,11 +118,12 @@ class SendQueue {
     bool nobodys = false;  // it was taken, but what has begun has to end
   };
 
-  std::deque<Entry>::iterator Find(uint64_t id);
-  std::deque<Entry>::iterator FindSequence(uint32_t sequence);
+  // Places in the queue.
+  std::optional<size_t> Find(uint64_t id) const;
+  std::optional<size_t> FindSequence(uint32_t sequence) const;
 
   const size_t fragment_;
-  std::deque<Entry> entries_;
+  Ring<Entry> entries_;
   size_t sent_ = 0;      // entries in front that were sent in full, on this connection
   uint32_t offset_ = 0;  // of the next fragment of the one behind them
   uint64_t next_sequence_ = 1;

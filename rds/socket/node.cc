@@ -9,6 +9,7 @@
 namespace softdat::rds {
 namespace {
 
+constexpr size_t kMostSpare = 64 << 10;   // octets of memory that are kept for the next payload
 constexpr uint64_t kMaxRegion = 1 << 20;  // octets that one cookie opens
 
 }  // namespace
@@ -51,7 +52,8 @@ void Node::Close(Socket& socket, Time now) {
 void Node::Pop(Socket& socket, Time now) {
   now_ = now;
   counters_.Count(Counter::kRecvBytesFreedFromSock, socket.first()->message.payload.size());
-  if (socket.Pop()) SetCongested(socket.name(), false);
+  if (socket.Pop(&spare_payload_)) SetCongested(socket.name(), false);
+  if (spare_payload_.capacity() > kMostSpare) spare_payload_ = {};
   changed_.insert(socket.id());
 }
 
@@ -135,15 +137,16 @@ void Node::End(uint64_t id, int status) {
   EndForwarded(id);
   const auto found = outgoing_.find(id);
   if (found == outgoing_.end()) return;
-  Outgoing outgoing = std::move(found->second);
-  outgoing_.erase(found);
+  spare_ = outgoing_.extract(found);
+  Outgoing& outgoing = spare_.mapped();
   if (Socket* const socket = Find(outgoing.socket)) {
     socket->Unqueued(outgoing.octets);
     if (outgoing.zero_copy_cookie) {
       socket->returned_payloads().push_back(*outgoing.zero_copy_cookie);
     }
+    changed_.insert(outgoing.socket);
   }
-  Tell(outgoing, outgoing.operations.AllEnded(status));
+  if (outgoing.operations.any()) Tell(outgoing, outgoing.operations.AllEnded(status));
 }
 
 void Node::Reset(const Address& own, const std::optional<Address>& peer, Time now) {

@@ -66,6 +66,13 @@ class Node : public LinkEvents, private PeerHost, private RouterHost {
   // calls Socket::MetCongestion.
   int Send(Socket& socket, const SocketName& to, SendRequests requests,
            std::vector<uint8_t>* payload, Time now);
+  // TakeChanged() is to have this socket.
+  void MarkChanged(const Socket& socket) { changed_.insert(socket.id()); }
+  // Memory for a payload that is to be sent, perhaps of one that was received: empty.
+  std::vector<uint8_t> TakePayload() {
+    spare_payload_.clear();
+    return std::exchange(spare_payload_, {});
+  }
   // The socket's first message has been received.
   void Pop(Socket& socket, Time now);
   // Breaks the connections of an own address, to this peer or to all.
@@ -159,7 +166,7 @@ class Node : public LinkEvents, private PeerHost, private RouterHost {
     std::deque<OutgoingMessage> held;      // sent since
   };
 
-  void OnEvent(Peer& peer, Event event) override;
+  void OnEvent(Peer& peer, Event&& event) override;
   void PostOperations(ChannelId channel, uint64_t id) override;
   void OnChannel(ChannelId channel, Peer* peer) override;
   void OnGone(Peer& peer) override;
@@ -176,7 +183,7 @@ class Node : public LinkEvents, private PeerHost, private RouterHost {
   Peer& ServedAt(const Pair& pair, const Location& location);
   Peer* JoinedForKernel(const Address& own, const Introduction& introduction);
   bool IsHeldElsewhere(const Address& own, const SocketName& to);
-  void SendTo(Peer& peer, OutgoingMessage message);
+  void SendTo(Peer& peer, OutgoingMessage&& message);
   bool TakeForOthers(Peer& peer, Message& message);
   void Forward(Peer& peer, Message& message, const Address& own, const Address& to);
   bool IsNew(const Peer& peer, const Message& message);
@@ -212,11 +219,19 @@ class Node : public LinkEvents, private PeerHost, private RouterHost {
   bool KeepOfGone(const Peer& peer, OutgoingMessage& message);
   void EndMovesOf(Peer& peer);
 
-  bool IsCongested(const Address& own, const SocketName& to);
-  void Dispatch(const Address& own, const SocketName& to, OutgoingMessage message);
-  void DispatchHere(Socket& target, const SocketName& from, OutgoingMessage message);
+  // Who has a port, as far as is known: a socket of this process, or a peer.
+  struct Target {
+    Socket* here = nullptr;
+    Peer* peer = nullptr;
+  };
+  Target TargetOf(const Address& own, const SocketName& to);
+  bool IsCongested(const SocketName& to, const Target& target) const;
+  void Dispatch(const Address& own, const SocketName& to, OutgoingMessage&& message);
+  void Dispatch(const Address& own, const SocketName& to, const Target& target,
+                OutgoingMessage&& message);
+  void DispatchHere(Socket& target, const SocketName& from, OutgoingMessage&& message);
   // `began`: when its first fragment came.
-  void Deliver(const Address& own, const SocketName& from, Message message, Time began);
+  void Deliver(const Address& own, const SocketName& from, Message&& message, Time began);
   void Pong(const Address& own, const SocketName& to);
 
   void End(uint64_t id, int status);
@@ -224,6 +239,7 @@ class Node : public LinkEvents, private PeerHost, private RouterHost {
   void SetCongested(const SocketName& name, bool congested);
   void TellFreed(uint64_t groups);
   void CloseMemory(Socket& socket, std::map<uint32_t, OwnRegion>::iterator region);
+  void AddOutgoing(uint64_t id, Outgoing&& outgoing);
   void CountOperations(const Operations& operations);
   void TellOf(const Peer& peer, Info* out) const;
   const OwnRegion* RegionOf(const Address& own, uint32_t rkey);
@@ -261,6 +277,9 @@ class Node : public LinkEvents, private PeerHost, private RouterHost {
 
   uint64_t last_id_ = 0;
   std::unordered_map<uint64_t, Outgoing> outgoing_;
+  std::unordered_map<uint64_t, Outgoing>::node_type
+      spare_;  // of one that was in outgoing_, or none
+  std::vector<uint8_t> spare_payload_;
   SmallSet<SocketId> changed_;
   SmallSet<SocketId> told_;  // by TakeChanged()
 };

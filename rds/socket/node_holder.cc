@@ -139,7 +139,7 @@ bool Node::IsHeldElsewhere(const Address& own, const SocketName& to) {
   return IsKernel(own, to.address);
 }
 
-void Node::SendTo(Peer& peer, OutgoingMessage message) {
+void Node::SendTo(Peer& peer, OutgoingMessage&& message) {
   // Sent before it was known that a kernel is there.
   if (peer.is_holder() && (message.behind_rdma || message.behind_atomic || message.silent ||
                            message.message.extensions.rdma_destination)) {

@@ -49,7 +49,8 @@ Info Node::CollectInfo(const std::function<uint64_t(SocketId)>& inode_of) const 
     info.receive_limit = static_cast<uint32_t>(socket->options().receive_limit);
     info.inode = inode_of(id);
     out.sockets.push_back(info);
-    for (const Received& received : socket->received()) {
+    for (size_t i = 0; i < socket->received().size(); ++i) {
+      const Received& received = socket->received()[i];
       out.arrived.push_back(InfoOf(socket->name(), received.from, received.message, 0));
     }
   }

@@ -258,7 +258,7 @@ void Node::Complete(ChannelId channel, uint64_t id) {
 
 // ---- events of a peer ----
 
-void Node::OnEvent(Peer& peer, Event event) {
+void Node::OnEvent(Peer& peer, Event&& event) {
   if (auto* const arrived = std::get_if<Arrived>(&event)) {
     if (TakeForOthers(peer, arrived->message)) return;
     const SocketName from{peer.name().peer, arrived->message.source_port};

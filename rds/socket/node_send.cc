@@ -46,7 +46,8 @@ int Node::Send(Socket& socket, const SocketName& to, SendRequests requests,
   out.message.destination_port = to.port;
   std::optional<RdmaDestination>& opened = out.message.extensions.rdma_destination;
   int error = Open(socket, requests, &opened);
-  if (error == 0 && IsCongested(socket.name().address, to)) error = ENOBUFS;
+  const Target target = TargetOf(socket.name().address, to);
+  if (error == 0 && IsCongested(to, target)) error = ENOBUFS;
   if (error == 0 && !socket.HasRoom()) error = EAGAIN;
   if (error == EAGAIN) counters_.Count(Counter::kSendQueueFull);
   if (error != 0) {
@@ -67,11 +68,21 @@ int Node::Send(Socket& socket, const SocketName& to, SendRequests requests,
   CountOperations(operations);
   out.asks_for_ack = asks || operations.any();
   out.has_little_room = 2 * socket.queued() >= socket.options().send_limit;
-  outgoing_.emplace(
-      out.id, Outgoing{socket.id(), to, octets, std::move(operations), requests.zero_copy_cookie});
+  AddOutgoing(out.id, {socket.id(), to, octets, std::move(operations), requests.zero_copy_cookie});
   changed_.insert(socket.id());
-  Dispatch(socket.name().address, to, std::move(out));
+  Dispatch(socket.name().address, to, target, std::move(out));
   return 0;
+}
+
+// Most take the place of one that has ended, and so no memory.
+void Node::AddOutgoing(uint64_t id, Outgoing&& outgoing) {
+  if (spare_.empty()) {
+    outgoing_.emplace(id, std::move(outgoing));
+    return;
+  }
+  spare_.key() = id;
+  spare_.mapped() = std::move(outgoing);
+  outgoing_.insert(std::move(spare_));
 }
 
 void Node::CountOperations(const Operations& operations) {
@@ -85,20 +96,29 @@ void Node::CountOperations(const Operations& operations) {
   }
 }
 
-bool Node::IsCongested(const Address& own, const SocketName& to) {
-  if (by_name_.contains(to)) return own_.at(to.address).Has(to.port);
-  Peer* const peer = PeerFor(own, to);
-  return peer != nullptr && peer->connection().PeerIsCongested(to.port);
+Node::Target Node::TargetOf(const Address& own, const SocketName& to) {
+  const auto here = by_name_.find(to);
+  if (here != by_name_.end()) return {.here = here->second};
+  return {.peer = PeerFor(own, to)};
 }
 
-void Node::Dispatch(const Address& own, const SocketName& to, OutgoingMessage message) {
+bool Node::IsCongested(const SocketName& to, const Target& target) const {
+  if (target.here != nullptr) return own_.at(to.address).Has(to.port);
+  return target.peer != nullptr && target.peer->connection().PeerIsCongested(to.port);
+}
+
+void Node::Dispatch(const Address& own, const SocketName& to, OutgoingMessage&& message) {
+  Dispatch(own, to, TargetOf(own, to), std::move(message));
+}
+
+void Node::Dispatch(const Address& own, const SocketName& to, const Target& target,
+                    OutgoingMessage&& message) {
   if (HoldIfMoving(own, to, message)) return;
   const SocketName from{own, message.message.source_port};
-  const auto here = by_name_.find(to);
-  if (here != by_name_.end()) {
-    DispatchHere(*here->second, from, std::move(message));
-  } else if (Peer* const peer = PeerFor(own, to)) {
-    SendTo(*peer, std::move(message));
+  if (target.here != nullptr) {
+    DispatchHere(*target.here, from, std::move(message));
+  } else if (target.peer != nullptr) {
+    SendTo(*target.peer, std::move(message));
   } else if (own_.contains(to.address) && !router_.IsAsking(own, to)) {
     // An own address needs no connection to be asked.
     if (to.port == kPingPort) {
@@ -116,7 +136,7 @@ void Node::Dispatch(const Address& own, const SocketName& to, OutgoingMessage me
 }
 
 // Both ends are sockets of this process.
-void Node::DispatchHere(Socket& target, const SocketName& from, OutgoingMessage message) {
+void Node::DispatchHere(Socket& target, const SocketName& from, OutgoingMessage&& message) {
   int status = RDS_RDMA_SUCCESS;
   const auto found = outgoing_.find(message.id);
   if (found != outgoing_.end() && found->second.operations.any()) {
@@ -138,7 +158,7 @@ void Node::DispatchHere(Socket& target, const SocketName& from, OutgoingMessage 
 
 // ---- in ----
 
-void Node::Deliver(const Address& own, const SocketName& from, Message message, Time began) {
+void Node::Deliver(const Address& own, const SocketName& from, Message&& message, Time began) {
   if (message.destination_port == kPingPort) {
     counters_.Count(Counter::kRecvPing);
     Pong(own, from);
@@ -166,9 +186,10 @@ void Node::Pong(const Address& own, const SocketName& to) {
   OutgoingMessage out;
   out.id = ++last_id_;
   out.message.destination_port = to.port;
-  if (IsCongested(own, to)) return;
+  const Target target = TargetOf(own, to);
+  if (IsCongested(to, target)) return;
   counters_.Count(Counter::kSendPong);
-  Dispatch(own, to, std::move(out));
+  Dispatch(own, to, target, std::move(out));
 }
 
 }  // namespace softdat::rds

@@ -50,7 +50,7 @@ class PeerHost {
  public:
   virtual ~PeerHost() = default;
 
-  virtual void OnEvent(Peer& peer, Event event) = 0;
+  virtual void OnEvent(Peer& peer, Event&& event) = 0;
   // The operations of message `id` are to be posted on this channel, now.
   virtual void PostOperations(ChannelId channel, uint64_t id) = 0;
   // A channel is this peer's, or nobody's any more.

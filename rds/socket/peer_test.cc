@@ -86,7 +86,7 @@ class PeerTest : public testing::Test, public PeerHost {
   std::unique_ptr<Peer> peer_;
 
  private:
-  void OnEvent(Peer&, Event event) override {
+  void OnEvent(Peer&, Event&& event) override {
     if (std::holds_alternative<Arrived>(event)) events_.push_back("arrived");
     if (const auto* const done = std::get_if<Done>(&event)) {
       events_.push_back("done " + std::to_string(done->id));

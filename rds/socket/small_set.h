@@ -14,6 +14,8 @@ template <typename T, typename Less = std::less<T>>
 class SmallSet {
  public:
   void insert(const T& value) {
+    // Most are there already, as the only one.
+    if (!values_.empty() && values_.back() == value) return;
     const auto at = Place(value);
     if (at == values_.end() || Less()(value, *at)) values_.insert(at, value);
   }

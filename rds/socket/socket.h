@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "rds/protocol/message.h"
+#include "rds/protocol/ring.h"
 #include "rds/socket/address.h"
 #include "rds/socket/link.h"
 #include "rds/socket/time.h"
@@ -109,20 +110,21 @@ class Socket {
 
   // ---- receiving ----
   // Returns whether there is now more than the program wants to have waiting.
-  bool Take(Received received) {
+  bool Take(Received&& received) {
     waiting_ += received.message.payload.size();
     received_.push_back(std::move(received));
     return waiting_ > options_.receive_limit;
   }
   const Received* first() const { return received_.empty() ? nullptr : &received_.front(); }
-  // Takes first() out. Returns whether so little waits now that more may come.
-  bool Pop() {
+  // Takes first() out, and its payload. Returns whether so little waits now that more may come.
+  bool Pop(std::vector<uint8_t>* payload) {
     waiting_ -= received_.front().message.payload.size();
+    payload->swap(received_.front().message.payload);
     received_.pop_front();
     return waiting_ < options_.receive_limit / 2;
   }
   size_t waiting() const { return waiting_; }
-  const std::deque<Received>& received() const { return received_; }
+  const Ring<Received>& received() const { return received_; }
 
   void Notify(const Notification& notification) { notifications_.push_back(notification); }
   std::deque<Notification>& notifications() { return notifications_; }
@@ -174,7 +176,7 @@ class Socket {
   size_t unasked_ = 0;  // octets sent since a message has asked for that
   bool has_sent_ = false;
   std::deque<uint32_t> returned_payloads_;
-  std::deque<Received> received_;
+  Ring<Received> received_;
   size_t waiting_ = 0;  // octets in received_
   std::deque<Notification> notifications_;
   uint64_t awaited_ = 0, freed_ = 0;  // groups of ports (CongestionMap::Take)
