@@ -61,6 +61,7 @@ std::optional<Time> Driver::TryToHold(Time now) {
 
 // Returns whether a signal ended it.
 bool Driver::Turn(std::unique_lock<std::mutex>& lock, std::optional<Time> until) {
+  host_.BeforeWait();
   until = Sooner(until, host_.deadline());
   if (!adapter_.holds()) until = Sooner(until, TryToHold(Now()));
   DAT_EVENT event;
@@ -69,14 +70,13 @@ bool Driver::Turn(std::unique_lock<std::mutex>& lock, std::optional<Time> until)
   const Adapter::Arrived arrived = adapter_.Wait(timeout, &event);
   lock.lock();
   const Time now = Now();
-  host_.BeginTurn(now);
+  host_.AfterWait(now);
   // No look beyond the events that are there. It would acknowledge what has come by a packet of its
   // own, and the frames that leave after this turn carry that.
   for (int left = arrived.events; left > 0; --left) {
     adapter_.Handle(event);
     if (left > 1 && !adapter_.Next(&event)) break;
   }
-  host_.EndTurn(*this, now);
   last_turn_ = now;
   return arrived.interrupted;
 }
@@ -124,6 +124,7 @@ void Driver::Run() {
     patience_ = kPatience;
     holder_ = Holder::kBackground;
     Turn(lock, std::nullopt);
+    host_.EndTurn(*this, last_turn_);
     holder_ = Holder::kNobody;
     stepped_back_.notify_all();
     if (callers_ > 0) last_call_ = Now();

@@ -29,9 +29,12 @@ class DriverHost {
   DriverHost(const DriverHost&) = delete;
   DriverHost& operator=(const DriverHost&) = delete;
 
-  virtual void BeginTurn(Time now) = 0;
+  // A turn: a wait for events, and what they do.
+  virtual void BeforeWait() = 0;
+  virtual void AfterWait(Time now) = 0;
+  // After a turn in the background.
   virtual void EndTurn(const Driver& driver, Time now) = 0;
-  // After a turn in the background: lets go of the lock to wake those who will want it.
+  // And then: lets go of the lock to wake those who will want it.
   virtual void WakeProgram(std::unique_lock<std::mutex>& lock) = 0;
   virtual std::optional<Time> deadline() const = 0;
   // RDS's service at the address of this adapter is this process's from now on.
@@ -55,7 +58,8 @@ class Driver {
     kInterrupted,  // by a signal
     kBusy,         // another call waits for events
   };
-  // Waits for events until `until`, without the lock, and handles them.
+  // Waits for events until `until`, without the lock, and handles them. What they leave to be done
+  // the caller does (Library::Settle).
   Result Drive(std::unique_lock<std::mutex>& lock, std::optional<Time> until);
   // The turn under way is one of the background thread.
   bool in_background() const { return holder_ == Holder::kBackground; }

@@ -245,6 +245,10 @@ void Library::OnHold(Adapter& adapter) {
 
 // ---- turns ----
 
+void Library::BeforeWait() {
+  if (node_.PostReceives()) Settle(Now());
+}
+
 void Library::EndTurn(const Driver& driver, Time now) {
   turning_ = &driver;
   node_.EndTurn(now);
@@ -303,7 +307,9 @@ void Library::EndWork(std::unique_lock<std::mutex>& lock, Driver* driver, Socket
   while (driver != nullptr && node_.IsAtWork(socket)) {
     const Time left = until - Now();
     if (left <= Time{}) break;
-    if (driver->Drive(lock, until) == Driver::Result::kBusy) changed_.Wait(lock, left);
+    const bool busy = driver->Drive(lock, until) == Driver::Result::kBusy;
+    Settle(Now());
+    if (busy) changed_.Wait(lock, left);
   }
   node_.Revoke(socket);
 }
@@ -314,11 +320,10 @@ bool Library::Look(std::unique_lock<std::mutex>& lock, OpenSocket& open) {
   ++open.receiving;
   open.driver->Drive(lock, Now());
   --open.receiving;
-  if (open.socket == nullptr) return false;
-  // The caller receives it now, and what is left is shown after that.
-  if (open.socket->receivable()) return true;
-  ShowReadiness(open);
-  return open.socket->readable();
+  // The caller receives it now, and does what is left to be done after that.
+  if (open.socket != nullptr && open.socket->receivable()) return true;
+  Settle(Now());
+  return open.socket != nullptr && open.socket->readable();
 }
 
 int Library::Wait(std::unique_lock<std::mutex>& lock, OpenSocket& open, For what,
@@ -331,13 +336,16 @@ int Library::Wait(std::unique_lock<std::mutex>& lock, OpenSocket& open, For what
     driven = open.driver->Drive(lock, until);
     --waiting;
   }
-  if (open.socket == nullptr) return EBADF;
   if (driven != Driver::Result::kBusy) {
-    // The caller receives it now. Showing it and taking that back would be two system calls.
-    if (what == For::kReceive && open.socket->receivable()) return 0;
-    ShowReadiness(open);
+    // The caller receives it now, and does what is left to be done after that. Showing it and
+    // taking that back would be two system calls.
+    if (what == For::kReceive && open.socket != nullptr && open.socket->receivable()) return 0;
+    if (open.socket != nullptr) node_.MarkChanged(*open.socket);
+    Settle(Now());
+    if (open.socket == nullptr) return EBADF;
     return driven == Driver::Result::kInterrupted && !HandlersRestart() ? EINTR : 0;
   }
+  if (open.socket == nullptr) return EBADF;
   // The descriptor does not say what these wait for: of congestion it says nothing, and it can be
   // read because of payloads that have come back.
   if (what == For::kCongestion || (what == For::kReceive && open.socket->readable())) {

@@ -86,7 +86,8 @@ class Library : private DriverHost {
   // Never called: it lives as long as the process.
   ~Library() = default;
 
-  void BeginTurn(Time now) override { node_.SetNow(now); }
+  void BeforeWait() override;
+  void AfterWait(Time now) override { node_.SetNow(now); }
   void EndTurn(const Driver& driver, Time now) override;
   void WakeProgram(std::unique_lock<std::mutex>& lock) override;
   std::optional<Time> deadline() const override { return node_.deadline(); }
@@ -102,7 +103,7 @@ class Library : private DriverHost {
   std::mutex mutex_;
   Bell changed_;                     // sockets may have something or room, or peers may have room
   int sending_ = 0;                  // calls that drive and wait for one of the latter
-  const Driver* turning_ = nullptr;  // handles events, and its call looks when it has
+  const Driver* turning_ = nullptr;  // has handled events in the background
   std::vector<std::shared_ptr<OpenSocket>> to_wake_;  // Readiness::Show() is due
   PortTable ports_;
   DatLink link_;

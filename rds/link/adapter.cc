@@ -202,8 +202,6 @@ void Adapter::HandleDto(const DAT_DTO_COMPLETION_EVENT_DATA& event) {
   }
   if (event.status != DAT_DTO_SUCCESS) return;
   events_.OnFrame(id, channel->Received(event));
-  // The frame may have been a reason to close the channel.
-  if (Channel* const left = Find(id)) left->Repost(event);
 }
 
 // Between two addresses of this host TCP says that the peer has this one. Which it is, the peer

@@ -103,12 +103,14 @@ bool Channel::PostReceive(uint32_t slot) {
   return client::PostReceive(ep_, segment, CookieOf(kReceive, slot)).ok();
 }
 
-ByteSpan Channel::Received(const DAT_DTO_COMPLETION_EVENT_DATA& event) const {
+ByteSpan Channel::Received(const DAT_DTO_COMPLETION_EVENT_DATA& event) {
+  used_.push_back(static_cast<uint32_t>(ValueOf(event)));
   return {memory_.data() + ValueOf(event) * kSlot, event.transfered_length};
 }
 
-void Channel::Repost(const DAT_DTO_COMPLETION_EVENT_DATA& event) {
-  PostReceive(static_cast<uint32_t>(ValueOf(event)));
+void Channel::PostReceives() {
+  for (const uint32_t slot : used_) PostReceive(slot);
+  used_.clear();
 }
 
 // ---- frames ----

@@ -60,9 +60,10 @@ class Channel {
   void RevokeAll();
 
   // ---- completions ----
-  // Octets of the frame that the completion tells of. It is posted again by Repost().
-  ByteSpan Received(const DAT_DTO_COMPLETION_EVENT_DATA& event) const;
-  void Repost(const DAT_DTO_COMPLETION_EVENT_DATA& event);
+  // Octets of the frame that the completion tells of, until PostReceives(), which posts all such
+  // receives again.
+  ByteSpan Received(const DAT_DTO_COMPLETION_EVENT_DATA& event);
+  void PostReceives();
   // A send, or a part of an operation. What it ends is in `ended`.
   struct Ended {
     uint64_t id = 0;
@@ -113,11 +114,12 @@ class Channel {
   client::Ep ep_;
   std::optional<client::ConnectionRequest> request_;
 
-  bool ended_ = true;         // until a connection is begun
-  uint32_t sent_ = 0;         // frames, ever
-  uint32_t completed_ = 0;    // of these
-  uint32_t parts_ = 0;        // of operations, posted and not completed
-  std::deque<Work> waiting_;  // for places in the EP's queue, in order
+  std::vector<uint32_t> used_;  // receives that are not posted
+  bool ended_ = true;           // until a connection is begun
+  uint32_t sent_ = 0;           // frames, ever
+  uint32_t completed_ = 0;      // of these
+  uint32_t parts_ = 0;          // of operations, posted and not completed
+  std::deque<Work> waiting_;    // for places in the EP's queue, in order
   uint64_t last_operation_ = 0;
   std::unordered_map<uint64_t, Operation> operations_;
   std::optional<Ended> refused_;

@@ -77,6 +77,10 @@ void DatLink::Send(ChannelId id, const Frame& frame, bool fence) {
   if (Channel* const channel = Find(id)) channel->Send(frame, fence);
 }
 
+void DatLink::PostReceives(ChannelId id) {
+  if (Channel* const channel = Find(id)) channel->PostReceives();
+}
+
 template <typename Operation>
 void DatLink::PostOn(ChannelId id, uint64_t operation_id, const Operation& operation) {
   Channel* const channel = Find(id);

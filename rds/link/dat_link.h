@@ -33,6 +33,7 @@ class DatLink : public Link {
   void Close(ChannelId channel) override;
   size_t room(ChannelId channel) const override;
   void Send(ChannelId channel, const Frame& frame, bool fence) override;
+  void PostReceives(ChannelId channel) override;
   void Post(ChannelId channel, uint64_t id, const RdmaOperation& operation) override;
   void Post(ChannelId channel, uint64_t id, const AtomicOperation& operation) override;
   void Revoke(ChannelId channel, uint64_t id) override;

@@ -65,6 +65,7 @@ class FakeLink : public Link {
     out.fence = fence;
     if (ParseHeader(frame.header, &out.header) == HeaderParse::kOk) sent.push_back(std::move(out));
   }
+  void PostReceives(ChannelId) override { ++posted_receives; }
   void Post(ChannelId, uint64_t id, const RdmaOperation&) override { posted.push_back(id); }
   void Post(ChannelId, uint64_t id, const AtomicOperation&) override { posted.push_back(id); }
   void Revoke(ChannelId, uint64_t id) override { revoked.push_back(id); }
@@ -74,6 +75,7 @@ class FakeLink : public Link {
   bool unreachable = false;  // connecting fails at once
   size_t places = 100;
   size_t connects = 0;
+  size_t posted_receives = 0;  // calls
   ChannelId last_channel = 0;
   std::vector<Attempt> attempts;
   std::vector<Answer> accepted, rejected;

@@ -60,6 +60,8 @@ class Link {
   virtual size_t room(ChannelId channel) const = 0;
   // `fence`: not before the reads in front of it have ended.
   virtual void Send(ChannelId channel, const Frame& frame, bool fence) = 0;
+  // Posts the receives again whose frames OnFrame has had.
+  virtual void PostReceives(ChannelId channel) = 0;
   // Ends in OnOperation with `id`.
   virtual void Post(ChannelId channel, uint64_t id, const RdmaOperation& operation) = 0;
   virtual void Post(ChannelId channel, uint64_t id, const AtomicOperation& operation) = 0;

@@ -104,6 +104,9 @@ class Node : public LinkEvents, private PeerHost, private RouterHost {
   void OnRoom(ChannelId channel) override;
   void OnOperation(ChannelId channel, uint64_t id, int status) override;
 
+  // Posts receives again, before whoever drives the link waits. Returns whether EndTurn() is to be
+  // called, too.
+  bool PostReceives();
   // Sends what has become due, and forgets peers that have gone. To be called after calls and
   // events, and at deadline().
   void EndTurn(Time now);
@@ -269,6 +272,7 @@ class Node : public LinkEvents, private PeerHost, private RouterHost {
   std::unordered_map<uint64_t, uint64_t> returns_;  // by id: the sequence of what it returns
   PeerSet due_;                                     // to be pumped
   PeerSet gone_;                                    // to be forgotten
+  PeerSet used_;                                    // have receives that are to be posted again
 
   // Operations that the link carries out, and whose.
   std::unordered_map<ChannelId, std::unordered_map<uint64_t, SocketId>> posted_;

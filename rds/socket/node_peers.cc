@@ -183,6 +183,16 @@ void Node::OnFrame(ChannelId channel, ByteSpan frame) {
   Peer* const peer = found->second;
   peer->OnFrame(frame, now_);
   due_.insert(peer);
+  used_.insert(peer);
+}
+
+bool Node::PostReceives() {
+  while (!used_.empty()) {
+    Peer* const peer = used_.TakeFirst();
+    peer->PostReceives();
+    if (peer->connection().wants_frame()) due_.insert(peer);
+  }
+  return !due_.empty();
 }
 
 void Node::OnRoom(ChannelId channel) {
@@ -292,6 +302,7 @@ void Node::Forget(Peer& peer) {
   const uint64_t freed = peer.is_served() ? 0 : peer.connection().FreeAll();
   std::erase_if(routes_, [&](const auto& route) { return route.second == &peer; });
   due_.erase(&peer);
+  used_.erase(&peer);
   // It stays until nothing names it any more, but cannot be found.
   const auto place = peers_.find(peer.name());
   const std::unique_ptr<Peer> gone = std::move(place->second);

@@ -10,6 +10,9 @@ namespace {
 // A message may need three places on a channel: for an RDMA, an atomic operation and a frame.
 constexpr size_t kPlaces = 3;
 
+// So many receives are posted at once. Fewer wait until the program does: it has answered then.
+constexpr uint32_t kMostUsed = 8;
+
 // How long a message may wait for an answer that brings its acknowledgement. When a process ends,
 // what it has not acknowledged is sent to the next one that has the port.
 constexpr Time kNewsWait = std::chrono::milliseconds(2);
@@ -99,6 +102,7 @@ void Peer::OnTimer(Time now) {
 void Peer::Use(ChannelId channel) {
   channel_ = channel;
   heard_ = false;
+  used_receives_ = 0;
   retry_at_.reset();
   host_.OnChannel(channel, this);
 }
@@ -198,8 +202,15 @@ void Peer::OnFrame(ByteSpan frame, Time now) {
     return;
   }
   if (!std::exchange(heard_, true)) backoff_.Reset();
-  connection_.PostedReceives(1);
+  if (++used_receives_ == kMostUsed) PostReceives();
   Settle();
+}
+
+// The peer hears of them when they are posted, not before.
+void Peer::PostReceives() {
+  if (used_receives_ == 0 || state_ != State::kUp) return;
+  link_.PostReceives(channel_);
+  connection_.PostedReceives(std::exchange(used_receives_, 0));
 }
 
 void Peer::Settle() {

@@ -101,6 +101,8 @@ class Peer {
   void OnBroken(bool refused, Time now);
   void OnFrame(ByteSpan frame, Time now);
   void OnTimer(Time now);
+  // Posts receives again whose frames have come. Frames may be due by it.
+  void PostReceives();
   // When OnTimer() is to be called.
   std::optional<Time> deadline() const { return retry_at_ ? retry_at_ : tell_at_; }
   // When the first fragment of the message that came last has come.
@@ -142,7 +144,8 @@ class Peer {
   ChannelId channel_ = 0;
   Introduction accepted_;  // in kAccepting: what the peer has said
   uint32_t own_credit_ = 0;
-  bool heard_ = false;  // anything on this channel
+  bool heard_ = false;          // anything on this channel
+  uint32_t used_receives_ = 0;  // that are to be posted again
   Backoff backoff_;
   std::optional<Time> retry_at_;  // while there is no connection
   std::optional<Time> tell_at_;   // while there is one, and it has news

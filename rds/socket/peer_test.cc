@@ -219,6 +219,20 @@ TEST_F(PeerTest, WhatIsNoFrameEndsTheConnection) {
   Pass(milliseconds(1));
 }
 
+TEST_F(PeerTest, ReceivesArePostedAgainBeforeAWaitOrInAGroup) {
+  Up();
+  Hear(1);
+  EXPECT_EQ(link_.posted_receives, 0u) << "the program is to answer first";
+  peer_->PostReceives();
+  EXPECT_EQ(link_.posted_receives, 1u);
+  peer_->PostReceives();
+  EXPECT_EQ(link_.posted_receives, 1u) << "there is none";
+  for (uint64_t sequence = 2; sequence < 9; ++sequence) Hear(sequence);
+  EXPECT_EQ(link_.posted_receives, 1u);
+  Hear(9);
+  EXPECT_EQ(link_.posted_receives, 2u) << "a program that never waits must not use up all of them";
+}
+
 TEST_F(PeerTest, AResetConnectsAnew) {
   peer_->Reset(now_);
   EXPECT_EQ(link_.connects, 0u) << "there is nothing to break";

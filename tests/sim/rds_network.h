@@ -50,6 +50,7 @@ class RdsLink : public rds::Link {
   void Close(rds::ChannelId channel) override;
   size_t room(rds::ChannelId channel) const override;
   void Send(rds::ChannelId channel, const rds::Frame& frame, bool fence) override;
+  void PostReceives(rds::ChannelId channel) override;
   void Post(rds::ChannelId channel, uint64_t id, const rds::RdmaOperation& operation) override;
   void Post(rds::ChannelId channel, uint64_t id, const rds::AtomicOperation& operation) override;
   void Revoke(rds::ChannelId channel, uint64_t id) override;

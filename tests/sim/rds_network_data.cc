@@ -31,6 +31,11 @@ void RdsLink::Send(ChannelId channel, const rds::Frame& frame, bool fence) {
   network_.Push(wire, end, std::move(work));
 }
 
+void RdsLink::PostReceives(ChannelId channel) {
+  const auto [wire, end] = Find(channel);
+  if (wire) wire->ends[end].receives += std::exchange(wire->ends[end].used_receives, 0);
+}
+
 void RdsLink::Post(ChannelId channel, uint64_t id, const rds::RdmaOperation& operation) {
   const auto [wire, end] = Find(channel);
   if (!wire) return;
@@ -107,8 +112,8 @@ void RdsNetwork::Arrive(const RdsWirePtr& wire, int to, const std::vector<uint8_
   }
   if (counted) --e.receives;
   e.link->Tell({e.id, false, [wire, to, frame](LinkEvents& events) {
+                  ++wire->ends[to].used_receives;
                   events.OnFrame(wire->ends[to].id, frame);
-                  ++wire->ends[to].receives;
                 }});
 }
 

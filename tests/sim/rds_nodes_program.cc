@@ -210,6 +210,7 @@ void RdsNodesProgram::Turn(Process& process, bool timer) {
 // What a call or events have left to be done.
 void RdsNodesProgram::Settle(Process& process) {
   process.node->EndTurn(now());
+  if (process.node->PostReceives()) process.node->EndTurn(now());
   time_.Cancel(std::exchange(process.timer, 0));
   if (const std::optional<rds::Time> at = process.node->deadline()) {
     const auto us = std::chrono::ceil<std::chrono::microseconds>(*at).count();

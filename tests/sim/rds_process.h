@@ -131,6 +131,7 @@ class Process {
   }
   void Settle() {
     node_->EndTurn(now());
+    if (node_->PostReceives()) node_->EndTurn(now());
     node_->TakeChanged();
     for (const auto& pair : node_->TakeNewKernels()) world_.ports.kernels[pair] = instance_;
     world_.time.Cancel(std::exchange(timer_, 0));

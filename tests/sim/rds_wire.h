@@ -40,6 +40,7 @@ struct RdsEnd {
   uint64_t last_arrival = 0;      // of what was sent to this end
   uint64_t cut_at = UINT64_MAX;   // nothing arrives here after that
   uint32_t receives = 0;          // that are posted
+  uint32_t used_receives = 0;     // whose frames were told, and which are not posted again
   size_t ring = 0;                // what was posted and has not completed
   size_t reads = 0;               // that are under way
   std::deque<RdsWork> held;       // behind a fence
