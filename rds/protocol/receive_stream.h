@@ -31,7 +31,8 @@ class ReceiveStream {
 
   // One fragment: its header, and what came behind that.
   Result Take(const Header& header, ByteSpan payload);
-  // Memory of a payload that nobody needs any more: for the next one that comes.
+  // Memory of a payload that nobody needs any more: for the next one that comes. Not much of it, or
+  // small messages that wait would hold large pieces.
   void Reuse(std::vector<uint8_t>&& memory) {
     if (!current_ && memory.capacity() <= kMostReused) message_.payload.swap(memory);
   }
@@ -87,7 +88,7 @@ class ReceiveStream {
   Result Begin(const Header& header);
   Result Complete();
 
-  static constexpr size_t kMostReused = 64 << 10;
+  static constexpr size_t kMostReused = 4096;
 
   const size_t fragment_;
   std::optional<Header> current_;  // of the message that is being put together

@@ -9,7 +9,7 @@
 namespace softdat::rds {
 namespace {
 
-constexpr size_t kMostSpare = 64 << 10;   // octets of memory that are kept for the next payload
+constexpr size_t kMostSpare = 4096;       // octets of memory that are kept for the next payload
 constexpr uint64_t kMaxRegion = 1 << 20;  // octets that one cookie opens
 
 }  // namespace
