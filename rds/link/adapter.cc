@@ -197,7 +197,7 @@ void Adapter::HandleDto(const DAT_DTO_COMPLETION_EVENT_DATA& event) {
     const std::optional<Channel::Ended> refused = channel->TakeRefused();
     if (ended) events_.OnOperation(id, ended->id, ended->status);
     if (refused) events_.OnOperation(id, refused->id, refused->status);
-    if (!ended) events_.OnRoom(id);
+    events_.OnRoom(id);
     return;
   }
   if (event.status != DAT_DTO_SUCCESS) return;

@@ -47,8 +47,13 @@ class Ring {
     // A burst does not keep its memory for ever.
     if (--size_ == 0 && places_ > kMostIdle) Free();
   }
-  // Those behind it move up.
+  // Those on its shorter side close up.
   void Erase(size_t i) {
+    if (i < size_ / 2) {
+      for (; i > 0; --i) *At(i) = std::move(*At(i - 1));
+      pop_front();
+      return;
+    }
     for (; i + 1 < size_; ++i) *At(i) = std::move(*At(i + 1));
     std::destroy_at(At(--size_));
   }

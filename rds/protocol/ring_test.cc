@@ -52,6 +52,28 @@ TEST(RingTest, DoesWhatADequeDoes) {
   }
 }
 
+struct CountsMoves {
+  CountsMoves() = default;
+  CountsMoves(CountsMoves&&) noexcept { ++moves; }
+  CountsMoves& operator=(CountsMoves&&) noexcept {
+    ++moves;
+    return *this;
+  }
+  static inline int moves = 0;
+};
+
+// Operations without a message complete in order, each the first of its queue.
+TEST(RingTest, LosesOneAtAnEndWithoutMovingTheRest) {
+  Ring<CountsMoves> ring;
+  for (int i = 0; i < 100; ++i) ring.push_back({});
+  CountsMoves::moves = 0;
+  ring.Erase(0);
+  ring.Erase(ring.size() - 1);
+  EXPECT_EQ(CountsMoves::moves, 0);
+  ring.Erase(2);
+  EXPECT_EQ(CountsMoves::moves, 2);
+}
+
 TEST(RingTest, PassesAllThatItHas) {
   Ring<std::unique_ptr<int>> from, to;
   for (int i = 0; i < 10; ++i) from.push_back(std::make_unique<int>(i));

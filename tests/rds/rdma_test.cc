@@ -478,6 +478,31 @@ TEST_F(RdmaTest, ASilentOperationSaysNothing) {
   Finish();
 }
 
+// More than may be posted at a time: each that ends makes room for another one.
+TEST_F(RdmaTest, SilentOperationsThatWaitForRoomAreCarriedOut) {
+  if (KernelDiffers("SILENT")) GTEST_SKIP();
+  static constexpr size_t kOperations = 600;
+  Start([](int socket, int) {
+    const Got request = ReceiveMessage(socket);
+    const auto data = Counting(kOperations);
+    for (size_t i = 0; i < kOperations; ++i) {
+      EXPECT_EQ(Send(socket, request.from, "",
+                     Controls().Rdma(request.cookie.value_or(0), i, 1, {Piece(&data[i], 1)},
+                                     kWrite | RDS_RDMA_SILENT | kNotify)),
+                0);
+    }
+    for (size_t i = 0; i < kOperations; ++i) {
+      ASSERT_EQ(ReceiveStatus(socket).status, RDS_RDMA_SUCCESS) << i;
+    }
+    Send(socket, request.from, "said");
+  });
+  std::vector<uint8_t> memory(kOperations);
+  Request(memory.data(), memory.size());
+  EXPECT_EQ(ReceiveMessage(*client_).payload, "said");
+  EXPECT_EQ(memory, Counting(kOperations));
+  Finish();
+}
+
 // ---- what needs no peer ----
 
 // 25, 65, 66: right after bind; and both arguments have exactly their size.
