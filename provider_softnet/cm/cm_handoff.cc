@@ -76,6 +76,15 @@ void CmHandoff::LostElsewhere(CmId id, uint64_t now_us) {
 
 // ---- taking over ----
 
+CmId CmHandoff::KnownAs(const sockaddr_storage& source, ByteSpan octets) const {
+  rdmacm::Mad mad;
+  const CmReq* const req = RequestIn(octets, &mad);
+  const auto gid = GidOfAddress(source);
+  if (req == nullptr || !gid.has_value()) return 0;
+  const Exchange* const known = table_.FindByPeerId(*gid, req->local_ca_guid, req->local_comm_id);
+  return known != nullptr ? known->id : 0;
+}
+
 bool CmHandoff::CanTakeOver(const sockaddr_storage& source, ByteSpan octets) const {
   rdmacm::Mad mad;
   const CmReq* const req = RequestIn(octets, &mad);

@@ -35,6 +35,8 @@ class CmHandoff {
 
   // ---- taking over ----
 
+  // The exchange here that has this request; 0 when there is none.
+  CmId KnownAs(const sockaddr_storage& source, ByteSpan mad) const;
   // False when the request is none, is known here, or finds no room.
   bool CanTakeOver(const sockaddr_storage& source, ByteSpan mad) const;
   // The same that CanTakeOver() allows. The request is returned, and told by no event.

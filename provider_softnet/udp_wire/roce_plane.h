@@ -161,6 +161,8 @@ class RocePlane final : public std::enable_shared_from_this<RocePlane>, private 
     UniqueFd answer, lease;
   };
   using Leases = std::map<CmId, std::unique_ptr<HandoffLease>>;
+  void EndHandOff(const CmRequestArrived& request, const Status& status, UniqueFd lease);
+  bool Postpone(ArrivedOffer* offer);
   void TakeOffers();
   void TakeOffer(ArrivedOffer* offer);
   void OnNewOwnersWord(CmId id, LeaseWord word, ByteSpan rest);
@@ -196,6 +198,8 @@ class RocePlane final : public std::enable_shared_from_this<RocePlane>, private 
   std::map<SidrId, RefPtr<DatagramEndpoint>> askers_;
   std::map<CmId, uint64_t> open_requests_;  // their service ids
   std::map<SidrId, uint64_t> open_datagram_requests_;
+  // Requests that are being handed off, and the offers that bring them back already.
+  std::map<CmId, std::deque<ArrivedOffer>> handing_off_;
   Leases handed_off_;                             // requests that another member has now
   std::map<CmId, uint64_t> handed_off_services_;  // their service ids
   Leases taken_over_;                             // requests that another member had

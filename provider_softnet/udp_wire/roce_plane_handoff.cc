@@ -43,6 +43,7 @@ Status RocePlane::HandOff(const CmRequestArrived& request, uint64_t conn_qual) {
     const TokenHold token(&driver().token());
     mad = cm_->handoff().RequestOf(request.id);
     if (stopped_ || !mad) return Status(Code::kInvalidState, "the request is over");
+    offer.mad = *mad;
     if (services_.contains(ServiceOf(conn_qual))) {
       return Status(Code::kNotFound,
                     fmt::format("another qualifier than {} has its port", conn_qual));
@@ -51,32 +52,52 @@ Status RocePlane::HandOff(const CmRequestArrived& request, uint64_t conn_qual) {
     if (const auto came = taken_over_.find(request.id); came != taken_over_.end()) {
       lease.other = Duplicate(came->second->descriptor());
       if (!lease.other.valid()) return Status(Code::kNoResources, "no descriptor is left");
+    } else {
+      Result<LocalPair> opened = OpenLocalPair();
+      if (!opened.ok()) return opened.TakeStatus();
+      lease = opened.Take();
     }
-  }
-  offer.mad = *mad;
-  if (!lease.other.valid()) {
-    Result<LocalPair> opened = OpenLocalPair();
-    if (!opened.ok()) return opened.TakeStatus();
-    lease = opened.Take();
+    handing_off_[request.id];
   }
   Status status = OfferToMember(HostText(address_), ServiceOf(conn_qual), offer, lease.other.get(),
                                 adapter_->options.handoff_timeout);
-  if (!status.ok()) return status;
   lease.other.Close();  // the end is to be seen when the new owner dies
   const TokenHold token(&driver().token());
-  if (stopped_) return Status::Ok();
-  cm_->handoff().HandOff(request.id);
-  if (lease.own.valid()) {
-    HoldLease(&handed_off_, request.id, std::move(lease.own));
-    handed_off_services_[request.id] = request.service_id;
-  } else {
-    // From here on it is a matter of the others.
-    DropLease(&taken_over_, request.id);
-    cm_->handoff().AnsweredElsewhere(request.id, {}, LoopTimeUs());
-  }
-  CloseRequest(request.id);
-  Flush();
+  if (!stopped_) EndHandOff(request, status, std::move(lease.own));
   return status;
+}
+
+// With the token. `lease`: none for a request that came by another member.
+void RocePlane::EndHandOff(const CmRequestArrived& request, const Status& status, UniqueFd lease) {
+  if (status.ok()) {
+    cm_->handoff().HandOff(request.id);
+    if (lease.valid()) {
+      HoldLease(&handed_off_, request.id, std::move(lease));
+      handed_off_services_[request.id] = request.service_id;
+    } else {
+      // From here on it is a matter of the others.
+      DropLease(&taken_over_, request.id);
+      cm_->handoff().AnsweredElsewhere(request.id, {}, LoopTimeUs());
+    }
+    CloseRequest(request.id);
+    Flush();
+  }
+  std::deque<ArrivedOffer> back = std::move(handing_off_.extract(request.id).mapped());
+  if (back.empty()) return;
+  {
+    const std::lock_guard<std::mutex> lock(mads_mutex_);
+    for (ArrivedOffer& offer : back) offers_.push_back(std::move(offer));
+  }
+  driver().Post([plane = shared_from_this()] { plane->TakeOffers(); });
+}
+
+// With the token. The new owner may hand a request back before the thread that handed it off has
+// seen that it was taken. Only then is it known here as handed off.
+bool RocePlane::Postpone(ArrivedOffer* offer) {
+  const auto found = handing_off_.find(cm_->handoff().KnownAs(offer->source, offer->mad));
+  if (found == handing_off_.end() || found->second.size() >= kMostOffers) return false;
+  found->second.push_back(std::move(*offer));
+  return true;
 }
 
 // With the token.
@@ -137,7 +158,7 @@ void RocePlane::TakeOffers() {
     offers.swap(offers_);
   }
   for (ArrivedOffer& offer : offers) {
-    if (!stopped_) TakeOffer(&offer);
+    if (!stopped_ && !Postpone(&offer)) TakeOffer(&offer);
   }
 }
 
@@ -242,6 +263,7 @@ void RocePlane::DropLease(Leases* leases, CmId id) {
 }
 
 void RocePlane::DropLeases() {
+  handing_off_.clear();
   while (!handed_off_.empty()) DropLease(&handed_off_, handed_off_.begin()->first);
   while (!taken_over_.empty()) DropLease(&taken_over_, taken_over_.begin()->first);
 }

@@ -205,6 +205,23 @@ TEST_F(HandoffProcessTest, BackAgainAndRejected) {
   EXPECT_EQ(target.Finish(), 0);
 }
 
+// It may be back before this process has seen that the other one took it.
+TEST_F(HandoffProcessTest, BackAgainAtOnce) {
+  Target target("pass", qualifier_);
+  for (int i = 0; i < 300; ++i) {
+    End peer(ia_);
+    const DAT_CR_HANDLE cr = Request(peer);
+    target.Go();
+    ASSERT_DAT_OK(dat_cr_handoff(cr, target.qualifier()));
+    DAT_EVENT event{};
+    ASSERT_TRUE(Expect(here_.cr_evd, DAT_CONNECTION_REQUEST_EVENT, &event)) << i;
+    ASSERT_DAT_OK(dat_cr_reject(event.event_data.cr_arrival_event_data.cr_handle, 0, nullptr));
+    ASSERT_TRUE(Expect(peer.connect_evd, DAT_CONNECTION_EVENT_PEER_REJECTED));
+    ASSERT_EQ(target.Line(), "passed\n");
+  }
+  EXPECT_EQ(target.Finish(), 0);
+}
+
 // The request arrives there like any other, so a full queue rejects it.
 // covers: semantics 9.1, 9.3
 TEST_F(HandoffProcessTest, AFullEventQueueThereRejectsIt) {
