@@ -86,6 +86,7 @@ class Endpoint final : public Channel, private WatchedPath, private Leaver {
   bool TryReceive() override;
   bool FlushSends(Flusher by) override;
   bool PayOwed(Patience patience) override;
+  void SetHot(bool hot) override;
   void Attend() override;
 
   const ChannelCounters& counters() const { return counters_; }
@@ -104,8 +105,14 @@ class Endpoint final : public Channel, private WatchedPath, private Leaver {
   // its stream.
   [[nodiscard]] bool StartStream(AgreedConnection* connection, bool initiator);
   void WriteOrGather(const transport::SendRequest& request);
-  bool Transmit();                            // writes until nothing is left or the link is full
-  bool Receive();                             // reads until nothing is left, within a budget
+  bool Transmit();  // writes until nothing is left or the link is full
+  bool Receive();   // reads until nothing is left, within a budget
+  // A gathered send stays. Everything else (responses, last words) may leave now.
+  bool MayTransmit() const { return !send_blocked_ && !gathering_.any() && link_ != nullptr; }
+  // Whether TakeActions() has anything to do.
+  bool HasActions() const {
+    return stream_->has_actions(/*transmit=*/MayTransmit(), /*owed=*/!owing_);
+  }
   void TakeActions(PendingUpcalls* upcalls);  // transmits, notes control work in pending_
   // The events that the watch should wait for. The caller updates the watch.
   int WantedEvents();

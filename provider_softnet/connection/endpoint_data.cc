@@ -87,6 +87,9 @@ Code Endpoint::PostReceive(const transport::ReceiveRequest& request) {
   std::unique_lock<Mutex> lock(mutex_);
   if (queues_.srq()) return Code::kInvalidState;
   Code code;
+  // Nothing waits for a receive.
+  if (stream_ != nullptr && !stream_->stalled() && !stream_->ended()) [[likely]]
+    return stream_->PostReceive(request);
   if (stream_ != nullptr) {
     code = stream_->PostReceive(request);
   } else {
@@ -170,6 +173,11 @@ bool Endpoint::PayOwed(Patience patience) {
   return moved;
 }
 
+void Endpoint::SetHot(bool hot) {
+  const std::lock_guard<Mutex> lock(mutex_);
+  if (stream_ != nullptr) stream_->KeepBlocks(hot);
+}
+
 void Endpoint::Leave() {
   std::unique_lock<Mutex> lock(mutex_, std::defer_lock);
   if (!LockPatiently(&lock, Patience::kTry)) return;
@@ -224,7 +232,7 @@ bool Endpoint::TryReceive() {
   bool moved = !link_->Silent() && Receive();
   const bool write = moved && gathering_.any() && !gathering_.Lingers(queues_.sends().count());
   if (send_blocked_ || write) moved |= Transmit();
-  if (!moved && !pending_.any() && !stream_->has_actions()) return false;
+  if (!moved && !pending_.any() && !HasActions()) return false;
   Finish(&lock, &upcalls);
   return moved;
 }
@@ -247,16 +255,14 @@ void Endpoint::TakeActions(PendingUpcalls* upcalls) {
       owing_ = true;
       driver_->Owe(this);
     }
-    // A gathered send stays. Everything else (responses, last words) leaves now.
-    const bool may = !send_blocked_ && !gathering_.any() && link_ != nullptr;
-    if (!actions.transmit || !may || round == kRounds) return;
+    if (!actions.transmit || !MayTransmit() || round == kRounds) return;
     Transmit();
   }
 }
 
 void Endpoint::Finish(std::unique_lock<Mutex>* lock, PendingUpcalls* upcalls) {
   if (stream_ != nullptr) {
-    if (stream_->has_actions()) TakeActions(upcalls);
+    if (HasActions()) TakeActions(upcalls);
     // A stalled stream has begun or ceased to look for answers. The watch must follow.
     if (stream_->reads() != watch_reads_ && data_open_ && !stream_->ended()) {
       pending_.watch = true;

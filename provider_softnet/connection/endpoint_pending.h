@@ -4,11 +4,15 @@
 #ifndef SOFTDAT_PROVIDER_SOFTNET_CONNECTION_ENDPOINT_PENDING_H_
 #define SOFTDAT_PROVIDER_SOFTNET_CONNECTION_ENDPOINT_PENDING_H_
 
+#include <array>
+#include <bit>
+#include <cstdint>
+
 #include "provider_softnet/iwarp/stream_config.h"
 
 namespace softdat::softnet {
 
-struct EndpointPending {
+struct alignas(16) EndpointPending {
   bool aborted = false;    // Disconnect came before the establishment: report OnEnded
   bool dead_path = false;  // the peer has stopped answering: break the connection
   bool accepted = false;   // the result of an accept was known at once: report it
@@ -21,6 +25,7 @@ struct EndpointPending {
   bool ended = false;
   bool close_write = false;
   bool abort = false;
+  uint8_t unused[5] = {};
   bool over() const { return ended || close_write || abort; }
 
   void Add(const StreamActions& actions) {
@@ -32,11 +37,13 @@ struct EndpointPending {
     close_write |= actions.close_write;
     abort |= actions.abort;
   }
+  // Checked after each operation, as two words.
   bool any() const {
-    return aborted || dead_path || accepted || draining || watch || watermark || timer || stall ||
-           over();
+    const auto words = std::bit_cast<std::array<uint64_t, 2>>(*this);
+    return (words[0] | words[1]) != 0;
   }
 };
+static_assert(sizeof(EndpointPending) == 2 * sizeof(uint64_t));
 
 }  // namespace softdat::softnet
 

@@ -36,6 +36,9 @@ class Channel {
   // after a while, because a thread that is inside a call may never end it.
   enum class Patience : uint8_t { kWait, kTry };
   virtual bool PayOwed(Patience patience) = 0;
+  // Whether polls try this channel first. While they do, it may keep memory between messages. Any
+  // thread, no lock of a channel held.
+  virtual void SetHot(bool /*hot*/) {}
   // Does what RequestAttention() was called for: watches, timers, connection upcalls. Needs the
   // token.
   virtual void Attend() = 0;

@@ -69,6 +69,7 @@ class CountingChannel final : public Channel {
     payments.fetch_add(1);
     return true;
   }
+  void SetHot(bool now) override { hot = now; }
   void Attend() override {
     EXPECT_TRUE(driver_->token().HeldByMe());
     attended.fetch_add(1);
@@ -76,6 +77,7 @@ class CountingChannel final : public Channel {
   }
 
   std::function<void()> upcall;  // of Attend(). To be set before attention is requested.
+  std::atomic<bool> hot{false};
   std::atomic<int> received{0};
   std::atomic<int> flushes{0};
   std::atomic<int> payments{0};
@@ -480,7 +482,12 @@ TEST(HotSetTest, FollowsTheStreamsThatDeliver) {
     EXPECT_LE(hot.interval(), 4u) << "eight active streams want every turn";
     for (int round = 0; round < 20; ++round) hot.OnFoundByTurn(channels[3].get());
     EXPECT_EQ(hot.interval(), 64u) << "one active stream is polled by itself";
+    // Each knows whether it is one of those that are polled.
+    EXPECT_TRUE(channels[3]->hot);
+    const auto is_hot = [](const auto& c) { return c->hot.load(); };
+    EXPECT_EQ(std::ranges::count_if(channels, is_hot), 2);
     for (auto& c : channels) c->Close();
+    EXPECT_EQ(std::ranges::count_if(channels, is_hot), 0);
   }
   driver.Stop();
 }

@@ -11,7 +11,10 @@ void HotSet::Clear() {
 }
 
 void HotSet::Put(Slot* slot, Channel* channel) {
-  if (channel != nullptr) channel->Ref();
+  if (channel != nullptr) {
+    channel->Ref();
+    channel->SetHot(true);
+  }
   while (slot->busy.test_and_set(std::memory_order_acquire)) {
   }
   Channel* before = slot->channel;
@@ -19,7 +22,9 @@ void HotSet::Put(Slot* slot, Channel* channel) {
   slot->hint.store(channel, std::memory_order_relaxed);
   slot->misses.store(0, std::memory_order_relaxed);
   slot->busy.clear(std::memory_order_release);
-  if (before != nullptr) before->Unref();
+  if (before == nullptr) return;
+  before->SetHot(false);
+  before->Unref();
 }
 
 bool HotSet::OtherIsActive(const Slot& slot) const {

@@ -52,6 +52,7 @@ class Receiver {
   // To be called after all steps for the bytes that were taken. Chooses how much to read next time.
   void AdaptReadAhead();
   void GiveStagingBackIfEmpty() { staging_.GiveBackIfEmpty(); }
+  void KeepStaging(bool keep) { staging_.Keep(keep); }
 
   // ---- steps ----
 
@@ -168,6 +169,8 @@ class Receiver {
            (header_.opcode == iwarp::Opcode::kWrite || iwarp::IsSend(header_.opcode));
   }
   bool NextPiece(Cursor* cursor, size_t want, AccessRequest* request) const;
+  bool Piece(Cursor* cursor, size_t want, AccessRequest* request) const;  // NextPiece(), inline
+  AccessError PlacePiece(const AccessRequest& piece, const uint8_t* data, bool ends);
   [[gnu::cold]] void RefusePlacement(AccessError error);
   bool Place(const uint8_t* data, size_t size);
 

@@ -6,6 +6,7 @@
 
 #include "provider_softnet/iwarp/access_terminate.h"
 #include "provider_softnet/iwarp/receiver.h"
+#include "provider_softnet/memory/brief_access.h"
 #include "provider_softnet/memory/polled_copy.h"
 
 namespace softdat::softnet {
@@ -15,7 +16,8 @@ using iwarp::Opcode;
 // Finds the access for the next contiguous piece of at most `want` bytes at the cursor, and moves
 // the cursor on. Returns false when the receive's segments are used up (its length was checked, so
 // this cannot happen).
-bool Receiver::NextPiece(Cursor* cursor, size_t want, AccessRequest* request) const {
+[[gnu::always_inline]] inline bool Receiver::Piece(Cursor* cursor, size_t want,
+                                                   AccessRequest* request) const {
   if (header_.opcode == Opcode::kWrite) {
     *request = state_.Access(header_.stag, Access::kRemoteWrite, cursor->offset, want);
     cursor->offset += want;
@@ -44,6 +46,10 @@ bool Receiver::NextPiece(Cursor* cursor, size_t want, AccessRequest* request) co
   return true;
 }
 
+bool Receiver::NextPiece(Cursor* cursor, size_t want, AccessRequest* request) const {
+  return Piece(cursor, want, request);
+}
+
 // The destination of the segment being received cannot be written.
 void Receiver::RefusePlacement(AccessError error) {
   const char* const text = AccessErrorText(error);
@@ -65,27 +71,33 @@ void Receiver::RefusePlacement(AccessError error) {
               "a receive buffer cannot be written: ", text);
 }
 
+// `ends`: with the last byte of the message, which programs poll.
+[[gnu::always_inline]] inline AccessError Receiver::PlacePiece(const AccessRequest& piece,
+                                                               const uint8_t* data, bool ends) {
+  const BriefAccess to(state_.memory(), piece);
+  if (!to.granted()) return to.error();
+  if (ends) {
+    CopyPolledEnd(to.address(), data, piece.length);
+  } else {
+    std::memcpy(to.address(), data, piece.length);
+  }
+  return AccessError::kNone;
+}
+
 // Copies staged payload to its destination. Returns false when that has failed.
 bool Receiver::Place(const uint8_t* data, size_t size) {
   const bool ends = size == payload_left_ && EndIsPolled();
   size_t left = size;
   while (left > 0) {
     AccessRequest piece;
-    if (!NextPiece(&cursor_, left, &piece)) {
+    if (!Piece(&cursor_, left, &piece)) {
       RefusePlacement(AccessError::kBounds);
       return false;
     }
-    Pin pin;
-    const AccessError error = state_.memory().Acquire(piece, &pin);
-    if (error != AccessError::kNone) {
-      pin.Release();
+    const AccessError error = PlacePiece(piece, data, ends && piece.length == left);
+    if (error != AccessError::kNone) [[unlikely]] {
       RefusePlacement(error);
       return false;
-    }
-    if (ends && piece.length == left) {
-      CopyPolledEnd(pin.address(), data, piece.length);
-    } else {
-      std::memcpy(pin.address(), data, piece.length);
     }
     data += piece.length;
     left -= piece.length;

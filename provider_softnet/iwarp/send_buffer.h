@@ -45,6 +45,18 @@ class SendBuffer {
   bool taken() const { return arena_ != nullptr; }
   // Forgets everything that is gathered.
   void GiveBack();
+  // Nothing is gathered. Starts again at the front of the block, which is warm.
+  void GiveBackUnlessKept() {
+    ReleasePins();
+    front_ = back_ = 0;
+    arena_used_ = 0;
+    if (!keep_) GiveBack();
+  }
+  // Whether to keep the block while nothing is gathered.
+  void Keep(bool keep) {
+    keep_ = keep;
+    if (!keep && empty()) GiveBack();
+  }
 
   bool empty() const { return front_ == back_; }
   // Free-running positions of the FPDUs.
@@ -67,8 +79,6 @@ class SendBuffer {
   // From now on the ring holds [front, back), and nothing after `back`.
   void CutBack(uint32_t back) { back_ = back; }
   void DropAll() { front_ = back_; }
-  // Everything is sent. Starts again at the front of a block, which is warm.
-  void Rewind() { front_ = back_ = 0; }
 
   enum class Access : uint8_t { kGranted, kNoRoom, kRefused };
   // Pins memory until ReleasePins(). Uses the pin of an earlier piece if it covers the access.
@@ -90,6 +100,7 @@ class SendBuffer {
   StreamBlocks* const blocks_;
   const void* const user_;
   const bool crc_;
+  bool keep_ = false;
   uint8_t* arena_ = nullptr;
   TxFpdu* ring_ = nullptr;
   softnet::Pin* pins_ = nullptr;

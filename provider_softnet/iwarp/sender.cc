@@ -203,10 +203,7 @@ bool Sender::OnTransmitted(size_t size) {
     }
     buffer_.PopFront();
   }
-  if (buffer_.empty()) {
-    buffer_.GiveBack();
-    buffer_.Rewind();
-  }
+  GiveBufferBackIfEmpty();
   return work_done;
 }
 

@@ -46,16 +46,16 @@ class Sender {
   // A small message with nothing in front of it becomes an FPDU in the post itself. Its memory is
   // looked up once, and nothing is left to look up when it is transmitted.
   bool GathersAtOnce(const SendWork& work) const {
-    return work.length <= kInlinePayload && state_.phase == Phase::kOpen && buffer_.empty() &&
+    return work.length <= kInlinePayload && state_.phase == Phase::kOpen &&
            next_ == sends_.back() && !peer_.Due() && turn_ == Turn::kNone && !rtr_due_ &&
            MaySpeak() && (work.flags & transport::kFence) == 0 &&
            (IsSendOp(work.op) || work.op == transport::Op::kRdmaWrite);
   }
   // Gathers the work that was just committed. Returns false and does nothing when its memory cannot
-  // be read.
+  // be read, or there is no room for it now.
   bool GatherPosted(SendWork* work) { return GatherData(work, /*alone=*/false); }
   bool HaveBuffer() { return buffer_.taken() || buffer_.Take(); }
-  void GiveBufferBack() { buffer_.GiveBack(); }
+  void KeepBuffer(bool keep) { buffer_.Keep(keep); }
 
   // ---- what is to be sent ----
 
@@ -91,7 +91,7 @@ class Sender {
   SendProblem TakeProblem() { return std::exchange(problem_, {}); }
   void ReleasePins() { buffer_.ReleasePins(); }
   void GiveBufferBackIfEmpty() {
-    if (buffer_.empty()) buffer_.GiveBack();
+    if (buffer_.empty()) buffer_.GiveBackUnlessKept();
   }
   // TCP took `size` bytes of what was offered. Returns true when that completed work.
   bool OnTransmitted(size_t size);
@@ -167,6 +167,7 @@ class Sender {
   void EndOfWork(const SendWork& work);
   void EndOfWork(const SendWork& work, TxFpdu* fpdu);
   void NextStage(const SendWork& work, TxFpdu* fpdu);
+  bool CopyInOne(const TxFpdu& fpdu, size_t payload, uint8_t* to);
   bool FillData(TxFpdu* fpdu, size_t payload, bool alone, uint32_t* crc_state);
   bool GatherData(SendWork* work, bool alone);
   void MoveOn(size_t payload);

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "provider_softnet/iwarp/sender.h"
+#include "provider_softnet/memory/brief_access.h"
 #include "provider_softnet/queue/work_kinds.h"
 #include "wire/iwarp/fpdu.h"
 
@@ -179,6 +180,19 @@ void Sender::NextStage(const SendWork& work, TxFpdu* fpdu) {
   turn_ = Turn::kSend;  // nothing may come between: the immediate data belong to this write
 }
 
+// Copies a payload that lies in one segment. Returns false when it does not, or cannot be read now.
+bool Sender::CopyInOne(const TxFpdu& fpdu, size_t payload, uint8_t* to) {
+  if (payload == 0) return true;
+  const Segment& s = sends_.segments(fpdu.position)[fpdu.segment];
+  if (payload > s.segment_length - fpdu.segment_offset) return false;
+  const BriefAccess from(state_.memory(),
+                         state_.Access(s.lmr_context, Access::kLocalRead,
+                                       s.virtual_address + fpdu.segment_offset, payload));
+  if (!from.granted()) return false;
+  std::memcpy(to, from.address(), payload);
+  return true;
+}
+
 // Brings the payload of a send or write into `fpdu`. Copies small ones. Returns false when it
 // cannot be read now.
 bool Sender::FillData(TxFpdu* fpdu, size_t payload, bool alone, uint32_t* crc_state) {
@@ -186,7 +200,9 @@ bool Sender::FillData(TxFpdu* fpdu, size_t payload, bool alone, uint32_t* crc_st
   const bool copied = payload <= kInlinePayload;
   uint8_t* head = buffer_.head_of(*fpdu);
   if (crc) *crc_state = Crc32cExtend(kCrc32cInit, head, fpdu->head_size);
-  if (copied || crc) {
+  if (copied && !crc && CopyInOne(*fpdu, payload, head + fpdu->head_size)) {
+    fpdu->head_size += static_cast<uint32_t>(payload);
+  } else if (copied || crc) {
     Cursor cursor{fpdu->segment, fpdu->segment_offset, 0};
     Pin pin;
     while (cursor.done < payload) {

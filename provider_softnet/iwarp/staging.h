@@ -63,9 +63,14 @@ class Staging {
     end_ -= size;
   }
 
-  // Returns the memory if nothing is in it.
+  // Returns the memory if nothing is in it and it is not to be kept.
   void GiveBackIfEmpty() {
-    if (empty()) GiveBack();
+    if (empty() && (!keep_ || held_ != nullptr)) GiveBack();
+  }
+  // Whether to keep the block while nothing is in it.
+  void Keep(bool keep) {
+    keep_ = keep;
+    GiveBackIfEmpty();
   }
   bool full_grown() const { return size() >= kMostHeld; }
 
@@ -89,6 +94,7 @@ class Staging {
   uint8_t* data_ = nullptr;          // borrowed while bytes are in it, or held_
   std::unique_ptr<uint8_t[]> held_;  // while more than a block is kept
   size_t capacity_ = kBlock;
+  bool keep_ = false;
   size_t begin_ = 0, end_ = 0;  // the bytes that are not worked through
   size_t seen_ = 0;             // bytes up to here were searched for answers
   size_t needed_ = 0;

@@ -80,13 +80,13 @@ Code Stream::PostSend(const transport::SendRequest& request) {
   if (!sender_.HaveBuffer()) return Code::kNoMemory;
   ledger_.sends().Commit();
   if (at_once && !sender_.GatherPosted(work)) [[unlikely]] {
-    // Memory that cannot be read is refused as in any other post.
+    // Memory that cannot be read is refused as in any other post, and what finds no room waits.
     ledger_.sends().Withdraw();
     code = ledger_.JudgeLocal(request, *work);
     if (code == Code::kOk) {
       ledger_.sends().Commit();
     } else {
-      sender_.GiveBufferBack();  // nothing was in front of it
+      sender_.GiveBufferBackIfEmpty();
     }
   }
   return code;

@@ -56,6 +56,13 @@ class Stream {
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
+  // Whether the stream keeps the blocks that it has borrowed, if any, between messages. Otherwise
+  // it gives them back as soon as they are empty.
+  void KeepBlocks(bool keep) {
+    sender_.KeepBuffer(keep);
+    receiver_.KeepStaging(keep);
+  }
+
   // ---- posts (contract: transport::QueuePair) ----
 
   // kQueueFull; kInvalidArgument (too many segments); kProtection, kPrivileges, kOutOfBounds for
@@ -129,10 +136,11 @@ class Stream {
 
   // ---- events ----
 
-  // Whether TakeActions() would return any. Most posts and messages leave nothing to do.
-  bool has_actions() const {
+  // Whether TakeActions() would return any, apart from those that the caller does not ask for.
+  // Most posts and messages leave nothing to do.
+  bool has_actions(bool transmit, bool owed) const {
     return actions_.any() || ledger_.notices().any() || state_.established_due ||
-           wants_transmit() || owes();
+           (transmit && wants_transmit()) || (owed && owes());
   }
   // Returns what to do now, and clears it.
   [[gnu::always_inline]] StreamActions TakeActions() {

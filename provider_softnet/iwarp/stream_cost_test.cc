@@ -8,16 +8,19 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <vector>
 
 #include "provider_softnet/iwarp/stream_pair.h"
 
 namespace {
 std::atomic<uint64_t> allocations{0};
-}
+std::atomic<uint64_t> large_allocations{0};  // of these; blocks are
+}  // namespace
 
 // Counts every allocation of this program.
 void* operator new(size_t size) {
   allocations.fetch_add(1, std::memory_order_relaxed);
+  if (size >= 64 * 1024) large_allocations.fetch_add(1, std::memory_order_relaxed);
   void* p = std::malloc(size == 0 ? 1 : size);
   if (p == nullptr) std::abort();
   return p;
@@ -106,6 +109,37 @@ TEST(StreamCost, AnIdleStreamHoldsNoBlocks) {
   wrong.lmr_context ^= 0xffff00;
   EXPECT_NE(a.Send(4, {wrong}), Code::kOk);
   EXPECT_EQ(first_of(a.blocks.sending), before[0][0]);
+}
+
+// While polls try its connection first, a stream keeps what it has borrowed, and needs no pool.
+TEST(StreamCost, AHotStreamKeepsItsBlocks) {
+  StreamPair pair(Whole(65535));
+  Side &a = pair.a(), &b = pair.b();
+  const size_t near = a.AddBuffer(64), far = b.AddBuffer(64);
+  const auto exchange = [&] {
+    ASSERT_EQ(b.Receive(1, {b.Local(far, 0, 64)}), Code::kOk);
+    ASSERT_EQ(a.Send(1, {a.Local(near, 0, 64)}), Code::kOk);
+    ASSERT_TRUE(pair.Run());
+  };
+  for (const bool hot : {true, false}) {
+    a.stream->KeepBlocks(hot);
+    b.stream->KeepBlocks(hot);
+    exchange();
+    // The pools have nothing left.
+    BlockPool* const pools[] = {&a.blocks.sending, &b.blocks.receiving};
+    std::vector<uint8_t*> taken[2];
+    for (int i = 0; i < 2; ++i) {
+      for (const uint64_t before = large_allocations; large_allocations == before;) {
+        taken[i].push_back(pools[i]->Take(pools[i]));
+      }
+    }
+    const uint64_t before = large_allocations;
+    exchange();
+    EXPECT_EQ(large_allocations - before, hot ? 0u : 2u);
+    for (int i = 0; i < 2; ++i) {
+      for (uint8_t* const block : taken[i]) pools[i]->Give(pools[i], block);
+    }
+  }
 }
 
 TEST(StreamCost, TheEndOfAWriteIsStoredByUs) {

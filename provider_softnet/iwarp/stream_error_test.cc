@@ -314,8 +314,10 @@ TEST(StreamErrors, MemoryFreedWhileQueued) {
         a.Read(1, {a.Local(buffer, 0, size)}, b.Remote(other, 0, size));
       } else {
         b.Receive(1, {b.Local(other, 0, size)});
-        // If something is in front of it, the post does not copy a small message, either.
-        if (what == kSendSource) a.Write(0, {}, b.Remote(other, 0, 0));
+        // Behind a message that is too long to be copied by its post, a small one waits, too.
+        if (what == kSendSource) {
+          a.Write(0, {a.Local(a.AddBuffer(5000), 0, 5000)}, b.Remote(other, 0, 5000));
+        }
         a.Send(1, {a.Local(buffer, 0, size)});
       }
       if (what == kSendSource) {
@@ -344,26 +346,55 @@ TEST(StreamErrors, MemoryFreedWhileQueued) {
   }
 }
 
-// A post with nothing in front of it copies a small message, so the memory is no longer needed. A
-// message that it cannot read is refused as in any other post, and leaves no trace.
-TEST(StreamErrors, SmallMessageIsCopiedByThePost) {
+// A post that finds nothing in front of it but messages that were copied copies a small message, so
+// the memory is no longer needed. A message that it cannot read is refused as in any other post,
+// and leaves no trace.
+TEST(StreamErrors, SmallMessagesAreCopiedByTheirPosts) {
   StreamPair pair(Plain());
   Side &a = pair.a(), &b = pair.b();
   const size_t buffer = a.AddBuffer(8192), other = b.AddBuffer(8192);
-  b.Receive(1, {b.Local(other, 0, 100)});
-  a.Send(1, {a.Local(buffer, 0, 100)});
+  for (uint64_t i = 1; i <= 2; ++i) {
+    b.Receive(i, {b.Local(other, 0, 100)});
+    a.Send(i, {a.Local(buffer, 0, 100)});
+  }
   ASSERT_TRUE(a.memory->DeregisterRegion(a.buffers[buffer].key));
   transport::SendRequest request;
   const Segment gone = a.Local(buffer, 0, 100);
   request.local = {&gone, 1};
   EXPECT_EQ(a.stream->PostSend(request), Code::kProtection);
   ASSERT_TRUE(pair.Run());
-  EXPECT_EQ(Statuses(b.Receives()), std::vector<WorkStatus>{WorkStatus::kSuccess});
-  EXPECT_EQ(Statuses(a.Sends()), std::vector<WorkStatus>{WorkStatus::kSuccess});
+  EXPECT_EQ(Statuses(b.Receives()), std::vector<WorkStatus>(2, WorkStatus::kSuccess));
+  EXPECT_EQ(Statuses(a.Sends()), std::vector<WorkStatus>(2, WorkStatus::kSuccess));
   EXPECT_EQ(a.stream->PostSend(request), Code::kProtection);  // nothing is in front of it now
   EXPECT_TRUE(a.send_queue.empty());
   ASSERT_TRUE(pair.Run());
   EXPECT_EQ(a.ends_seen, 0);
+}
+
+// Posts that find no room for a copy wait for their turn, in order, and those that cannot be read
+// are refused among them as well.
+TEST(StreamErrors, MoreSmallMessagesThanRoomForCopies) {
+  PairOptions o = Plain();
+  o.queue = 512;
+  StreamPair pair(o);
+  Side &a = pair.a(), &b = pair.b();
+  constexpr uint32_t kMessages = 400;
+  const size_t from = a.AddBuffer(kMessages * 8), to = b.AddBuffer(kMessages * 8);
+  Segment wrong = a.Local(from, 0, 8);
+  wrong.lmr_context ^= 0xffff00;
+  for (uint32_t i = 0; i < kMessages; ++i) {
+    std::memcpy(a.data(from) + size_t{i} * 8, &i, sizeof(i));
+    ASSERT_EQ(b.Receive(i, {b.Local(to, i * 8, 8)}), Code::kOk);
+    ASSERT_EQ(a.Send(i, {a.Local(from, i * 8, 8)}), Code::kOk);
+    EXPECT_EQ(a.Send(i, {wrong}), Code::kProtection);
+  }
+  ASSERT_TRUE(pair.Run());
+  const auto received = b.Receives();
+  ASSERT_EQ(received.size(), kMessages);
+  for (uint32_t i = 0; i < kMessages; ++i) ASSERT_EQ(received[i].cookie, i);
+  EXPECT_EQ(Statuses(received), std::vector<WorkStatus>(kMessages, WorkStatus::kSuccess));
+  EXPECT_EQ(Statuses(a.Sends()), std::vector<WorkStatus>(kMessages, WorkStatus::kSuccess));
+  EXPECT_EQ(std::memcmp(a.data(from), b.data(to), size_t{kMessages} * 8), 0);
 }
 
 TEST(StreamErrors, MemoryFreedInTheMiddleOfATransfer) {

@@ -2,6 +2,8 @@
 // CheckLocalSegments.
 #include "provider_softnet/memory/local_segments.h"
 
+#include "provider_softnet/memory/memory_slot.h"
+
 namespace softdat::softnet {
 
 Code CodeFor(AccessError error) {
@@ -30,7 +32,7 @@ Code CheckLocalSegments(const MemoryTable& memory, uint32_t pd, uint32_t qp, Acc
     request.key = s.lmr_context;
     request.offset = s.virtual_address;
     request.length = s.segment_length;
-    const AccessError error = memory.Check(request);
+    const AccessError error = memory.CheckInline(request);
     if (error != AccessError::kNone) return CodeFor(error);
   }
   return Code::kOk;

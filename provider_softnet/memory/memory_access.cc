@@ -9,18 +9,6 @@ namespace softdat::softnet {
 
 namespace {
 
-void Unpin(std::atomic<uint64_t>* state) { state->fetch_sub(1, std::memory_order_release); }
-
-// Takes a pin if `key` is the live key of that state word.
-bool TryPin(std::atomic<uint64_t>* state, uint32_t key) {
-  uint64_t seen = state->load(std::memory_order_relaxed);
-  do {
-    if (LiveKey(seen) != key) return false;
-  } while (!state->compare_exchange_weak(seen, seen + 1, std::memory_order_acquire,
-                                         std::memory_order_relaxed));
-  return true;
-}
-
 // Whether the memory at `address` is still there for this access.
 [[gnu::cold]] AccessError CheckThere(uint64_t address, const AccessRequest& request) {
   if (request.length == 0) return AccessError::kNone;
@@ -95,58 +83,44 @@ MemoryTable::~MemoryTable() {
   for (uint32_t i = 0; i < kChunks; ++i) delete[] chunks_[i].load(std::memory_order_relaxed);
 }
 
-AccessError MemoryTable::Check(const AccessRequest& request) const {
-  const Slot* slot = Find(request.key);
-  View view;
-  if (slot == nullptr || !Read(*slot, request.key, &view)) return AccessError::kInvalidKey;
-  if (view.region != 0) [[unlikely]] {
-    const Slot* region = Find(view.region);
-    if (LiveKey(region->state.load(std::memory_order_acquire)) != view.region) {
-      return AccessError::kInvalidKey;
-    }
-  }
-  return Judge(view, request);
-}
+AccessError MemoryTable::Check(const AccessRequest& request) const { return CheckInline(request); }
 
 AccessError MemoryTable::Acquire(const AccessRequest& request, Pin* pin) {
-  Slot* slot = request.key == 0 ? nullptr : Find(request.key);
-  if (slot == nullptr || !TryPin(&slot->state, request.key)) return AccessError::kInvalidKey;
-  // The slot is pinned, so its fields cannot change.
-  View view;
-  view.start = slot->start.load(std::memory_order_relaxed);
-  view.length = slot->length.load(std::memory_order_relaxed);
-  view.delta = slot->delta.load(std::memory_order_relaxed);
-  view.rights = slot->rights.load(std::memory_order_relaxed);
-  view.pd = slot->pd.load(std::memory_order_relaxed);
-  view.qp = slot->qp.load(std::memory_order_relaxed);
-  view.region = slot->region.load(std::memory_order_relaxed);
-  std::atomic<uint64_t>* second = nullptr;
+  Grant grant;
+  const AccessError error = Take(request, &grant);
+  if (error != AccessError::kNone) [[unlikely]]
+    return error;
+  pin->first_ = grant.first;
+  pin->second_ = grant.second;
+  pin->request_ = request;
+  pin->start_ = grant.view.start;
+  pin->length_ = grant.view.length;
+  pin->delta_ = grant.view.delta;
+  pin->address_ = grant.address(request);
+  return AccessError::kNone;
+}
+
+// The rest of Take() for a window, and where the memory itself is asked for.
+AccessError MemoryTable::TakeThoroughly(const AccessRequest& request, Grant* grant) {
+  View& view = grant->view;
   AccessError error = AccessError::kNone;
-  if (view.region != 0) [[unlikely]] {
-    second = &Find(view.region)->state;
-    if (!TryPin(second, view.region)) {
-      second = nullptr;
+  if (view.region != 0) {
+    grant->second = &Find(view.region)->state;
+    if (!TryPin(grant->second, view.region)) {
+      grant->second = nullptr;
       error = AccessError::kInvalidKey;
     }
   }
   if (error == AccessError::kNone) error = Judge(view, request);
-  if (check_memory_ && error == AccessError::kNone) [[unlikely]] {
+  if (check_memory_ && error == AccessError::kNone) {
     error = CheckThere(request.offset + view.delta, request);
     view.length = 0;  // so that the pin answers only for the bytes asked for
   }
-  if (error != AccessError::kNone) [[unlikely]] {
-    if (second != nullptr) Unpin(second);
-    Unpin(&slot->state);
-    return error;
+  if (error != AccessError::kNone) {
+    if (grant->second != nullptr) Unpin(grant->second);
+    Unpin(grant->first);
   }
-  pin->first_ = &slot->state;
-  pin->second_ = second;
-  pin->request_ = request;
-  pin->start_ = view.start;
-  pin->length_ = view.length;
-  pin->delta_ = view.delta;
-  pin->address_ = reinterpret_cast<uint8_t*>(request.offset + view.delta);
-  return AccessError::kNone;
+  return error;
 }
 
 bool MemoryTable::IsLive(uint32_t key) const {

@@ -97,6 +97,67 @@ inline AccessError MemoryTable::Judge(const View& view, const AccessRequest& r) 
                                                                : AccessError::kBounds;
 }
 
+[[gnu::always_inline]] inline AccessError MemoryTable::CheckInline(
+    const AccessRequest& request) const {
+  const Slot* slot = Find(request.key);
+  View view;
+  if (slot == nullptr || !Read(*slot, request.key, &view)) return AccessError::kInvalidKey;
+  if (view.region != 0) [[unlikely]] {
+    const Slot* region = Find(view.region);
+    if (LiveKey(region->state.load(std::memory_order_acquire)) != view.region) {
+      return AccessError::kInvalidKey;
+    }
+  }
+  return Judge(view, request);
+}
+
+// A pinned slot, and what it says.
+struct MemoryTable::Grant {
+  View view;
+  std::atomic<uint64_t>* first;   // as in Pin
+  std::atomic<uint64_t>* second;  // as in Pin
+  uint8_t* address(const AccessRequest& request) const {
+    return reinterpret_cast<uint8_t*>(request.offset + view.delta);
+  }
+};
+
+inline void Unpin(std::atomic<uint64_t>* state) { state->fetch_sub(1, std::memory_order_release); }
+
+// Takes a pin if `key` is the live key of that state word.
+inline bool TryPin(std::atomic<uint64_t>* state, uint32_t key) {
+  uint64_t seen = state->load(std::memory_order_relaxed);
+  do {
+    if (LiveKey(seen) != key) return false;
+  } while (!state->compare_exchange_weak(seen, seen + 1, std::memory_order_acquire,
+                                         std::memory_order_relaxed));
+  return true;
+}
+
+// Judges an access and pins what it needs if it is granted. The common case is inline: a region,
+// whose memory is not asked for.
+[[gnu::always_inline]] inline AccessError MemoryTable::Take(const AccessRequest& request,
+                                                            Grant* grant) {
+  Slot* const slot = request.key == 0 ? nullptr : Find(request.key);
+  if (slot == nullptr || !TryPin(&slot->state, request.key)) return AccessError::kInvalidKey;
+  grant->first = &slot->state;
+  grant->second = nullptr;
+  // The slot is pinned, so its fields cannot change.
+  View& view = grant->view;
+  view.start = slot->start.load(std::memory_order_relaxed);
+  view.length = slot->length.load(std::memory_order_relaxed);
+  view.delta = slot->delta.load(std::memory_order_relaxed);
+  view.rights = slot->rights.load(std::memory_order_relaxed);
+  view.pd = slot->pd.load(std::memory_order_relaxed);
+  view.qp = slot->qp.load(std::memory_order_relaxed);
+  view.region = slot->region.load(std::memory_order_relaxed);
+  if (view.region != 0 || check_memory_) [[unlikely]]
+    return TakeThoroughly(request, grant);
+  const AccessError error = Judge(view, request);
+  if (error != AccessError::kNone) [[unlikely]]
+    Unpin(grant->first);
+  return error;
+}
+
 }  // namespace softdat::softnet
 
 #endif  // SOFTDAT_PROVIDER_SOFTNET_MEMORY_MEMORY_SLOT_H_

@@ -70,6 +70,7 @@ struct AccessRequest {
   uint64_t length = 0;  // 0 is judged like any other length; callers skip empty accesses
 };
 
+class BriefAccess;
 class MemoryTable;
 
 // The right to access memory until it is released. Movable. The release is one atomic decrement
@@ -176,6 +177,7 @@ class MemoryTable {
 
   // Judges an access as of now. Holds nothing. Never returns kGone.
   AccessError Check(const AccessRequest& request) const;
+  AccessError CheckInline(const AccessRequest& request) const;  // the same; memory_slot.h
   // Judges an access and takes the pin if it is granted. `pin` must not be held before, and is not
   // held after a refusal.
   AccessError Acquire(const AccessRequest& request, Pin* pin);
@@ -191,8 +193,10 @@ class MemoryTable {
   uint32_t windows() const { return windows_.load(std::memory_order_relaxed); }
 
  private:
+  friend class BriefAccess;
   struct Slot;
   struct View;
+  struct Grant;
   static constexpr uint32_t kChunkBits = 10;
   static constexpr uint32_t kChunkSlots = 1u << kChunkBits;
   static constexpr uint32_t kChunks = (1u << 24) / kChunkSlots;
@@ -208,6 +212,8 @@ class MemoryTable {
   Slot* FindWindow(uint32_t key) const;  // mutex_ held
   static bool Read(const Slot& slot, uint32_t key, View* view);
   static AccessError Judge(const View& view, const AccessRequest& request);
+  AccessError Take(const AccessRequest& request, Grant* grant);  // brief_access.h
+  AccessError TakeThoroughly(const AccessRequest& request, Grant* grant);
   AccessError JudgeBind(const BindRequest& request, View* window) const;  // mutex_ held
   uint32_t TakeSlot();                                                    // mutex_ held; index or 0
   bool AddChunk();                                                        // mutex_ held
