@@ -198,8 +198,12 @@ class RocePlane final : public std::enable_shared_from_this<RocePlane>, private 
   std::map<SidrId, RefPtr<DatagramEndpoint>> askers_;
   std::map<CmId, uint64_t> open_requests_;  // their service ids
   std::map<SidrId, uint64_t> open_datagram_requests_;
-  // Requests that are being handed off, and the offers that bring them back already.
-  std::map<CmId, std::deque<ArrivedOffer>> handing_off_;
+  // Requests that are being handed off.
+  struct HandingOff {
+    uint64_t conn_qual;             // to this one
+    std::deque<ArrivedOffer> back;  // offers that bring it back already
+  };
+  std::map<CmId, HandingOff> handing_off_;
   Leases handed_off_;                             // requests that another member has now
   std::map<CmId, uint64_t> handed_off_services_;  // their service ids
   Leases taken_over_;                             // requests that another member had

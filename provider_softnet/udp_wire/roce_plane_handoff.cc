@@ -57,10 +57,15 @@ Status RocePlane::HandOff(const CmRequestArrived& request, uint64_t conn_qual) {
       if (!opened.ok()) return opened.TakeStatus();
       lease = opened.Take();
     }
-    handing_off_[request.id];
+    handing_off_[request.id].conn_qual = conn_qual;
   }
-  Status status = OfferToMember(HostText(address_), ServiceOf(conn_qual), offer, lease.other.get(),
-                                adapter_->options.handoff_timeout);
+  Status status;
+  try {
+    status = OfferToMember(HostText(address_), ServiceOf(conn_qual), offer, lease.other.get(),
+                           adapter_->options.handoff_timeout);
+  } catch (const std::bad_alloc&) {
+    status = Status(Code::kNoMemory, "no memory to hand the request off");
+  }
   lease.other.Close();  // the end is to be seen when the new owner dies
   const TokenHold token(&driver().token());
   if (!stopped_) EndHandOff(request, status, std::move(lease.own));
@@ -82,11 +87,11 @@ void RocePlane::EndHandOff(const CmRequestArrived& request, const Status& status
     CloseRequest(request.id);
     Flush();
   }
-  std::deque<ArrivedOffer> back = std::move(handing_off_.extract(request.id).mapped());
-  if (back.empty()) return;
+  auto done = handing_off_.extract(request.id);
+  if (done.empty() || done.mapped().back.empty()) return;
   {
     const std::lock_guard<std::mutex> lock(mads_mutex_);
-    for (ArrivedOffer& offer : back) offers_.push_back(std::move(offer));
+    for (ArrivedOffer& offer : done.mapped().back) offers_.push_back(std::move(offer));
   }
   driver().Post([plane = shared_from_this()] { plane->TakeOffers(); });
 }
@@ -95,8 +100,11 @@ void RocePlane::EndHandOff(const CmRequestArrived& request, const Status& status
 // seen that it was taken. Only then is it known here as handed off.
 bool RocePlane::Postpone(ArrivedOffer* offer) {
   const auto found = handing_off_.find(cm_->handoff().KnownAs(offer->source, offer->mad));
-  if (found == handing_off_.end() || found->second.size() >= kMostOffers) return false;
-  found->second.push_back(std::move(*offer));
+  if (found == handing_off_.end()) return false;
+  HandingOff& own = found->second;
+  // The own offer comes here if a service point has been made meanwhile that it names.
+  if (offer->conn_qual == own.conn_qual || own.back.size() >= kMostOffers) return false;
+  own.back.push_back(std::move(*offer));
   return true;
 }
 
@@ -185,11 +193,13 @@ void RocePlane::TakeOffer(ArrivedOffer* offer) {
   }
   if (!answer(OfferVerdict::kTaken)) return;  // the other member has stopped waiting
   const CmTakenOver taken = cm_->handoff().TakeOver(offer->source, offer->mad, LoopTimeUs());
-  // It was handed off from here, and its repeats come here by themselves.
-  if (taken.replaced != 0) DropLease(&handed_off_, taken.replaced);
+  // If it came here first, its repeats come here by themselves. If not, the member to which they
+  // come still has to be told, although the request has been here before.
+  const bool first_owner = handed_off_.contains(taken.replaced);
+  if (first_owner) DropLease(&handed_off_, taken.replaced);
   if (taken.request) {
     const CmRequestArrived& request = *taken.request;
-    if (taken.replaced == 0) HoldLease(&taken_over_, request.id, std::move(offer->lease));
+    if (!first_owner) HoldLease(&taken_over_, request.id, std::move(offer->lease));
     auto arrived = std::make_unique<RoceConnectionRequest>(
         shared_from_this(), request, point->conn_qual, meaning->source_port, meaning->field.trailer,
         meaning->field.data);

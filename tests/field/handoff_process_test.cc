@@ -53,6 +53,10 @@ class Target {
   DAT_CONN_QUAL qualifier() const { return qualifier_; }
   // The target goes on to its next request.
   void Go() { EXPECT_EQ(write(to_, "\n", 1), 1); }
+  void Pass(DAT_CONN_QUAL to) {
+    const std::string line = "pass " + std::to_string(to) + "\n";
+    EXPECT_EQ(write(to_, line.data(), line.size()), static_cast<ssize_t>(line.size()));
+  }
   std::string Line() {
     char line[64] = {};
     if (std::fgets(line, sizeof(line), from_) == nullptr) return "";
@@ -203,6 +207,26 @@ TEST_F(HandoffProcessTest, BackAgainAndRejected) {
   EXPECT_TRUE(Expect(peer.connect_evd, DAT_CONNECTION_EVENT_PEER_REJECTED));
   EXPECT_EQ(target.Line(), "passed\n");
   EXPECT_EQ(target.Finish(), 0);
+}
+
+// The second owner gets it again. To this process it makes no difference where it went meanwhile.
+TEST_F(HandoffProcessTest, BackToOneWhoHandedItOn) {
+  Target first("serve", 8);
+  Target second("serve", 8);
+  for (int i = 0; i < 20; ++i) {
+    End peer(ia_);
+    const DAT_CR_HANDLE cr = Request(peer);
+    ASSERT_DAT_OK(dat_cr_handoff(cr, first.qualifier()));
+    first.Pass(second.qualifier());
+    EXPECT_EQ(first.Line(), "passed\n");
+    second.Pass(first.qualifier());
+    EXPECT_EQ(second.Line(), "passed\n");
+    first.Go();
+    ExpectServed(first, peer);
+    ASSERT_FALSE(HasFatalFailure());
+  }
+  EXPECT_EQ(first.Finish(), 0);
+  EXPECT_EQ(second.Finish(), 0);
 }
 
 // It may be back before this process has seen that the other one took it.

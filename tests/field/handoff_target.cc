@@ -8,6 +8,7 @@
 //   handoff_target pass QUAL    for each line: takes the next request, hands it on to QUAL, and
 //                               says "passed"
 //
+// A line "pass QUAL" is carried out as it says, whatever the mode.
 // QLEN is the length of the queue for requests. The program ends at the end of its input. Its exit
 // status is 0 if everything went well.
 #include <cinttypes>
@@ -15,6 +16,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "tests/field/plain.h"
 
@@ -78,9 +80,16 @@ int Main(int argc, char** argv) {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   Target target(serve ? static_cast<DAT_COUNT>(number) : 8);
   std::printf("%" PRIu64 "\n", uint64_t{target.service.qualifier()});
+  std::string line;
   for (int c = std::getchar(); c != EOF; c = std::getchar()) {
-    if (c != '\n') continue;
-    if (serve) {
+    if (c != '\n') {
+      line += static_cast<char>(c);
+      continue;
+    }
+    unsigned long long other = 0;
+    if (std::sscanf(std::exchange(line, {}).c_str(), "pass %llu", &other) == 1) {
+      target.Pass(other);
+    } else if (serve) {
       target.Serve();
     } else {
       target.Pass(number);
