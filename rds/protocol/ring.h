@@ -44,8 +44,8 @@ class Ring {
   void pop_front() {
     std::destroy_at(At(0));
     first_ = (first_ + 1) & (places_ - 1);
-    // A burst does not keep its memory for ever.
-    if (--size_ == 0 && places_ > kMostIdle) Free();
+    --size_;
+    FreeIfEmptied();
   }
   // Those on its shorter side close up.
   void Erase(size_t i) {
@@ -56,6 +56,7 @@ class Ring {
     }
     for (; i + 1 < size_; ++i) *At(i) = std::move(*At(i + 1));
     std::destroy_at(At(--size_));
+    FreeIfEmptied();
   }
   void clear() {
     while (!empty()) pop_front();
@@ -83,6 +84,10 @@ class Ring {
     memory_ = memory;
     places_ = places;
     first_ = 0;
+  }
+  // A burst does not keep its memory for ever.
+  void FreeIfEmptied() {
+    if (size_ == 0 && places_ > kMostIdle) Free();
   }
   void Free() {
     if (memory_ != nullptr) std::allocator<T>().deallocate(memory_, places_);
