@@ -175,6 +175,7 @@ bool Endpoint::PayOwed(Patience patience) {
 
 void Endpoint::SetHot(bool hot) {
   const std::lock_guard<Mutex> lock(mutex_);
+  hot_ = hot;
   if (stream_ != nullptr) stream_->KeepBlocks(hot);
 }
 

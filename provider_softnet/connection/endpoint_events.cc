@@ -50,6 +50,7 @@ bool Endpoint::StartStream(AgreedConnection* connection, bool initiator) {
   } catch (const std::bad_alloc&) {
     return false;  // on the helper's thread nobody else would catch it
   }
+  stream_->KeepBlocks(hot_);
   link_ = std::move(connection->link);
   owing_ = false;
   watch_reads_ = true;

@@ -142,7 +142,9 @@ void Sender::Offer(IovWriter* out, size_t max_bytes) {
     }
     if (!EmitAt(before, out)) return;
   }
-  if ((out->bytes() > 0 || PaysNow()) && out->bytes() < max_bytes && owes()) GatherOwed(out);
+  if ((out->bytes() > 0 || PaysNow()) && out->bytes() < max_bytes && Owes(/*confirmation=*/true)) {
+    GatherOwed(out);
+  }
 }
 
 // The memory behind the oldest FPDU was deregistered.

@@ -77,10 +77,8 @@ class Sender {
   bool wants_transmit() const { return !buffer_.empty() || CanGather() || (PaysNow() && owes()); }
   // Something small and not urgent: an answer to the peer's confirmation, or our own request for
   // one. It travels with whatever is sent next.
-  bool owes() const {
-    return (peer_.AnyToGather() || WantsConfirmation() || parting_word_) && turn_ == Turn::kNone &&
-           MaySpeak() && state_.phase != Phase::kEnded;
-  }
+  // Our request travels with what is gathered already, if there is something.
+  bool owes() const { return Owes(/*confirmation=*/buffer_.empty()); }
   bool PaysNow() const { return pay_ || state_.phase != Phase::kOpen; }
   void Pay() { pay_ = true; }
 
@@ -155,6 +153,10 @@ class Sender {
   // sent after a failure.
   bool Blocked() const { return stopped_ || (!own_.empty() && WaitsForReads()); }
   bool WaitsForReads() const;
+  bool Owes(bool confirmation) const {
+    return (peer_.AnyToGather() || (confirmation && WantsConfirmation()) || parting_word_) &&
+           turn_ == Turn::kNone && MaySpeak() && state_.phase != Phase::kEnded;
+  }
   bool WantsConfirmation() const { return confirmation_.Wanted() && MayConfirm(); }
   bool MayConfirm() const;
 

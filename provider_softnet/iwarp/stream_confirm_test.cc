@@ -67,6 +67,22 @@ TEST_F(ConfirmTest, APeerThatKnowsNoEmptyReadsIsNotAsked) {
   EXPECT_EQ(pair->b().stream->counters().fpdus_received, 3u) << "ready-to-receive, write, send";
 }
 
+// Messages that were copied and wait for company are no debt: the request leaves with them.
+TEST_F(ConfirmTest, TheRequestWaitsForTheMessagesInFrontOfIt) {
+  PairOptions options;
+  options.confirm = true;
+  Make(options);
+  ASSERT_TRUE(pair->Run());
+  Stream& stream = *pair->a().stream;
+  for (uint64_t cookie = 1; cookie <= 3; ++cookie) {
+    ASSERT_EQ(Write(cookie, 8, 0), Code::kOk);
+    EXPECT_FALSE(stream.owes());
+    EXPECT_TRUE(stream.wants_transmit());
+  }
+  ASSERT_TRUE(pair->Run());
+  EXPECT_EQ(pair->a().Sends().size(), 3u);
+}
+
 TEST_F(ConfirmTest, CompletesWhenThePeerHasIt) {
   for (const uint32_t size : {0u, 8u, 4096u, 100'000u}) {
     std::memset(pair->b().data(target), 0, kBytes);
