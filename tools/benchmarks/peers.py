@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The same work over other libraries: Debian's ucx_perftest and fi_pingpong on TCP, and fi_pingpong's
-reliable datagrams on UDP.
+"""The same work over other libraries: Debian's ucx_perftest and fi_pingpong on TCP and in shared memory,
+and fi_pingpong's reliable datagrams on UDP.
 
 These programs cannot run in slices, so everything takes turns in rounds instead. A figure is the
 median of the rounds.
@@ -46,12 +46,16 @@ UDP_WORKS = [
 # raw:tcp-poll has no window, raw:tcp-gather no latency.
 TCP_FLOORS = {"send_lat": "raw:tcp-poll", "send_bw": "raw:tcp-gather", "write_bw": "raw:tcp-block"}
 UDP_FLOORS = {"send_lat": "raw:udp", "send_bw": "raw:udp"}
+SHM_FLOORS = {"send_lat": "raw:shm", "send_bw": "raw:shm", "write_bw": "raw:memcpy"}
+# What UCX may use. cma copies from one process to another in one piece.
+UCX_TCP = "tcp,self"
+UCX_SHM = "posix,cma,self"
 MEASURES = {"us": "us per iteration", "M/s": "M/s", "MB/s": "MB/s"}
 
 
-def pair(server, client):
+def pair(server, client, transports=UCX_TCP):
     """Starts a server and runs its client. Returns the client's output."""
-    environment = {**os.environ, "UCX_TLS": "tcp,self", "UCX_NET_DEVICES": "lo"}
+    environment = {**os.environ, "UCX_TLS": transports, "UCX_NET_DEVICES": "lo"}
     quiet = {"stdin": subprocess.DEVNULL, "env": environment}
     with subprocess.Popen(["taskset", "-c", "0", *server], stdout=subprocess.DEVNULL,
                           stderr=subprocess.DEVNULL, **quiet) as process:
@@ -76,11 +80,11 @@ def last_numbers(text):
     raise RuntimeError("no figures in: " + text.strip()[-200:])
 
 
-def ucx(ports, test, size, iterations, column):
+def ucx(ports, transports, test, size, iterations, column):
     port = str(next(ports))
     text = pair(["ucx_perftest", "-p", port],
                 ["ucx_perftest", "127.0.0.1", "-p", port, "-t", test, "-s", str(size), "-n",
-                 str(iterations), "-w", "500", "-f"])
+                 str(iterations), "-w", "500", "-f"], transports)
     value = last_numbers(text)[column]
     return value / 1e6 if column == -1 else value * 1.048576 if column == -3 else value
 
@@ -113,7 +117,12 @@ def measure_udp(measurer, say):
                    ("-p", "udp;ofi_rxd", "-e", "rdm"))
 
 
-def measure(measurer, say, ia, works, floors, provider):
+def measure_shm(measurer, say):
+    return measure(measurer, say, "softnet-shm-lo", TCP_WORKS, SHM_FLOORS, ("-p", "shm", "-e", "rdm"),
+                   UCX_SHM)
+
+
+def measure(measurer, say, ia, works, floors, provider, transports=UCX_TCP):
     missing = [tool for tool in ("ucx_perftest", "fi_pingpong") if shutil.which(tool) is None]
     if missing:
         return {"not_measured": "%s: not installed (apt-get install ucx-utils libfabric-bin)"
@@ -130,7 +139,7 @@ def measure(measurer, say, ia, works, floors, provider):
                 figures[ia].append(softnet)
                 figures[floor].append(plain)
                 if asked["ucx"]:
-                    figures["UCX"].append(ucx(ports, *asked["ucx"]))
+                    figures["UCX"].append(ucx(ports, transports, *asked["ucx"]))
                 if asked["fi"]:
                     figures["libfabric"].append(libfabric(ports, provider, *asked["fi"]))
             except (RuntimeError, subprocess.TimeoutExpired) as problem:

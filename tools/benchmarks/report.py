@@ -216,6 +216,15 @@ Debian's `ucx_perftest` (`tag_lat`, `tag_bw`, `ucp_put_bw`; `UCX_TLS=tcp,self`, 
 (`tools/benchmarks/run --only peers`).
 
 %(peers)s
+## Shared memory
+
+`softnet-shm-lo` between two processes of this host, beside the same programs in shared memory: UCX with
+`UCX_TLS=posix,cma,self`, `fi_pingpong` with `-p shm -e rdm`. The plain loops are a ring in shared memory, and
+for writes a copy within one process. UCX's `cma` copies straight from one process to the other, which
+softnet does not: its bytes go through a ring, so each is copied twice, by two processors
+(`tools/benchmarks/run --only shm-peers`).
+
+%(shm_peers)s
 ## RoCEv2 over UDP
 
 `dat_perf targets --ia softnet-udp-lo`: the same kind of table for the second wire. The ICRC of each packet
@@ -271,6 +280,7 @@ def write(results, root, folder):
         "scale": scale(results["scale"], why, missing),
         "instructions": instructions(results["instructions"]),
         "peers": peers(results["peers"], ["softnet-lo", "UCX", "libfabric"]),
+        "shm_peers": peers(results["shm-peers"], ["softnet-shm-lo", "UCX", "libfabric"]),
         "udp_targets": targets(results["udp-targets"], of_udp, missing),
         "udp_scale": scale(results["udp-scale"], of_udp, missing),
         "udp_losses": losses(results["udp-losses"]),
