@@ -39,11 +39,12 @@ def reasons(results):
     bulk = ("both move the same bytes with as many system calls: the machine's own spread")
     window = ("a window of 64 is all that may be unconfirmed, so it leaves in halves: the peer works on "
               "one while the other is posted. A half takes a system call of 4 us to send and one of 1 us "
-              "for its answer, besides 0.2 us of own work for a message: 32 messages in 11 to 12 us. "
-              "With completions that TCP gives, one call takes 54 of them: in 15 us, so 0.77 is what can "
-              "be reached. In one piece the window would wait for its answer with nothing to post")
+              "for its answer, besides 0.17 us of own work for a message: 32 messages in 10 to 11 us. "
+              "With completions that TCP gives, one call takes 54 of them: in 13 us, so 0.7 is what can "
+              "be reached, and less, the less own work there is. In one piece the window would wait for "
+              "its answer with nothing to post")
     rds = ("RDS looks up the port's process and its connection, keeps a message until it is acknowledged, and "
-           "tells the socket: 8,000 instructions of each end for a message there and one back, beside the IA's own")
+           "tells the socket: 6,600 instructions of each end for a message there and one back, beside the IA's own")
     datagrams = ("RDS copies a message once more at the end that sends it, which keeps it until it is acknowledged, "
                  "and twice more at the other, from the frame to the message and from there to the program")
     return {
