@@ -26,8 +26,13 @@ void* operator new(size_t size) {
   return p;
 }
 void* operator new(size_t size, const std::nothrow_t&) noexcept { return operator new(size); }
+// Where these are not here, a sanitizer has its own.
+void* operator new[](size_t size) { return operator new(size); }
+void* operator new[](size_t size, const std::nothrow_t&) noexcept { return operator new(size); }
 void operator delete(void* p) noexcept { std::free(p); }
 void operator delete(void* p, size_t) noexcept { std::free(p); }
+void operator delete[](void* p) noexcept { std::free(p); }
+void operator delete[](void* p, size_t) noexcept { std::free(p); }
 
 namespace softdat::softnet::testing {
 namespace {
@@ -129,7 +134,9 @@ TEST(StreamCost, AHotStreamKeepsItsBlocks) {
     BlockPool* const pools[] = {&a.blocks.sending, &b.blocks.receiving};
     std::vector<uint8_t*> taken[2];
     for (int i = 0; i < 2; ++i) {
+      taken[i].reserve(64);
       for (const uint64_t before = large_allocations; large_allocations == before;) {
+        ASSERT_LT(taken[i].size(), taken[i].capacity());
         taken[i].push_back(pools[i]->Take(pools[i]));
       }
     }
