@@ -17,14 +17,14 @@ constexpr size_t kSize = 64;
 TEST(LateAnswersTest, OfAPeerThatHasLeftCount) {
   ASSERT_EQ(g_set, 0);
   Ia ia;
-  Memory memory(ia, kSize);
+  Memory memory(ia, 2 * kSize);  // what is sent, and what arrives
   for (int round = 0; round < 50; ++round) {
     SCOPED_TRACE(round);
     End sender(ia);
     End receiver(ia);
     ASSERT_TRUE(Join(sender, receiver));
     for (uint64_t i = 0; i < kMessages; ++i) {
-      ASSERT_DAT_OK(PostReceive(receiver.ep, memory.Local(0, kSize), i));
+      ASSERT_DAT_OK(PostReceive(receiver.ep, memory.Local(kSize, kSize), i));
     }
     for (uint64_t i = 0; i < kMessages; ++i) {
       ASSERT_DAT_OK(PostSend(sender.ep, memory.Local(0, kSize), i));
