@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // FPDUs that are gathered and not wholly sent. Heads, copied payloads and trailers lie in an arena.
 // Long payloads stay in the consumer's memory, under pins that are held while TCP looks at them.
-// All of it is one block, borrowed from the adapter while something is gathered.
+// All of it is one block, borrowed from the adapter while something is gathered, or it is to be
+// kept.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_IWARP_SEND_BUFFER_H_
 #define SOFTDAT_PROVIDER_SOFTNET_IWARP_SEND_BUFFER_H_
 

@@ -43,8 +43,9 @@ class Sender {
 
   // ---- posts ----
 
-  // A small message with nothing in front of it becomes an FPDU in the post itself. Its memory is
-  // looked up once, and nothing is left to look up when it is transmitted.
+  // A small message with nothing in front of it that is not gathered yet becomes an FPDU in the
+  // post itself. Its memory is looked up once, and nothing is left to look up when it is
+  // transmitted.
   bool GathersAtOnce(const SendWork& work) const {
     return work.length <= kInlinePayload && state_.phase == Phase::kOpen &&
            next_ == sends_.back() && !peer_.Due() && turn_ == Turn::kNone && !rtr_due_ &&
