@@ -44,6 +44,10 @@ for test in send_bw write_bw read_bw write_imm_bw fetch_add_bw cmp_swap_bw; do
   check "$test has five columns" columns 5
 done
 for wait in poll wait cno fd memory; do check "write_lat, $wait" one write_lat --wait "$wait"; done
+for wait in poll wait cno fd; do
+  check "a write and its notice, $wait" one write_lat -c -s 64 --wait "$wait" --messages 2
+  check "two sends in a row, $wait" one send_lat -c -s 64 --wait "$wait" --messages 2
+done
 for wait in poll wait cno fd; do check "send_bw, $wait" one send_bw -s 64 --wait "$wait" -q 3; done
 for test in send_bw write_bw read_bw write_imm_bw; do
   check "$test both ways" one "$test" -b -s 1K -q 2

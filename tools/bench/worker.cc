@@ -93,7 +93,7 @@ Outcome DriveRaw(const WorkerOrders& orders, const UnitSpec& spec) {
   RawLink link;
   SOFTDAT_TRY(link.Connect(static_cast<uint16_t>(orders.port)));
   return Drive([&](const Job& job, JobResult* result) -> Outcome {
-    if (job.messages > 1) return Outcome::Fail("floors send one message at a time");
+    if (job.TransfersInARow() > 1) return Outcome::Fail("floors send one message at a time");
     const RawJob raw{spec.raw,   job.operation, job.shape,     job.size,
                      job.window, job.wait,      job.iterations};
     if (const std::string problem = RawJobProblem(raw); !problem.empty())

@@ -37,8 +37,8 @@ How completions are awaited:
   --wait cno      dat_cno_wait, then dat_evd_dequeue
   --wait fd       epoll_wait on the descriptor of a CNO, then dat_evd_dequeue
   --wait memory   RDMA writes there and back: a look at memory and at nothing else
-A write_lat that polls looks at the last byte and at its EVD in turn; one that waits is told by an
-empty message behind the write.
+A write_lat that polls looks at the last byte and at its EVD in turn; one that waits, or any with
+--messages 2, is told by an empty message behind the write.
 
 compare runs every A, B, ... on this host with processes of its own, in short slices and in turn,
 and prints the ratios to the first. Each is
@@ -149,7 +149,9 @@ void AddWork(CLI::App* app, PerfOptions* options, Texts* texts) {
   app->add_flag("-e,--events", texts->events, "sleep in dat_evd_wait: --wait wait");
   app->add_option("--wait", texts->wait, "poll, wait, cno, fd or memory (poll)")
       ->check(CLI::IsMember({"poll", "wait", "cno", "fd", "memory"}));
-  app->add_option("--messages", options->messages, "messages in a row each way, of send_lat (1)")
+  app->add_option("--messages", options->messages,
+                  "in a row each way: so many sends of send_lat; 2 of write_lat: a write and a "
+                  "message that tells of it (1)")
       ->check(CLI::Range(1u, kMaxMessages));
   AddCompletion(app, options);
   AddJson(app, options);

@@ -126,6 +126,7 @@ TEST(PerfOptions, SeveralMessagesInARow) {
   const auto options = Parse({"send_lat", "--messages", "2"}).options;
   ASSERT_TRUE(options);
   EXPECT_EQ(options->ToJob(64).messages, 2u);
+  EXPECT_TRUE(Parse({"write_lat", "--messages", "2", "--wait", "fd"}).options);
 }
 
 TEST(PerfOptions, WhatMakesNoSenseIsSaid) {
@@ -145,7 +146,9 @@ TEST(PerfOptions, WhatMakesNoSenseIsSaid) {
   ExpectRefused({"send_lat", "-6"}, "is for a client");
   ExpectRefused({"send_lat", "-m", "4096"}, "no path MTU");
   ExpectRefused({"write_bw", "-s", "0"}, "for messages only");
-  ExpectRefused({"write_lat", "--messages", "2"}, "several in a row");
+  ExpectRefused({"read_lat", "--messages", "2"}, "several in a row");
+  ExpectRefused({"write_lat", "--messages", "3"}, "has one notice");
+  ExpectRefused({"write_lat", "--messages", "2", "--wait", "memory"}, "does not see");
   ExpectRefused({"send_bw", "--messages", "2"}, "several in a row");
   ExpectRefused({"send_lat", "--messages", "5"}, "1 to 4");
   ExpectRefused({"send_lat", "--completion", "done"}, "taken");

@@ -41,7 +41,7 @@ Exchange::Exchange(Link* link, client::Memory* memory, const Job& job, const End
     if (job_.IsStream()) {
       count = lanes_[i].to_take + lanes_[i].to_be_granted;
     } else if (is_two_sided_ || NoticesUsed()) {
-      count = job_.iterations * job_.messages;
+      count = job_.iterations * job_.TransfersInARow();
     }
     feeds_.emplace_back(&link_, i, data, count,
                         i == 0 ? std::optional(ends_.control) : std::nullopt);

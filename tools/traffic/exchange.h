@@ -92,11 +92,7 @@ class Exchange {
   Outcome PostTransferOn(uint32_t connection, DAT_COMPLETION_FLAGS flags);
 
   void Verify(uint64_t sequence, size_t bytes);
-  // If the peer waits for a write, an empty message after it tells it of the write.
-  bool NoticesUsed() const {
-    return job_.IsPingPong() && job_.operation == Operation::kWrite && wait_ != WaitMode::kPoll &&
-           wait_ != WaitMode::kMemory;
-  }
+  bool NoticesUsed() const { return job_.HasNotices(wait_); }
   bool Sends() const { return job_.both_ways || job_.IsPingPong() || !ends_.is_server; }
   bool Takes() const { return job_.both_ways || job_.IsPingPong() || ends_.is_server; }
   // Credit: how many messages may be sent to a peer with this number of receives before it grants

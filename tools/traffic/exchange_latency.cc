@@ -49,7 +49,7 @@ Outcome Exchange::Take(uint64_t sequence) {
 }
 
 // An end that polls sees the last byte change, which lands last. An empty message tells an end that
-// waits.
+// waits, or any end of a job that asks for it.
 Outcome Exchange::WritePingPong() {
   const auto give = [this](uint64_t sequence) -> Outcome {
     if (job_.check) FillPattern(sequence, Source());

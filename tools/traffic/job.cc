@@ -137,8 +137,13 @@ std::string JobProblem(const Job& job) {
     return fmt::format("completions must come for every 1 to {} transfers, the window", job.window);
   if (job.messages == 0 || job.messages > kMaxMessages)
     return fmt::format("{} messages in a row are not 1 to {}", job.messages, kMaxMessages);
-  if (job.messages > 1 && (job.operation != Operation::kSend || job.shape != Shape::kLatency))
-    return "only messages there and back can be several in a row";
+  const bool is_write = job.operation == Operation::kWrite;
+  if (job.messages > 1 &&
+      (job.shape != Shape::kLatency || (!is_write && job.operation != Operation::kSend)))
+    return "only sends, and a write with its notice, there and back can be several in a row";
+  if (is_write && job.messages > 2) return "an RDMA write has one notice: 2 messages in a row";
+  if (job.wait == WaitMode::kMemory && job.messages > 1)
+    return "a look at memory does not see the message that tells of a write";
   if (job.both_ways && job.shape != Shape::kStream) return "only streams can go both ways at once";
   if (job.both_ways && job.size == 0) return "size 0 is possible in one direction only";
   if (job.both_ways && job.check) return "the data of streams that go both ways cannot be checked";
@@ -146,7 +151,7 @@ std::string JobProblem(const Job& job) {
 }
 
 uint64_t BytesPerIteration(const Job& job) {
-  return uint64_t{job.size} * job.messages * (job.IsPingPong() || job.both_ways ? 2 : 1);
+  return uint64_t{job.size} * job.TransfersInARow() * (job.IsPingPong() || job.both_ways ? 2 : 1);
 }
 
 ControlMessage EncodeRequest(const Request& request) {

@@ -67,11 +67,21 @@ struct Job {
   uint32_t size = 4096;             // bytes of each transfer
   uint32_t window = 1;              // transfers outstanding, for streams
   uint32_t signal_every = 1;        // for streams: one completion for this many transfers
-  uint32_t messages = 1;            // in a row each way, if messages go there and back
+  // In a row each way, if they go there and back: so many sends, or an RDMA write and then a
+  // message that tells of it.
+  uint32_t messages = 1;
   uint64_t iterations = 1000;
 
   bool IsPingPong() const { return shape == Shape::kLatency && !IsOneSided(operation); }
   bool IsStream() const { return shape == Shape::kStream; }
+  // If an end cannot see an RDMA write there and back by looking at memory, or is not meant to, an
+  // empty message after the write tells of it. `own_wait` is how that end waits.
+  bool HasNotices(WaitMode own_wait) const {
+    return IsPingPong() && operation == Operation::kWrite &&
+           (messages > 1 || (own_wait != WaitMode::kPoll && own_wait != WaitMode::kMemory));
+  }
+  // The transfers with data in a row each way.
+  uint32_t TransfersInARow() const { return operation == Operation::kWrite ? 1 : messages; }
 };
 
 inline constexpr uint32_t kMaxJobSize = 1u << 30;

@@ -124,6 +124,24 @@ TEST(JobNames, BothWays) {
     EXPECT_EQ(FindWaitMode(WaitModeName(static_cast<WaitMode>(i))), static_cast<WaitMode>(i));
 }
 
+TEST(Jobs, AWriteHasANoticeIfItsEndWaitsOrTwoInARowAreAskedFor) {
+  Job job;
+  job.operation = Operation::kWrite;
+  job.size = 64;
+  for (const WaitMode wait : {WaitMode::kPoll, WaitMode::kMemory})
+    EXPECT_FALSE(job.HasNotices(wait));
+  for (const WaitMode wait : {WaitMode::kWait, WaitMode::kCno, WaitMode::kFd})
+    EXPECT_TRUE(job.HasNotices(wait));
+  job.messages = 2;
+  EXPECT_TRUE(job.HasNotices(WaitMode::kPoll));
+  EXPECT_EQ(JobProblem(job), "");
+  // The notice is empty.
+  EXPECT_EQ(BytesPerIteration(job), 128u);
+  job.operation = Operation::kSend;
+  EXPECT_FALSE(job.HasNotices(WaitMode::kWait));
+  EXPECT_EQ(BytesPerIteration(job), 256u);
+}
+
 TEST(Jobs, WhatCannotBeIsSaid) {
   for (const auto& spoil : std::initializer_list<void (*)(Job*)>{
            [](Job* job) { job->operation = Operation::kFetchAndAdd; },  // not of 64 bytes
