@@ -43,6 +43,15 @@ for test in send_bw write_bw read_bw write_imm_bw fetch_add_bw cmp_swap_bw; do
   check "$test" one "$test"
   check "$test has five columns" columns 5
 done
+for test in msg_lat msg_read_lat; do
+  for size in 1 16K 16385 64K 3000001; do check "$test, $size" one "$test" -c -s "$size"; done
+  check "$test has nine columns" columns 9
+  for wait in poll wait cno fd; do
+    check "$test, $wait" one "$test" -c -s 64 --wait "$wait" -r 8
+    check "$test, $wait, by RDMA" one "$test" -c -s 300K --wait "$wait" -r 8
+    check "$test, $wait, over two end points" one "$test" -c -s 300K --wait "$wait" -q 2
+  done
+done
 for wait in poll wait cno fd memory; do check "write_lat, $wait" one write_lat --wait "$wait"; done
 for wait in poll wait cno fd; do
   check "a write and its notice, $wait" one write_lat -c -s 64 --wait "$wait" --messages 2
@@ -73,6 +82,8 @@ assert result["t_avg"] > 0 and result["tps_average"] > 0 and result["MsgSize"] =
 compare() { run 0 "$program" compare --slices 2 --slice-ms 5 "$@"; }
 check "compare a latency" compare raw:tcp-epoll softnet-lo softnet-lo,SOFTDAT_CRC=on
 check "three lines" test "$(grep -cE '^(raw|softnet)' <<<"$out")" = 3
+check "compare a message layer" compare --test msg_lat -s 64K raw:tcp-poll softnet-lo softnet-lo@2
+check "compare one that reads" compare --test msg_read_lat -s 64K raw:shm rds:softnet-lo softnet-lo
 check "compare a stream" compare --test write_bw -s 64 -t 64 raw:tcp-gather softnet-lo
 check "compare as JSON" compare --out_json --cpus any raw:tcp-block softnet-lo
 check "it is JSON" python3 -c 'import json, sys; assert len(json.loads(sys.argv[1])["units"]) == 2' "$out"

@@ -94,8 +94,7 @@ Outcome DriveRaw(const WorkerOrders& orders, const UnitSpec& spec) {
   SOFTDAT_TRY(link.Connect(static_cast<uint16_t>(orders.port)));
   return Drive([&](const Job& job, JobResult* result) -> Outcome {
     if (job.TransfersInARow() > 1) return Outcome::Fail("floors send one message at a time");
-    const RawJob raw{spec.raw,   job.operation, job.shape,     job.size,
-                     job.window, job.wait,      job.iterations};
+    const RawJob raw = FloorOf(spec.raw, job);
     if (const std::string problem = RawJobProblem(raw); !problem.empty())
       return Outcome::Fail(problem);
     return link.Run(raw, result);

@@ -26,10 +26,16 @@ constexpr char kFooter[] = R"(
 TEST is one of
   send_lat  write_lat  read_lat  write_imm_lat  fetch_add_lat  cmp_swap_lat
   send_bw   write_bw   read_bw   write_imm_bw   fetch_add_bw   cmp_swap_bw
+  msg_lat   msg_read_lat
 and the options are those of perftest's ib_send_lat, ib_write_bw and so on; both ends are given the
 same. Results have perftest's columns: a latency is half of a round trip, but of reads and atomics
 the whole of it; MB are 2^20 bytes. --out_json has perftest's names, and the processor time of each
 end besides.
+
+msg_lat and msg_read_lat move messages as a message-passing layer does: up to 16 KiB by a copy into a
+receive that is posted already; above, both ends register the memory of each message, and its data
+go by RDMA writes or by an RDMA read. With -q 2 the message that tells of the data goes over the
+second end point.
 
 How completions are awaited:
   --wait poll     dat_evd_dequeue in a loop (the default)
@@ -44,7 +50,7 @@ compare runs every A, B, ... on this host with processes of its own, in short sl
 and prints the ratios to the first. Each is
   softnet-lo, verbs-eth0, ...          an adapter
   softnet-lo,SOFTDAT_CRC=on            the same with a setting
-  softnet-lo@1000                      the same with that many end points, of which one works
+  softnet-lo@1000                      the same with that many end points, as by -q
   raw:tcp-poll   spinning recv         raw:udp      datagrams, spinning
   raw:tcp-epoll  epoll_wait, recv      raw:udp-gso  datagrams cut by the kernel
   raw:tcp-block  sleeping recv         raw:shm      a ring in shared memory, spinning
@@ -142,7 +148,7 @@ void AddWork(CLI::App* app, PerfOptions* options, Texts* texts) {
       ->check(CLI::Range(1u, kMaxWindow))
       ->capture_default_str();
   app->add_option("-q,--qp", options->connections,
-                  "end points; a latency test uses one of them, the others are idle")
+                  "end points; a latency test uses one of them (msg_lat: two), the others are idle")
       ->check(CLI::Range(1u, kMaxConnections))
       ->capture_default_str();
   app->add_flag("-b,--bidirectional", options->both_ways, "both ways at once, of bandwidth tests");

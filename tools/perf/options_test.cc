@@ -129,6 +129,20 @@ TEST(PerfOptions, SeveralMessagesInARow) {
   EXPECT_TRUE(Parse({"write_lat", "--messages", "2", "--wait", "fd"}).options);
 }
 
+TEST(PerfOptions, AMessageLayersTests) {
+  const auto options = Parse({"msg_lat", "-s", "64K", "-q", "2", "host"}).options;
+  ASSERT_TRUE(options);
+  Job job = options->ToJob(options->Sizes().front());
+  EXPECT_EQ(job.operation, Operation::kMessage);
+  EXPECT_EQ(job.shape, Shape::kLatency);
+  EXPECT_EQ(options->connections, 2u);
+  const auto by_read =
+      Parse({"compare", "--test", "msg_read_lat", "-s", "1M", "raw:tcp-poll", "softnet-lo@2"})
+          .options;
+  ASSERT_TRUE(by_read);
+  EXPECT_EQ(by_read->ToJob(1).operation, Operation::kMessageByRead);
+}
+
 TEST(PerfOptions, WhatMakesNoSenseIsSaid) {
   ExpectRefused({}, "subcommand");
   ExpectRefused({"send_latency"}, "subcommand");
@@ -147,6 +161,8 @@ TEST(PerfOptions, WhatMakesNoSenseIsSaid) {
   ExpectRefused({"send_lat", "-m", "4096"}, "no path MTU");
   ExpectRefused({"write_bw", "-s", "0"}, "for messages only");
   ExpectRefused({"read_lat", "--messages", "2"}, "several in a row");
+  ExpectRefused({"msg_lat", "--messages", "2"}, "several in a row");
+  ExpectRefused({"msg_lat", "-s", "0"}, "for messages only");
   ExpectRefused({"write_lat", "--messages", "3"}, "has one notice");
   ExpectRefused({"write_lat", "--messages", "2", "--wait", "memory"}, "does not see");
   ExpectRefused({"send_bw", "--messages", "2"}, "several in a row");

@@ -24,6 +24,9 @@ constexpr PerfTest kTests[] = {
     {"cmp_swap_lat", "Atomic CMP_AND_SWAP Latency Test", Operation::kCompareAndSwap,
      Shape::kLatency},
     {"cmp_swap_bw", "Atomic CMP_AND_SWAP BW Test", Operation::kCompareAndSwap, Shape::kStream},
+    {"msg_lat", "Message Layer Latency Test", Operation::kMessage, Shape::kLatency},
+    {"msg_read_lat", "Message Layer (by RDMA_Read) Latency Test", Operation::kMessageByRead,
+     Shape::kLatency},
 };
 
 }  // namespace

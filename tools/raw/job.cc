@@ -31,6 +31,11 @@ std::optional<RawKind> FindRawKind(std::string_view name) {
   return static_cast<RawKind>(at - std::begin(kNames));
 }
 
+RawJob FloorOf(RawKind kind, const Job& job) {
+  const Operation operation = IsLayered(job.operation) ? Operation::kSend : job.operation;
+  return {kind, operation, job.shape, job.size, job.window, job.wait, job.iterations};
+}
+
 std::string RawJobProblem(const RawJob& job) {
   if (static_cast<size_t>(job.kind) >= std::size(kNames)) return "unknown kind of floor";
   const std::string_view name = RawKindName(job.kind);
@@ -39,6 +44,7 @@ std::string RawJobProblem(const RawJob& job) {
   if (job.window == 0 || job.window > kMaxRawWindow)
     return fmt::format("a raw window must be 1 to {}", kMaxRawWindow);
   if (job.iterations == 0) return "no iterations";
+  if (IsLayered(job.operation)) return "a floor has no message layer";
   const bool cut = job.kind == RawKind::kUdpGso || job.kind == RawKind::kUdpGsoCrc;
   const bool datagrams = job.kind == RawKind::kUdp || cut;
   if (datagrams && job.size > kMaxDatagram)

@@ -49,6 +49,9 @@ inline constexpr uint32_t kMaxRawWindow = 1024;
 inline constexpr uint32_t kMaxDatagram = 60000;
 inline constexpr uint32_t kMaxRds = 1u << 20;  // of a message, and of RDMA
 
+// What a floor does for a job: a message of a message layer is one message of that size.
+RawJob FloorOf(RawKind kind, const Job& job);
+
 // Returns the reason why nobody can run a job, or "".
 std::string RawJobProblem(const RawJob& job);
 

@@ -98,6 +98,25 @@ TEST(RawJobProblem, RdsHasMessagesAndStreamsOfRdma) {
             "RDS carries up to 1048576 bytes at once");
 }
 
+TEST(FloorOf, AMessageOfAMessageLayerIsOneMessage) {
+  tools::Job job;
+  job.operation = Operation::kMessageByRead;
+  job.size = 100000;
+  job.iterations = 7;
+  job.wait = WaitMode::kFd;
+  RawJob floor = FloorOf(RawKind::kVerbs, job);
+  EXPECT_EQ(floor.kind, RawKind::kVerbs);
+  EXPECT_EQ(floor.operation, Operation::kSend);
+  EXPECT_EQ(floor.shape, Shape::kLatency);
+  EXPECT_EQ(floor.size, 100000u);
+  EXPECT_EQ(floor.iterations, 7u);
+  EXPECT_EQ(floor.wait, WaitMode::kFd);
+  job.operation = Operation::kRead;
+  EXPECT_EQ(FloorOf(RawKind::kVerbs, job).operation, Operation::kRead);
+  floor.operation = Operation::kMessage;
+  EXPECT_EQ(RawJobProblem(floor), "a floor has no message layer");
+}
+
 TEST(RawJobProblem, AKindThatNobodyKnows) {
   EXPECT_EQ(RawJobProblem(Job(static_cast<RawKind>(static_cast<int>(kLastKind) + 1))),
             "unknown kind of floor");

@@ -34,6 +34,26 @@ Exchange::Exchange(Link* link, client::Memory* memory, const Job& job, const End
       // Two batches may be under way: one that is done but not taken, and one that is being posted.
       signal_every_(std::max(1, link->depths().requests / 4)) {
   MakeLanes();
+  if (IsLayered(job_.operation)) {
+    MakeLayer();
+  } else {
+    MakeFeeds();
+  }
+}
+
+void Exchange::MakeLayer() {
+  MessageLayer::Plan plan;
+  plan.wait = wait_;
+  plan.by_read = job_.operation == Operation::kMessageByRead;
+  plan.size = job_.size;
+  plan.messages = job_.iterations;
+  plan.receives = ends_.receives;
+  plan.peer_receives = ends_.peer_receives;
+  plan.control = ends_.control;
+  layer_.emplace(&link_, plan);
+}
+
+void Exchange::MakeFeeds() {
   const bool messages = job_.operation == Operation::kSend;
   const DAT_LMR_TRIPLET data = messages ? landing_ : memory_.Local(0, 0);
   for (uint32_t i = 0; i < lanes_.size(); ++i) {
@@ -53,6 +73,7 @@ Outcome Exchange::Prepare() {
   std::memset(memory_.data(), 0, memory_.size());
   const bool is_source = job_.operation == Operation::kRead ? ends_.is_server : !ends_.is_server;
   if (job_.check && is_source && !job_.IsPingPong()) FillPattern(kStreamSequence, Source());
+  if (layer_) return layer_->Prepare();
   for (auto& feed : feeds_) SOFTDAT_TRY(feed.Prime(std::max<uint64_t>(1, ends_.receives)));
   return {};
 }
@@ -64,7 +85,9 @@ Outcome Exchange::Run() {
     if (Sends()) return StreamOut();
     return is_two_sided_ ? StreamIn() : Outcome();
   }
-  if (job_.operation == Operation::kWrite) {
+  if (layer_) {
+    SOFTDAT_TRY(LayerPingPong());
+  } else if (job_.operation == Operation::kWrite) {
     SOFTDAT_TRY(WritePingPong());
   } else if (is_two_sided_) {
     SOFTDAT_TRY(SendPingPong());

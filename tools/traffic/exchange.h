@@ -16,6 +16,7 @@
 #include "tools/traffic/job.h"
 #include "tools/traffic/latency_log.h"
 #include "tools/traffic/link.h"
+#include "tools/traffic/message_layer.h"
 #include "tools/traffic/receive_feed.h"
 
 namespace softdat::tools {
@@ -66,11 +67,14 @@ class Exchange {
 
   Outcome SendPingPong();
   Outcome WritePingPong();
+  Outcome LayerPingPong();
   Outcome OneByOne();
   Outcome Give(uint64_t sequence);
   Outcome Take(uint64_t sequence);
   Outcome AwaitMark(uint64_t sequence);
 
+  void MakeFeeds();
+  void MakeLayer();
   void MakeLanes();
   Outcome StreamOut();
   Outcome StreamIn();
@@ -119,6 +123,7 @@ class Exchange {
   const DAT_LMR_TRIPLET landing_;
   std::vector<Lane> lanes_;  // by connection; jobs other than streams have one
   std::vector<ReceiveFeed> feeds_;
+  std::optional<MessageLayer> layer_;  // of jobs that have one, and then there are no feeds
   uint64_t window_ = 1;
   uint64_t every_ = 1;         // a stream has one completion for this many transfers
   uint64_t left_to_send_ = 0;  // for a stream, over all connections

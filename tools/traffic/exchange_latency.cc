@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Transfers that go there and back, or one-sided ones again and again. Connection 0 carries them.
+// Transfers that go there and back, or one-sided ones again and again. Connection 0 carries them,
+// except for what a message layer sends over the last one.
 #include <fmt/format.h>
 
 #include <atomic>
@@ -76,6 +77,25 @@ Outcome Exchange::WritePingPong() {
     if (ends_.log != nullptr) ends_.log->Lap();
   }
   return {};
+}
+
+Outcome Exchange::LayerPingPong() {
+  const auto give = [this](uint64_t sequence) -> Outcome {
+    if (job_.check) FillPattern(sequence, Source());
+    return layer_->Send(Source());
+  };
+  const auto take = [this](uint64_t sequence) -> Outcome {
+    SOFTDAT_TRY(layer_->Receive(Landing()));
+    if (job_.check) Verify(sequence, job_.size);
+    return {};
+  };
+  for (uint64_t i = 0; i < job_.iterations; ++i) {
+    if (!ends_.is_server) SOFTDAT_TRY(give(2 * i));
+    SOFTDAT_TRY(take(2 * i + (ends_.is_server ? 0 : 1)));
+    if (ends_.is_server) SOFTDAT_TRY(give(2 * i + 1));
+    if (ends_.log != nullptr) ends_.log->Lap();
+  }
+  return layer_->Finish();
 }
 
 Outcome Exchange::AwaitMark(uint64_t sequence) {

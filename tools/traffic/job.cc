@@ -11,12 +11,13 @@ namespace softdat::tools {
 namespace {
 
 // "SDT" and the version of these messages.
-constexpr uint32_t kMagic = 0x53445404;
+constexpr uint32_t kMagic = 0x53445405;
 
 enum MessageKind : uint8_t { kRequest = 1, kReply = 2, kDone = 3 };
 
-constexpr std::string_view kOperationNames[] = {"send",      "write",         "read",
-                                                "write_imm", "fetch_and_add", "cmp_and_swap"};
+constexpr std::string_view kOperationNames[] = {"send",      "write",          "read",
+                                                "write_imm", "fetch_and_add",  "cmp_and_swap",
+                                                "message",   "message_by_read"};
 constexpr std::string_view kWaitNames[] = {"poll", "wait", "cno", "fd", "memory"};
 static_assert(std::size(kWaitNames) == kWaitModes);
 
@@ -112,6 +113,10 @@ bool IsOneSided(Operation operation) {
   return operation == Operation::kRead || IsAtomic(operation);
 }
 
+bool IsLayered(Operation operation) {
+  return operation == Operation::kMessage || operation == Operation::kMessageByRead;
+}
+
 std::string_view WaitModeName(WaitMode mode) { return kWaitNames[static_cast<size_t>(mode)]; }
 
 std::optional<WaitMode> FindWaitMode(std::string_view name) {
@@ -144,6 +149,8 @@ std::string JobProblem(const Job& job) {
   if (is_write && job.messages > 2) return "an RDMA write has one notice: 2 messages in a row";
   if (job.wait == WaitMode::kMemory && job.messages > 1)
     return "a look at memory does not see the message that tells of a write";
+  if (IsLayered(job.operation) && job.shape != Shape::kLatency)
+    return "messages of a message layer go there and back only, one by one";
   if (job.both_ways && job.shape != Shape::kStream) return "only streams can go both ways at once";
   if (job.both_ways && job.size == 0) return "size 0 is possible in one direction only";
   if (job.both_ways && job.check) return "the data of streams that go both ways cannot be checked";

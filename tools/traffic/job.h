@@ -25,18 +25,23 @@ enum class Operation : uint8_t {
   kSend,
   kWrite,
   kRead,
-  kWriteImmediate,  // this and the rest need the InfiniBand extension
+  kWriteImmediate,  // this and the atomics need the InfiniBand extension
   kFetchAndAdd,
   kCompareAndSwap,
+  kMessage,  // of a message layer (message_layer.h), by write if it is large
+  kMessageByRead,
 };
 
-// "send", "write", "read", "write_imm", "fetch_and_add", "cmp_and_swap".
+// "send", "write", "read", "write_imm", "fetch_and_add", "cmp_and_swap", "message",
+// "message_by_read".
 std::string_view OperationName(Operation operation);
 std::optional<Operation> FindOperation(std::string_view name);
 // Atomics transfer 64-bit words, whatever size is asked for.
 bool IsAtomic(Operation operation);
 // Whether the program at the other end takes no part in it.
 bool IsOneSided(Operation operation);
+// Whether a message layer carries it out, by several transfers.
+bool IsLayered(Operation operation);
 
 enum class Shape : uint8_t {
   kLatency,  // one there, one back; a read or an atomic: one, again and again

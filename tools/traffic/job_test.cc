@@ -117,7 +117,8 @@ TEST(JobMessages, RandomBytesNeverDecodeToABadJob) {
 TEST(JobNames, BothWays) {
   for (const auto operation :
        {Operation::kSend, Operation::kWrite, Operation::kRead, Operation::kWriteImmediate,
-        Operation::kFetchAndAdd, Operation::kCompareAndSwap})
+        Operation::kFetchAndAdd, Operation::kCompareAndSwap, Operation::kMessage,
+        Operation::kMessageByRead})
     EXPECT_EQ(FindOperation(OperationName(operation)), operation);
   EXPECT_FALSE(FindOperation("bind"));
   for (size_t i = 0; i < kWaitModes; ++i)
@@ -142,11 +143,30 @@ TEST(Jobs, AWriteHasANoticeIfItsEndWaitsOrTwoInARowAreAskedFor) {
   EXPECT_EQ(BytesPerIteration(job), 256u);
 }
 
+TEST(Jobs, AMessageLayersMessagesGoThereAndBack) {
+  for (const auto operation : {Operation::kMessage, Operation::kMessageByRead}) {
+    Job job;
+    job.operation = operation;
+    EXPECT_TRUE(IsLayered(operation));
+    EXPECT_TRUE(job.IsPingPong());
+    EXPECT_EQ(JobProblem(job), "");
+    EXPECT_EQ(BytesPerIteration(job), 2u * job.size);
+    job.messages = 2;
+    EXPECT_NE(JobProblem(job), "");
+    job.messages = 1;
+    job.wait = WaitMode::kMemory;
+    EXPECT_NE(JobProblem(job), "");
+  }
+  EXPECT_FALSE(IsLayered(Operation::kSend));
+}
+
 TEST(Jobs, WhatCannotBeIsSaid) {
   for (const auto& spoil : std::initializer_list<void (*)(Job*)>{
            [](Job* job) { job->operation = Operation::kFetchAndAdd; },  // not of 64 bytes
            [](Job* job) { job->wait = WaitMode::kMemory; },             // of a stream
-           [](Job* job) { job->both_ways = true; },                     // with data to be checked
+           [](Job* job) { job->operation = Operation::kMessage; },      // as a stream
+           [](Job* job) { job->operation = Operation::kMessageByRead; },
+           [](Job* job) { job->both_ways = true; },  // with data to be checked
            [](Job* job) { job->messages = 0; }, [](Job* job) { job->messages = 2; },  // of a stream
            [](Job* job) { job->signal_every = job->window + 1; }}) {
     Job job = SomeRequest().job;

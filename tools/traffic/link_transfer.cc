@@ -138,6 +138,8 @@ Outcome Link::PostRdma(Operation operation, DAT_LMR_TRIPLET segment, const Remot
     case Operation::kCompareAndSwap:
       return Check(client::PostCompareAndSwap(ep, segment, remote, 0, 0, connection, flags));
     case Operation::kSend:
+    case Operation::kMessage:
+    case Operation::kMessageByRead:
       break;
   }
   return Outcome::Fail("a message has no remote memory");
