@@ -70,6 +70,9 @@ Outcome MessageLayer::Refill(Channel* channel) {
 
 Outcome MessageLayer::SendFrame(Channel* channel, Kind kind, const RemoteMemory& memory,
                                 std::span<const uint8_t> data) {
+  const uint64_t half = channel->sent / kHalf % 2;
+  if (channel->sent % kHalf == 0)
+    SOFTDAT_TRY(AwaitCompleted(*channel, channel->signalled_by_half[half]));
   // The peer gives credit with each frame of its own, and in turns there is always one of them.
   if (channel->credits == 0) return Outcome::Fail("message layer: the peer has no receive");
   --channel->credits;
@@ -82,8 +85,8 @@ Outcome MessageLayer::SendFrame(Channel* channel, Kind kind, const RemoteMemory&
   ++channel->sent;
   if (channel->sent % kHalf != 0 && channel->sent != channel->frames)
     return link_.PostSend(segment, DAT_COMPLETION_SUPPRESS_FLAG, channel->connection);
-  return PostSignalled(
-      0, [&] { return link_.PostSend(segment, DAT_COMPLETION_DEFAULT_FLAG, channel->connection); });
+  channel->signalled_by_half[half] = ++channel->signalled;
+  return link_.PostSend(segment, DAT_COMPLETION_DEFAULT_FLAG, channel->connection);
 }
 
 Outcome MessageLayer::Await(Kind kind, LayerFrame* frame, std::span<const uint8_t>* data) {
@@ -105,7 +108,7 @@ Outcome MessageLayer::TakeFrame(LayerFrame* frame, std::span<const uint8_t>* dat
   for (Channel& channel : channels_) SOFTDAT_TRY(Refill(&channel));
   Completion arrival;
   SOFTDAT_TRY(link_.NextReceive(plan_.wait, &arrival));
-  Channel& channel = arrival.connection == 0 ? FirstChannel() : FinishChannel();
+  Channel& channel = ChannelOf(arrival);
   const size_t slot = channel.arrived++ % kSlots * channel.slot_bytes;
   const std::span<const uint8_t> bytes(channel.slots.data() + slot, arrival.bytes);
   const auto decoded = DecodeLayerFrame(bytes);
@@ -139,24 +142,24 @@ Outcome MessageLayer::Send(std::span<uint8_t> message) {
 Outcome MessageLayer::SendByWrite(const RemoteMemory& target) {
   const auto batch =
       std::clamp<uint64_t>(static_cast<uint64_t>(link_.depths().requests) / 4, 1, kBatch);
+  Channel& channel = FirstChannel();
   uint64_t parts = 0;
   for (size_t at = 0; at < plan_.size; at += kPartBytes) {
     const size_t bytes = std::min(kPartBytes, plan_.size - at);
     const RemoteMemory part{target.address + at, static_cast<uint32_t>(bytes), target.context};
-    const auto post = [&](DAT_COMPLETION_FLAGS flags) {
-      return link_.PostRdma(Operation::kWrite, region_.Local(at, bytes), part, flags);
-    };
-    if (++parts % batch != 0 && at + bytes < plan_.size) {
-      SOFTDAT_TRY(post(DAT_COMPLETION_SUPPRESS_FLAG));
-    } else {
-      SOFTDAT_TRY(PostSignalled(1, [&] { return post(DAT_COMPLETION_DEFAULT_FLAG); }));
-    }
+    const bool ends_batch = ++parts % batch == 0 || at + bytes == plan_.size;
+    if (ends_batch && channel.signalled++ > 0)
+      SOFTDAT_TRY(AwaitCompleted(channel, channel.signalled - 2));
+    SOFTDAT_TRY(
+        link_.PostRdma(Operation::kWrite, region_.Local(at, bytes), part,
+                       ends_batch ? DAT_COMPLETION_DEFAULT_FLAG : DAT_COMPLETION_SUPPRESS_FLAG));
   }
+  const uint64_t written = channel.signalled;
   // On its own connection a message comes behind the writes that were posted before it. On another
   // one it may overtake them, so they must be in the peer's memory first.
-  if (FinishChannel().connection != 0) SOFTDAT_TRY(TakeSignalled(0));
+  if (FinishChannel().connection != 0) SOFTDAT_TRY(AwaitCompleted(channel, written));
   SOFTDAT_TRY(SendFrame(&FinishChannel(), Kind::kFinish, {0, plan_.size, 0}, {}));
-  SOFTDAT_TRY(TakeSignalled(0));
+  SOFTDAT_TRY(AwaitCompleted(channel, written));
   return FreeRegion();
 }
 
@@ -182,28 +185,28 @@ Outcome MessageLayer::Receive(std::span<uint8_t> place) {
 }
 
 Outcome MessageLayer::ReceiveByRead(const RemoteMemory& source) {
-  SOFTDAT_TRY(PostSignalled(0, [&] {
-    return link_.PostRdma(Operation::kRead, region_.Local(0, plan_.size), source,
-                          DAT_COMPLETION_DEFAULT_FLAG);
-  }));
-  SOFTDAT_TRY(TakeSignalled(0));
+  Channel& channel = FirstChannel();
+  ++channel.signalled;
+  SOFTDAT_TRY(link_.PostRdma(Operation::kRead, region_.Local(0, plan_.size), source,
+                             DAT_COMPLETION_DEFAULT_FLAG));
+  SOFTDAT_TRY(AwaitCompleted(channel, channel.signalled));
   return SendFrame(&FinishChannel(), Kind::kFinish, {0, plan_.size, 0}, {});
 }
 
 Outcome MessageLayer::Finish() {
-  for (Channel& channel : channels_) SOFTDAT_TRY(Refill(&channel));
-  return TakeSignalled(0);
+  for (Channel& channel : channels_) {
+    SOFTDAT_TRY(Refill(&channel));
+    SOFTDAT_TRY(AwaitCompleted(channel, channel.signalled));
+  }
+  return {};
 }
 
-template <typename Post>
-Outcome MessageLayer::PostSignalled(uint32_t leave, const Post& post) {
-  SOFTDAT_TRY(TakeSignalled(leave));
-  ++signalled_;
-  return post();
-}
-
-Outcome MessageLayer::TakeSignalled(uint32_t leave) {
-  for (; signalled_ > leave; --signalled_) SOFTDAT_TRY(link_.NextRequest(plan_.wait, nullptr));
+Outcome MessageLayer::AwaitCompleted(const Channel& channel, uint64_t count) {
+  while (channel.completed < count) {
+    Completion completion;
+    SOFTDAT_TRY(link_.NextRequest(plan_.wait, &completion));
+    ++ChannelOf(completion).completed;
+  }
   return {};
 }
 

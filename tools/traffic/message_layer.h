@@ -65,11 +65,18 @@ class MessageLayer {
     uint64_t sent = 0;
     uint64_t credits = 0;  // frames for which the peer has receives
     uint8_t owed = 0;      // receives of which the peer does not know yet
+    // Requests with a completion event, which come in order.
+    uint64_t signalled = 0;
+    uint64_t completed = 0;
+    uint64_t signalled_by_half[2] = {};  // up to the end of each half of the slots
   };
 
   bool IsEager() const { return plan_.size <= kEagerBytes; }
   Channel& FirstChannel() { return channels_.front(); }
   Channel& FinishChannel() { return channels_.back(); }
+  Channel& ChannelOf(const Completion& completion) {
+    return completion.connection == 0 ? FirstChannel() : FinishChannel();
+  }
   // Posts receives in place of those that were taken.
   Outcome Refill(Channel* channel);
   Outcome SendFrame(Channel* channel, Kind kind, const RemoteMemory& memory,
@@ -81,11 +88,8 @@ class MessageLayer {
   Outcome TakeFrame(LayerFrame* frame, std::span<const uint8_t>* data);
   Outcome SendByWrite(const RemoteMemory& target);
   Outcome ReceiveByRead(const RemoteMemory& source);
-  // Posts a request with a completion event. Before that, takes events until only `leave` are still
-  // to come.
-  template <typename Post>
-  Outcome PostSignalled(uint32_t leave, const Post& post);
-  Outcome TakeSignalled(uint32_t leave);
+  // Waits until the first `count` requests of the channel that have an event are complete.
+  Outcome AwaitCompleted(const Channel& channel, uint64_t count);
   Outcome RegisterRegion(std::span<uint8_t> memory);
   Outcome FreeRegion();
   RemoteMemory RegionForPeer() const {
@@ -99,8 +103,7 @@ class MessageLayer {
   // A frame that has overtaken the awaited one, on another connection: by read, the peer's next
   // request its last finish. There is never a second one.
   std::optional<LayerFrame> early_;
-  client::Lmr region_;      // the memory of the message that is being moved
-  uint32_t signalled_ = 0;  // requests with an event that was not taken yet
+  client::Lmr region_;  // the memory of the message that is being moved
 };
 
 }  // namespace softdat::tools
