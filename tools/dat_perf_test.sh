@@ -98,6 +98,8 @@ check "compare RDS, the largest message" compare -s 1M softnet-lo rds:softnet-lo
 for test in send_bw write_bw read_bw; do
   check "compare RDS, $test" compare --test "$test" -s 64K -t 4 softnet-lo rds:softnet-lo
 done
+check "targets of a message layer" run 0 "$program" targets --slices 1 --slice-ms 5 --only "64 KiB"
+check "one of them over two end points" has "$out" 'two end points .*softnet-lo@2 '
 check "many end points" compare softnet-lo softnet-lo@50
 check "connections" run 0 "$program" targets --slices 1 --slice-ms 5 --only "connections"
 check "its verdict" has "$out" '(met|NOT met)$'

@@ -55,6 +55,47 @@ std::vector<TargetRow> RdsRows() {
   };
 }
 
+// What message-passing layers do with small and large messages, beside one plain message there and
+// one back, of as many bytes.
+std::vector<TargetRow> MessageRows() {
+  using enum Operation;
+  const auto row = [](const char* what, double target, const Job& job, const char* settings = "") {
+    return TargetRow{.what = what,
+                     .measure = Measure::kLatency,
+                     .target = target,
+                     .floor = job.wait == WaitMode::kPoll ? "raw:tcp-poll" : "raw:tcp-epoll",
+                     .job = job,
+                     .settings = settings,
+                     .floor_job = Latency(kSend, job.size * job.TransfersInARow(), job.wait)};
+  };
+  const auto pair = [](Operation operation, WaitMode wait) {
+    Job job = Latency(operation, kSmall, wait);
+    job.messages = 2;
+    return job;
+  };
+  const auto message = [](uint32_t size, Operation operation = kMessage) {
+    return Latency(operation, size, WaitMode::kPoll);
+  };
+  constexpr uint32_t kEager = 16 << 10, kMedium = 64 << 10, kHuge = 4 << 20;
+  constexpr auto kWaitMode = WaitMode::kWait;
+  return {
+      row("64 B write and its notice, polling", 1.25, pair(kWrite, WaitMode::kPoll)),
+      row("64 B write and its notice, waiting", 1.25, pair(kWrite, kWaitMode)),
+      row("two 64 B sends in a row, polling", 1.25, pair(kSend, WaitMode::kPoll)),
+      row("two 64 B sends in a row, waiting", 1.25, pair(kSend, kWaitMode)),
+      row("message layer: 64 B", 1.05, message(kSmall)),
+      row("message layer: 16 KiB", 1.05, message(kEager)),
+      row("message layer: 64 KiB", 1.05, message(kMedium)),
+      row("message layer: 64 KiB, waiting", 1.05, Latency(kMessage, kMedium, kWaitMode)),
+      row("message layer: 64 KiB, two end points", 1.05, message(kMedium), "@2"),
+      row("message layer: 1 MiB", 1.0, message(kLarge)),
+      row("message layer: 1 MiB, waiting", 1.0, Latency(kMessage, kLarge, kWaitMode)),
+      row("message layer: 1 MiB, two end points", 1.0, message(kLarge), "@2"),
+      row("message layer: 1 MiB, by read", 1.0, message(kLarge, kMessageByRead)),
+      row("message layer: 4 MiB", 1.0, message(kHuge)),
+  };
+}
+
 std::vector<TargetRow> TcpRows() {
   using enum Operation;
   using enum Measure;
@@ -114,11 +155,11 @@ std::vector<TargetRow> TcpRows() {
        .floor = "",
        .job = pair,
        .floor_job = wait},
-      {"confirmed: 64 B send, polling", kLatency, 1.05, kTaken, send},
-      {"confirmed: 64 B write, memory and EVD", kLatency, 1.05, kTaken,
+      {"confirmed: 64 B send, polling", kLatency, 1.03, kTaken, send},
+      {"confirmed: 64 B write, memory and EVD", kLatency, 1.03, kTaken,
        Latency(kWrite, kSmall, kPollMode)},
-      {"confirmed: 64 B sends, window 64", kRate, 0.8, kTaken, sends},
-      {"confirmed: 64 B writes, window 64", kRate, 0.8, kTaken, writes},
+      {"confirmed: 64 B sends, window 64", kRate, 0.9, kTaken, sends},
+      {"confirmed: 64 B writes, window 64", kRate, 0.9, kTaken, writes},
       {"confirmed: 1 MiB sends", kBandwidth, 0.97, kTaken, large_sends},
       {"confirmed: 1 MiB writes", kBandwidth, 0.97, kTaken, large},
       {"connections, one by one",
@@ -130,6 +171,7 @@ std::vector<TargetRow> TcpRows() {
        "",
        WorkerTask::kConnections},
   };
+  for (const TargetRow& row : MessageRows()) rows.push_back(row);
   for (const TargetRow& row : RdsRows()) rows.push_back(row);
   return rows;
 }

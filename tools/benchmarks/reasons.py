@@ -28,6 +28,11 @@ def _own_part_of_streams(results):
         (row["dat_value"]["median"] - row["floor_value"]["median"]) * 1000, -1)
 
 
+def _round_trip(results):
+    row = _row(results["targets"], "work", "64 B send, polling")
+    return "a trip of its own" if row is None else "%.0f us" % row["dat_value"]["median"]
+
+
 def reasons(results):
     message = ("the plain loop has nothing but its two system calls, each end of ours adds %s of those "
                "(queues, FPDU, keys, completions)" % _own_part(results))
@@ -47,7 +52,34 @@ def reasons(results):
            "tells the socket: 6,600 instructions of each end for a message there and one back, beside the IA's own")
     datagrams = ("RDS copies a message once more at the end that sends it, which keeps it until it is acknowledged, "
                  "and twice more at the other, from the frame to the message and from there to the program")
+    pair = polled + "; the notice is a second message with a receive and a completion of its own"
+    ride = ("a request to confirm and its answer ride on the messages: two FPDUs more at each end for "
+            "some of the messages")
+    shaken = ("a request and an answer go there and back before the data do, which is %s for each message; "
+              "both ends register its memory, for which the kernel is asked what it allows "
+              "(`/proc/self/maps`, 5 to 8 us each); and the data are a write and its notice"
+              % _round_trip(results))
+    second = (shaken + "; on two connections nothing keeps the finish behind the data, so it waits for "
+              "their confirmation, which is one more way there and back")
     return {
+        "64 B write and its notice, polling": pair,
+        "two 64 B sends in a row, polling": pair,
+        "message layer: 64 B": polled + "; the message is copied once more at each end",
+        "message layer: 16 KiB": "each end copies the message once more, between the program's memory and "
+                                 "that of a send or receive; a message that is not small takes two "
+                                 "receiving calls, its head's and its data's; and " + polled,
+        "message layer: 64 KiB": shaken,
+        "message layer: 64 KiB, waiting": shaken,
+        "message layer: 64 KiB, two end points": second,
+        "message layer: 1 MiB": shaken,
+        "message layer: 1 MiB, waiting": shaken,
+        "message layer: 1 MiB, two end points": second,
+        "message layer: 1 MiB, by read": "a request goes before the read, a finish after it, and nothing of "
+                                         "the next message before that; both ends register the memory "
+                                         "(`/proc/self/maps`, 5 to 8 us each)",
+        "message layer: 4 MiB": shaken,
+        "confirmed: 64 B send, polling": ride,
+        "confirmed: 64 B write, memory and EVD": ride,
         "RDS: 64 B there and back, polling": rds,
         "RDS: 64 B there and back, waiting": rds,
         "RDS: 8 KiB one way, polling": datagrams,
