@@ -163,7 +163,10 @@ bool Endpoint::FlushSends(Flusher by) {
 bool Endpoint::PayOwed(Patience patience) {
   PendingUpcalls upcalls;
   std::unique_lock<Mutex> lock(mutex_, std::defer_lock);
-  if (!LockPatiently(&lock, patience)) return false;
+  if (!LockPatiently(&lock, patience)) {
+    if (patience == Patience::kLeave) driver_->Owe(this);
+    return false;
+  }
   owing_ = false;
   if (dead_ || stream_ == nullptr || !stream_->owes()) return false;
   stream_->PayOwed();

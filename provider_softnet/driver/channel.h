@@ -33,8 +33,10 @@ class Channel {
   virtual bool FlushSends(Flusher by) = 0;
   // Writes the few bytes that Driver::Owe() was called for, unless they have already left with
   // something else. Same rules as FlushSends(). A process that exits uses kTry, which gives up
-  // after a while, because a thread that is inside a call may never end it.
-  enum class Patience : uint8_t { kWait, kTry };
+  // after a while, because a thread that is inside a call may never end it. With kLeave it does not
+  // wait for a thread that has the channel, but calls Owe() again, and that thread or a later one
+  // pays.
+  enum class Patience : uint8_t { kWait, kTry, kLeave };
   virtual bool PayOwed(Patience patience) = 0;
   // Whether polls try this channel first. While they do, it may keep memory between messages. Any
   // thread, no lock of a channel held.

@@ -178,13 +178,12 @@ bool Driver::FlushDeferred(Channel::Flusher by) {
   return worked;
 }
 
-bool Driver::PayOwed() {
+bool Driver::PayOwed(Channel::Patience patience) {
   if (owing_.empty()) return false;
   busy_turns_.store(0, std::memory_order_relaxed);
   bool worked = false;
   paying_.fetch_add(1, std::memory_order_seq_cst);  // before the take: see PayAtExit
-  owing_.TakeAll(
-      [&worked](Channel* channel) { worked |= channel->PayOwed(Channel::Patience::kWait); });
+  owing_.TakeAll([&worked, patience](Channel* channel) { worked |= channel->PayOwed(patience); });
   paying_.fetch_sub(1, std::memory_order_release);
   return worked;
 }

@@ -163,7 +163,7 @@ class Driver final : private transport::Interruptible {
   bool Attending() const { return next_to_attend_ < attending_.size(); }
   bool FlushDeferred(Channel::Flusher by);
   // To be called when nothing was found to do. Pays what is owed.
-  bool PayOwed();
+  bool PayOwed(Channel::Patience patience = Channel::Patience::kWait);
   bool PayAfterTurn(bool worked);
   bool CallersFlush();  // helper thread
   void NoteProgress() {

@@ -63,7 +63,11 @@ void Driver::RunHelper() {
     if (stop_.load(std::memory_order_seq_cst)) return;
     now = LoopClock::now();
 
-    PayOwed();  // callers have had a tick for it
+    // Callers have had a tick for it. The lock of a channel that a thread polls is hardly ever
+    // free, and as long as the helper waits for it, that thread does not know that something is
+    // owed.
+    PayOwed(Channel::Patience::kLeave);
+    if (!owing_.empty()) quiet_ticks = 0;  // the next tick looks again
     if (announced_.load(std::memory_order_seq_cst)) {
       flushing_until = now + options_.helper_tick;
       if (!flushing) {

@@ -65,7 +65,12 @@ class CountingChannel final : public Channel {
     flushes.fetch_add(1);
     return true;
   }
-  bool PayOwed(Patience) override {
+  bool PayOwed(Patience patience) override {
+    if (in_use && patience == Patience::kLeave) {
+      left.fetch_add(1);
+      driver_->Owe(this);
+      return false;
+    }
     payments.fetch_add(1);
     return true;
   }
@@ -80,7 +85,9 @@ class CountingChannel final : public Channel {
   std::atomic<bool> hot{false};
   std::atomic<int> received{0};
   std::atomic<int> flushes{0};
+  std::atomic<bool> in_use{false};  // another thread has it
   std::atomic<int> payments{0};
+  std::atomic<int> left{0};  // payments that were left to that thread
   std::atomic<int> attended{0};
   std::atomic<Waiter*> waiter{nullptr};
   std::atomic<pthread_t> last_reader{};
@@ -321,6 +328,23 @@ TEST_F(DriverTest, WhatIsOwedIsPaidWhileAWaiterSleeps) {
     driver_->Owe(channel_.get());
     EXPECT_TRUE(Until([&] { return channel_->payments >= i; }));
   }
+  waiter.Signal();
+  sleeping.join();
+}
+
+// If the helper waited for it, a thread that polls the channel would not know that it owes. A
+// thread that sleeps in the loop keeps the helper from driving.
+TEST_F(DriverTest, TheHelperLeavesWhatIsOwedWhileAnotherThreadHasTheChannel) {
+  Waiter waiter;
+  std::thread sleeping([&] { driver_->Progress(&waiter, transport::kForever); });
+  ASSERT_TRUE(Until([&] { return driver_->counters().blocking_waits.value() > 0; }));
+  ASSERT_TRUE(Until([&] { return driver_->HelperRests(); }));
+  channel_->in_use = true;
+  driver_->Owe(channel_.get());
+  EXPECT_TRUE(Until([&] { return channel_->left >= 3; }));
+  EXPECT_EQ(channel_->payments, 0);
+  channel_->in_use = false;
+  EXPECT_TRUE(Until([&] { return channel_->payments == 1; }));
   waiter.Signal();
   sleeping.join();
 }

@@ -13,12 +13,14 @@
 namespace softdat::softnet {
 
 // With kTry it gives up after some 10 ms: the process exits, and whoever holds the lock may be at
-// its own last payment, or never let go of it. Returns whether `lock` is held.
+// its own last payment, or never let go of it. With kLeave it gives up at once. Returns whether
+// `lock` is held.
 inline bool LockPatiently(std::unique_lock<Mutex>* lock, Channel::Patience patience) {
   if (patience == Channel::Patience::kWait) {
     lock->lock();
     return true;
   }
+  if (patience == Channel::Patience::kLeave) return lock->try_lock();
   constexpr int kMostLooks = 100;
   constexpr timespec kLook{.tv_sec = 0, .tv_nsec = 100'000};
   for (int looks = 0; !lock->try_lock(); ++looks) {

@@ -119,7 +119,10 @@ bool RoceEndpoint::FlushSends(Flusher by) {
 bool RoceEndpoint::PayOwed(Patience patience) {
   PendingUpcalls upcalls;
   std::unique_lock<Mutex> lock(mutex_, std::defer_lock);
-  if (!LockPatiently(&lock, patience)) return false;
+  if (!LockPatiently(&lock, patience)) {
+    if (patience == Patience::kLeave) driver_->Owe(this);
+    return false;
+  }
   owing_ = false;
   if (silent() || connection_ == nullptr || !connection_->owes()) return false;
   connection_->PayOwed();
