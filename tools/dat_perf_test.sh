@@ -52,6 +52,9 @@ for test in msg_lat msg_read_lat; do
     check "$test, $wait, over two end points" one "$test" -c -s 300K --wait "$wait" -q 2
   done
 done
+# Then a completion does not say that the data are there before the message on the other end point.
+check "msg_lat over two end points, completions taken" \
+  one msg_lat -c -s 300K -q 2 --completion taken
 for wait in poll wait cno fd memory; do check "write_lat, $wait" one write_lat --wait "$wait"; done
 for wait in poll wait cno fd; do
   check "a write and its notice, $wait" one write_lat -c -s 64 --wait "$wait" --messages 2

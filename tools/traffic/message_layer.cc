@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
+#include "dat2/softdat.h"
 #include "tools/common/dat_calls.h"
 
 namespace softdat::tools {
@@ -21,12 +23,28 @@ constexpr uint64_t kHalf = kSlots / 2;
 
 // Data are written in parts, so that a transport can begin to move one while the next is posted.
 constexpr size_t kPartBytes = size_t{128} << 10;
+// Bytes of a read that shows that the writes in front of it are in the peer's memory.
+constexpr size_t kReadBack = 1;
 // Parts for one completion event. Two such batches may be under way.
 constexpr uint64_t kBatch = 8;
 
 const char* NameOf(LayerFrame::Kind kind) {
   constexpr const char* kNames[] = {"a small message", "a request", "an answer", "a finish"};
   return kNames[static_cast<size_t>(kind)];
+}
+
+// Whether the completion of a write says that the data are in the peer's memory. Providers that are
+// not SoftDAT's do not tell.
+bool CompletionsAreConfirmed(const client::Ia& ia) {
+  DAT_PROVIDER_ATTR attr{};
+  if (dat_ia_query(ia, nullptr, 0, nullptr, DAT_PROVIDER_FIELD_ALL, &attr) != DAT_SUCCESS)
+    return false;
+  const std::span named(attr.provider_specific_attr,
+                        static_cast<size_t>(attr.num_provider_specific_attr));
+  return std::any_of(named.begin(), named.end(), [](const DAT_NAMED_ATTR& one) {
+    return std::string_view(one.name) == SOFTDAT_ATTR_COMPLETION &&
+           std::string_view(one.value) == "confirmed";
+  });
 }
 
 }  // namespace
@@ -46,8 +64,10 @@ MessageLayer::MessageLayer(Link* link, const Plan& plan)
 }
 
 Outcome MessageLayer::Prepare() {
+  confirmed_ = CompletionsAreConfirmed(link_.ia());
   for (Channel& channel : channels_) {
-    SOFTDAT_TRY(Allocate(link_.ia(), link_.pz(), 2 * kSlots * channel.slot_bytes, &channel.slots));
+    const size_t bytes = 2 * kSlots * channel.slot_bytes + kReadBack;
+    SOFTDAT_TRY(Allocate(link_.ia(), link_.pz(), bytes, &channel.slots));
     SOFTDAT_TRY(Refill(&channel));
     channel.owed = 0;  // the peer knows how many receives there are at first
   }
@@ -154,10 +174,19 @@ Outcome MessageLayer::SendByWrite(const RemoteMemory& target) {
         link_.PostRdma(Operation::kWrite, region_.Local(at, bytes), part,
                        ends_batch ? DAT_COMPLETION_DEFAULT_FLAG : DAT_COMPLETION_SUPPRESS_FLAG));
   }
-  const uint64_t written = channel.signalled;
   // On its own connection a message comes behind the writes that were posted before it. On another
-  // one it may overtake them, so they must be in the peer's memory first.
-  if (FinishChannel().connection != 0) SOFTDAT_TRY(AwaitCompleted(channel, written));
+  // one it may overtake them, so they must be in the peer's memory first. If their completions do
+  // not say that, the answer to a read behind them does.
+  const bool overtakes = FinishChannel().connection != 0;
+  if (overtakes && !confirmed_) {
+    ++channel.signalled;
+    SOFTDAT_TRY(link_.PostRdma(Operation::kRead,
+                               channel.slots.Local(2 * kSlots * channel.slot_bytes, kReadBack),
+                               {target.address + plan_.size - kReadBack, kReadBack, target.context},
+                               DAT_COMPLETION_DEFAULT_FLAG));
+  }
+  const uint64_t written = channel.signalled;
+  if (overtakes) SOFTDAT_TRY(AwaitCompleted(channel, written));
   SOFTDAT_TRY(SendFrame(&FinishChannel(), Kind::kFinish, {0, plan_.size, 0}, {}));
   SOFTDAT_TRY(AwaitCompleted(channel, written));
   return FreeRegion();

@@ -59,7 +59,7 @@ class MessageLayer {
     uint32_t connection = 0;
     uint64_t frames = 0;    // to come, and to go
     size_t slot_bytes = 0;  // of each frame that is received or sent
-    client::Memory slots;   // of the receives, then of the sends
+    client::Memory slots;   // of the receives, of the sends, and for a read of what was written
     uint64_t posted = 0;
     uint64_t arrived = 0;
     uint64_t sent = 0;
@@ -103,7 +103,8 @@ class MessageLayer {
   // A frame that has overtaken the awaited one, on another connection: by read, the peer's next
   // request its last finish. There is never a second one.
   std::optional<LayerFrame> early_;
-  client::Lmr region_;  // the memory of the message that is being moved
+  bool confirmed_ = false;  // a write that is complete is in the peer's memory
+  client::Lmr region_;      // the memory of the message that is being moved
 };
 
 }  // namespace softdat::tools
