@@ -104,6 +104,8 @@ done
 check "targets of a message layer" run 0 "$program" targets --slices 1 --slice-ms 5 --only "64 KiB"
 check "one of them over two end points" has "$out" 'two end points .*softnet-lo@2 '
 check "many end points" compare softnet-lo softnet-lo@50
+check "threads on one IA and on their own" compare -e --cpus any softnet-lo@1threads softnet-lo@3threads softnet-lo@2ias
+check "threads that stream" compare -e --cpus any --test send_bw -s 64 -t 64 -q 2 softnet-lo@3threads softnet-lo@2ias
 check "connections" run 0 "$program" targets --slices 1 --slice-ms 5 --only "connections"
 check "its verdict" has "$out" '(met|NOT met)$'
 check "scale" run 0 "$program" scale -q 20 -n 20 --out_json
@@ -125,6 +127,7 @@ check "a loss that is not understood" said 1 "SOFTDAT_UDP_LOSS is not understood
   compare --slices 1 --slice-ms 5 softnet-udp-lo,SOFTDAT_UDP_LOSS=often
 check "no server" said 1 "nobody listens" send_lat -p 9 127.0.0.1
 check "no such IA" said 1 "softnet-nowhere" compare raw:tcp-poll softnet-nowhere
+check "too many threads" said 2 "NAME@Nthreads or NAME@Nias \(1 to 64\)" compare softnet-lo@65threads
 check "no such floor" said 2 "no floor" compare raw:pigeon softnet-lo
 check "RDS over an IA that is not there" said 1 "softnet-nowhere" compare raw:tcp-poll rds:softnet-nowhere
 check "what RDS has not" said 1 "over RDS go messages" compare --test write_lat softnet-lo rds:softnet-lo

@@ -41,7 +41,7 @@ Outcome Unit::Start(const UnitSpec& spec, const Job& work, uint32_t connections,
   SOFTDAT_TRY(Answer(&server_, name_, &answer));
   orders.role = WorkerRole::kDrive;
   orders.cpu = placement.client_cpu;
-  orders.port = answer.value("port", uint64_t{0});
+  orders.ports = answer.value("ports", std::vector<uint64_t>());
   SOFTDAT_TRY(driver_.Start(WorkerArguments(orders), spec.environment));
   return Answer(&driver_, name_, &answer);
 }

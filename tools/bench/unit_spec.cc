@@ -20,17 +20,24 @@ std::string_view NextPart(std::string_view* text) {
   return part;
 }
 
-// "NAME" or "NAME@CONNECTIONS".
+// "NAME", "NAME@CONNECTIONS", "NAME@THREADSthreads" or "NAME@THREADSias".
 bool ParseAdapter(std::string_view name, UnitSpec* spec) {
   const size_t at = name.find('@');
   spec->ia = name.substr(0, at);
-  if (at == std::string_view::npos) return !spec->ia.empty();
+  if (spec->ia.empty()) return false;
+  if (at == std::string_view::npos) return true;
   uint32_t count = 0;
   const char* end = name.data() + name.size();
   const auto parsed = std::from_chars(name.data() + at + 1, end, count);
-  spec->connections = count;
-  return !spec->ia.empty() && parsed.ec == std::errc() && parsed.ptr == end && count >= 1 &&
-         count <= kMaxConnections;
+  if (parsed.ec != std::errc() || count == 0) return false;
+  const std::string_view of(parsed.ptr, static_cast<size_t>(end - parsed.ptr));
+  if (of.empty()) {
+    spec->connections = count;
+    return count <= kMaxConnections;
+  }
+  spec->threads = count;
+  spec->ia_for_each = of == "ias";
+  return count <= kMaxThreads && (of == "threads" || of == "ias");
 }
 
 }  // namespace
@@ -60,8 +67,10 @@ std::optional<UnitSpec> ParseUnitSpec(std::string_view text, std::string* proble
     *problem = "the name of an IA or a floor is missing";
     return std::nullopt;
   } else if (!ParseAdapter(name, &spec)) {
-    *problem = fmt::format("'{}' is not NAME of an IA or NAME@END_POINTS, of which 1 to {}", name,
-                           kMaxConnections);
+    *problem = fmt::format(
+        "'{}' is not NAME of an IA, NAME@END_POINTS (1 to {}), NAME@Nthreads or NAME@Nias (1 to "
+        "{})",
+        name, kMaxConnections, kMaxThreads);
     return std::nullopt;
   }
   while (!text.empty()) {

@@ -27,6 +27,19 @@ TEST(UnitSpec, AdaptersFloorsAndSettings) {
   EXPECT_THAT(many->environment, ElementsAre("A=b@2"));
   EXPECT_FALSE(ia->connections);
 
+  const auto threads = ParseUnitSpec("softnet-lo@64threads,A=b", &problem);
+  ASSERT_TRUE(threads);
+  EXPECT_EQ(threads->ia, "softnet-lo");
+  EXPECT_EQ(threads->threads, 64u);
+  EXPECT_FALSE(threads->ia_for_each);
+  EXPECT_FALSE(threads->connections);
+  EXPECT_EQ(ia->threads, 1u);
+
+  const auto ias = ParseUnitSpec("softnet-lo@4ias", &problem);
+  ASSERT_TRUE(ias);
+  EXPECT_EQ(ias->threads, 4u);
+  EXPECT_TRUE(ias->ia_for_each);
+
   const auto floor = ParseUnitSpec("raw:udp-gso", &problem);
   ASSERT_TRUE(floor);
   EXPECT_TRUE(floor->IsRaw());
@@ -55,7 +68,9 @@ TEST(UnitSpec, WhatIsNoneIsSaid) {
   EXPECT_FALSE(ParseUnitSpec("rds:", &problem));
   EXPECT_FALSE(ParseUnitSpec("rds:,A=b", &problem));
   for (const char* text : {"@1", "softnet-lo@", "softnet-lo@0", "softnet-lo@1x", "softnet-lo@-1",
-                           "softnet-lo@4097", "softnet-lo@99999999999"}) {
+                           "softnet-lo@4097", "softnet-lo@99999999999", "softnet-lo@threads",
+                           "softnet-lo@0threads", "softnet-lo@65threads", "softnet-lo@65ias",
+                           "softnet-lo@4thread", "softnet-lo@4iasx", "@4threads"}) {
     EXPECT_FALSE(ParseUnitSpec(text, &problem)) << text;
     EXPECT_THAT(problem, HasSubstr("END_POINTS"));
   }

@@ -3,7 +3,6 @@
 #include "tools/bench/worker.h"
 
 #include <fmt/format.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <charconv>
@@ -14,12 +13,11 @@
 
 #include "tools/bench/child.h"
 #include "tools/bench/connections.h"
-#include "tools/common/address.h"
+#include "tools/bench/dat_ends.h"
 #include "tools/common/cpu.h"
 #include "tools/common/exit_codes.h"
 #include "tools/raw/link.h"
 #include "tools/traffic/link.h"
-#include "tools/traffic/session.h"
 
 namespace softdat::tools {
 namespace {
@@ -27,7 +25,6 @@ namespace {
 using nlohmann::json;
 
 constexpr char kFlag[] = "--worker";
-constexpr uint32_t kConnectTimeoutUs = 10'000'000;
 
 void Say(const json& line) {
   fmt::print("{}\n", line.dump(-1, ' ', false, json::error_handler_t::replace));
@@ -43,34 +40,32 @@ LinkDepths Depths(const WorkerOrders& orders) {
   return depths;
 }
 
-struct DatEnd {
-  Link link;
-  std::optional<Session> session;
+Outcome OpenEnds(const WorkerOrders& orders, const UnitSpec& spec, DatEnds* ends) {
+  return ends->Open({.ia = spec.ia,
+                     .threads = spec.threads,
+                     .ia_for_each = spec.ia_for_each,
+                     .connections = orders.connections,
+                     .depths = Depths(orders)});
+}
 
-  Outcome Open(const WorkerOrders& orders, const UnitSpec& spec) {
-    SOFTDAT_TRY(link.Open(spec.ia, Depths(orders), orders.connections));
-    session.emplace(&link, static_cast<uint64_t>(link.depths().receives - 1));
-    return session->Prepare();
-  }
-};
+void SayPorts(const std::vector<uint64_t>& ports) { Say({{"ports", ports}}); }
 
 Outcome ServeRaw() {
   RawLink link;
   uint16_t port = 0;
   SOFTDAT_TRY(link.Listen(&port));
-  Say({{"port", port}});
+  SayPorts({port});
   SOFTDAT_TRY(link.Accept());
   return link.Serve();
 }
 
 Outcome ServeDat(const WorkerOrders& orders, const UnitSpec& spec) {
-  DatEnd end;
-  SOFTDAT_TRY(end.Open(orders, spec));
-  SOFTDAT_TRY(end.link.Listen(0));
-  Say({{"port", end.link.conn_qual()}});
-  SOFTDAT_TRY(end.link.Accept());
-  SOFTDAT_TRY(end.session->Serve({}));
-  return end.link.AwaitDisconnect();
+  DatEnds ends;
+  std::vector<uint64_t> ports;
+  SOFTDAT_TRY(OpenEnds(orders, spec, &ends));
+  SOFTDAT_TRY(ends.Listen(&ports));
+  SayPorts(ports);
+  return ends.Serve();
 }
 
 // Runs jobs as they are told, until standard input ends.
@@ -91,7 +86,7 @@ Outcome Drive(const std::function<Outcome(const Job&, JobResult*)>& run) {
 
 Outcome DriveRaw(const WorkerOrders& orders, const UnitSpec& spec) {
   RawLink link;
-  SOFTDAT_TRY(link.Connect(static_cast<uint16_t>(orders.port)));
+  SOFTDAT_TRY(link.Connect(static_cast<uint16_t>(orders.ports.front())));
   return Drive([&](const Job& job, JobResult* result) -> Outcome {
     if (job.TransfersInARow() > 1) return Outcome::Fail("floors send one message at a time");
     const RawJob raw = FloorOf(spec.raw, job);
@@ -102,30 +97,24 @@ Outcome DriveRaw(const WorkerOrders& orders, const UnitSpec& spec) {
 }
 
 Outcome DriveDat(const WorkerOrders& orders, const UnitSpec& spec) {
-  DatEnd end;
-  SOFTDAT_TRY(end.Open(orders, spec));
-  sockaddr_storage address{};
-  // The server is on the same adapter.
-  const sockaddr* own = end.link.ia().attributes().ia_address_ptr;
-  SOFTDAT_TRY(ResolveHost(FormatAddress(own), AF_UNSPEC, &address));
-  SOFTDAT_TRY(
-      end.link.Connect(reinterpret_cast<sockaddr*>(&address), orders.port, kConnectTimeoutUs));
-  SOFTDAT_TRY(
-      Drive([&](const Job& job, JobResult* result) { return end.session->Run(job, result); }));
-  return end.link.Disconnect();
+  DatEnds ends;
+  SOFTDAT_TRY(OpenEnds(orders, spec, &ends));
+  SOFTDAT_TRY(ends.Connect(orders.ports));
+  SOFTDAT_TRY(Drive([&](const Job& job, JobResult* result) { return ends.Run(job, result); }));
+  return ends.Disconnect();
 }
 
 Outcome Connections(const WorkerOrders& orders, const UnitSpec& spec) {
   const auto work = spec.IsRaw() ? MakeRawConnections() : MakeDatConnections(spec.ia);
   if (orders.role == WorkerRole::kDrive) {
-    SOFTDAT_TRY(work->PrepareToConnect(orders.port));
+    SOFTDAT_TRY(work->PrepareToConnect(orders.ports.front()));
     return Drive([&](const Job& job, JobResult* result) {
       return TimeConnections(work.get(), job.iterations, result);
     });
   }
   uint64_t port = 0;
   SOFTDAT_TRY(work->Listen(&port));
-  Say({{"port", port}});
+  SayPorts({port});
   while (true) SOFTDAT_TRY(work->AcceptOne());
 }
 
@@ -141,6 +130,8 @@ Outcome Work(const WorkerOrders& orders) {
   if (orders.cpu >= 0 && !PinProcess(orders.cpu))
     return Outcome::Fail(fmt::format("cannot run on CPU {}", orders.cpu));
   if (orders.role == WorkerRole::kSpin) Spin();
+  if (orders.role == WorkerRole::kDrive && orders.ports.empty())
+    return Outcome::Fail("the server has told no port");
   std::string problem;
   const auto spec = ParseUnitSpec(orders.unit, &problem);
   if (!spec) return Outcome::Fail(problem);
@@ -157,6 +148,16 @@ bool Parse(const std::string& text, Number* value) {
   return parsed.ec == std::errc() && parsed.ptr == end;
 }
 
+// Numbers with commas between them; "" is none.
+bool ParseList(std::string_view text, std::vector<uint64_t>* values) {
+  while (!text.empty()) {
+    const size_t comma = text.find(',');
+    if (!Parse(std::string(text.substr(0, comma)), &values->emplace_back())) return false;
+    text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
+  }
+  return true;
+}
+
 }  // namespace
 
 std::vector<std::string> WorkerArguments(const WorkerOrders& orders) {
@@ -167,7 +168,7 @@ std::vector<std::string> WorkerArguments(const WorkerOrders& orders) {
           std::to_string(orders.cpu),
           std::to_string(orders.connections),
           std::to_string(orders.window),
-          std::to_string(orders.port)};
+          fmt::format("{}", fmt::join(orders.ports, ","))};
 }
 
 std::optional<WorkerOrders> ParseWorkerArguments(const std::vector<std::string>& arguments) {
@@ -179,7 +180,7 @@ std::optional<WorkerOrders> ParseWorkerArguments(const std::vector<std::string>&
   const bool parsed = Parse(arguments[1], &role) && Parse(arguments[2], &task) &&
                       Parse(arguments[4], &orders.cpu) &&
                       Parse(arguments[5], &orders.connections) &&
-                      Parse(arguments[6], &orders.window) && Parse(arguments[7], &orders.port);
+                      Parse(arguments[6], &orders.window) && ParseList(arguments[7], &orders.ports);
   if (!parsed || role < 0 || role > static_cast<int>(WorkerRole::kSpin) || task < 0 ||
       task > static_cast<int>(WorkerTask::kConnections)) {
     return std::nullopt;

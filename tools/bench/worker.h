@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The child processes of a measurement. One serves, and one drives, each over one adapter or floor.
 // One may keep a processor busy. They report by lines on standard output, as JSON:
-//   {"port": 34567}                                      a server that listens
+//   {"ports": [34567, ..]}                               a server that listens
 //   {"ready": true}                                      a driver that is connected
 //   {"seconds": .., "client_cpu": .., "server_cpu": ..}  a job that is done
 //   {"error": "why not"}
@@ -33,8 +33,8 @@ struct WorkerOrders {
   std::string unit;  // UnitSpec::text
   int cpu = -1;      // on which it runs; -1: on any
   uint32_t connections = 1;
-  uint32_t window = 1;  // the largest of the jobs to come
-  uint64_t port = 0;    // of the server, for the driver
+  uint32_t window = 1;          // the largest of the jobs to come
+  std::vector<uint64_t> ports;  // of the server, one for each of its threads; for the driver
 };
 
 // For Child::Start().

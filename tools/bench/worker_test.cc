@@ -15,7 +15,7 @@ TEST(WorkerOrders, ComeBackFromTheCommandLine) {
   orders.cpu = -1;
   orders.connections = 1000;
   orders.window = 64;
-  orders.port = 1ull << 40;
+  orders.ports = {18515, 1ull << 40};
   const auto parsed = ParseWorkerArguments(WorkerArguments(orders));
   ASSERT_TRUE(parsed);
   EXPECT_EQ(parsed->role, orders.role);
@@ -24,7 +24,7 @@ TEST(WorkerOrders, ComeBackFromTheCommandLine) {
   EXPECT_EQ(parsed->cpu, -1);
   EXPECT_EQ(parsed->connections, 1000u);
   EXPECT_EQ(parsed->window, 64u);
-  EXPECT_EQ(parsed->port, orders.port);
+  EXPECT_EQ(parsed->ports, orders.ports);
 }
 
 TEST(WorkerOrders, OtherCommandLinesAreNone) {
@@ -36,6 +36,11 @@ TEST(WorkerOrders, OtherCommandLinesAreNone) {
   arguments = WorkerArguments({});
   arguments[2] = "3";
   EXPECT_FALSE(ParseWorkerArguments(arguments));
+  for (const char* ports : {"x", "1,x", ",1", "1;2"}) {
+    arguments = WorkerArguments({});
+    arguments[7] = ports;
+    EXPECT_FALSE(ParseWorkerArguments(arguments)) << ports;
+  }
 }
 
 TEST(JobLine, ComesBackAndNothingElseIsOne) {

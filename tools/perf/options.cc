@@ -51,6 +51,8 @@ and prints the ratios to the first. Each is
   softnet-lo, verbs-eth0, ...          an adapter
   softnet-lo,SOFTDAT_CRC=on            the same with a setting
   softnet-lo@1000                      the same with that many end points, as by -q
+  softnet-lo@4threads                  the same with four threads on one IA, end points of their own
+  softnet-lo@4ias                      the same with four threads that each open the IA
   raw:tcp-poll   spinning recv         raw:udp      datagrams, spinning
   raw:tcp-epoll  epoll_wait, recv      raw:udp-gso  datagrams cut by the kernel
   raw:tcp-block  sleeping recv         raw:shm      a ring in shared memory, spinning

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "dat/client/names.h"
 #include "tools/common/address.h"
@@ -34,10 +35,17 @@ Outcome NextConnectionEvent(const client::Evd& evd, DAT_TIMEOUT timeout_us, cons
 }  // namespace
 
 Outcome Link::Open(const std::string& ia_name, const LinkDepths& depths, uint32_t connections) {
+  auto ia = std::make_shared<client::Ia>();
+  SOFTDAT_TRY(OpenIa(ia_name, ia.get()));
+  return Open(std::move(ia), depths, connections);
+}
+
+Outcome Link::Open(std::shared_ptr<const client::Ia> ia, const LinkDepths& depths,
+                   uint32_t connections) {
+  ia_ = std::move(ia);
   connections_ = connections;
   eps_ = std::make_unique<client::Ep[]>(connections);
-  SOFTDAT_TRY(OpenIa(ia_name, &ia_));
-  const DAT_IA_ATTR& attr = ia_.attributes();
+  const DAT_IA_ATTR& attr = ia_->attributes();
   depths_ = depths;
   const auto share = static_cast<int>(connections);
   for (const int limit : {attr.max_dto_per_ep, attr.max_evd_qlen / share}) {
@@ -46,17 +54,17 @@ Outcome Link::Open(const std::string& ia_name, const LinkDepths& depths, uint32_
       depths_.requests = std::min(depths_.requests, limit - kControlMessages);
     }
   }
-  SOFTDAT_TRY(Check(pz_.Create(ia_)));
+  SOFTDAT_TRY(Check(pz_.Create(*ia_)));
   const auto connect_queue = static_cast<DAT_COUNT>(kConnectQueue + 2 * connections);
   const DAT_COUNT request_queue = (depths_.requests + kControlMessages) * share;
   SOFTDAT_TRY(
-      Check(connect_evd_.Create(ia_, DAT_EVD_CONNECTION_FLAG, connect_queue), "connection"));
-  SOFTDAT_TRY(Check(requests_.evd.Create(ia_, DAT_EVD_DTO_FLAG, request_queue), "request"));
-  return Check(receives_.evd.Create(ia_, DAT_EVD_DTO_FLAG, depths_.receives * share), "receive");
+      Check(connect_evd_.Create(*ia_, DAT_EVD_CONNECTION_FLAG, connect_queue), "connection"));
+  SOFTDAT_TRY(Check(requests_.evd.Create(*ia_, DAT_EVD_DTO_FLAG, request_queue), "request"));
+  return Check(receives_.evd.Create(*ia_, DAT_EVD_DTO_FLAG, depths_.receives * share), "receive");
 }
 
 Outcome Link::MakeEndPoint(client::Ep* ep) {
-  const DAT_IA_ATTR& adapter = ia_.attributes();
+  const DAT_IA_ATTR& adapter = ia_->attributes();
   DAT_EP_ATTR attr{};
   attr.service_type = DAT_SERVICE_TYPE_RC;
   attr.max_message_size = adapter.max_message_size;
@@ -70,15 +78,15 @@ Outcome Link::MakeEndPoint(client::Ep* ep) {
   attr.max_rdma_read_out = adapter.max_rdma_read_per_ep_out;
   attr.max_rdma_read_iov = 1;
   attr.max_rdma_write_iov = 1;
-  return Check(ep->Create(ia_, pz_, {receives_.evd, requests_.evd, connect_evd_}, &attr));
+  return Check(ep->Create(*ia_, pz_, {receives_.evd, requests_.evd, connect_evd_}, &attr));
 }
 
 Outcome Link::Listen(uint64_t conn_qual) {
-  SOFTDAT_TRY(Check(cr_evd_.Create(ia_, DAT_EVD_CR_FLAG, kRequestQueue), "connection requests"));
+  SOFTDAT_TRY(Check(cr_evd_.Create(*ia_, DAT_EVD_CR_FLAG, kRequestQueue), "connection requests"));
   if (conn_qual == 0) {
-    SOFTDAT_TRY(Check(psp_.ListenAny(ia_, cr_evd_)));
+    SOFTDAT_TRY(Check(psp_.ListenAny(*ia_, cr_evd_)));
   } else {
-    SOFTDAT_TRY(Check(psp_.Listen(ia_, cr_evd_, conn_qual),
+    SOFTDAT_TRY(Check(psp_.Listen(*ia_, cr_evd_, conn_qual),
                       fmt::format("connection qualifier {}", conn_qual)));
   }
   conn_qual_ = psp_.qualifier();
@@ -94,7 +102,7 @@ Outcome Link::Accept() {
     SOFTDAT_TRY(NextConnectionEvent(cr_evd_, DAT_TIMEOUT_INFINITE, "listening", &event));
     if (event.event_number != DAT_CONNECTION_REQUEST_EVENT)
       return Outcome::Fail("listening: " + EventName(event.event_number));
-    SOFTDAT_TRY(Check(client::ConnectionRequest(ia_, event).Accept(eps_[i])));
+    SOFTDAT_TRY(Check(client::ConnectionRequest(*ia_, event).Accept(eps_[i])));
     SOFTDAT_TRY(AwaitEstablished("accepting a connection"));
   }
   return {};
@@ -166,7 +174,7 @@ Outcome Link::AwaitDisconnect() {
 std::string Link::LocalName() const {
   DAT_EP_PARAM param{};
   if (!eps_ || !eps_[0] || dat_ep_query(eps_[0], DAT_EP_FIELD_ALL, &param) != DAT_SUCCESS)
-    return FormatAddress(ia_.attributes().ia_address_ptr);
+    return FormatAddress(ia_->attributes().ia_address_ptr);
   return fmt::format("{}, port qualifier {}", FormatAddress(param.local_ia_address_ptr),
                      param.local_port_qual);
 }

@@ -43,6 +43,9 @@ class Link {
   // Opens the adapter and makes everything except the end points. Depths are cut to the limits of
   // the adapter.
   Outcome Open(const std::string& ia_name, const LinkDepths& depths, uint32_t connections = 1);
+  // The same on an open adapter. Links may share one. Each of them may then have its own thread.
+  Outcome Open(std::shared_ptr<const client::Ia> ia, const LinkDepths& depths,
+               uint32_t connections = 1);
 
   // For the passive side. Listen() with 0 takes any free qualifier. Accept() waits for a request
   // for each connection, without limit, and then for the connections. The service point stays for
@@ -83,7 +86,7 @@ class Link {
   // No receive may be due.
   Outcome PollForTrouble();
 
-  const client::Ia& ia() const { return ia_; }
+  const client::Ia& ia() const { return *ia_; }
   const client::Pz& pz() const { return pz_; }
   const LinkDepths& depths() const { return depths_; }
   uint32_t connections() const { return connections_; }
@@ -117,7 +120,7 @@ class Link {
   Outcome Examine(const DAT_EVENT& event, const char* what);
   std::string WhyOver();
 
-  client::Ia ia_;
+  std::shared_ptr<const client::Ia> ia_;
   client::Pz pz_;
   client::Cno cno_;     // of WaitMode::kCno
   client::Cno fd_cno_;  // of WaitMode::kFd

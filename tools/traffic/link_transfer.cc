@@ -47,10 +47,10 @@ const char* WhatOf(bool is_request) { return is_request ? "a request" : "a recei
 }  // namespace
 
 Outcome Link::PrepareWait(WaitMode mode) {
-  if (mode == WaitMode::kCno && !cno_) SOFTDAT_TRY(Check(cno_.Create(ia_)));
+  if (mode == WaitMode::kCno && !cno_) SOFTDAT_TRY(Check(cno_.Create(*ia_)));
   if (mode == WaitMode::kFd && !fd_cno_) {
     DAT_FD fd = -1;
-    SOFTDAT_TRY(Check(fd_cno_.CreateFd(ia_, &fd)));
+    SOFTDAT_TRY(Check(fd_cno_.CreateFd(*ia_, &fd)));
     epoll_ = UniqueFd(epoll_create1(EPOLL_CLOEXEC));
     epoll_event event{};
     event.events = EPOLLIN;

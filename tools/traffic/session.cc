@@ -63,7 +63,7 @@ Outcome Session::NextReply(Reply* reply) {
   return {};
 }
 
-Outcome Session::Run(const Job& job, JobResult* result, LatencyLog* log) {
+Outcome Session::Run(const Job& job, JobResult* result, LatencyLog* log, std::barrier<>* gate) {
   if (const std::string problem = JobProblem(job); !problem.empty())
     return Outcome::Fail(kExitUsage, problem);
   SOFTDAT_TRY(EnsureMemory(job));
@@ -80,9 +80,11 @@ Outcome Session::Run(const Job& job, JobResult* result, LatencyLog* log) {
   ends.log = log;
   Exchange exchange(&link_, &data_, job, ends);
   SOFTDAT_TRY(exchange.Prepare());
+  if (gate != nullptr) gate->arrive_and_wait();
   const double cpu = ProcessSeconds();
   const auto start = Clock::now();
   SOFTDAT_TRY(exchange.Run());
+  if (gate != nullptr) gate->arrive_and_wait();
   result->seconds = SecondsSince(start);
   result->client_cpu = ProcessSeconds() - cpu;
   result->bytes = BytesPerIteration(job) * job.iterations;

@@ -4,6 +4,7 @@
 #ifndef SOFTDAT_TOOLS_TRAFFIC_SESSION_H_
 #define SOFTDAT_TOOLS_TRAFFIC_SESSION_H_
 
+#include <barrier>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -29,8 +30,11 @@ class Session {
 
   // For the client. Wrong data at either end are a failure with kExitBadData. `log`, if given,
   // notes how long each transfer took. For a stream it notes how long after the previous one each
-  // completion came.
-  Outcome Run(const Job& job, JobResult* result, LatencyLog* log = nullptr);
+  // completion came. Sessions of several threads arrive at a common `gate` before their transfers
+  // begin and after these have ended. So each measures the time of all, at both ends. A session
+  // that fails does not arrive any more.
+  Outcome Run(const Job& job, JobResult* result, LatencyLog* log = nullptr,
+              std::barrier<>* gate = nullptr);
 
   // For the server, after Accept(). `wait` is its own way to wait, for clients that leave it the
   // choice. `examine` returns why a job is refused, or "". `report` is told of each job that is
