@@ -178,8 +178,12 @@ class ForwardingAdapter : public Adapter {
   ProgressResult Progress(Waiter* waiter, Clock::time_point deadline) override {
     return inner_->Progress(waiter, deadline);
   }
-  ProgressResult Spin(Clock::time_point deadline, Clock::time_point* until) override {
-    return inner_->Spin(deadline, until);
+  ProgressResult Poll(CompletionQueue& queue) override {
+    return inner_->Poll(static_cast<ForwardingCompletionQueue&>(queue).inner());
+  }
+  ProgressResult Spin(CompletionQueue& queue, Clock::time_point deadline,
+                      Clock::time_point* until) override {
+    return inner_->Spin(static_cast<ForwardingCompletionQueue&>(queue).inner(), deadline, until);
   }
   int ProgressDescriptor() override { return inner_->ProgressDescriptor(); }
   ProgressResult LookAround() override { return inner_->LookAround(); }

@@ -601,14 +601,23 @@ class Adapter {
   // leaves the adapter as usable as before.
   virtual ProgressResult Progress(Waiter* waiter, Clock::time_point deadline) = 0;
 
-  // One step of active waiting, for a thread that has not armed anything yet. Moves data like
-  // Progress() without a waiter, and gives the processor to others when nothing came. `*until`
-  // belongs to the caller and is default-constructed at first. The back end stores there when this
-  // wait has been active for long enough, which is `deadline` at the latest.
+  // Progress() without a waiter, for a thread that looks for completions of `queue`. The back end
+  // may look first where those come from.
+  virtual ProgressResult Poll(CompletionQueue& queue) {
+    static_cast<void>(queue);
+    return Progress(nullptr, {});
+  }
+
+  // One step of active waiting for a completion of `queue`, for a thread that has not armed
+  // anything yet. Moves data like Poll(), and gives the processor to others when nothing came.
+  // `*until` belongs to the caller and is default-constructed at first. The back end stores there
+  // when this wait has been active for long enough, which is `deadline` at the latest.
   //   kWorked    something moved; look for it
   //   kIdle      nothing yet; call again
   //   kTimedOut  long enough, or this back end does not wait actively: arm, and block in Progress()
-  virtual ProgressResult Spin(Clock::time_point deadline, Clock::time_point* until) {
+  virtual ProgressResult Spin(CompletionQueue& queue, Clock::time_point deadline,
+                              Clock::time_point* until) {
+    static_cast<void>(queue);
     static_cast<void>(deadline);
     static_cast<void>(until);
     return ProgressResult::kTimedOut;

@@ -176,6 +176,17 @@ Code SoftnetAdapter::CheckSegments(std::span<const DAT_LMR_TRIPLET> segments) {
   return Code::kOk;
 }
 
+transport::ProgressResult SoftnetAdapter::Poll(transport::CompletionQueue& queue) {
+  return shared_->driver.Poll(static_cast<SoftnetCompletionQueue&>(queue).core()->hot.get());
+}
+
+transport::ProgressResult SoftnetAdapter::Spin(transport::CompletionQueue& queue,
+                                               transport::Clock::time_point deadline,
+                                               transport::Clock::time_point* until) {
+  HotSet* const hot = static_cast<SoftnetCompletionQueue&>(queue).core()->hot.get();
+  return shared_->driver.Spin(hot, deadline, until);
+}
+
 transport::ProgressResult SoftnetAdapter::Progress(transport::Waiter* waiter,
                                                    transport::Clock::time_point deadline) {
   return shared_->driver.Progress(waiter, deadline);

@@ -38,10 +38,10 @@ class SoftnetAdapter final : public transport::Adapter {
   Result<std::unique_ptr<transport::Listener>> Listen(
       const transport::ListenParameters& p) override;
   Code CheckSegments(std::span<const DAT_LMR_TRIPLET> segments) override;
-  transport::ProgressResult Spin(transport::Clock::time_point deadline,
-                                 transport::Clock::time_point* until) override {
-    return shared_->driver.Spin(deadline, until);
-  }
+  transport::ProgressResult Poll(transport::CompletionQueue& queue) override;
+  transport::ProgressResult Spin(transport::CompletionQueue& queue,
+                                 transport::Clock::time_point deadline,
+                                 transport::Clock::time_point* until) override;
   int ProgressDescriptor() override { return shared_->driver.ProgressDescriptor(); }
   transport::ProgressResult LookAround() override { return shared_->driver.LookAround(); }
   transport::ProgressResult Progress(transport::Waiter* waiter,

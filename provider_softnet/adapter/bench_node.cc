@@ -169,7 +169,7 @@ bool BenchNode::ReapOne(Wait wait) {
   while (!Reap()) {
     if (over_.load(std::memory_order_relaxed)) return false;
     if (wait == Wait::kPoll) {
-      adapter_->Progress(nullptr, Clock::time_point::min());
+      adapter_->Poll(*cq_);
       continue;
     }
     waiter_.Clear();

@@ -174,7 +174,7 @@ void Endpoint::CloseConnection(bool reset, bool abrupt) {
   if (stream_timer_) stream_timer_->Stop();
   if (limit_timer_) limit_timer_->Stop();
   draining_ = false;
-  driver_->hot().Drop(this);
+  driver_->DropHot(this, HotSetOf(queues_.send_cq()), HotSetOf(queues_.recv_cq()));
   context_->paths.Remove(this);
   context_->leavers.Remove(this);
   path_judge_.Forget();

@@ -87,6 +87,7 @@ class Endpoint final : public Channel, private WatchedPath, private Leaver {
   bool FlushSends(Flusher by) override;
   bool PayOwed(Patience patience) override;
   void SetHot(bool hot) override;
+  uint32_t OwnPolls() const override;
   void Attend() override;
 
   const ChannelCounters& counters() const { return counters_; }
@@ -167,7 +168,7 @@ class Endpoint final : public Channel, private WatchedPath, private Leaver {
   bool dead_ = false;          // the handle is gone
   bool send_blocked_ = false;  // the link took less than it was offered
   bool hangup_seen_ = false;   // the peer's end was noticed while the stream is stalled
-  bool hot_ = false;           // SetHot()
+  int hot_ = 0;                // sets of streams to try first that contain this one
   bool owing_ = false;         // the driver knows that the stream owes something
   bool watch_reads_ = true;    // the stream wanted bytes at the last WantedEvents()
   uint32_t connection_ = 0;    // counts connections; shows whether an upcall has changed it

@@ -178,8 +178,16 @@ bool Endpoint::PayOwed(Patience patience) {
 
 void Endpoint::SetHot(bool hot) {
   const std::lock_guard<Mutex> lock(mutex_);
-  hot_ = hot;
-  if (stream_ != nullptr) stream_->KeepBlocks(hot);
+  hot_ += hot ? 1 : -1;
+  if (stream_ != nullptr) stream_->KeepBlocks(hot_ > 0);
+}
+
+uint32_t Endpoint::OwnPolls() const {
+  uint32_t polls = 0;
+  for (const HotSet* set : {HotSetOf(queues_.send_cq()), HotSetOf(queues_.recv_cq())}) {
+    if (set != nullptr) polls += set->polls();
+  }
+  return polls;
 }
 
 void Endpoint::Leave() {

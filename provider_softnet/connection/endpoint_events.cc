@@ -50,7 +50,7 @@ bool Endpoint::StartStream(AgreedConnection* connection, bool initiator) {
   } catch (const std::bad_alloc&) {
     return false;  // on the helper's thread nobody else would catch it
   }
-  stream_->KeepBlocks(hot_);
+  stream_->KeepBlocks(hot_ > 0);
   link_ = std::move(connection->link);
   owing_ = false;
   watch_reads_ = true;
@@ -254,7 +254,9 @@ void Endpoint::OnLinkReady(int events) {
     wanted = WantedEvents();
   }
   upcalls.Make();
-  if (moved) driver_->FoundByTurn(this);
+  if (moved && watch_->active()) {  // an upcall may have closed it
+    driver_->FoundByTurn(this, HotSetOf(queues_.send_cq()), HotSetOf(queues_.recv_cq()));
+  }
   if (control) return Attend();
   if (watch_->active()) watch_->Update(wanted);
 }

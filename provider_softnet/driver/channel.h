@@ -38,9 +38,11 @@ class Channel {
   // pays.
   enum class Patience : uint8_t { kWait, kTry, kLeave };
   virtual bool PayOwed(Patience patience) = 0;
-  // Whether polls try this channel first. While they do, it may keep memory between messages. Any
-  // thread, no lock of a channel held.
+  // One more set that tells its streams contains this channel, or one less. While there is any, it
+  // may keep memory between messages. Any thread, no lock of a channel held.
   virtual void SetHot(bool /*hot*/) {}
+  // How often the queues that this channel feeds were polled so far. It may wrap. Needs the token.
+  virtual uint32_t OwnPolls() const { return 0; }
   // Does what RequestAttention() was called for: watches, timers, connection upcalls. Needs the
   // token.
   virtual void Attend() = 0;
@@ -50,6 +52,9 @@ class Channel {
 
  private:
   friend class ChannelStack;
+  friend class Driver;
+  // Guarded by the token: OwnPolls() when a thread that polls other queues last found data here.
+  uint32_t polls_when_found_ = 0;
   std::atomic<uint32_t> references_{1};
   // One link for each kind of stack. The flag says "in the stack", which makes a push idempotent.
   struct StackLink {

@@ -49,7 +49,8 @@ Driver::~Driver() { Stop(); }
 void Driver::Stop() {
   StopHelper();
   if (abandoned_) return;
-  hot_.Clear();
+  adopters_.Clear();
+  hot_->Clear();
   deferred_.TakeAll([](Channel*) {});
   attention_.TakeAll([](Channel*) {});
   attending_.clear();
@@ -243,19 +244,6 @@ bool Driver::Turn() {
   return std::exchange(worked_, false);
 }
 
-// An upcall may poll for what comes on any socket, and nobody else can look while its thread has
-// the token. Its own upcalls may poll in turn, but not without end. A control operation that has
-// the token may be in the midst of anything, so it is left alone.
-bool Driver::TurnInUpcall() {
-  constexpr int kMostNested = 8;
-  if (handlers_running_ == 0 || handlers_running_ > kMostNested) return false;
-  polls_.store(0, std::memory_order_relaxed);
-  const CancelOff no_cancellation;
-  const bool worked = Turn();
-  worked_ = true;  // the turn outside is in a handler
-  return worked;
-}
-
 void Driver::Dispatch() {
   {
     const Nested nested(&handlers_running_);
@@ -271,7 +259,7 @@ void Driver::Dispatch() {
 
 Result Driver::Progress(Waiter* waiter, LoopClock::time_point deadline) {
   if (waiter != nullptr && started()) return Wait(waiter, deadline);
-  if (started()) return PollOnce();
+  if (started()) return PollOnce(hot_.get());
   if (waiter == nullptr) return Result::kIdle;
   switch (waiter->Park(deadline)) {
     case Waiter::ParkResult::kSignalled:
@@ -284,75 +272,15 @@ Result Driver::Progress(Waiter* waiter, LoopClock::time_point deadline) {
   return Result::kInterrupted;
 }
 
-Result Driver::LookAround() { return started() ? PollOnce(Look::kEverywhere) : Result::kIdle; }
+Result Driver::LookAround() {
+  return started() ? PollOnce(hot_.get(), Look::kEverywhere) : Result::kIdle;
+}
 
 int Driver::ProgressDescriptor() {
   if (!Start().ok()) return -1;
   descriptor_lent_.store(true, std::memory_order_relaxed);
   loop_.ShowSources();
   return loop_.descriptor();
-}
-
-Result Driver::PollOnce(Look look) {
-  NoteActivity();
-  NoteProgress();
-  const bool flushed = FlushDeferred(Channel::Flusher::kPoller);
-  const bool received = hot_.Poll();
-  bool worked = flushed || received;
-  if (worked && !found_by_poll_.load(std::memory_order_relaxed))
-    found_by_poll_.store(true, std::memory_order_relaxed);
-  // The count is per driver, not per thread, because a thread may poll several adapters in turn. A
-  // lost increment does no harm.
-  const uint32_t polls = polls_.load(std::memory_order_relaxed) + 1;
-  polls_.store(polls, std::memory_order_relaxed);
-  // If the hot streams had something, that was what made the descriptor readable. If not, it still
-  // is readable, and the poll must look everywhere.
-  const bool everywhere = look == Look::kEverywhere && !received;
-  const bool due = everywhere || polls >= hot_.interval() || !attention_.empty() ||
-                   have_tasks_.load(std::memory_order_relaxed);
-  if (due && token_.HeldByMe()) {
-    worked |= TurnInUpcall();
-  } else if (due) {
-    polls_.store(0, std::memory_order_relaxed);
-    const CancelOff no_cancellation;
-    if (token_.TryAcquire(DriverToken::Holder::kPoller)) {
-      worked |= Turn();
-      token_.Release();
-    } else if (token_.holder() == DriverToken::Holder::kHelper) {
-      AskHelperToLeave();
-    }
-  }
-  worked |= PayAfterTurn(worked);
-  return worked ? Result::kWorked : Result::kIdle;
-}
-
-// Waking the helper makes the loop's descriptor readable, and a program that sleeps in that
-// descriptor would be woken for nothing. So when the descriptor is lent, the helper is left alone
-// as long as callers find no data. Once they find data, every message would wake the helper too, so
-// it must leave at once. It needs no wake-up when the descriptor is readable now, because that has
-// woken it already.
-void Driver::AskHelperToLeave() {
-  const bool kick = found_by_poll_.exchange(false, std::memory_order_relaxed) ||
-                    !descriptor_lent_.load(std::memory_order_relaxed);
-  if (!kick && !loop_.Readable()) return;
-  evict_helper_.store(true, std::memory_order_seq_cst);
-  if (kick) Interrupt();
-}
-
-Result Driver::Spin(LoopClock::time_point deadline, LoopClock::time_point* until) {
-  if (!started() || !spin_limit_.spins()) return Result::kTimedOut;
-  const bool first_try = *until == LoopClock::time_point{};
-  const bool yielded = first_try && YieldFirst();
-  if (yielded) sched_yield();
-  const bool worked = PollOnce() == Result::kWorked;
-  if (first_try && !yielded) first_try_missed_.store(!worked, std::memory_order_relaxed);
-  if (worked) return Result::kWorked;
-  const LoopClock::time_point now = LoopClock::now();
-  if (first_try) *until = std::min(now + spin_limit_.now(), deadline);
-  if (now >= *until) return Result::kTimedOut;
-  // The yield lets a peer on the same processor answer.
-  sched_yield();
-  return Result::kIdle;
 }
 
 namespace {
@@ -458,8 +386,8 @@ Result Driver::Drive(Waiter* waiter, LoopClock::time_point deadline, ParkedThrea
       continue;
     }
     bool worked = FlushDeferred(Channel::Flusher::kWaiter);
-    worked |= hot_.Poll();
-    if (++polls >= hot_.interval() || !attention_.empty()) {
+    worked |= hot_->Poll();
+    if (++polls >= hot_->interval() || !attention_.empty()) {
       polls = 0;
       worked |= Turn();
     }
@@ -480,18 +408,6 @@ Result Driver::Drive(Waiter* waiter, LoopClock::time_point deadline, ParkedThrea
     // The yield lets a peer on the same processor answer.
     if (spinning) sched_yield();
   }
-}
-
-// Whether a wait should yield before its first try. When a wait found nothing at first, the answer
-// takes a while in the next waits, too. So the peer gets the processor before the system call that
-// would find nothing. Now and then a wait tries first again, because what it finds after a yield
-// says nothing about that.
-bool Driver::YieldFirst() {
-  constexpr uint32_t kTriedAnew = 16;
-  if (!first_try_missed_.load(std::memory_order_relaxed)) return false;
-  const uint32_t waits = waits_.load(std::memory_order_relaxed) + 1;
-  waits_.store(waits, std::memory_order_relaxed);
-  return waits % kTriedAnew != 0;
 }
 
 EventLoop::BlockResult Driver::BlockOnce(Waiter* waiter, LoopClock::time_point deadline,

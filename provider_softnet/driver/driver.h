@@ -63,15 +63,17 @@ class Driver final : private transport::Interruptible {
   Status Start();
   bool started() const { return started_.load(std::memory_order_acquire); }
 
-  // The functions of transport::Adapter.
-  transport::ProgressResult Spin(LoopClock::time_point deadline, LoopClock::time_point* until);
+  // The functions of transport::Adapter. `hot` is the set of the queue that the thread looks at.
+  transport::ProgressResult Spin(HotSet* hot, LoopClock::time_point deadline,
+                                 LoopClock::time_point* until);
+  transport::ProgressResult Poll(HotSet* hot);
   transport::ProgressResult Progress(transport::Waiter* waiter, LoopClock::time_point deadline);
   transport::ProgressResult LookAround();
   int ProgressDescriptor();
 
   DriverToken& token() { return token_; }
   EventLoop& loop() { return loop_; }  // needs the token
-  HotSet& hot() { return hot_; }
+  HotSet& hot() { return *hot_; }      // of threads that look at no queue
   DriverCounters& counters() { return counters_; }
 
   // Any thread; QP locks may be held. `channel` has messages for a gathered write. kHelper wakes
@@ -111,11 +113,11 @@ class Driver final : private transport::Interruptible {
     if (!posted_.load(std::memory_order_relaxed)) posted_.store(true, std::memory_order_relaxed);
   }
 
-  // With the token: a handler found data on `channel` while looking at all sockets.
-  void FoundByTurn(Channel* channel) {
-    hot_.OnFoundByTurn(channel);
-    worked_ = true;
-  }
+  // With the token: a handler found data on `channel` while looking at all sockets. `own` are the
+  // sets of the queues that it feeds; null: none.
+  void FoundByTurn(Channel* channel, HotSet* own = nullptr, HotSet* other_own = nullptr);
+  // With the token: `channel` is closed, so polls forget it.
+  void DropHot(Channel* channel, HotSet* own = nullptr, HotSet* other_own = nullptr);
 
   // With the token: keeps an object alive until no handler is running any more. A handler needs
   // this to end its own object.
@@ -145,7 +147,8 @@ class Driver final : private transport::Interruptible {
 
   enum class Look : uint8_t { kHotStreams, kEverywhere };
 
-  Result PollOnce(Look look = Look::kHotStreams);
+  Result PollOnce(HotSet* hot, Look look = Look::kHotStreams);
+  bool LookForPoller(HotSet* hot);
   Result Wait(transport::Waiter* waiter, LoopClock::time_point deadline);
   Result Drive(transport::Waiter* waiter, LoopClock::time_point deadline, ParkedThread* self,
                bool* holding, const CancelOff& cancel);
@@ -156,10 +159,11 @@ class Driver final : private transport::Interruptible {
                                    const CancelOff& cancel);
   bool YieldFirst();
   void AskHelperToLeave();
-  bool Turn();          // token held: looks at all sockets, attends
-  bool TurnInUpcall();  // token held: the same, if this thread is in an upcall of such a look
-  void Dispatch();      // token held: handlers of what was seen, attention, trash
-  void AttendAll();     // token held
+  bool Turn();  // token held: looks at all sockets, attends
+  // Token held: the same, if this thread is in an upcall of such a look.
+  bool TurnInUpcall(HotSet* hot);
+  void Dispatch();   // token held: handlers of what was seen, attention, trash
+  void AttendAll();  // token held
   bool Attending() const { return next_to_attend_ < attending_.size(); }
   bool FlushDeferred(Channel::Flusher by);
   // To be called when nothing was found to do. Pays what is owed.
@@ -184,7 +188,7 @@ class Driver final : private transport::Interruptible {
   SpinLimit spin_limit_{options_.spin};
   DriverCounters counters_;
   DriverToken token_;
-  HotSet hot_;
+  const RefPtr<HotSet> hot_ = RefPtr<HotSet>::Adopt(new HotSet(HotSet::Tells::kYes));
   ChannelStack deferred_{0};
   ChannelStack attention_{1};
   ChannelStack owing_{3};
@@ -200,8 +204,10 @@ class Driver final : private transport::Interruptible {
   UniqueFd wake_fd_;
   std::optional<SocketWatch> wake_watch_;
   bool worked_ = false;
-  bool found_ = false;        // whether the last sleep ended with data on some channel
-  int handlers_running_ = 0;  // depth of dispatching; it grows when an upcall waits or polls
+  bool found_ = false;         // whether the last sleep ended with data on some channel
+  int handlers_running_ = 0;   // depth of dispatching; it grows when an upcall waits or polls
+  HotSet* polling_ = nullptr;  // of the polling thread that looks at all sockets
+  AdopterList adopters_;
   std::vector<std::shared_ptr<void>> trash_;
   // So many need no memory: on a busy machine some come together long after the start.
   static constexpr size_t kAttendingAtOnce = 128;
@@ -222,8 +228,6 @@ class Driver final : private transport::Interruptible {
   std::atomic<uint32_t> waits_{0};
   // Turns in a row that found something while something was owed. A lost update does no harm.
   std::atomic<uint32_t> busy_turns_{0};
-  // Polls since the last look at all sockets.
-  std::atomic<uint32_t> polls_{0};
   // See epoch().
   std::atomic<bool> posted_{false};
   std::atomic<uint32_t> epoch_{1};

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The driver decides who moves the data. A channel here is one end of a socket pair whose bytes are
-// counted.
+// The driver decides who moves the data. The channels count the bytes that they get.
 #include "provider_softnet/driver/driver.h"
 
 #include <gtest/gtest.h>
@@ -13,90 +12,13 @@
 #include <chrono>
 #include <thread>
 
+#include "provider_softnet/driver/counting_channel.h"
+
 namespace softdat::softnet {
 namespace {
 
 using transport::ProgressResult;
 using transport::Waiter;
-
-constexpr auto kPatience = std::chrono::seconds(10);
-
-LoopClock::time_point Patience() { return LoopClock::now() + kPatience; }
-
-bool Until(const std::function<bool()>& done) {
-  const auto deadline = Patience();
-  while (!done()) {
-    if (LoopClock::now() > deadline) return false;
-    std::this_thread::yield();
-  }
-  return true;
-}
-
-class CountingChannel final : public Channel {
- public:
-  explicit CountingChannel(Driver* driver) : driver_(driver) {
-    int fds[2];
-    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds), 0);
-    mine_ = UniqueFd(fds[0]);
-    peer_ = UniqueFd(fds[1]);
-    const TokenHold token(&driver_->token());
-    watch_.emplace(&driver_->loop(), [this](int) {
-      if (TryReceive()) driver_->FoundByTurn(this);
-    });
-    EXPECT_TRUE(watch_->Start(mine_.get(), UV_READABLE).ok());
-  }
-  void Close() {
-    const TokenHold token(&driver_->token());
-    watch_->Stop();
-    driver_->hot().Drop(this);
-  }
-  void PeerSends() { EXPECT_EQ(::write(peer_.get(), "x", 1), 1); }
-
-  bool TryReceive() override {
-    char buffer[64];
-    const ssize_t n = ::recv(mine_.get(), buffer, sizeof(buffer), MSG_DONTWAIT);
-    if (n <= 0) return false;
-    last_reader = pthread_self();
-    received.fetch_add(static_cast<int>(n));
-    if (Waiter* w = waiter.load()) w->Signal();
-    return true;
-  }
-  bool FlushSends(Flusher) override {
-    flushes.fetch_add(1);
-    return true;
-  }
-  bool PayOwed(Patience patience) override {
-    if (in_use && patience == Patience::kLeave) {
-      left.fetch_add(1);
-      driver_->Owe(this);
-      return false;
-    }
-    payments.fetch_add(1);
-    return true;
-  }
-  void SetHot(bool now) override { hot = now; }
-  void Attend() override {
-    EXPECT_TRUE(driver_->token().HeldByMe());
-    attended.fetch_add(1);
-    if (upcall) upcall();
-  }
-
-  std::function<void()> upcall;  // of Attend(). To be set before attention is requested.
-  std::atomic<bool> hot{false};
-  std::atomic<int> received{0};
-  std::atomic<int> flushes{0};
-  std::atomic<bool> in_use{false};  // another thread has it
-  std::atomic<int> payments{0};
-  std::atomic<int> left{0};  // payments that were left to that thread
-  std::atomic<int> attended{0};
-  std::atomic<Waiter*> waiter{nullptr};
-  std::atomic<pthread_t> last_reader{};
-
- private:
-  Driver* const driver_;
-  UniqueFd mine_, peer_;
-  std::optional<SocketWatch> watch_;
-};
 
 class DriverTest : public testing::Test {
  protected:
@@ -489,31 +411,6 @@ TEST(DriverStart, CostsNothingBefore) {
   EXPECT_EQ(driver.Progress(&waiter, LoopClock::now()), ProgressResult::kTimedOut);
   EXPECT_FALSE(driver.started());
   EXPECT_EQ(OwnedDescriptorCount(), before);
-}
-
-TEST(HotSetTest, FollowsTheStreamsThatDeliver) {
-  Driver driver(DriverOptions{});
-  ASSERT_TRUE(driver.Start().ok());
-  {
-    std::vector<RefPtr<CountingChannel>> channels;
-    for (int i = 0; i < 8; ++i) {
-      channels.push_back(RefPtr<CountingChannel>::Adopt(new CountingChannel(&driver)));
-    }
-    HotSet& hot = driver.hot();
-    for (int round = 0; round < 20; ++round) {
-      for (auto& c : channels) hot.OnFoundByTurn(c.get());
-    }
-    EXPECT_LE(hot.interval(), 4u) << "eight active streams want every turn";
-    for (int round = 0; round < 20; ++round) hot.OnFoundByTurn(channels[3].get());
-    EXPECT_EQ(hot.interval(), 64u) << "one active stream is polled by itself";
-    // Each knows whether it is one of those that are polled.
-    EXPECT_TRUE(channels[3]->hot);
-    const auto is_hot = [](const auto& c) { return c->hot.load(); };
-    EXPECT_EQ(std::ranges::count_if(channels, is_hot), 2);
-    for (auto& c : channels) c->Close();
-    EXPECT_EQ(std::ranges::count_if(channels, is_hot), 0);
-  }
-  driver.Stop();
 }
 
 }  // namespace

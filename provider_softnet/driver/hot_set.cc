@@ -3,28 +3,55 @@
 #include "provider_softnet/driver/hot_set.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace softdat::softnet {
 
 void HotSet::Clear() {
-  for (Slot& slot : slots_) Put(&slot, nullptr);
+  for (Slot& slot : slots_) Put(&slot, nullptr, Kind::kOwn);
 }
 
-void HotSet::Put(Slot* slot, Channel* channel) {
+void HotSet::Close() {
+  closed_.store(true, std::memory_order_seq_cst);
+  Clear();
+}
+
+bool HotSet::empty() const {
+  return std::ranges::all_of(slots_, [](const Slot& slot) {
+    return slot.hint.load(std::memory_order_relaxed) == nullptr;
+  });
+}
+
+void HotSet::Put(Slot* slot, Channel* channel, Kind kind) {
+  const bool adopted = channel != nullptr && kind == Kind::kAdopted;
+  const uint32_t own_polls = adopted ? channel->OwnPolls() : 0;
   if (channel != nullptr) {
     channel->Ref();
-    channel->SetHot(true);
+    if (tells_ == Tells::kYes) channel->SetHot(true);
   }
   while (slot->busy.test_and_set(std::memory_order_acquire)) {
   }
-  Channel* before = slot->channel;
-  slot->channel = channel;
-  slot->hint.store(channel, std::memory_order_relaxed);
-  slot->misses.store(0, std::memory_order_relaxed);
+  Channel* before = channel;  // stays outside, if the set has been closed meanwhile
+  if (channel == nullptr || !closed_.load(std::memory_order_seq_cst)) {
+    before = std::exchange(slot->channel, channel);
+    slot->hint.store(channel, std::memory_order_relaxed);
+    slot->misses.store(0, std::memory_order_relaxed);
+    slot->adopted.store(adopted, std::memory_order_relaxed);
+    slot->own_polls.store(own_polls, std::memory_order_relaxed);
+  }
   slot->busy.clear(std::memory_order_release);
   if (before == nullptr) return;
-  before->SetHot(false);
+  if (tells_ == Tells::kYes) before->SetHot(false);
   before->Unref();
+}
+
+// Null also when another thread is at it.
+RefPtr<Channel> HotSet::Get(Slot* slot) {
+  if (slot->hint.load(std::memory_order_relaxed) == nullptr) return {};
+  if (slot->busy.test_and_set(std::memory_order_acquire)) return {};
+  RefPtr<Channel> channel(slot->channel);
+  slot->busy.clear(std::memory_order_release);
+  return channel;
 }
 
 bool HotSet::OtherIsActive(const Slot& slot) const {
@@ -41,10 +68,7 @@ bool HotSet::Poll() {
   if (interval() < kPointlessBelow) return false;
   bool worked = false;
   for (Slot& slot : slots_) {
-    if (slot.hint.load(std::memory_order_relaxed) == nullptr) continue;
-    if (slot.busy.test_and_set(std::memory_order_acquire)) continue;  // another poller is at it
-    const RefPtr<Channel> channel(slot.channel);
-    slot.busy.clear(std::memory_order_release);
+    const RefPtr<Channel> channel = Get(&slot);
     if (!channel) continue;
     if (channel->TryReceive()) {
       slot.misses.store(0, std::memory_order_relaxed);
@@ -55,13 +79,13 @@ bool HotSet::Poll() {
     } else {
       const uint32_t misses = slot.misses.load(std::memory_order_relaxed) + 1;
       slot.misses.store(misses, std::memory_order_relaxed);
-      if (misses >= kSilent && OtherIsActive(slot)) Put(&slot, nullptr);
+      if (misses >= kSilent && OtherIsActive(slot)) Put(&slot, nullptr, Kind::kOwn);
     }
   }
   return worked;
 }
 
-void HotSet::OnFoundByTurn(Channel* channel) {
+void HotSet::OnFoundByTurn(Channel* channel, Kind kind) {
   for (Slot& slot : slots_) {
     if (slot.hint.load(std::memory_order_relaxed) != channel) continue;
     slot.misses.store(0, std::memory_order_relaxed);
@@ -71,7 +95,7 @@ void HotSet::OnFoundByTurn(Channel* channel) {
   Slot* victim = &slots_[0];
   for (Slot& slot : slots_) {
     if (slot.hint.load(std::memory_order_relaxed) == nullptr) {  // the first streams replace nobody
-      Put(&slot, channel);
+      Put(&slot, channel, kind);
       return;
     }
     const uint32_t misses = slot.misses.load(std::memory_order_relaxed) + kReplaceable / 2;
@@ -79,12 +103,50 @@ void HotSet::OnFoundByTurn(Channel* channel) {
     if (misses > victim->misses.load(std::memory_order_relaxed)) victim = &slot;
   }
   interval_.store(std::max(interval() / 4, 1u), std::memory_order_relaxed);
-  if (victim->misses.load(std::memory_order_relaxed) >= kReplaceable) Put(victim, channel);
+  if (victim->misses.load(std::memory_order_relaxed) >= kReplaceable) Put(victim, channel, kind);
 }
 
 void HotSet::Drop(Channel* channel) {
   for (Slot& slot : slots_) {
-    if (slot.hint.load(std::memory_order_relaxed) == channel) Put(&slot, nullptr);
+    if (slot.hint.load(std::memory_order_relaxed) == channel) Put(&slot, nullptr, Kind::kOwn);
+  }
+}
+
+void HotSet::DropServed() {
+  for (Slot& slot : slots_) {
+    if (!slot.adopted.load(std::memory_order_relaxed)) continue;
+    const RefPtr<Channel> channel = Get(&slot);
+    if (!channel) continue;
+    const uint32_t polls = channel->OwnPolls();
+    if (polls != slot.own_polls.load(std::memory_order_relaxed)) Drop(channel.get());
+  }
+}
+
+void AdopterList::Add(HotSet* set) {
+  if (std::exchange(set->adopts_, true)) return;
+  set->Ref();
+  set->next_adopter_ = std::exchange(first_, set);
+}
+
+void AdopterList::Drop(Channel* channel) {
+  for (HotSet** link = &first_; *link != nullptr;) {
+    HotSet* const set = *link;
+    set->Drop(channel);
+    if (!set->closed_.load(std::memory_order_relaxed)) {
+      link = &set->next_adopter_;
+      continue;
+    }
+    *link = set->next_adopter_;
+    set->Unref();
+  }
+}
+
+void AdopterList::Clear() {
+  while (first_ != nullptr) {
+    HotSet* const set = std::exchange(first_, first_->next_adopter_);
+    set->Clear();
+    set->adopts_ = false;
+    set->Unref();
   }
 }
 

@@ -107,6 +107,7 @@ void PendingUpcalls::Forgive(const SharedReceiveCore* core) {
 SoftnetCompletionQueue::~SoftnetCompletionQueue() {
   PendingUpcalls::Forgive(core_.get());
   core_->gate.Close();
+  core_->hot->Close();
 }
 
 SoftnetSharedReceiveQueue::~SoftnetSharedReceiveQueue() {

@@ -9,6 +9,7 @@
 
 #include "dat/transport/transport.h"
 #include "provider_softnet/driver/channel.h"
+#include "provider_softnet/driver/hot_set.h"
 #include "provider_softnet/driver/upcall_gate.h"
 #include "provider_softnet/queue/completion_ring.h"
 #include "provider_softnet/queue/work_queue.h"
@@ -29,11 +30,17 @@ class CompletionCore {
 
   CompletionRing ring;
   UpcallGate gate;
+  // The streams that threads try first that poll this queue.
+  const RefPtr<HotSet> hot = RefPtr<HotSet>::Adopt(new HotSet(HotSet::Tells::kNo));
 
  private:
   ~CompletionCore() = default;
   std::atomic<uint32_t> references_{1};
 };
+
+inline HotSet* HotSetOf(const RefPtr<CompletionCore>& core) {
+  return core ? core->hot.get() : nullptr;
+}
 
 // The engine's handle to the queue.
 class SoftnetCompletionQueue final : public transport::CompletionQueue {

@@ -25,7 +25,7 @@ void ReceiveSocket::Close() {
   if (std::exchange(closed_, true)) return;
   if (watch_.active()) core_->driver->counters().sockets_closed.Add();
   watch_.Stop();
-  core_->driver->hot().Drop(this);
+  core_->driver->DropHot(this);
   // The name of a member's socket is to be free at once. A reader that is slow, or is what closes
   // the socket, lets go of it later.
   constexpr int kLooks = 1000;

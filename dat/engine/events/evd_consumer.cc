@@ -152,7 +152,7 @@ class Evd::WaitScope {
     lock_.unlock();
     ProgressResult result = ProgressResult::kIdle;
     while (result == ProgressResult::kIdle && !evd_->waiter_.signalled())
-      result = evd_->ia().adapter().Spin(deadline, &spin_until_);
+      result = evd_->ia().adapter().Spin(*evd_->cq_, deadline, &spin_until_);
     lock_.lock();
     evd_->waiter_.spun = result == ProgressResult::kTimedOut || ++spin_rounds_ == kMostRounds;
     return result != ProgressResult::kTimedOut;
@@ -160,8 +160,10 @@ class Evd::WaitScope {
 
   ProgressResult Progress(bool block, Clock::time_point deadline) {
     lock_.unlock();
-    const ProgressResult result =
-        evd_->ia().adapter().Progress(block ? &evd_->waiter_ : nullptr, deadline);
+    transport::Adapter& adapter = evd_->ia().adapter();
+    const ProgressResult result = block ? adapter.Progress(&evd_->waiter_, deadline)
+                                  : evd_->cq_ != nullptr ? adapter.Poll(*evd_->cq_)
+                                                         : adapter.Progress(nullptr, deadline);
     lock_.lock();
     return result;
   }
@@ -239,7 +241,9 @@ DAT_RETURN Evd::DequeueAny(DAT_EVENT* event, bool looked) {
   if (!looked) result = DequeueOnce(event);
   if (result != DAT_QUEUE_EMPTY) return result;
   // The polling thread moves the data itself. If nothing moved, there is nothing to look for.
-  if (ia().adapter().Progress(nullptr, {}) != ProgressResult::kIdle) result = DequeueOnce(event);
+  transport::Adapter& adapter = ia().adapter();
+  const ProgressResult moved = cq_ != nullptr ? adapter.Poll(*cq_) : adapter.Progress(nullptr, {});
+  if (moved != ProgressResult::kIdle) result = DequeueOnce(event);
   if (result != DAT_QUEUE_EMPTY) return result;
   counters_.Add(DCNT_EVD_DEQUEUE_NOT_FOUND);
   // Programs compare the whole word on DTO EVDs (semantics 1, dtest -p), so it has no class bits

@@ -235,7 +235,7 @@ class FakeAdapter final : public transport::Adapter {
   // Without `progress`: a waiter is parked on; else there is nothing to do.
   transport::ProgressResult Progress(transport::Waiter* waiter,
                                      transport::Clock::time_point deadline) override;
-  transport::ProgressResult Spin(transport::Clock::time_point,
+  transport::ProgressResult Spin(transport::CompletionQueue&, transport::Clock::time_point,
                                  transport::Clock::time_point*) override {
     return spin ? spin() : transport::ProgressResult::kTimedOut;
   }

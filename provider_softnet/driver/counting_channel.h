@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A channel for tests of the driver: one end of a socket pair whose bytes are counted.
+#ifndef SOFTDAT_PROVIDER_SOFTNET_DRIVER_COUNTING_CHANNEL_H_
+#define SOFTDAT_PROVIDER_SOFTNET_DRIVER_COUNTING_CHANNEL_H_
+
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <thread>
+
+#include "provider_softnet/driver/driver.h"
+
+namespace softdat::softnet {
+
+inline constexpr auto kPatience = std::chrono::seconds(10);
+
+inline LoopClock::time_point Patience() { return LoopClock::now() + kPatience; }
+
+inline bool Until(const std::function<bool()>& done) {
+  const auto deadline = Patience();
+  while (!done()) {
+    if (LoopClock::now() > deadline) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+class CountingChannel final : public Channel {
+ public:
+  explicit CountingChannel(Driver* driver) : driver_(driver) {
+    int fds[2];
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds), 0);
+    mine_ = UniqueFd(fds[0]);
+    peer_ = UniqueFd(fds[1]);
+    const TokenHold token(&driver_->token());
+    watch_.emplace(&driver_->loop(), [this](int) {
+      if (TryReceive()) driver_->FoundByTurn(this, own.get());
+    });
+    EXPECT_TRUE(watch_->Start(mine_.get(), UV_READABLE).ok());
+  }
+  void Close() {
+    const TokenHold token(&driver_->token());
+    watch_->Stop();
+    driver_->DropHot(this, own.get());
+  }
+  void PeerSends() { EXPECT_EQ(::write(peer_.get(), "x", 1), 1); }
+
+  bool TryReceive() override {
+    char buffer[64];
+    const ssize_t n = ::recv(mine_.get(), buffer, sizeof(buffer), MSG_DONTWAIT);
+    if (n <= 0) return false;
+    last_reader = pthread_self();
+    received.fetch_add(static_cast<int>(n));
+    if (transport::Waiter* w = waiter.load()) w->Signal();
+    return true;
+  }
+  bool FlushSends(Flusher) override {
+    flushes.fetch_add(1);
+    return true;
+  }
+  bool PayOwed(Patience patience) override {
+    if (in_use && patience == Patience::kLeave) {
+      left.fetch_add(1);
+      driver_->Owe(this);
+      return false;
+    }
+    payments.fetch_add(1);
+    return true;
+  }
+  void SetHot(bool now) override { hot.fetch_add(now ? 1 : -1); }
+  uint32_t OwnPolls() const override { return own ? own->polls() : 0; }
+  void Attend() override {
+    EXPECT_TRUE(driver_->token().HeldByMe());
+    attended.fetch_add(1);
+    if (upcall) upcall();
+  }
+
+  std::function<void()> upcall;  // of Attend(). To be set before attention is requested.
+  RefPtr<HotSet> own;            // of the queue that it feeds. To be set before data come.
+  std::atomic<int> hot{0};       // sets that contain it
+  std::atomic<int> received{0};
+  std::atomic<int> flushes{0};
+  std::atomic<bool> in_use{false};  // another thread has it
+  std::atomic<int> payments{0};
+  std::atomic<int> left{0};  // payments that were left to that thread
+  std::atomic<int> attended{0};
+  std::atomic<transport::Waiter*> waiter{nullptr};
+  std::atomic<pthread_t> last_reader{};
+
+ private:
+  Driver* const driver_;
+  UniqueFd mine_, peer_;
+  std::optional<SocketWatch> watch_;
+};
+
+}  // namespace softdat::softnet
+
+#endif  // SOFTDAT_PROVIDER_SOFTNET_DRIVER_COUNTING_CHANNEL_H_

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The part of Driver that makes progress for threads that poll, or wait actively.
+#include <sched.h>
+
+#include <algorithm>
+
+#include "provider_softnet/driver/driver.h"
+
+namespace softdat::softnet {
+
+using Result = transport::ProgressResult;
+
+Result Driver::Poll(HotSet* hot) { return started() ? PollOnce(hot) : Result::kIdle; }
+
+// A queue's set is empty as long as nothing has come for it, or where one socket serves all queues.
+Result Driver::PollOnce(HotSet* hot, Look look) {
+  if (hot->empty()) hot = hot_.get();
+  NoteActivity();
+  NoteProgress();
+  const bool flushed = FlushDeferred(Channel::Flusher::kPoller);
+  const bool received = hot->Poll();
+  bool worked = flushed || received;
+  if (worked && !found_by_poll_.load(std::memory_order_relaxed))
+    found_by_poll_.store(true, std::memory_order_relaxed);
+  // If the hot streams had something, that was what made the descriptor readable. If not, it still
+  // is readable, and the poll must look everywhere.
+  const bool everywhere = look == Look::kEverywhere && !received;
+  const bool due = hot->CountPoll() || everywhere || !attention_.empty() ||
+                   have_tasks_.load(std::memory_order_relaxed);
+  if (due) worked |= LookForPoller(hot);
+  worked |= PayAfterTurn(worked);
+  return worked ? Result::kWorked : Result::kIdle;
+}
+
+// One look at all sockets, if this thread may have the token at once.
+bool Driver::LookForPoller(HotSet* hot) {
+  const RefPtr<HotSet> keep(hot);  // an upcall may destroy the queue
+  if (token_.HeldByMe()) return TurnInUpcall(hot);
+  hot->CountLook();
+  const CancelOff no_cancellation;
+  if (token_.TryAcquire(DriverToken::Holder::kPoller)) {
+    polling_ = hot;
+    const bool worked = Turn();
+    polling_ = nullptr;
+    hot->DropServed();
+    token_.Release();
+    return worked;
+  }
+  if (token_.holder() == DriverToken::Holder::kHelper) AskHelperToLeave();
+  return false;
+}
+
+// An upcall may poll for what comes on any socket, and nobody else can look while its thread has
+// the token. Its own upcalls may poll in turn, but not without end. A control operation that has
+// the token may be in the midst of anything, so it is left alone.
+bool Driver::TurnInUpcall(HotSet* hot) {
+  constexpr int kMostNested = 8;
+  if (handlers_running_ == 0 || handlers_running_ > kMostNested) return false;
+  hot->CountLook();
+  const CancelOff no_cancellation;
+  const bool worked = Turn();
+  worked_ = true;  // the turn outside is in a handler
+  return worked;
+}
+
+void Driver::FoundByTurn(Channel* channel, HotSet* own, HotSet* other_own) {
+  worked_ = true;
+  if (other_own == own) other_own = nullptr;
+  hot_->OnFoundByTurn(channel);
+  if (own != nullptr) own->OnFoundByTurn(channel);
+  if (other_own != nullptr) other_own->OnFoundByTurn(channel);
+  if (polling_ == nullptr || polling_ == hot_.get()) return;
+  if (polling_ == own || polling_ == other_own) return;
+  // If its own queues are polled, too, they find it by themselves.
+  const uint32_t polls = channel->OwnPolls();
+  if (std::exchange(channel->polls_when_found_, polls) != polls) return;
+  adopters_.Add(polling_);
+  polling_->OnFoundByTurn(channel, HotSet::Kind::kAdopted);
+}
+
+void Driver::DropHot(Channel* channel, HotSet* own, HotSet* other_own) {
+  hot_->Drop(channel);
+  if (own != nullptr) own->Drop(channel);
+  if (other_own != nullptr) other_own->Drop(channel);
+  adopters_.Drop(channel);
+}
+
+// Waking the helper makes the loop's descriptor readable, and a program that sleeps in that
+// descriptor would be woken for nothing. So when the descriptor is lent, the helper is left alone
+// as long as callers find no data. Once they find data, every message would wake the helper too, so
+// it must leave at once. It needs no wake-up when the descriptor is readable now, because that has
+// woken it already.
+void Driver::AskHelperToLeave() {
+  const bool kick = found_by_poll_.exchange(false, std::memory_order_relaxed) ||
+                    !descriptor_lent_.load(std::memory_order_relaxed);
+  if (!kick && !loop_.Readable()) return;
+  evict_helper_.store(true, std::memory_order_seq_cst);
+  if (kick) Interrupt();
+}
+
+Result Driver::Spin(HotSet* hot, LoopClock::time_point deadline, LoopClock::time_point* until) {
+  if (!started() || !spin_limit_.spins()) return Result::kTimedOut;
+  const bool first_try = *until == LoopClock::time_point{};
+  const bool yielded = first_try && YieldFirst();
+  if (yielded) sched_yield();
+  const bool worked = PollOnce(hot) == Result::kWorked;
+  if (first_try && !yielded) first_try_missed_.store(!worked, std::memory_order_relaxed);
+  if (worked) return Result::kWorked;
+  const LoopClock::time_point now = LoopClock::now();
+  if (first_try) *until = std::min(now + spin_limit_.now(), deadline);
+  if (now >= *until) return Result::kTimedOut;
+  // The yield lets a peer on the same processor answer.
+  sched_yield();
+  return Result::kIdle;
+}
+
+// Whether a wait should yield before its first try. When a wait found nothing at first, the answer
+// takes a while in the next waits, too. So the peer gets the processor before the system call that
+// would find nothing. Now and then a wait tries first again, because what it finds after a yield
+// says nothing about that.
+bool Driver::YieldFirst() {
+  constexpr uint32_t kTriedAnew = 16;
+  if (!first_try_missed_.load(std::memory_order_relaxed)) return false;
+  const uint32_t waits = waits_.load(std::memory_order_relaxed) + 1;
+  waits_.store(waits, std::memory_order_relaxed);
+  return waits % kTriedAnew != 0;
+}
+
+}  // namespace softdat::softnet

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which streams a polling thread tries first: those of the queue that it looks at, and those that
+// nobody else looks after.
+#include "provider_softnet/driver/hot_set.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "provider_softnet/driver/counting_channel.h"
+
+namespace softdat::softnet {
+namespace {
+
+using transport::ProgressResult;
+
+TEST(HotSetTest, FollowsTheStreamsThatDeliver) {
+  Driver driver(DriverOptions{});
+  ASSERT_TRUE(driver.Start().ok());
+  {
+    std::vector<RefPtr<CountingChannel>> channels;
+    for (int i = 0; i < 8; ++i) {
+      channels.push_back(RefPtr<CountingChannel>::Adopt(new CountingChannel(&driver)));
+    }
+    HotSet& hot = driver.hot();
+    for (int round = 0; round < 20; ++round) {
+      for (auto& c : channels) hot.OnFoundByTurn(c.get());
+    }
+    EXPECT_LE(hot.interval(), 4u) << "eight active streams want every turn";
+    for (int round = 0; round < 20; ++round) hot.OnFoundByTurn(channels[3].get());
+    EXPECT_EQ(hot.interval(), 64u) << "one active stream is polled by itself";
+    // Each knows whether it is one of those that are polled.
+    EXPECT_EQ(channels[3]->hot, 1);
+    const auto is_hot = [](const auto& c) { return c->hot.load() > 0; };
+    EXPECT_EQ(std::ranges::count_if(channels, is_hot), 2);
+    for (auto& c : channels) c->Close();
+    EXPECT_EQ(std::ranges::count_if(channels, is_hot), 0);
+  }
+  driver.Stop();
+}
+
+// Two queues, each with a stream that feeds it.
+class TwoQueuesTest : public testing::Test {
+ protected:
+  struct Queue {
+    RefPtr<HotSet> hot = RefPtr<HotSet>::Adopt(new HotSet(HotSet::Tells::kYes));
+    RefPtr<CountingChannel> channel;
+  };
+
+  void SetUp() override {
+    ASSERT_TRUE(driver_.Start().ok());
+    for (Queue* queue : {&mine_, &other_}) {
+      queue->channel = RefPtr<CountingChannel>::Adopt(new CountingChannel(&driver_));
+      queue->channel->own = queue->hot;
+    }
+  }
+  void TearDown() override {
+    for (Queue* queue : {&mine_, &other_}) {
+      queue->channel->Close();
+      EXPECT_EQ(queue->channel->hot, 0);
+    }
+    driver_.Stop();
+  }
+
+  // One byte comes, and whoever polls `queue` finds it.
+  void Deliver(Queue* queue, Queue* polled) {
+    const int before = queue->channel->received;
+    queue->channel->PeerSends();
+    ASSERT_TRUE(Until([&] {
+      driver_.Poll(polled->hot.get());
+      return queue->channel->received > before;
+    }));
+  }
+  // Polls `queue` that many times while nothing comes.
+  void PollInVain(Queue* queue, int times) {
+    for (int i = 0; i < times; ++i) driver_.Poll(queue->hot.get());
+  }
+
+  Driver driver_{DriverOptions{.helper_tick = std::chrono::hours(1)}};  // nothing but polls
+  Queue mine_, other_;
+};
+
+constexpr int kInterval = 64;
+
+TEST_F(TwoQueuesTest, APollTriesTheStreamsOfItsOwnQueueAlone) {
+  Deliver(&mine_, &mine_);
+  Deliver(&other_, &other_);
+  PollInVain(&mine_, kInterval);  // so that the next look at all sockets is far away
+  const uint64_t turns = driver_.counters().loop_turns.value();
+  other_.channel->PeerSends();
+  mine_.channel->PeerSends();
+  driver_.Poll(mine_.hot.get());
+  ASSERT_EQ(driver_.counters().loop_turns.value(), turns);
+  EXPECT_EQ(mine_.channel->received, 2);
+  EXPECT_EQ(other_.channel->received, 1) << "it feeds another queue, which is polled, too";
+  driver_.Poll(other_.hot.get());
+  EXPECT_EQ(other_.channel->received, 2);
+}
+
+TEST_F(TwoQueuesTest, AStreamWhoseQueueNobodyPollsIsAdopted) {
+  Deliver(&mine_, &mine_);
+  Deliver(&other_, &mine_);
+  PollInVain(&mine_, kInterval);
+  const uint64_t turns = driver_.counters().loop_turns.value();
+  other_.channel->PeerSends();
+  driver_.Poll(mine_.hot.get());
+  EXPECT_EQ(driver_.counters().loop_turns.value(), turns);
+  EXPECT_EQ(other_.channel->received, 2) << "at the first poll, without a look at all sockets";
+}
+
+TEST_F(TwoQueuesTest, AnAdoptedStreamIsLeftToItsOwnQueueOnceThatIsPolled) {
+  Deliver(&mine_, &mine_);
+  Deliver(&other_, &mine_);
+  EXPECT_EQ(other_.channel->hot, 3) << "its own queue's set, the polled one, and the driver's";
+  PollInVain(&other_, 1);
+  PollInVain(&mine_, kInterval);
+  EXPECT_EQ(other_.channel->hot, 2);
+  // Data that a look at all sockets finds do not change that.
+  for (int i = 0; i < 4; ++i) {
+    PollInVain(&other_, 1);
+    other_.channel->PeerSends();
+    PollInVain(&mine_, kInterval);
+    EXPECT_EQ(other_.channel->hot, 2) << i;
+  }
+}
+
+TEST_F(TwoQueuesTest, AQueueThatIsGoneKeepsNoStream) {
+  Deliver(&mine_, &mine_);
+  Deliver(&other_, &mine_);
+  EXPECT_EQ(other_.channel->hot, 3);
+  mine_.hot->Close();
+  EXPECT_EQ(other_.channel->hot, 2);
+  EXPECT_EQ(mine_.channel->hot, 1) << "the driver's";
+  mine_.hot->OnFoundByTurn(mine_.channel.get());
+  EXPECT_EQ(mine_.channel->hot, 1);
+}
+
+TEST_F(TwoQueuesTest, AClosedStreamIsAdoptedNoMore) {
+  Deliver(&mine_, &mine_);
+  Deliver(&other_, &mine_);
+  other_.channel->Close();
+  EXPECT_EQ(other_.channel->hot, 0);
+}
+
+}  // namespace
+}  // namespace softdat::softnet
