@@ -92,6 +92,8 @@ check "compare as JSON" compare --out_json --cpus any raw:tcp-block softnet-lo
 check "it is JSON" python3 -c 'import json, sys; assert len(json.loads(sys.argv[1])["units"]) == 2' "$out"
 check "a target" run 0 "$program" targets --slices 1 --slice-ms 5 --only "dat_evd_wait, one CPU"
 check "its verdict" has "$out" '(met|NOT met)$'
+check "a target of threads" run 0 "$program" targets --slices 1 --slice-ms 5 --only "4 threads, one IA beside four"
+check "its floor is of threads, too" has "$out" 'softnet-lo@4ias .*softnet-lo@4threads .*(met|NOT met)$'
 check "a target over UDP" run 0 "$program" targets --slices 1 --slice-ms 5 -d softnet-udp-lo --only "1 MiB reads"
 check "its floor has a CRC" has "$out" 'raw:udp-gso-crc .*(met|NOT met)$'
 check "compare RDS, there and back" compare -s 64 softnet-lo rds:softnet-lo

@@ -96,6 +96,35 @@ std::vector<TargetRow> MessageRows() {
   };
 }
 
+// Several threads at each end, and several end points at work. All wait, or all poll: threads that
+// poll need a processor each.
+std::vector<TargetRow> CrowdRows() {
+  using enum Operation;
+  using enum Measure;
+  constexpr auto kAnywhere = Where::kAnywhere;
+  const Job wait = Latency(kSend, kSmall, WaitMode::kWait);
+  const Job stream = Stream(kSend, kSmall, kWindow, WaitMode::kWait);
+  const Job each = Stream(kSend, kSmall, kWindow, WaitMode::kPoll);
+  const Job one_each = Stream(kSend, kSmall, 1, WaitMode::kPoll);
+  constexpr auto kTwoCpus = Where::kTwoCpus;
+  return {
+      {"64 B send, 2 threads on one IA, CPU", kCpu, 1.1, "", wait, kAnywhere, "@2threads"},
+      {"64 B send, 4 threads on one IA, CPU", kCpu, 1.1, "", wait, kAnywhere, "@4threads"},
+      {"64 B send, 8 threads on one IA, CPU", kCpu, 1.1, "", wait, kAnywhere, "@8threads"},
+      {"64 B send, 4 threads with IAs of their own, CPU", kCpu, 1.1, "", wait, kAnywhere, "@4ias"},
+      {"64 B send, 4 threads, one IA beside four", kRate, 0.9, "@4ias", wait, kAnywhere,
+       "@4threads"},
+      {"window 64, 4 threads on one IA, CPU", kCpu, 1.1, "", stream, kAnywhere, "@4threads"},
+      {"window 64, 4 threads with IAs of their own, CPU", kCpu, 1.1, "", stream, kAnywhere,
+       "@4ias"},
+      {"window 64, 4 threads, one IA beside four", kRate, 0.9, "@4ias", stream, kAnywhere,
+       "@4threads"},
+      // Each end point has as much to do as the one in the floor.
+      {"window 64 on each of 64 end points", kLatency, 1.1, "", each, kTwoCpus, "@64"},
+      {"one 64 B send on each of 64 end points", kLatency, 1.1, "", one_each, kTwoCpus, "@64"},
+  };
+}
+
 std::vector<TargetRow> TcpRows() {
   using enum Operation;
   using enum Measure;
@@ -171,8 +200,8 @@ std::vector<TargetRow> TcpRows() {
        "",
        WorkerTask::kConnections},
   };
-  for (const TargetRow& row : MessageRows()) rows.push_back(row);
-  for (const TargetRow& row : RdsRows()) rows.push_back(row);
+  for (const auto& more : {MessageRows(), CrowdRows(), RdsRows()})
+    rows.insert(rows.end(), more.begin(), more.end());
   return rows;
 }
 

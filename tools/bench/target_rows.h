@@ -27,7 +27,7 @@ struct TargetRow {
   const char* what;
   Measure measure;
   double target;           // 0: only `enough` counts
-  std::string_view floor;  // an IA's settings, if it begins with a comma or is empty
+  std::string_view floor;  // added to the name of the IA, if it is empty or begins with , or @
   Job job;
   Where where = Where::kTwoCpus;
   const char* settings = "";  // added to the name of the IA

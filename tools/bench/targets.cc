@@ -43,7 +43,7 @@ Outcome MeasureRow(const TargetPlan& plan, const TargetRow& row, const std::vect
   result->enough = row.enough;
   result->bytes_per_iteration = BytesPerIteration(row.job);
   result->floor_bytes_per_iteration = BytesPerIteration(row.floor_job.value_or(row.job));
-  const bool is_ia = row.floor.empty() || row.floor.starts_with(',');
+  const bool is_ia = row.floor.empty() || row.floor.starts_with(',') || row.floor.starts_with('@');
   result->floor_name = is_ia ? plan.ia + std::string(row.floor) : std::string(row.floor);
   result->name = row.prefix + plan.ia + row.settings;
   if (cpus.size() < 2 && row.where != Where::kOneCpu) {

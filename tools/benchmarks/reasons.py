@@ -48,6 +48,9 @@ def reasons(results):
               "With completions that TCP gives, one call takes 54 of them: in 13 us, so 0.7 is what can "
               "be reached, and less, the less own work there is. In one piece the window would wait for "
               "its answer with nothing to post")
+    one_ia = ("one thread at a time moves the data of an IA, and hands each arrival to the thread that waits for "
+              "it: twice as many futex calls for a message as one thread makes, and a change of threads with each")
+    own_ias = "eight threads with nothing in common take turns on the processors and in their caches"
     rds = ("RDS looks up the port's process and its connection, keeps a message until it is acknowledged, and "
            "tells the socket: 6,600 instructions of each end for a message there and one back, beside the IA's own")
     datagrams = ("RDS copies a message once more at the end that sends it, which keeps it until it is acknowledged, "
@@ -62,6 +65,17 @@ def reasons(results):
     second = (shaken + "; on two connections nothing keeps the finish behind the data, so it waits for "
               "their confirmation, which is one more way there and back")
     return {
+        "64 B send, 2 threads on one IA, CPU": one_ia,
+        "64 B send, 4 threads on one IA, CPU": one_ia,
+        "64 B send, 8 threads on one IA, CPU": one_ia,
+        "64 B send, 4 threads with IAs of their own, CPU": sleeping,
+        "64 B send, 4 threads, one IA beside four": one_ia,
+        "window 64, 4 threads on one IA, CPU": one_ia,
+        "window 64, 4 threads with IAs of their own, CPU": own_ias,
+        "window 64, 4 threads, one IA beside four": one_ia,
+        "window 64 on each of 64 end points": "as many system calls as over one end point, 20 messages in each; but "
+                                              "the queues and sockets of 64 with 4,096 messages under way take turns "
+                                              "in the processor's caches, in the kernel too",
         "64 B write and its notice, polling": pair,
         "two 64 B sends in a row, polling": pair,
         "message layer: 64 B": polled + "; the message is copied once more at each end",
