@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connections that are made and ended, one after the other.
+// Connections that are made and ended, in turns.
 #include "tools/bench/connections.h"
 
 #include <sys/socket.h>
 
 #include <cerrno>
 #include <chrono>
+#include <vector>
 
 #include "tools/common/address.h"
 #include "tools/common/cpu.h"
@@ -16,7 +17,7 @@
 namespace softdat::tools {
 namespace {
 
-constexpr int kBacklog = 16;
+constexpr uint32_t kBacklog = 16;  // plus the connections of a turn
 constexpr uint32_t kConnectTimeoutUs = 10'000'000;
 
 // Waits until the peer has closed.
@@ -32,22 +33,27 @@ Outcome AwaitClose(int fd) {
 
 class RawConnections : public Connections {
  public:
+  explicit RawConnections(uint32_t at_once) : fds_(at_once) {}
+
   Outcome Listen(uint64_t* port) override {
     listener_ = UniqueFd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_in address = Loopback(0);
     socklen_t length = sizeof address;
     const int fd = listener_.get();
     if (!listener_ || bind(fd, reinterpret_cast<sockaddr*>(&address), length) != 0 ||
-        listen(fd, kBacklog) != 0 ||
+        listen(fd, static_cast<int>(kBacklog + fds_.size())) != 0 ||
         getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length) != 0)
       return RawErrno("cannot listen");
     *port = ntohs(address.sin_port);
     return {};
   }
 
-  Outcome AcceptOne() override {
-    const UniqueFd fd(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-    return fd ? AwaitClose(fd.get()) : RawErrno("accept");
+  Outcome AcceptTurn() override {
+    for (UniqueFd& fd : fds_) {
+      fd = UniqueFd(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+      if (!fd) return RawErrno("accept");
+    }
+    return CloseTurn();
   }
 
   Outcome PrepareToConnect(uint64_t port) override {
@@ -55,47 +61,61 @@ class RawConnections : public Connections {
     return {};
   }
 
-  Outcome ConnectOne() override {
-    const UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  Outcome ConnectTurn() override {
     const sockaddr_in address = Loopback(port_);
-    if (!fd) return RawErrno("socket");
-    if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
-      return RawErrno("connect");
-    if (shutdown(fd.get(), SHUT_WR) != 0) return RawErrno("shutdown");
-    return AwaitClose(fd.get());
+    for (UniqueFd& fd : fds_) {
+      fd = UniqueFd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+      if (!fd) return RawErrno("socket");
+      if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+        return RawErrno("connect");
+    }
+    for (const UniqueFd& fd : fds_) {
+      if (shutdown(fd.get(), SHUT_WR) != 0) return RawErrno("shutdown");
+    }
+    return CloseTurn();
   }
 
  private:
+  // Closes each connection when its peer has done so, or has said that it will.
+  Outcome CloseTurn() {
+    for (UniqueFd& fd : fds_) {
+      SOFTDAT_TRY(AwaitClose(fd.get()));
+      fd = UniqueFd();
+    }
+    return {};
+  }
+
   UniqueFd listener_;
+  std::vector<UniqueFd> fds_;  // of this turn
   uint16_t port_ = 0;
 };
 
 class DatConnections : public Connections {
  public:
-  explicit DatConnections(const std::string& ia) : ia_(ia) {}
+  DatConnections(const std::string& ia, uint32_t at_once) : ia_(ia), at_once_(at_once) {}
 
   Outcome Listen(uint64_t* port) override {
-    SOFTDAT_TRY(link_.Open(ia_, kDepths));
+    SOFTDAT_TRY(link_.Open(ia_, kDepths, at_once_));
     SOFTDAT_TRY(link_.Listen(0));
     *port = link_.conn_qual();
     return {};
   }
 
-  Outcome AcceptOne() override {
-    SOFTDAT_TRY(link_.Accept());
+  Outcome AcceptTurn() override {
+    SOFTDAT_TRY(link_.Accept(Link::Order::kAtOnce));
     return link_.AwaitDisconnect();
   }
 
   Outcome PrepareToConnect(uint64_t port) override {
-    SOFTDAT_TRY(link_.Open(ia_, kDepths));
+    SOFTDAT_TRY(link_.Open(ia_, kDepths, at_once_));
     conn_qual_ = port;
     // The server is on the same adapter.
     return ResolveHost(FormatAddress(link_.ia().attributes().ia_address_ptr), AF_UNSPEC, &address_);
   }
 
-  Outcome ConnectOne() override {
-    SOFTDAT_TRY(
-        link_.Connect(reinterpret_cast<const sockaddr*>(&address_), conn_qual_, kConnectTimeoutUs));
+  Outcome ConnectTurn() override {
+    SOFTDAT_TRY(link_.Connect(reinterpret_cast<const sockaddr*>(&address_), conn_qual_,
+                              kConnectTimeoutUs, Link::Order::kAtOnce));
     return link_.Disconnect();
   }
 
@@ -103,6 +123,7 @@ class DatConnections : public Connections {
   static constexpr LinkDepths kDepths = {.receives = 16, .requests = 16};
 
   const std::string ia_;
+  const uint32_t at_once_;
   Link link_;
   sockaddr_storage address_{};
   uint64_t conn_qual_ = 0;
@@ -110,18 +131,23 @@ class DatConnections : public Connections {
 
 }  // namespace
 
-std::unique_ptr<Connections> MakeRawConnections() { return std::make_unique<RawConnections>(); }
-
-std::unique_ptr<Connections> MakeDatConnections(const std::string& ia) {
-  return std::make_unique<DatConnections>(ia);
+std::unique_ptr<Connections> MakeRawConnections(uint32_t at_once) {
+  return std::make_unique<RawConnections>(at_once);
 }
 
-Outcome TimeConnections(Connections* client, uint64_t count, JobResult* result) {
+std::unique_ptr<Connections> MakeDatConnections(const std::string& ia, uint32_t at_once) {
+  return std::make_unique<DatConnections>(ia, at_once);
+}
+
+Outcome TimeConnections(Connections* client, uint64_t count, uint32_t at_once, JobResult* result) {
+  const uint64_t turns = (count + at_once - 1) / at_once;
   const double cpu = ProcessSeconds();
   const auto start = std::chrono::steady_clock::now();
-  for (uint64_t i = 0; i < count; ++i) SOFTDAT_TRY(client->ConnectOne());
-  result->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  result->client_cpu = ProcessSeconds() - cpu;
+  for (uint64_t i = 0; i < turns; ++i) SOFTDAT_TRY(client->ConnectTurn());
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  const double share = static_cast<double>(count) / static_cast<double>(turns * at_once);
+  result->seconds = took.count() * share;
+  result->client_cpu = (ProcessSeconds() - cpu) * share;
   return {};
 }
 

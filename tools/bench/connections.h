@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connections that are made and ended, one after the other, over DAT and over plain TCP.
+// Connections that are made and ended, one after the other or several at once, over DAT and over
+// plain TCP.
 #ifndef SOFTDAT_TOOLS_BENCH_CONNECTIONS_H_
 #define SOFTDAT_TOOLS_BENCH_CONNECTIONS_H_
 
@@ -12,28 +13,33 @@
 
 namespace softdat::tools {
 
-// One end. A connection is over when both ends know that it is.
+// One end. A turn makes so many connections at once, and then ends them all. A connection is over
+// when both ends know that it is.
 class Connections {
  public:
   virtual ~Connections() = default;
 
-  // For the server. AcceptOne() waits for a connection, and then until the client ends it.
+  // For the server. AcceptTurn() waits for the connections of a turn, and then until the client
+  // ends them.
   virtual Outcome Listen(uint64_t* port) = 0;
-  virtual Outcome AcceptOne() = 0;
+  virtual Outcome AcceptTurn() = 0;
 
   // For the client.
   virtual Outcome PrepareToConnect(uint64_t port) = 0;
-  virtual Outcome ConnectOne() = 0;
+  virtual Outcome ConnectTurn() = 0;
 };
 
-// The client calls socket, connect, shutdown, recv, close. The server calls accept, recv, close.
-std::unique_ptr<Connections> MakeRawConnections();
+// For each connection the client calls socket, connect, shutdown, recv, close, and the server
+// accept, recv, close; each of these calls for all connections of a turn before the next one. On
+// this host connect() does not wait for the server's program, so that blocking calls begin several
+// connections at once with fewer system calls than others.
+std::unique_ptr<Connections> MakeRawConnections(uint32_t at_once);
 // Each connection has an end point, which is created, connected, disconnected gracefully and freed.
-std::unique_ptr<Connections> MakeDatConnections(const std::string& ia);
+std::unique_ptr<Connections> MakeDatConnections(const std::string& ia, uint32_t at_once);
 
-// For the client. Makes `count` connections. The server's processor time stays 0, because the
-// server knows no jobs.
-Outcome TimeConnections(Connections* client, uint64_t count, JobResult* result);
+// For the client. Times `count` connections. They are made in whole turns of `at_once`, and the
+// times are in proportion. The server's processor time stays 0, because the server knows no jobs.
+Outcome TimeConnections(Connections* client, uint64_t count, uint32_t at_once, JobResult* result);
 
 }  // namespace softdat::tools
 

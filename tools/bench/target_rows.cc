@@ -199,6 +199,12 @@ std::vector<TargetRow> TcpRows() {
        Where::kTwoCpus,
        "",
        WorkerTask::kConnections},
+      {.what = "connections, 64 at once",
+       .measure = kRate,
+       .target = 0.5,
+       .floor = "raw:tcp-block",
+       .job = {},
+       .task = WorkerTask::kConnectionBursts},
   };
   for (const auto& more : {MessageRows(), CrowdRows(), RdsRows()})
     rows.insert(rows.end(), more.begin(), more.end());

@@ -105,17 +105,19 @@ Outcome DriveDat(const WorkerOrders& orders, const UnitSpec& spec) {
 }
 
 Outcome Connections(const WorkerOrders& orders, const UnitSpec& spec) {
-  const auto work = spec.IsRaw() ? MakeRawConnections() : MakeDatConnections(spec.ia);
+  const uint32_t at_once = orders.task == WorkerTask::kConnectionBursts ? kConnectionBurst : 1;
+  const auto work =
+      spec.IsRaw() ? MakeRawConnections(at_once) : MakeDatConnections(spec.ia, at_once);
   if (orders.role == WorkerRole::kDrive) {
     SOFTDAT_TRY(work->PrepareToConnect(orders.ports.front()));
     return Drive([&](const Job& job, JobResult* result) {
-      return TimeConnections(work.get(), job.iterations, result);
+      return TimeConnections(work.get(), job.iterations, at_once, result);
     });
   }
   uint64_t port = 0;
   SOFTDAT_TRY(work->Listen(&port));
   SayPorts({port});
-  while (true) SOFTDAT_TRY(work->AcceptOne());
+  while (true) SOFTDAT_TRY(work->AcceptTurn());
 }
 
 [[noreturn]] void Spin() {
@@ -135,7 +137,8 @@ Outcome Work(const WorkerOrders& orders) {
   std::string problem;
   const auto spec = ParseUnitSpec(orders.unit, &problem);
   if (!spec) return Outcome::Fail(problem);
-  if (orders.task == WorkerTask::kConnections) return Connections(orders, *spec);
+  if (orders.task == WorkerTask::kConnections || orders.task == WorkerTask::kConnectionBursts)
+    return Connections(orders, *spec);
   if (orders.role == WorkerRole::kServe)
     return spec->IsRaw() ? ServeRaw() : ServeDat(orders, *spec);
   return spec->IsRaw() ? DriveRaw(orders, *spec) : DriveDat(orders, *spec);
@@ -182,7 +185,7 @@ std::optional<WorkerOrders> ParseWorkerArguments(const std::vector<std::string>&
                       Parse(arguments[5], &orders.connections) &&
                       Parse(arguments[6], &orders.window) && ParseList(arguments[7], &orders.ports);
   if (!parsed || role < 0 || role > static_cast<int>(WorkerRole::kSpin) || task < 0 ||
-      task > static_cast<int>(WorkerTask::kConnections)) {
+      task > static_cast<int>(WorkerTask::kConnectionBursts)) {
     return std::nullopt;
   }
   orders.role = static_cast<WorkerRole>(role);

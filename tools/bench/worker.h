@@ -22,10 +22,12 @@ namespace softdat::tools {
 enum class WorkerRole : uint8_t { kServe, kDrive, kSpin };
 
 enum class WorkerTask : uint8_t {
-  kTransfers,    // jobs over connections that stay
-  kShortQueues,  // the same, with queues as short as possible
-  kConnections,  // an iteration of a job is a connection, made and ended
+  kTransfers,         // jobs over connections that stay
+  kShortQueues,       // the same, with queues as short as possible
+  kConnections,       // an iteration of a job is a connection, made and ended
+  kConnectionBursts,  // the same, kConnectionBurst connections at once
 };
+inline constexpr uint32_t kConnectionBurst = 64;
 
 struct WorkerOrders {
   WorkerRole role = WorkerRole::kServe;

@@ -10,7 +10,7 @@ namespace {
 TEST(WorkerOrders, ComeBackFromTheCommandLine) {
   WorkerOrders orders;
   orders.role = WorkerRole::kDrive;
-  orders.task = WorkerTask::kConnections;
+  orders.task = WorkerTask::kConnectionBursts;
   orders.unit = "softnet-lo,A=b c";
   orders.cpu = -1;
   orders.connections = 1000;
@@ -34,7 +34,7 @@ TEST(WorkerOrders, OtherCommandLinesAreNone) {
   arguments[1] = "9";
   EXPECT_FALSE(ParseWorkerArguments(arguments));
   arguments = WorkerArguments({});
-  arguments[2] = "3";
+  arguments[2] = "4";
   EXPECT_FALSE(ParseWorkerArguments(arguments));
   for (const char* ports : {"x", "1,x", ",1", "1;2"}) {
     arguments = WorkerArguments({});

@@ -129,6 +129,8 @@ def reasons(results):
         "1 MiB writes, CRC": "both ends pass over the data once more, and on this machine the sums "
                              "take about as long as the copies do",
         "64 B send, dat_evd_wait, one CPU": message,
+        "connections, 64 at once": "MPA's request, reply and first message are three messages more than a plain "
+                                   "connection has",
         "connections, one by one": "MPA's request, reply and first message are three messages more "
                                    "than a plain connection has, and each wakes a process",
     }

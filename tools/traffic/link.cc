@@ -16,8 +16,8 @@ namespace {
 
 using client::EventName;
 
-constexpr uint32_t kConnectQueue = 8;   // plus two for each connection
-constexpr DAT_COUNT kRequestQueue = 8;  // connection requests; one is served at a time
+constexpr uint32_t kConnectQueue = 8;  // plus two for each connection
+constexpr uint32_t kRequestQueue = 8;  // connection requests, plus one for each connection
 // Places for control messages, in addition to a full window. Their completions are suppressed, so
 // nothing tells when their places in the queue are free again.
 constexpr int kControlMessages = 8;
@@ -30,6 +30,17 @@ Outcome NextConnectionEvent(const client::Evd& evd, DAT_TIMEOUT timeout_us, cons
   if (result.type() == DAT_TIMEOUT_EXPIRED)
     return Outcome::Fail(fmt::format("{}: no answer for {} s", what, timeout_us / 1000000));
   return Check(result);
+}
+
+// Returns why an event that is not DAT_CONNECTION_EVENT_ESTABLISHED came in its place.
+Outcome WhyNotEstablished(const char* what, DAT_EVENT_NUMBER number) {
+  const char* why = "";
+  if (number == DAT_CONNECTION_EVENT_NON_PEER_REJECTED) why = "refused, nobody listens there";
+  if (number == DAT_CONNECTION_EVENT_UNREACHABLE) why = "unreachable";
+  if (number == DAT_CONNECTION_EVENT_TIMED_OUT) why = "no answer in time";
+  const std::string name = EventName(number);
+  return Outcome::Fail(*why == 0 ? fmt::format("{}: {}", what, name)
+                                 : fmt::format("{}: {} ({})", what, why, name));
 }
 
 }  // namespace
@@ -82,7 +93,8 @@ Outcome Link::MakeEndPoint(client::Ep* ep) {
 }
 
 Outcome Link::Listen(uint64_t conn_qual) {
-  SOFTDAT_TRY(Check(cr_evd_.Create(*ia_, DAT_EVD_CR_FLAG, kRequestQueue), "connection requests"));
+  const auto queue = static_cast<DAT_COUNT>(kRequestQueue + connections_);
+  SOFTDAT_TRY(Check(cr_evd_.Create(*ia_, DAT_EVD_CR_FLAG, queue), "connection requests"));
   if (conn_qual == 0) {
     SOFTDAT_TRY(Check(psp_.ListenAny(*ia_, cr_evd_)));
   } else {
@@ -93,7 +105,8 @@ Outcome Link::Listen(uint64_t conn_qual) {
   return {};
 }
 
-Outcome Link::Accept() {
+Outcome Link::Accept(Order order) {
+  constexpr char kWhat[] = "accepting a connection";
   end_.reset();
   ended_ = 0;
   for (uint32_t i = 0; i < connections_; ++i) {
@@ -103,12 +116,13 @@ Outcome Link::Accept() {
     if (event.event_number != DAT_CONNECTION_REQUEST_EVENT)
       return Outcome::Fail("listening: " + EventName(event.event_number));
     SOFTDAT_TRY(Check(client::ConnectionRequest(*ia_, event).Accept(eps_[i])));
-    SOFTDAT_TRY(AwaitEstablished("accepting a connection"));
+    if (order == Order::kOneByOne) SOFTDAT_TRY(AwaitEstablished(kWhat, 1));
   }
-  return {};
+  return order == Order::kAtOnce ? AwaitEstablished(kWhat, connections_) : Outcome();
 }
 
-Outcome Link::Connect(const sockaddr* address, uint64_t conn_qual, uint32_t timeout_us) {
+Outcome Link::Connect(const sockaddr* address, uint64_t conn_qual, uint32_t timeout_us,
+                      Order order) {
   end_.reset();
   ended_ = 0;
   conn_qual_ = conn_qual;
@@ -117,30 +131,27 @@ Outcome Link::Connect(const sockaddr* address, uint64_t conn_qual, uint32_t time
   for (uint32_t i = 0; i < connections_; ++i) {
     SOFTDAT_TRY(MakeEndPoint(&eps_[i]));
     SOFTDAT_TRY(Check(client::Connect(eps_[i], address, conn_qual, timeout_us)));
-    SOFTDAT_TRY(AwaitEstablished(what.c_str()));
+    if (order == Order::kOneByOne) SOFTDAT_TRY(AwaitEstablished(what.c_str(), 1));
   }
-  return {};
+  return order == Order::kAtOnce ? AwaitEstablished(what.c_str(), connections_) : Outcome();
 }
 
-Outcome Link::AwaitEstablished(const char* what) {
-  DAT_EVENT event{};
-  // The provider ends a connect that takes too long with an event of its own.
-  SOFTDAT_TRY(NextConnectionEvent(connect_evd_, DAT_TIMEOUT_INFINITE, what, &event));
-  switch (event.event_number) {
-    case DAT_CONNECTION_EVENT_ESTABLISHED:
-      return {};
-    case DAT_CONNECTION_EVENT_NON_PEER_REJECTED:
-      return Outcome::Fail(fmt::format("{}: refused, nobody listens there ({})", what,
-                                       EventName(event.event_number)));
-    case DAT_CONNECTION_EVENT_UNREACHABLE:
-      return Outcome::Fail(
-          fmt::format("{}: unreachable ({})", what, EventName(event.event_number)));
-    case DAT_CONNECTION_EVENT_TIMED_OUT:
-      return Outcome::Fail(
-          fmt::format("{}: no answer in time ({})", what, EventName(event.event_number)));
-    default:
-      return Outcome::Fail(fmt::format("{}: {}", what, EventName(event.event_number)));
+Outcome Link::AwaitEstablished(const char* what, uint32_t count) {
+  while (count > 0) {
+    DAT_EVENT event{};
+    // The provider ends a connect that takes too long with an event of its own.
+    SOFTDAT_TRY(NextConnectionEvent(connect_evd_, DAT_TIMEOUT_INFINITE, what, &event));
+    if (event.event_number == DAT_CONNECTION_EVENT_ESTABLISHED) {
+      --count;
+    } else if (event.event_number == DAT_CONNECTION_EVENT_DISCONNECTED) {
+      // The peer has all of its connections, and ends the first ones before the last ones are
+      // established here.
+      NoteEnd(event.event_number);
+    } else {
+      return WhyNotEstablished(what, event.event_number);
+    }
   }
+  return {};
 }
 
 Outcome Link::Disconnect() {
@@ -153,9 +164,13 @@ Outcome Link::Disconnect() {
 Outcome Link::AwaitEnd() {
   DAT_EVENT event{};
   SOFTDAT_TRY(NextConnectionEvent(connect_evd_, kSettleUs, "disconnecting", &event));
-  ++ended_;
-  if (!end_) end_ = event.event_number;
+  NoteEnd(event.event_number);
   return {};
+}
+
+void Link::NoteEnd(DAT_EVENT_NUMBER number) {
+  ++ended_;
+  if (!end_) end_ = number;
 }
 
 Outcome Link::AwaitDisconnect() {

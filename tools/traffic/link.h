@@ -40,6 +40,12 @@ struct Completion {
 
 class Link {
  public:
+  // When the connections of a link are made. Both sides need the same order.
+  enum class Order : uint8_t {
+    kOneByOne,  // each is established before the next one is begun
+    kAtOnce,    // all are begun, and then all are awaited
+  };
+
   // Opens the adapter and makes everything except the end points. Depths are cut to the limits of
   // the adapter.
   Outcome Open(const std::string& ia_name, const LinkDepths& depths, uint32_t connections = 1);
@@ -51,10 +57,11 @@ class Link {
   // for each connection, without limit, and then for the connections. The service point stays for
   // further calls of Accept() after Disconnect().
   Outcome Listen(uint64_t conn_qual);
-  Outcome Accept();
+  Outcome Accept(Order order = Order::kOneByOne);
 
   // For the active side.
-  Outcome Connect(const sockaddr* address, uint64_t conn_qual, uint32_t timeout_us);
+  Outcome Connect(const sockaddr* address, uint64_t conn_qual, uint32_t timeout_us,
+                  Order order = Order::kOneByOne);
 
   // Disconnects gracefully and waits until the connections are over, or only waits until the peer
   // disconnects. Then frees the end points.
@@ -97,8 +104,10 @@ class Link {
 
  private:
   Outcome MakeEndPoint(client::Ep* ep);
-  Outcome AwaitEstablished(const char* what);
+  // Waits until so many more connections are established. Those that are may end meanwhile.
+  Outcome AwaitEstablished(const char* what, uint32_t count);
   Outcome AwaitEnd();
+  void NoteEnd(DAT_EVENT_NUMBER number);
   // Completions of one kind: those of an EVD, and before them those that were taken off it while
   // others were awaited. A CNO wakes for every EVD that has something.
   struct Completions {

@@ -167,8 +167,7 @@ std::string Link::WhyOver() {
     DAT_EVENT event{};
     constexpr DAT_TIMEOUT kGraceUs = 1'000'000;  // the event may come a moment after the flush
     if (client::WaitEvent(connect_evd_, kGraceUs, &event) != DAT_SUCCESS) return "";
-    ++ended_;
-    end_ = event.event_number;
+    NoteEnd(event.event_number);
   }
   return fmt::format("; the connection ended: {}", EventName(*end_));
 }
