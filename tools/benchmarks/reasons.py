@@ -48,8 +48,8 @@ def reasons(results):
               "With completions that TCP gives, one call takes 54 of them: in 13 us, so 0.7 is what can "
               "be reached, and less, the less own work there is. In one piece the window would wait for "
               "its answer with nothing to post")
-    one_ia = ("one thread at a time moves the data of an IA, and hands each arrival to the thread that waits for "
-              "it: twice as many futex calls for a message as one thread makes, and a change of threads with each")
+    one_ia = ("threads that poll or spin look at the streams of their own queues alone, but one of those that sleep "
+              "moves the data of all, and wakes the others")
     own_ias = "eight threads with nothing in common take turns on the processors and in their caches"
     rds = ("RDS looks up the port's process and its connection, keeps a message until it is acknowledged, and "
            "tells the socket: 6,600 instructions of each end for a message there and one back, beside the IA's own")
