@@ -124,14 +124,19 @@ void HotSet::DropServed() {
 
 void AdopterList::Add(HotSet* set) {
   if (std::exchange(set->adopts_, true)) return;
+  ForgetClosed();
   set->Ref();
   set->next_adopter_ = std::exchange(first_, set);
 }
 
 void AdopterList::Drop(Channel* channel) {
+  for (HotSet* set = first_; set != nullptr; set = set->next_adopter_) set->Drop(channel);
+}
+
+// A closed set is empty and stays so.
+void AdopterList::ForgetClosed() {
   for (HotSet** link = &first_; *link != nullptr;) {
     HotSet* const set = *link;
-    set->Drop(channel);
     if (!set->closed_.load(std::memory_order_relaxed)) {
       link = &set->next_adopter_;
       continue;
@@ -139,6 +144,12 @@ void AdopterList::Drop(Channel* channel) {
     *link = set->next_adopter_;
     set->Unref();
   }
+}
+
+size_t AdopterList::size() const {
+  size_t count = 0;
+  for (const HotSet* set = first_; set != nullptr; set = set->next_adopter_) ++count;
+  return count;
 }
 
 void AdopterList::Clear() {

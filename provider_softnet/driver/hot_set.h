@@ -11,6 +11,7 @@
 #define SOFTDAT_PROVIDER_SOFTNET_DRIVER_HOT_SET_H_
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include "provider_softnet/driver/channel.h"
@@ -112,13 +113,17 @@ class AdopterList {
   AdopterList(const AdopterList&) = delete;
   AdopterList& operator=(const AdopterList&) = delete;
 
-  // Allocates nothing.
+  // Allocates nothing. Forgets sets that have been closed.
   void Add(HotSet* set);
-  // The channel is closed. Forgets sets that are closed themselves.
+  // The channel is closed.
   void Drop(Channel* channel);
   void Clear();
 
+  size_t size() const;
+
  private:
+  void ForgetClosed();
+
   HotSet* first_ = nullptr;  // each with a counted reference
 };
 

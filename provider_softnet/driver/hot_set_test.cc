@@ -40,6 +40,19 @@ TEST(HotSetTest, FollowsTheStreamsThatDeliver) {
   driver.Stop();
 }
 
+TEST(AdopterListTest, ForgetsTheSetsOfQueuesThatAreGone) {
+  AdopterList adopters;
+  const RefPtr<HotSet> lasting = RefPtr<HotSet>::Adopt(new HotSet(HotSet::Tells::kNo));
+  adopters.Add(lasting.get());
+  for (int i = 0; i < 10; ++i) {
+    const RefPtr<HotSet> set = RefPtr<HotSet>::Adopt(new HotSet(HotSet::Tells::kNo));
+    adopters.Add(set.get());
+    adopters.Add(set.get());  // a second stream
+    EXPECT_EQ(adopters.size(), 2u) << i;
+    set->Close();
+  }
+}
+
 // Two queues, each with a stream that feeds it.
 class TwoQueuesTest : public testing::Test {
  protected:
