@@ -46,6 +46,10 @@ constexpr uint64_t kCoveringOrNext = 0x10;
 
 constexpr int kPopulateRead = 22, kPopulateWrite = 23;  // MADV_POPULATE_*, since Linux 5.14
 
+// Up to here bringing in all pages of a range costs less than to ask about its mappings: 1.2 us for
+// one page, 2.2 us for 32, and 5.4 us for a question.
+constexpr uint64_t kCheapToBringIn = 128 * 1024;
+
 uint64_t PageSize() {
   static const auto size = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   return size;
@@ -204,6 +208,11 @@ Status CheckMapped(const void* address, uint64_t length, bool writes) {
     at = stop;
   }
   return Status::Ok();
+}
+
+Status CheckRegistrable(const void* address, uint64_t length, bool writes) {
+  return length <= kCheapToBringIn ? CheckAccessible(address, length, writes)
+                                   : CheckMapped(address, length, writes);
 }
 
 Status CheckAccessible(const void* address, uint64_t length, bool writes) {

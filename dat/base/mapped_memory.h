@@ -62,6 +62,11 @@ class MappingReader {
 // only holes.
 Status CheckMapped(const void* address, uint64_t length, bool writes);
 
+// The same for bytes that are accessed soon, as those of a region are. It brings the pages of a
+// short range in, as an adapter that pins them does: for up to 128 KiB that takes 1 to 2 us, where
+// CheckMapped takes three times as long. Of a longer range it touches no page.
+Status CheckRegistrable(const void* address, uint64_t length, bool writes);
+
 // The same for bytes that are accessed at once. It brings the pages in, as the access would. That
 // takes about half a microsecond, plus some time for each page. Before Linux 5.14 it is
 // CheckMapped.

@@ -39,10 +39,10 @@ class MappedMemoryTest : public ::testing::Test {
     std::snprintf(text, sizeof text, "0x%" PRIxPTR " ", reinterpret_cast<uintptr_t>(page));
     return text;
   }
-  // Expects `code` from both checks of the whole range, and that their reasons name the middle
-  // page.
-  void ExpectBoth(bool writes, Code code) {
+  // Expects `code` from each check of the whole range, and that their reasons name the middle page.
+  void ExpectAll(bool writes, Code code) {
     for (const Status& status : {CheckMapped(memory_ + 1, 3 * kPage - 2, writes),
+                                 CheckRegistrable(memory_ + 1, 3 * kPage - 2, writes),
                                  CheckAccessible(memory_ + 1, 3 * kPage - 2, writes)}) {
       EXPECT_EQ(status.code(), code) << status.reason();
       if (code == Code::kOk) continue;
@@ -54,8 +54,8 @@ class MappedMemoryTest : public ::testing::Test {
 };
 
 TEST_F(MappedMemoryTest, OrdinaryMemoryIsFine) {
-  ExpectBoth(true, Code::kOk);
-  ExpectBoth(false, Code::kOk);
+  ExpectAll(true, Code::kOk);
+  ExpectAll(false, Code::kOk);
   int on_the_stack = 0;
   EXPECT_TRUE(CheckMapped(&on_the_stack, sizeof on_the_stack, true).ok());
   EXPECT_TRUE(CheckMapped("a constant", 10, false).ok());
@@ -64,7 +64,7 @@ TEST_F(MappedMemoryTest, OrdinaryMemoryIsFine) {
 
 TEST_F(MappedMemoryTest, AHole) {
   ASSERT_EQ(munmap(middle(), kPage), 0);
-  ExpectBoth(false, Code::kNotMapped);
+  ExpectAll(false, Code::kNotMapped);
   EXPECT_TRUE(CheckMapped(memory_, kPage, true).ok());
   EXPECT_TRUE(CheckMapped(memory_ + 2 * kPage, kPage, true).ok());
 }
@@ -78,13 +78,13 @@ TEST_F(MappedMemoryTest, NothingThere) {
 
 TEST_F(MappedMemoryTest, AForbiddenPage) {
   ASSERT_EQ(mprotect(middle(), kPage, PROT_NONE), 0);
-  ExpectBoth(false, Code::kPrivileges);
+  ExpectAll(false, Code::kPrivileges);
 }
 
 TEST_F(MappedMemoryTest, APageToBeReadOnly) {
   ASSERT_EQ(mprotect(middle(), kPage, PROT_READ), 0);
-  ExpectBoth(true, Code::kPrivileges);
-  ExpectBoth(false, Code::kOk);
+  ExpectAll(true, Code::kPrivileges);
+  ExpectAll(false, Code::kOk);
 }
 
 TEST_F(MappedMemoryTest, BehindTheEndOfAFile) {
@@ -122,6 +122,34 @@ TEST_F(MappedMemoryTest, ASparseRegionStaysSparse) {
   getrusage(RUSAGE_SELF, &after);
   EXPECT_LT(after.ru_minflt - before.ru_minflt, 100) << "page faults";
   munmap(sparse, kLength);
+}
+
+// Which of the pages are in memory.
+std::vector<bool> Present(void* memory, size_t pages) {
+  std::vector<unsigned char> flags(pages);
+  EXPECT_EQ(mincore(memory, pages * kPage, flags.data()), 0);
+  std::vector<bool> present;
+  for (const unsigned char flag : flags) present.push_back((flag & 1) != 0);
+  return present;
+}
+
+TEST_F(MappedMemoryTest, AShortRegionHasItsPages) {
+  EXPECT_EQ(Present(memory_, 3), std::vector<bool>(3, false));
+  if (madvise(memory_, kPage, 23 /* MADV_POPULATE_WRITE */) != 0) {
+    GTEST_SKIP() << "this kernel does not bring pages in (Linux 5.14 does)";
+  }
+  EXPECT_TRUE(CheckRegistrable(middle(), kPage, true).ok());
+  EXPECT_EQ(Present(memory_, 3), (std::vector<bool>{true, true, false}));
+}
+
+TEST_F(MappedMemoryTest, ALongRegionIsNotBroughtIn) {
+  constexpr size_t kPages = 256;
+  void* const region =
+      mmap(nullptr, kPages * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(region, MAP_FAILED);
+  EXPECT_TRUE(CheckRegistrable(region, kPages * kPage, true).ok());
+  EXPECT_EQ(Present(region, kPages), std::vector<bool>(kPages, false));
+  munmap(region, kPages * kPage);
 }
 
 // Without a descriptor only holes are found.

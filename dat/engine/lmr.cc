@@ -36,8 +36,8 @@ DAT_RETURN Lmr::Create(IaCore* ia, Pz* pz, const Parameters& parameters, Lmr** o
   }
   // Checked here for every back end, so that all give one answer. A back end that pins pages would
   // also refuse, but say less.
-  if (Status status = CheckMapped(parameters.address, parameters.length,
-                                  (parameters.privileges & kWritingPrivileges) != 0);
+  if (Status status = CheckRegistrable(parameters.address, parameters.length,
+                                       (parameters.privileges & kWritingPrivileges) != 0);
       !status.ok()) {
     return Fail(status, Subject::kMemory);
   }
