@@ -20,12 +20,15 @@ class CostTest : public testing::Test {
       ASSERT_EQ(a_.PostReceive(4096, 64), Code::kOk);
       ASSERT_EQ(b_.PostReceive(4096, 64), Code::kOk);
     }
-    const uint64_t qual = b_.Listen();
+    Connect(&a_, &b_);
+  }
+  static void Connect(BenchNode* a, BenchNode* b) {
+    const uint64_t qual = b->Listen();
     ASSERT_NE(qual, 0u);
-    ASSERT_TRUE(a_.Connect(qual, Loopback()));
-    ASSERT_TRUE(a_.Until(Wait::kPoll, [&] {
-      b_.adapter().Progress(nullptr, transport::Clock::now());
-      return a_.established() && b_.established();
+    ASSERT_TRUE(a->Connect(qual, Loopback()));
+    ASSERT_TRUE(a->Until(Wait::kPoll, [&] {
+      b->adapter().Progress(nullptr, transport::Clock::now());
+      return a->established() && b->established();
     }));
   }
 
@@ -154,6 +157,28 @@ TEST_F(CostTest, PollingPingPongLeavesTheLoopAlone) {
   other.join();
   EXPECT_LE(a_.channel().send_calls.value() - sends, kPings + kPings / 10);
   EXPECT_LE(c.loop_turns.value() - turns, (a_.channel().recv_calls.value() - recvs) / 16 + 8);
+}
+
+// What many programs send in one piece is read in one call, and copied once more: a call takes
+// longer than the copy.
+TEST_F(CostTest, AMessageOf16KiBTakesOneReceivingCall) {
+  constexpr uint32_t kSize = 16384;
+  constexpr uint64_t kFirst = 10, kMessages = 100;
+  BenchNode from(TcpOptions{}, 2 * kSize, 64), to(TcpOptions{}, 2 * kSize, 64);
+  for (int i = 0; i < 16; ++i) ASSERT_EQ(to.PostReceive(kSize, kSize), Code::kOk);
+  Connect(&from, &to);
+  const ChannelCounters& c = to.channel();
+  const auto useful = [&] { return c.recv_calls.value() - c.recv_empty.value(); };
+  uint64_t before = 0;
+  for (uint64_t i = 0; i < kFirst + kMessages; ++i) {
+    if (i == kFirst) before = useful();  // it has learnt how much to read at a time
+    ASSERT_EQ(from.PostSend(0, kSize, 0), Code::kOk);
+    while (to.receives <= i) ASSERT_TRUE(to.ReapOne(Wait::kPoll));
+    ASSERT_EQ(to.PostReceive(kSize, kSize), Code::kOk);
+    to.adapter().Progress(nullptr, transport::Clock::now());
+    while (from.sends <= i) ASSERT_TRUE(from.ReapOne(Wait::kPoll));
+  }
+  EXPECT_LE(useful() - before, kMessages + kMessages / 10);
 }
 
 }  // namespace

@@ -31,6 +31,7 @@ bool Endpoint::StartStream(AgreedConnection* connection, bool initiator) {
   config.initiator = initiator;
   config.agreement = connection->agreement;
   config.mulpdu = iwarp::Mulpdu(connection->link->SegmentSize());
+  config.direct_payload = connection->link->LeastDirect();
   config.confirm = context_->options.confirm;
   config.extensions = context_->options.extensions;
   config.short_reads = context_->options.short_reads;
