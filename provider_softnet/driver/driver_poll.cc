@@ -5,9 +5,21 @@
 #include <algorithm>
 #include <utility>
 
+#include "dat/base/thread_local.h"
 #include "provider_softnet/driver/driver.h"
 
 namespace softdat::softnet {
+namespace {
+
+// The polls of this thread, whatever the queue, since it last looked at all sockets. Each queue
+// counts its own polls. A thread that polls many of them in turn would look late if nobody counted
+// them all.
+constinit thread_local uint32_t t_polls SOFTDAT_EARLY_TLS = 0;
+// More than a queue allows itself, so that a thread with one queue never comes to it. A prime, so
+// that of several adapters that a thread polls in turn, each is looked at.
+constexpr uint32_t kPollsOfAThread = 67;
+
+}  // namespace
 
 using Result = transport::ProgressResult;
 
@@ -26,8 +38,8 @@ Result Driver::PollOnce(HotSet* hot, Look look) {
   // If the hot streams had something, that was what made the descriptor readable. If not, it still
   // is readable, and the poll must look everywhere.
   const bool everywhere = look == Look::kEverywhere && !received;
-  const bool due = hot->CountPoll() || everywhere || !attention_.empty() ||
-                   have_tasks_.load(std::memory_order_relaxed);
+  const bool due = hot->CountPoll() || ++t_polls >= kPollsOfAThread || everywhere ||
+                   !attention_.empty() || have_tasks_.load(std::memory_order_relaxed);
   if (due) worked |= LookForPoller(hot);
   worked |= PayAfterTurn(worked);
   return worked ? Result::kWorked : Result::kIdle;
@@ -38,6 +50,7 @@ bool Driver::LookForPoller(HotSet* hot) {
   const RefPtr<HotSet> keep(hot);  // an upcall may destroy the queue
   if (token_.HeldByMe()) return TurnInUpcall(hot);
   hot->CountLook();
+  t_polls = 0;
   const CancelOff no_cancellation;
   if (token_.TryAcquire(DriverToken::Holder::kPoller)) {
     polling_ = hot;

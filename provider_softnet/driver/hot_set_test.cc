@@ -4,8 +4,11 @@
 #include "provider_softnet/driver/hot_set.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "provider_softnet/driver/counting_channel.h"
@@ -136,6 +139,36 @@ TEST_F(TwoQueuesTest, AnAdoptedStreamIsLeftToItsOwnQueueOnceThatIsPolled) {
     PollInVain(&mine_, kInterval);
     EXPECT_EQ(other_.channel->hot, 2) << i;
   }
+}
+
+// What comes on a socket of no queue, a request for a connection for example, is found as soon as
+// by a thread that polls one queue.
+TEST_F(TwoQueuesTest, AThreadThatPollsManyQueuesLooksElsewhereAsOften) {
+  const UniqueFd always(eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC));
+  const pthread_t me = pthread_self();
+  int looks = 0;
+  std::optional<SocketWatch> watch;
+  {
+    const TokenHold token(&driver_.token());
+    watch.emplace(&driver_.loop(),
+                  [&](int) { looks += pthread_equal(pthread_self(), me) ? 1 : 0; });
+    ASSERT_TRUE(watch->Start(always.get(), UV_READABLE).ok());
+  }
+  std::vector<Queue> many(32);
+  for (Queue& queue : many) {
+    queue.channel = RefPtr<CountingChannel>::Adopt(new CountingChannel(&driver_));
+    queue.channel->own = queue.hot;
+    queue.hot->OnFoundByTurn(queue.channel.get());
+    ASSERT_EQ(queue.hot->interval(), 64u);
+  }
+  int rounds = 0;
+  for (; rounds < 32 && looks == 0; ++rounds) {  // no queue's own count has come to its end
+    for (Queue& queue : many) driver_.Poll(queue.hot.get());
+  }
+  EXPECT_GT(looks, 0);
+  for (Queue& queue : many) queue.channel->Close();
+  const TokenHold token(&driver_.token());
+  watch->Stop();
 }
 
 TEST_F(TwoQueuesTest, AQueueThatIsGoneKeepsNoStream) {
