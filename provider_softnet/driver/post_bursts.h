@@ -8,10 +8,11 @@
 //  * Some programs post two requests and wait, again and again (a write and the message that
 //    announces it). The last bursts show this. The first of the two then gathers without waking
 //    anybody, and the second writes both.
-//  * A stream with earlier work still under way gathers from its first post on. It is a stream
-//  until
-//    several bursts in a row were short. If one short burst of it left alone, its answer would come
-//    alone, and so would the post that takes its place, again and again.
+//  * A stream gathers from its first post on, if earlier work is still under way, or if the burst
+//    before was long as well: what its first post brought alone would cost both ends a system call
+//    more. It is a stream until several bursts in a row were short. If one short burst of it left
+//    alone, its answer would come alone, and so would the post that takes its place, again and
+//    again.
 //
 // A burst ends when somebody makes progress, which starts a new epoch (Driver::epoch()).
 #ifndef SOFTDAT_PROVIDER_SOFTNET_DRIVER_POST_BURSTS_H_
@@ -40,7 +41,7 @@ class PostBursts {
       epoch_ = epoch;
     }
     ++length_;
-    if (under_way && peak_ >= kStream) return Plan::kGather;
+    if (peak_ >= kStream && (under_way || before_ >= kStream)) return Plan::kGather;
     if (length_ < expected_) return Plan::kGatherQuietly;
     if (length_ == expected_) return Plan::kWrite;
     return length_ > 1 ? Plan::kGather : Plan::kWrite;

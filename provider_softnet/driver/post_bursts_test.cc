@@ -54,11 +54,19 @@ TEST(PostBursts, ALongerOneGathersItsRest) {
   EXPECT_EQ(Burst(&bursts, 4, 4), "qwgg");
 }
 
-TEST(PostBursts, AStreamGathersFromItsFirstPostWhileWorkIsUnderWay) {
+TEST(PostBursts, AStreamGathersFromItsFirstPost) {
   PostBursts bursts;
   EXPECT_EQ(Burst(&bursts, 1, 8), "wggggggg");
   EXPECT_EQ(Burst(&bursts, 2, 8, /*under_way=*/true), "gggggggg");
-  EXPECT_EQ(Burst(&bursts, 3, 8, /*under_way=*/false), "wggggggg");
+  EXPECT_EQ(Burst(&bursts, 3, 8, /*under_way=*/false), "gggggggg");
+}
+
+TEST(PostBursts, AfterAShortBurstOnlyWhileWorkIsUnderWay) {
+  PostBursts bursts;
+  Burst(&bursts, 1, 32);
+  EXPECT_EQ(Burst(&bursts, 2, 2), "gg");
+  EXPECT_EQ(Burst(&bursts, 3, 4, /*under_way=*/false), "wggg");
+  EXPECT_EQ(Burst(&bursts, 4, 4, /*under_way=*/true), "gggg");
 }
 
 TEST(PostBursts, AStreamIsOneUntilSeveralBurstsWereShort) {
