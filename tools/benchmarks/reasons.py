@@ -43,11 +43,11 @@ def reasons(results):
                 "takes their processors away meanwhile")
     bulk = ("both move the same bytes with as many system calls: the machine's own spread")
     window = ("a window of 64 is all that may be unconfirmed, so it leaves in halves: the peer works on "
-              "one while the other is posted. A half takes a system call of 4 us to send and one of 1 us "
-              "for its answer, besides 0.17 us of own work for a message: 32 messages in 10 to 11 us. "
-              "With completions that TCP gives, one call takes 54 of them: in 13 us, so 0.7 is what can "
-              "be reached, and less, the less own work there is. In one piece the window would wait for "
-              "its answer with nothing to post")
+              "one while the other is posted. So each 32 messages cost a system call to send them and one "
+              "to answer, where completions that TCP gives take one for several windows. The dearer a "
+              "call beside the 0.2 us of own work for a message, the less can be reached: 0.75 where it "
+              "takes 3 us, 0.5 where it takes 5. In one piece the window would wait for its answer with "
+              "nothing to post")
     one_ia = ("threads that poll or spin look at the streams of their own queues alone, but one of those that sleep "
               "moves the data of all, and wakes the others")
     own_ias = "eight threads with nothing in common take turns on the processors and in their caches"
@@ -60,7 +60,7 @@ def reasons(results):
             "some of the messages")
     shaken = ("a request and an answer go there and back before the data do, which is %s for each message; "
               "both ends register its memory, for which the kernel is asked what it allows "
-              "(`/proc/self/maps`, 5 to 8 us each); and the data are a write and its notice"
+              "(1 to 2 us each up to 128 KiB, 5 us above); and the data are a write and its notice"
               % _round_trip(results))
     second = (shaken + "; on two connections nothing keeps the finish behind the data, so it waits for "
               "their confirmation, which is one more way there and back")
@@ -80,8 +80,8 @@ def reasons(results):
         "two 64 B sends in a row, polling": pair,
         "message layer: 64 B": polled + "; the message is copied once more at each end",
         "message layer: 16 KiB": "each end copies the message once more, between the program's memory and "
-                                 "that of a send or receive; a message that is not small takes two "
-                                 "receiving calls, its head's and its data's; and " + polled,
+                                 "that of a send or receive, and the receiving end once more on the way; "
+                                 "and " + polled,
         "message layer: 64 KiB": shaken,
         "message layer: 64 KiB, waiting": shaken,
         "message layer: 64 KiB, two end points": second,
@@ -89,8 +89,7 @@ def reasons(results):
         "message layer: 1 MiB, waiting": shaken,
         "message layer: 1 MiB, two end points": second,
         "message layer: 1 MiB, by read": "a request goes before the read, a finish after it, and nothing of "
-                                         "the next message before that; both ends register the memory "
-                                         "(`/proc/self/maps`, 5 to 8 us each)",
+                                         "the next message before that; both ends register the memory (5 us each)",
         "message layer: 4 MiB": shaken,
         "confirmed: 64 B send, polling": ride,
         "confirmed: 64 B write, memory and EVD": ride,
@@ -108,6 +107,10 @@ def reasons(results):
         "64 B write, memory and EVD": polled + "; between two looks at memory lies a `recv`",
         "64 B write, memory alone": "the program spins, and the thread that moves the data has to get "
                                     "its processor first",
+        "64 B write, memory alone, a CPU busy": "both programs spin, so that three threads and two helpers share two "
+                                                "processors: a write waits for the slice of the program that is to "
+                                                "see it, some milliseconds each time. The plain loop sleeps. A short "
+                                                "slice for the helpers (`sched_setattr`) changed nothing",
         "64 B send, dat_evd_wait": sleeping,
         "64 B send, dat_evd_wait, unpinned": "where the kernel puts both ends on one processor, "
                                              "nobody is woken on another: then " + message,
