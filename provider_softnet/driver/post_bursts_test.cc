@@ -61,12 +61,21 @@ TEST(PostBursts, AStreamGathersFromItsFirstPost) {
   EXPECT_EQ(Burst(&bursts, 3, 8, /*under_way=*/false), "gggggggg");
 }
 
+TEST(PostBursts, AFlagBehindALongBurstIsWrittenAtOnce) {
+  PostBursts bursts;
+  for (uint32_t epoch = 1; epoch < 20; epoch += 2) {
+    EXPECT_EQ(Burst(&bursts, epoch, 8), "wggggggg");
+    EXPECT_EQ(Burst(&bursts, epoch + 1, 1), "w");
+  }
+}
+
 TEST(PostBursts, AfterAShortBurstOnlyWhileWorkIsUnderWay) {
   PostBursts bursts;
   Burst(&bursts, 1, 32);
-  EXPECT_EQ(Burst(&bursts, 2, 2), "gg");
-  EXPECT_EQ(Burst(&bursts, 3, 4, /*under_way=*/false), "wggg");
-  EXPECT_EQ(Burst(&bursts, 4, 4, /*under_way=*/true), "gggg");
+  Burst(&bursts, 2, 32);
+  EXPECT_EQ(Burst(&bursts, 3, 2), "gg");
+  EXPECT_EQ(Burst(&bursts, 4, 4, /*under_way=*/false), "wggg");
+  EXPECT_EQ(Burst(&bursts, 5, 4, /*under_way=*/true), "gggg");
 }
 
 TEST(PostBursts, AStreamIsOneUntilSeveralBurstsWereShort) {
