@@ -211,8 +211,12 @@ Status CheckMapped(const void* address, uint64_t length, bool writes) {
 }
 
 Status CheckRegistrable(const void* address, uint64_t length, bool writes) {
-  return length <= kCheapToBringIn ? CheckAccessible(address, length, writes)
-                                   : CheckMapped(address, length, writes);
+  if (length > kCheapToBringIn) return CheckMapped(address, length, writes);
+  Status accessible = CheckAccessible(address, length, writes);
+  if (accessible.ok()) return accessible;
+  Status mapped = CheckMapped(address, length, writes);  // it names the page
+  if (mapped.ok()) return accessible;
+  return mapped;
 }
 
 Status CheckAccessible(const void* address, uint64_t length, bool writes) {

@@ -101,10 +101,12 @@ TEST_F(MappedMemoryTest, BehindTheEndOfAFile) {
   }
   EXPECT_TRUE(CheckMapped(file, 2 * kPage, true).ok());
   EXPECT_TRUE(CheckAccessible(file, 2 * kPage, true).ok());
-  const Status status = CheckMapped(file, 2 * kPage + 1, false);
-  EXPECT_EQ(status.code(), Code::kNotMapped);
-  EXPECT_NE(status.reason().find(Name(file + 2 * kPage)), std::string_view::npos)
-      << status.reason();
+  for (const Status& status :
+       {CheckMapped(file, 2 * kPage + 1, false), CheckRegistrable(file, 2 * kPage + 1, false)}) {
+    EXPECT_EQ(status.code(), Code::kNotMapped);
+    EXPECT_NE(status.reason().find(Name(file + 2 * kPage)), std::string_view::npos)
+        << status.reason();
+  }
   EXPECT_EQ(CheckAccessible(file + 8, 3 * kPage - 8, true).code(), Code::kNotMapped);
   munmap(file, 3 * kPage);
   close(fd);
