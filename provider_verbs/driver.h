@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include "dat/backend_kit/cancel.h"
+#include "dat/base/cancel.h"
 #include "dat/transport/transport.h"
 
 namespace softdat::verbs {

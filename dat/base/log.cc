@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <vector>
 
+#include "dat/base/cancel.h"
 #include "dat/base/descriptor.h"
 #include "dat/base/fork_safe_once.h"
 #include "dat/base/setting_values.h"
@@ -146,6 +147,7 @@ Status CheckSettings() {
 void WriteLog(uint32_t bits, std::string_view message) {
   if (g_log_enabled.load(std::memory_order_acquire) == ~0u) StartLog();
   if (!LogEnabled(bits)) return;
+  const CancelOff no_cancellation;
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
   // UTC, computed by hand: localtime_r takes a lock that a forked child may find taken.

@@ -10,25 +10,32 @@ namespace {
 
 // Names of calls for the log.
 #define GUARDED(slot, function) constexpr char kCall_##slot[] = "dat_" #slot;
+#define WAITING(slot, function) GUARDED(slot, function)
 #define DIRECT(slot, function) GUARDED(slot, function)
 #include "dat/engine/provider_slots.inc"
 #undef GUARDED
+#undef WAITING
 #undef DIRECT
 
 void FillPlain(DAT_PROVIDER* table) {
 #define GUARDED(slot, function) table->slot##_func = kGuarded<slots::function>;
+#define WAITING(slot, function) table->slot##_func = kWaiting<slots::function>;
 #define DIRECT(slot, function) table->slot##_func = slots::function;
 #include "dat/engine/provider_slots.inc"
 #undef GUARDED
+#undef WAITING
 #undef DIRECT
 }
 
 void FillLogged(DAT_PROVIDER* table) {
 #define GUARDED(slot, function) \
   table->slot##_func = LoggedSlot<&GuardedSlot<slots::function>::Call, kCall_##slot>::Call;
+#define WAITING(slot, function) \
+  table->slot##_func = LoggedSlot<&WaitingSlot<slots::function>::Call, kCall_##slot>::Call;
 #define DIRECT(slot, function) table->slot##_func = LoggedSlot<slots::function, kCall_##slot>::Call;
 #include "dat/engine/provider_slots.inc"
 #undef GUARDED
+#undef WAITING
 #undef DIRECT
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <string.h>
 
+#include "dat/base/cancel.h"
 #include "dat/base/log.h"
 #include "dat/base/no_memory.h"
 #include "dat/base/reason.h"
@@ -65,6 +66,7 @@ using namespace softdat::registry;  // NOLINT: this file is the C API of the reg
 DAT_RETURN dat_ia_openv(const DAT_NAME_PTR name, DAT_COUNT async_event_qlen,
                         DAT_EVD_HANDLE* async_event_handle, DAT_IA_HANDLE* ia_handle,
                         DAT_UINT32 major, DAT_UINT32 minor, DAT_BOOLEAN thread_safety) {
+  const softdat::CancelOff no_cancellation;
   return softdat::OrNoMemory(
       [&]() -> DAT_RETURN {
         const size_t length = name == nullptr ? 0 : strnlen(name, DAT_NAME_MAX_LENGTH);
@@ -100,6 +102,7 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR name, DAT_COUNT async_event_qlen,
 }
 
 DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS flags) {
+  const softdat::CancelOff no_cancellation;
   return softdat::OrNoMemory(
       // The flags are passed on unchanged, because judging them is up to the provider.
       [&]() __attribute__((no_sanitize("enum")))->DAT_RETURN {

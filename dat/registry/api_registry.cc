@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "dat/base/cancel.h"
 #include "dat/base/no_memory.h"
 #include "dat/base/setting_values.h"
 #include "dat/registry/dat_return.h"
@@ -57,18 +58,21 @@ using namespace softdat::registry;  // NOLINT: this file is the C API of the reg
 
 DAT_RETURN dat_registry_add_provider(const DAT_PROVIDER* provider,
                                      const DAT_PROVIDER_INFO* provider_info) {
+  const softdat::CancelOff no_cancellation;
   return softdat::OrNoMemory(
       [&]() -> DAT_RETURN { return TheRegistry().Add(provider, provider_info); }, kNoMemory);
 }
 
 DAT_RETURN dat_registry_remove_provider(const DAT_PROVIDER* provider,
                                         const DAT_PROVIDER_INFO* provider_info) {
+  const softdat::CancelOff no_cancellation;
   return softdat::OrNoMemory(
       [&]() -> DAT_RETURN { return TheRegistry().Remove(provider, provider_info); }, kNoMemory);
 }
 
 DAT_RETURN dat_registry_list_providers(DAT_COUNT max_to_return, DAT_COUNT* entries_returned,
                                        DAT_PROVIDER_INFO** dat_provider_list) {
+  const softdat::CancelOff no_cancellation;
   return softdat::OrNoMemory(
       [&]() -> DAT_RETURN {
         constexpr char kCall[] = "dat_registry_list_providers";
@@ -108,6 +112,7 @@ DAT_RETURN dat_registry_list_providers(DAT_COUNT max_to_return, DAT_COUNT* entri
 DAT_RETURN dat_registry_providers_related(const DAT_NAME_PTR provider_name1,
                                           const DAT_NAME_PTR provider_name2,
                                           DAT_HA_RELATIONSHIP* related) {
+  const softdat::CancelOff no_cancellation;
   return softdat::OrNoMemory(
       [&]() -> DAT_RETURN {
         constexpr char kCall[] = "dat_registry_providers_related";

@@ -27,7 +27,7 @@
 #include <thread>
 #include <vector>
 
-#include "dat/backend_kit/cancel.h"
+#include "dat/base/cancel.h"
 #include "dat/base/status.h"
 #include "dat/transport/transport.h"
 #include "dat/transport/waiter.h"

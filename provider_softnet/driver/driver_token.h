@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <mutex>
 
-#include "dat/backend_kit/cancel.h"
+#include "dat/base/cancel.h"
 #include "dat/base/mutex.h"
 #include "dat/transport/waiter.h"
 

@@ -23,7 +23,7 @@
 #include <set>
 #include <vector>
 
-#include "dat/backend_kit/cancel.h"
+#include "dat/base/cancel.h"
 #include "dat/base/status.h"
 #include "provider_softnet/driver/counters.h"
 

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "dat/backend_kit/cancel.h"
+#include "dat/base/cancel.h"
 
 namespace softdat::softnet {
 namespace {

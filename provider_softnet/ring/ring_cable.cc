@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -43,9 +44,10 @@ void RingCable::Update() {
     const bool ring = EventsOf(end) != 0;
     if (ring == ends_[end].rung) continue;
     ends_[end].rung = ring;
+    // A raw system call, because the C library's are cancellation points.
     uint64_t one = 1;
-    [[maybe_unused]] const ssize_t n =
-        ring ? write(doorbell(end), &one, sizeof(one)) : read(doorbell(end), &one, sizeof(one));
+    [[maybe_unused]] const long n =
+        syscall(ring ? SYS_write : SYS_read, doorbell(end), &one, sizeof(one));
   }
 }
 

@@ -4,14 +4,19 @@
 
 #include <errno.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cstdint>
 
 namespace softdat::softnet {
 
+// Raw system calls, because the C library's are cancellation points. A bell is rung behind bytes
+// that are in the ring already, and a post that did not come back would send them twice.
 void RingBell(int fd) {
+  constexpr int kFlags = MSG_NOSIGNAL | MSG_DONTWAIT;
   const uint8_t bell = 1;
-  [[maybe_unused]] const ssize_t n = send(fd, &bell, sizeof(bell), MSG_NOSIGNAL | MSG_DONTWAIT);
+  [[maybe_unused]] const long n = syscall(SYS_sendto, fd, &bell, sizeof(bell), kFlags, nullptr, 0);
 }
 
 bool SilenceBell(int fd) {
@@ -19,7 +24,8 @@ bool SilenceBell(int fd) {
   constexpr int kMost = 16;
   for (int i = 0; i < kMost; ++i) {
     uint8_t bells[8];
-    const ssize_t n = recv(fd, bells, sizeof(bells), MSG_DONTWAIT);
+    const ssize_t n =
+        syscall(SYS_recvfrom, fd, bells, sizeof(bells), MSG_DONTWAIT, nullptr, nullptr);
     if (n > 0 || (n < 0 && errno == EINTR)) continue;
     return n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
   }

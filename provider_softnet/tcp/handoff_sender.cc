@@ -11,7 +11,7 @@
 
 #include <algorithm>
 
-#include "dat/backend_kit/cancel.h"
+#include "dat/base/cancel.h"
 #include "provider_softnet/driver/event_loop.h"
 #include "provider_softnet/driver/unique_fd.h"
 

@@ -10,7 +10,7 @@
 #include <optional>
 #include <utility>
 
-#include "dat/backend_kit/cancel.h"
+#include "dat/base/cancel.h"
 #include "provider_softnet/driver/event_loop.h"
 #include "provider_softnet/udp/handoff_sockets.h"
 #include "provider_softnet/udp/member_names.h"

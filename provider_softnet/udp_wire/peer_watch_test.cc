@@ -9,7 +9,7 @@
 #include <set>
 #include <vector>
 
-#include "dat/backend_kit/cancel.h"
+#include "dat/base/cancel.h"
 
 namespace softdat::softnet {
 namespace {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A thread is cancelled (pthread_cancel) inside dat_evd_wait or dat_cno_wait, while it drives the
-// IA or is parked behind another thread. Afterwards the library works as before.
+// IA or is parked behind another thread. Afterwards the library works as before. No other call is a
+// place to be cancelled.
 #include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -209,6 +210,70 @@ TEST(CancelTest, OneOfTwoOnACno) {
   }
   EXPECT_DAT_OK(dat_evd_free(evd));
   EXPECT_DAT_OK(dat_cno_free(cno));
+}
+
+// Each call of a program's life, except the waits. Peers of `a` and `b` sleep meanwhile, so that
+// the posts must wake them.
+void CallEverythingElse(const Ia& ia, const Memory& memory, const End& a, const End& b) {
+  DAT_EVENT event{};
+  EXPECT_DAT_OK(PostReceive(a.ep, memory.Local(0, 8), 1));
+  EXPECT_DAT_OK(PostSend(a.ep, memory.Local(8, 8), 1));
+  EXPECT_DAT_OK(PostSend(b.ep, memory.Local(8, 8), 1));
+  EXPECT_DAT_OK(PostWrite(a.ep, memory.Local(16, 8), memory.Remote(24, 8), 2));
+  EXPECT_DAT_OK(PostRead(a.ep, memory.Local(32, 8), memory.Remote(24, 8), 3));
+  EXPECT_DAT_TYPE(dat_evd_dequeue(a.connect_evd, &event), DAT_QUEUE_EMPTY);
+
+  DAT_CNO_HANDLE cno = DAT_HANDLE_NULL;
+  EXPECT_DAT_OK(dat_cno_create(ia.handle(), DAT_OS_WAIT_PROXY_AGENT_NULL, &cno));
+  DAT_FD fd = -1;
+  DAT_CNO_HANDLE fd_cno = DAT_HANDLE_NULL;
+  EXPECT_DAT_OK(dat_cno_fd_create(ia.handle(), &fd, &fd_cno));
+  DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
+  EXPECT_DAT_OK(dat_evd_create(ia.handle(), 8, fd_cno, DAT_EVD_SOFTWARE_FLAG, &evd));
+  EXPECT_DAT_OK(PostNumber(evd, 1));  // tells the descriptor
+  EXPECT_DAT_OK(dat_cno_trigger(fd_cno, &evd));
+  EXPECT_DAT_OK(dat_evd_resize(evd, 32));
+  EXPECT_DAT_OK(dat_evd_modify_cno(evd, cno));
+  EXPECT_DAT_OK(dat_evd_free(evd));
+  EXPECT_DAT_OK(dat_cno_free(fd_cno));
+  EXPECT_DAT_OK(dat_cno_free(cno));
+
+  const Ia other;  // the registry reads files, and memory is registered
+  const Memory others(other, 1 << 20);
+  End end(other);
+  DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
+  DAT_CONN_QUAL qualifier = 0;
+  EXPECT_DAT_OK(
+      dat_psp_create_any(other.handle(), &qualifier, end.cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
+  EXPECT_TRUE(StartConnect(end.ep, other.address(), qualifier).ok());
+  EXPECT_DAT_OK(dat_psp_free(psp));
+  EXPECT_DAT_OK(dat_ep_disconnect(end.ep, DAT_CLOSE_ABRUPT_FLAG));
+  DAT_COUNT entries = 0;
+  DAT_PROVIDER_INFO* none = nullptr;
+  dat_registry_list_providers(0, &entries, &none);
+}
+
+TEST(CancelTest, OnlyTheWaitsArePlacesForIt) {
+  Ia ia;
+  const Memory memory(ia, 4096);
+  End a(ia);
+  End b(ia);
+  ASSERT_TRUE(Join(a, b));
+  ASSERT_DAT_OK(PostReceive(b.ep, memory.Local(0, 8), 1));
+  Victim sleeper([&b] { EXPECT_TRUE(ExpectDto(b.recv_evd, 1, 8)); });
+  ASSERT_TRUE(sleeper.Sleeps());
+  std::atomic<bool> came_back{false};
+  Victim victim([&] {
+    pthread_cancel(pthread_self());  // takes effect at the next place for it
+    CallEverythingElse(ia, memory, a, b);
+    came_back = true;
+    WaitForEver(a.connect_evd);
+  });
+  EXPECT_TRUE(victim.JoinCancelled());
+  EXPECT_TRUE(came_back);
+  EXPECT_FALSE(sleeper.JoinCancelled());
+  EXPECT_TRUE(ExpectDto(a.recv_evd, 1, 8));
+  EXPECT_EQ(a.state(), DAT_EP_STATE_CONNECTED);
 }
 
 // The thread is cancelled at any moment of a life of sends, receives and waits, not only while it

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "dat/base/cancel.h"
 #include "dat/engine/events/evd.h"
 #include "dat/engine/object/consumer_call.h"
 #include "dat/engine/object/dat_error.h"
@@ -57,7 +58,7 @@ void Cno::SetTrigger(Evd* evd) {
     triggered_ = true;
     hint_ = evd != nullptr ? evd->handle() : DAT_HANDLE_NULL;
     if (descriptor_.open() && collecting_ != this) {
-      const NoCancellation no_cancellation;
+      const CancelOff no_cancellation;
       descriptor_.Set();
       told_ = true;
     }
@@ -118,7 +119,7 @@ bool Cno::TakeTrigger(DAT_EVD_HANDLE* evd) {
   triggered_ = false;
   *evd = hint_;
   if (std::exchange(told_, false)) {
-    const NoCancellation no_cancellation;
+    const CancelOff no_cancellation;
     descriptor_.Clear();
   }
   return true;

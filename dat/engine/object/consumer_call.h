@@ -4,24 +4,10 @@
 #ifndef SOFTDAT_DAT_ENGINE_OBJECT_CONSUMER_CALL_H_
 #define SOFTDAT_DAT_ENGINE_OBJECT_CONSUMER_CALL_H_
 
-#include <pthread.h>
-
+#include "dat/base/cancel.h"
 #include "dat/base/thread_local.h"
 
 namespace softdat::engine {
-
-// Switches cancellation off in this scope, because a cancelled thread must not leave work of ours
-// half done. (Only the waits are cancellation points, in the back end's Progress.)
-class NoCancellation {
- public:
-  NoCancellation() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
-  ~NoCancellation() { pthread_setcancelstate(before_, nullptr); }
-  NoCancellation(const NoCancellation&) = delete;
-  NoCancellation& operator=(const NoCancellation&) = delete;
-
- private:
-  int before_ = PTHREAD_CANCEL_ENABLE;
-};
 
 // Surrounds each call of the consumer's code. While one is open, the frames below it on this
 // thread's stack may be inside any object of any IA, and cannot leave before the agent returns. So
@@ -37,7 +23,7 @@ class ConsumerCall {
   static bool Active() { return depth_ > 0; }
 
  private:
-  const NoCancellation no_cancellation_;
+  const CancelOff no_cancellation_;
   inline static constinit thread_local int depth_ SOFTDAT_EARLY_TLS = 0;
 };
 

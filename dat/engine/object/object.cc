@@ -4,6 +4,7 @@
 
 #include <sched.h>
 
+#include "dat/base/cancel.h"
 #include "dat/engine/object/consumer_call.h"
 #include "dat/engine/object/ia_core.h"
 
@@ -77,7 +78,7 @@ void Object::Destroy(uint32_t own_pins) {
 }
 
 void Object::Finish() {
-  const NoCancellation no_cancellation;
+  const CancelOff no_cancellation;
   Teardown();
   if (type_ != DAT_HANDLE_TYPE_IA) ia_->objects().Unlink(this);
   // This thread may still have pins on the cell. The cell is not reused while it does.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Scopes without cancellation, and the place inside one where a thread may be cancelled again.
-#include "dat/backend_kit/cancel.h"
+#include "dat/base/cancel.h"
 
 #include <gtest/gtest.h>
 #include <pthread.h>

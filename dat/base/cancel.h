@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Thread cancellation. A consumer may cancel a thread that waits in dat_evd_wait. Everywhere else
-// in a back end a cancellation point (read, write, epoll_wait, a condition variable) would leave
-// work half done. So cancellation is off there, and on again only where a thread sleeps on purpose.
-#ifndef SOFTDAT_DAT_BACKEND_KIT_CANCEL_H_
-#define SOFTDAT_DAT_BACKEND_KIT_CANCEL_H_
+// Thread cancellation. A consumer may cancel a thread that waits in dat_evd_wait or dat_cno_wait.
+// Everywhere else a cancellation point (read, write, send, nanosleep, a condition variable) would
+// leave work half done: a message could be sent that its sender takes for unsent. So cancellation
+// is off there, or the system call is made without the C library, and on again only where a thread
+// sleeps on purpose.
+#ifndef SOFTDAT_DAT_BASE_CANCEL_H_
+#define SOFTDAT_DAT_BASE_CANCEL_H_
 
 #include <pthread.h>
 
@@ -35,4 +37,4 @@ class CancelRestored {
 
 }  // namespace softdat
 
-#endif  // SOFTDAT_DAT_BACKEND_KIT_CANCEL_H_
+#endif  // SOFTDAT_DAT_BASE_CANCEL_H_
