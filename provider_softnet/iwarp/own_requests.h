@@ -5,10 +5,10 @@
 #ifndef SOFTDAT_PROVIDER_SOFTNET_IWARP_OWN_REQUESTS_H_
 #define SOFTDAT_PROVIDER_SOFTNET_IWARP_OWN_REQUESTS_H_
 
-#include <bit>
 #include <cstdint>
+#include <new>
 
-#include "provider_softnet/queue/raw_array.h"
+#include "provider_softnet/iwarp/request_ring.h"
 #include "wire/iwarp/rdmap.h"
 
 namespace softdat::softnet {
@@ -30,13 +30,16 @@ struct OwnRequest {
 class OwnRequests {
  public:
   // `slots`: how many the peer allows at a time.
-  explicit OwnRequests(uint32_t slots) : slots_(slots), mask_(std::bit_ceil(slots + 1) - 1) {}
+  explicit OwnRequests(uint32_t slots)
+      : slots_(slots), ring_(slots + 1) {}  // a ready-to-receive read takes no slot
 
   uint32_t slots() const { return slots_; }
-  // Makes sure of their memory, which is allocated for the first. Returns false without memory.
-  bool Have() { return ring_.allocated() || ring_.Allocate(mask_ + 1); }
+  // Makes sure of memory for the next one. Returns false without memory.
+  bool Have() { return ring_.Have(front_, back_); }
   // Does the same for a new connection that sends a request first. Throws bad_alloc.
-  void MustHave() { ring_ = RawArray<OwnRequest>(mask_ + 1); }
+  void MustHave() {
+    if (!Have()) throw std::bad_alloc();
+  }
 
   bool empty() const { return front_ == back_; }
   uint32_t count() const { return back_ - front_; }
@@ -44,22 +47,22 @@ class OwnRequests {
   uint32_t reads() const { return reads_; }
   uint32_t confirmations() const { return confirmations_; }
 
-  OwnRequest& oldest() { return ring_[front_ & mask_]; }
-  const OwnRequest& oldest() const { return ring_[front_ & mask_]; }
-  const OwnRequest& newest() const { return ring_[(back_ - 1) & mask_]; }
+  OwnRequest& oldest() { return ring_[front_]; }
+  const OwnRequest& oldest() const { return ring_[front_]; }
+  const OwnRequest& newest() const { return ring_[back_ - 1]; }
 
   // The place of the next request, to be filled before Add().
   OwnRequest& Prepare() {
-    OwnRequest& next = ring_[back_ & mask_];
+    OwnRequest& next = ring_[back_];
     next = {};
     return next;
   }
-  void Add() { Count(ring_[back_++ & mask_], 1); }
+  void Add() { Count(ring_[back_++], 1); }
   // The oldest request was answered. It can still be read until the next Prepare().
-  void PopOldest() { Count(ring_[front_++ & mask_], ~uint32_t{0}); }
+  void PopOldest() { Count(ring_[front_++], ~uint32_t{0}); }
   // The newest request was not sent after all.
   OwnRequest TakeNewestBack() {
-    const OwnRequest request = ring_[--back_ & mask_];
+    const OwnRequest request = ring_[--back_];
     Count(request, ~uint32_t{0});
     return request;
   }
@@ -68,7 +71,7 @@ class OwnRequests {
   template <typename Function>
   void Find(Function&& function) const {
     for (uint32_t i = front_; i != back_; ++i) {
-      if (function(ring_[i & mask_])) return;
+      if (function(ring_[i])) return;
     }
   }
 
@@ -79,8 +82,7 @@ class OwnRequests {
   }
 
   const uint32_t slots_;
-  const uint32_t mask_;  // one more than the slots, because a ready-to-receive read takes none
-  RawArray<OwnRequest> ring_;
+  RequestRing<OwnRequest> ring_;
   uint32_t front_ = 0, back_ = 0;  // free-running
   uint32_t reads_ = 0;
   uint32_t confirmations_ = 0;

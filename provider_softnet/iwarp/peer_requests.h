@@ -5,10 +5,10 @@
 #ifndef SOFTDAT_PROVIDER_SOFTNET_IWARP_PEER_REQUESTS_H_
 #define SOFTDAT_PROVIDER_SOFTNET_IWARP_PEER_REQUESTS_H_
 
-#include <bit>
 #include <cstdint>
+#include <new>
 
-#include "provider_softnet/queue/raw_array.h"
+#include "provider_softnet/iwarp/request_ring.h"
 #include "wire/iwarp/rdmap.h"
 
 namespace softdat::softnet {
@@ -24,20 +24,23 @@ struct PeerRequest {
 class PeerRequests {
  public:
   // `slots`: how many the peer may have at a time.
-  explicit PeerRequests(uint32_t slots) : slots_(slots), mask_(std::bit_ceil(slots + 1) - 1) {}
+  explicit PeerRequests(uint32_t slots)
+      : slots_(slots), ring_(slots + 1) {}  // a ready-to-receive read takes no slot
 
   uint32_t slots() const { return slots_; }
-  // Makes sure of their memory, which is allocated for the first. Returns false without memory.
-  bool Have() { return ring_.allocated() || ring_.Allocate(mask_ + 1); }
+  // Makes sure of memory for the next one. Returns false without memory.
+  bool Have() { return ring_.Have(front_, back_); }
   // Does the same for a connection that begins with one. Throws bad_alloc.
-  void MustHave() { ring_ = RawArray<PeerRequest>(mask_ + 1); }
+  void MustHave() {
+    if (!Have()) throw std::bad_alloc();
+  }
 
   bool empty() const { return front_ == back_; }
   uint32_t count() const { return back_ - front_; }
 
   // The place of the next request, to be filled before Add().
   PeerRequest& Prepare() {
-    PeerRequest& next = ring_[back_ & mask_];
+    PeerRequest& next = ring_[back_];
     next = {};
     return next;
   }
@@ -51,20 +54,19 @@ class PeerRequests {
   bool AnyToGather() const { return gather_ != back_; }
   bool Due() const { return static_cast<int32_t>(due_ - gather_) > 0; }
   void MakeAllDue() { due_ = back_; }
-  PeerRequest& gathering() { return ring_[gather_ & mask_]; }
+  PeerRequest& gathering() { return ring_[gather_]; }
   void Gathered() { ++gather_; }
   // The answer to the oldest request is sent.
   void PopOldest() { ++front_; }
-  const PeerRequest& oldest() const { return ring_[front_ & mask_]; }
+  const PeerRequest& oldest() const { return ring_[front_]; }
   // The i-th oldest request. i < count().
-  const PeerRequest& at(uint32_t i) const { return ring_[(front_ + i) & mask_]; }
+  const PeerRequest& at(uint32_t i) const { return ring_[(front_ + i)]; }
   // None of them is answered any more.
   void Drop() { front_ = gather_ = due_ = back_; }
 
  private:
   const uint32_t slots_;
-  const uint32_t mask_;  // one more than the slots, because a ready-to-receive read takes none
-  RawArray<PeerRequest> ring_;
+  RequestRing<PeerRequest> ring_;
   uint32_t front_ = 0, gather_ = 0, back_ = 0;  // free-running
   uint32_t due_ = 0;                            // after the last urgent one
 };

@@ -3,6 +3,7 @@
 #include "provider_softnet/iwarp/receiver.h"
 
 #include <algorithm>
+#include <new>
 
 #include "wire/iwarp/fpdu.h"
 
@@ -54,9 +55,11 @@ size_t Receiver::Offer(iovec* iov, size_t max) {
   return count;
 }
 
-// Offers the destination of the rest of a large payload, and leaves one entry free. Returns false
-// when nothing of it can be written.
+// Offers the destination of the rest of a large payload, and leaves one entry free. Offers nothing
+// when there is no memory for the pins. Returns false when nothing of it can be written.
 bool Receiver::OfferDirect(iovec* iov, size_t max, size_t* count) {
+  if (pins_ == nullptr) pins_.reset(new (std::nothrow) Pin[kRxPins]);
+  if (pins_ == nullptr) return true;
   size_t want = payload_left_ - (EndIsPolled() ? std::min(payload_left_, kPolledTail) : 0);
   Cursor cursor = cursor_;
   while (want > 0 && *count + 1 < max && *count < kRxPins) {

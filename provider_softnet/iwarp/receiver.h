@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -184,7 +185,7 @@ class Receiver {
   size_t staging_offered_ = 0, direct_offered_ = 0;
   bool filled_ = false;             // the last read filled the offered staging
   bool segment_was_large_ = false;  // since the last read
-  Pin pins_[kRxPins];
+  std::unique_ptr<Pin[]> pins_;     // for large payloads, from the first of them on
   size_t pin_count_ = 0;
   RxPhase phase_ = RxPhase::kHeader;
   iwarp::DdpHeader header_;

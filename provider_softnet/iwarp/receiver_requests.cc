@@ -19,13 +19,13 @@ using transport::WorkStatus;
 // Whether the peer has kept to the agreed number of requests. The ready-to-receive read is one
 // more.
 bool Receiver::RoomForResponse() {
-  if (!peer_.Have()) {
-    FailSegment(iwarp::kTermStreamCatastrophic, Blame::Nobody(), "no memory for the peer's reads");
+  const bool is_rtr = !state_.first_fpdu_seen && state_.config.agreement.rtr == Rtr::kRead;
+  if (peer_.count() >= peer_.slots() + (is_rtr ? 1u : 0u)) {
+    FailTooManyRequests();
     return false;
   }
-  const bool is_rtr = !state_.first_fpdu_seen && state_.config.agreement.rtr == Rtr::kRead;
-  if (peer_.count() < peer_.slots() + (is_rtr ? 1u : 0u)) return true;
-  FailTooManyRequests();
+  if (peer_.Have()) return true;
+  FailSegment(iwarp::kTermStreamCatastrophic, Blame::Nobody(), "no memory for the peer's reads");
   return false;
 }
 

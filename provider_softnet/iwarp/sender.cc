@@ -26,8 +26,11 @@ bool Sender::WaitsForReads() const {
   const bool waits_for_all = (work.flags & transport::kFence) != 0 && work.reads_pending == 0;
   if (waits_for_all && own_.reads() > 0) return true;
   return TakesReadCredit(work) &&
-         (own_.reads() >= state_.config.agreement.ord || own_.count() >= own_.slots());
+         (own_.reads() >= state_.config.agreement.ord || !RoomForRequest());
 }
+
+// Without memory for more, those that are under way must be answered first.
+bool Sender::RoomForRequest() const { return own_.count() < own_.slots() && own_.Have(); }
 
 bool Sender::MayGather() const {
   if (!state_.open()) [[unlikely]]
@@ -41,7 +44,8 @@ bool Sender::MayGather() const {
 bool Sender::MayConfirm() const {
   if (state_.phase == Phase::kTerminating || HasSend()) return false;
   const uint32_t kept = own_.confirmations() == 0 || state_.config.agreement.ord == 0 ? 0 : 1;
-  return own_.confirmations() < kMostConfirmations && own_.count() + kept < own_.slots();
+  return own_.confirmations() < kMostConfirmations && own_.count() + kept < own_.slots() &&
+         own_.Have();
 }
 
 // Finds the access for the next contiguous piece of an FPDU's payload, of at most `want` bytes.

@@ -154,6 +154,7 @@ class Sender {
   // sent after a failure.
   bool Blocked() const { return stopped_ || (!own_.empty() && WaitsForReads()); }
   bool WaitsForReads() const;
+  bool RoomForRequest() const;
   bool Owes(bool confirmation) const {
     return (peer_.AnyToGather() || (confirmation && WantsConfirmation()) || parting_word_) &&
            turn_ == Turn::kNone && MaySpeak() && state_.phase != Phase::kEnded;

@@ -51,9 +51,12 @@ Stream::Stream(const StreamConfig& config)
       sender_(&state_, &ledger_, &own_, &peer_, &confirmation_),
       receiver_(&state_, &ledger_, &own_, &peer_, &confirmation_) {
   if (config.agreement.rtr == Rtr::kRead) {
-    // The ready-to-receive message is the first request, so its memory is needed now.
-    own_.MustHave();
-    peer_.MustHave();
+    // The ready-to-receive message is the initiator's first request, so its memory is needed now.
+    if (config.initiator) {
+      own_.MustHave();
+    } else {
+      peer_.MustHave();
+    }
   }
   config.blocks->Join(&state_);  // the last step that may fail
 }
