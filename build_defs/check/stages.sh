@@ -8,7 +8,7 @@ full_stages=("${all_stages[@]}" lossy mutation)
 declare -A about=(
   [deps]="install the Debian packages that are missing"
   [build]="build every target"
-  [unit]="run every unit test"
+  [unit]="run every unit test, and the suites on every wire"
   [format]="clang-format over the C and C++ files; whether the planted faults still fit the sources"
   [peers]="unmodified programs of dapl2-utils over softnet-lo and softnet-udp-lo (tests/peers/run.sh)"
   [capture]="tshark decodes what the peers sent, and finds nothing malformed"
@@ -94,7 +94,8 @@ stage_build() {
   tally 1 0
 }
 
-stage_unit() { bazel_tests ""; }
+# Without the variants that are tagged "full", except for ./check --full.
+stage_unit() { bazel_tests "$([[ ${full:-} ]] || echo --test_tag_filters=-full)"; }
 
 stage_format() {
   local bad
@@ -198,16 +199,32 @@ stage_capture() {
   return "$status"
 }
 
-stage_asan() { bazel_tests "--config=asan${full:+ --config=asan-full}"; }
+# What the sanitizers need not see every time, because softnet's own tests run most of it, or because it is
+# no more than a view of something else: tools, the bridge to 1.2, the toy, and the verbs provider, which the
+# guests run on devices.
+views=(-//tools/... -//provider_toy/... -//provider_verbs/... -//dat/bridge/... -//tests/bridge/... -//tests/nulldevice/...
+  -//tests/vm/... -//tests/abi/... -//build_defs/... -//examples/...)
+
+stage_asan() {
+  if [[ ${full:-} ]]; then
+    bazel_tests "--config=asan --config=asan-full"
+  else
+    bazel_tests --config=asan //... "${views[@]}"
+  fi
+}
 
 stage_lossy() { bazel_tests "" //tests/conformance:softnet_udp_lossy_test; }
 
 # Leaves out folders whose code has no threads. Those of provider_softnet are engines without I/O: what they
 # share with other threads is tested where there are some.
 stage_tsan() {
-  bazel_tests "--config=tsan${full:+ --config=tsan-full}" //... -//wire/... -//provider_softnet/iwarp/... \
-    -//provider_softnet/roce/... -//provider_softnet/cm/... -//rds/protocol/... -//tests/sim/... -//tests/abi/... -//tests/vm/... \
-    -//tools/info/... -//tools/bench/... -//tools/common/...
+  local single=(-//wire/... -//provider_softnet/iwarp/... -//provider_softnet/roce/... -//provider_softnet/cm/...
+    -//rds/protocol/... -//tests/sim/... -//tests/abi/... -//tests/vm/... -//tools/info/... -//tools/bench/... -//tools/common/...)
+  if [[ ${full:-} ]]; then
+    bazel_tests "--config=tsan --config=tsan-full" //... "${single[@]}"
+  else
+    bazel_tests --config=tsan //... "${single[@]}" "${views[@]}"
+  fi
 }
 
 # The warnings that .bazelrc asks of every compiler.
