@@ -2,12 +2,18 @@
 // ReceiveSocket.
 #include "provider_softnet/udp/receive_socket.h"
 
+#include <pthread.h>
 #include <sched.h>
 
 #include <algorithm>
 #include <utility>
 
 namespace softdat::softnet {
+namespace {
+
+const void* Me() { return reinterpret_cast<const void*>(pthread_self()); }
+
+}  // namespace
 
 ReceiveSocket::ReceiveSocket(std::shared_ptr<UdpCore> core, UniqueFd fd, From from)
     : core_(std::move(core)),
@@ -26,18 +32,31 @@ void ReceiveSocket::Close() {
   if (watch_.active()) core_->driver->counters().sockets_closed.Add();
   watch_.Stop();
   core_->driver->DropHot(this);
-  // The name of a member's socket is to be free at once. A reader that is slow, or is what closes
-  // the socket, lets go of it later.
+  // The name of a member's socket is to be free at once. A reader that is slow lets go of it later.
   constexpr int kLooks = 1000;
   for (int looks = 0; looks < kLooks; ++looks) {
-    if (!reading_.exchange(true, std::memory_order_acquire)) {
+    if (BecomeReader(this)) {
       fd_.Close();  // and nobody reads any more
       break;
     }
+    if (!IsLeftSoon()) break;
     sched_yield();
   }
   // The handler of this very watch may be what closes it.
   core_->driver->DeleteLater(std::make_shared<RefPtr<ReceiveSocket>>(this));
+}
+
+bool ReceiveSocket::BecomeReader(const void* thread) {
+  const void* nobody = nullptr;
+  return reader_.compare_exchange_strong(nobody, thread, std::memory_order_acquire,
+                                         std::memory_order_relaxed);
+}
+
+// Whether the reader, if there is one, is on its way out. Not if it is what closes the socket. Nor
+// if the gate is closed: those that were inside have left then, except threads that wait for this
+// one.
+bool ReceiveSocket::IsLeftSoon() const {
+  return reader_.load(std::memory_order_relaxed) != Me() && !core_->gate.closed();
 }
 
 void ReceiveSocket::OnReadable() {
@@ -46,10 +65,10 @@ void ReceiveSocket::OnReadable() {
 
 bool ReceiveSocket::TryReceive() {
   const SinkGate::Pass pass(&core_->gate);
-  if (!pass.open() || reading_.exchange(true, std::memory_order_acquire)) return false;
+  if (!pass.open() || !BecomeReader(Me())) return false;
   const bool moved = ReadBatch(pass);
   // An upcall that OnBatchEnd makes may wait for packets of this very socket.
-  reading_.store(false, std::memory_order_release);
+  reader_.store(nullptr, std::memory_order_release);
   if (moved && pass.open()) core_->sink->OnBatchEnd();
   return moved;
 }

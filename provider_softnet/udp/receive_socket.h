@@ -40,14 +40,17 @@ class ReceiveSocket final : public Channel {
  private:
   ~ReceiveSocket() override = default;
   void OnReadable();
+  bool BecomeReader(const void* thread);
+  bool IsLeftSoon() const;
   bool ReadBatch(const SinkGate::Pass& pass);
   void TakeMembersMessage(ReceiveArea* area, size_t i, const SinkGate::Pass& pass);
   void TakeMessage(ReceiveArea* area, size_t i, const SinkGate::Pass& pass);
 
   const std::shared_ptr<UdpCore> core_;
   const From from_;
-  // A thread reads. Others leave the socket to it. Stays set once the descriptor is closed.
-  std::atomic<bool> reading_{false};
+  // The thread that reads. Others leave the socket to it. Once the descriptor is closed, a thread
+  // that never reads.
+  std::atomic<const void*> reader_{nullptr};
   // A system call's number, so that sockets can be compared. Relaxed: a hint.
   std::atomic<uint64_t> last_read_{0};
   // Datagrams to ask for: few while they come one by one, since each look in vain costs time.
