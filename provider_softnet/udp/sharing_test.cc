@@ -54,6 +54,17 @@ void ExpectReaches(PortNode& sender, PortNode& member, uint32_t seed) {
 }
 
 uint64_t HandedOn(PortNode& node) { return node.port().counters().handed_on.value(); }
+uint64_t HandedHere(PortNode& node) { return node.port().counters().handed_here.value(); }
+
+// Until all that `sender` sent has come to one of the two, and nothing changes their counters any
+// more. A member counts what it hands on only when that has left, and the other one may keep it
+// before.
+bool UntilSettled(const PortNode& sender, PortNode& a, PortNode& b) {
+  return a.Until([&] {
+    return a.kept().size() + b.kept().size() == sender.port().counters().sent.value() &&
+           HandedOn(a) + HandedOn(b) == HandedHere(a) + HandedHere(b);
+  });
+}
 
 TEST(Sharing, EachMemberGetsItsOwn) {
   const sockaddr_storage shared = LoopbackOfTest(1);
@@ -91,36 +102,25 @@ void SendOne(PortNode& sender, PortNode& member) {
 // The member of the two that the kernel does not give this sender's packets to.
 PortNode* Neglected(PortNode& sender, PortNode& a, PortNode& b) {
   SendOne(sender, a);
-  EXPECT_TRUE(a.UntilKept(1));
+  EXPECT_TRUE(UntilSettled(sender, a, b));
   return a.kept().front().handed_on ? &a : &b;
-}
-
-bool UntilSteered(PortNode& sender, PortNode& member, uint64_t sockets) {
-  const UdpCounters& counters = member.port().counters();
-  return member.Until([&] {
-    if (counters.steered.value() < sockets) SendOne(sender, member);
-    return counters.steered.value() >= sockets;
-  });
 }
 
 TEST(Sharing, ASenderIsSteeredToItsMember) {
   const sockaddr_storage shared = LoopbackOfTest(1);
-  PortNode a(shared), b(shared), sender(LoopbackOfTest(0));
+  const UdpPortOptions options;
+  PortNode a(shared, options), b(shared, options), sender(LoopbackOfTest(0));
   PortNode* const member = Neglected(sender, a, b);
-  ASSERT_TRUE(UntilSteered(sender, *member, 1));
+  for (uint32_t i = 0; i < options.steer_after; ++i) SendOne(sender, *member);
+  const UdpCounters& counters = member->port().counters();
+  ASSERT_TRUE(member->Until([&] { return counters.steered.value() == 1; }));
   // What was under way may still come by way of the other one. Nothing does after that.
-  const auto direct = [&] {
-    const std::vector<Kept> kept = member->kept();
-    return !kept.empty() && !kept.back().handed_on;
-  };
-  ASSERT_TRUE(member->Until([&] {
-    SendOne(sender, *member);
-    return direct();
-  }));
+  ASSERT_TRUE(UntilSettled(sender, a, b));
   const uint64_t handed_on = HandedOn(a) + HandedOn(b);
   const size_t before = member->kept().size();
   for (int i = 0; i < 20; ++i) SendOne(sender, *member);
   ASSERT_TRUE(member->UntilKept(before + 20));
+  EXPECT_FALSE(member->kept().back().handed_on);
   EXPECT_EQ(HandedOn(a) + HandedOn(b), handed_on);
 }
 
