@@ -57,7 +57,8 @@ for example in connection connection12; do
   check "$example: ends well" ended $example
   check "$example: the server's side" has "$(paste -sd, "$work/$example")" \
     "^end point: UNCONNECTED,connection qualifier: [0-9]+,end point: CONNECTED,received: a message,end point: DISCONNECTED$"
-  check "$example: nobody listens any more" run 3 "$program" client "$qualifier"
+  # Not where that server listened: another test may listen there by now.
+  check "$example: nobody listens" run 3 "$program" client 9
   check "$example: says so" has "$err" "no connection.*0x4003"
   check "$example: no such adapter" run 1 "$program" server softnet-nowhere
   check "$example: says so" has "$err" "^$example: softnet-nowhere: DAT_PROVIDER_NOT_FOUND DAT_NAME_NOT_REGISTERED$"

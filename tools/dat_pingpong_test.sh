@@ -78,8 +78,8 @@ check "client --demo=transfer" run 0 "$program" -p "$port" --demo=transfer 127.0
 check "each step" has "$out" "RDMA read .* every byte checked: ok"
 check "server ends well" server_ended 0
 
-# That server is gone, so nobody listens there.
-check "nobody listens" run 1 "$program" -p "$port" --timeout 2000 127.0.0.1
+# Not where that server listened: another test may listen there by now.
+check "nobody listens" run 1 "$program" -p 9 --timeout 2000 127.0.0.1
 check "says so" has "$err" "refused, nobody listens there"
 check "no such IA" run 1 "$program" -d softnet-nosuch0
 check "with its reason" has "$err" "because: .*softnet-nosuch0"

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "dat/backend_kit/qualifier_port.h"
+#include "dat/backend_kit/testing/own_qualifier.h"
 #include "provider_softnet/adapter/backend.h"
 #include "provider_softnet/adapter/bench_node.h"
 #include "provider_softnet/driver/unique_fd.h"
@@ -86,8 +87,13 @@ TEST(Lifecycle, QualifiersThatFoldToOnePortShareItAcrossAdapters) {
   EXPECT_EQ(nobody.reject_reason(), transport::RejectReason::kNonPeer) << nobody.why();
 }
 
-// A qualifier on which nobody listens any more.
-uint64_t FreeQualifier() { return BenchNode(TcpOptions{}, 64, 1).Listen(); }
+// A qualifier on which nobody listens, and no other process will.
+uint64_t FreeQualifier() {
+  return OwnQualifier([](uint64_t own) {
+    BenchNode node(TcpOptions{}, 64, 1);
+    return node.Listen(own) == own;
+  });
+}
 
 // A program that connects before the other side has its PSP does not fail at once.
 // covers: semantics 9.2

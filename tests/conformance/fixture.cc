@@ -12,6 +12,8 @@
 #include <set>
 #include <utility>
 
+#include "dat/backend_kit/testing/own_qualifier.h"
+
 namespace softdat::conformance {
 namespace {
 
@@ -303,8 +305,17 @@ DAT_PSP_HANDLE PairTest::Listen(Side& side, DAT_CONN_QUAL* qualifier) {
 }
 
 DAT_CONN_QUAL PairTest::FreeQualifier() {
-  DAT_CONN_QUAL qualifier = 0;
-  EXPECT_OK(dat_psp_free(Listen(*b_, &qualifier)));
+  const DAT_CONN_QUAL qualifier = OwnQualifier([this](uint64_t own) {
+    DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
+    const DAT_RETURN ret = dat_psp_create(b_->ia, own, b_->cr_evd, DAT_PSP_CONSUMER_FLAG, &psp);
+    if (ret == DAT_SUCCESS) {
+      EXPECT_OK(dat_psp_free(psp));
+      return true;
+    }
+    EXPECT_TYPE(ret, DAT_CONN_QUAL_IN_USE);
+    return false;
+  });
+  EXPECT_NE(qualifier, 0u) << "no qualifier is free";
   return qualifier;
 }
 

@@ -138,7 +138,7 @@ class PairTest : public testing::Test {
   DAT_IA_ADDRESS_PTR address();
   // Makes a PSP of `side` on a free qualifier.
   static DAT_PSP_HANDLE Listen(Side& side, DAT_CONN_QUAL* qualifier);
-  // A qualifier where nobody listens.
+  // A qualifier where nobody listens, and no other process will. It is below 65536.
   DAT_CONN_QUAL FreeQualifier();
   DAT_RETURN Connect(DAT_EP_HANDLE ep, DAT_CONN_QUAL qualifier, std::span<uint8_t> data = {},
                      DAT_TIMEOUT timeout_us = kPatienceUs);

@@ -2,7 +2,8 @@
 // The other process of peer_test. It serves one connection and obeys one-word commands on its
 // standard input. While it waits for a command it makes no DAT call.
 //
-// usage: peer IA BYTES
+// usage: peer IA BYTES QUALIFIER
+//   listens on QUALIFIER, or if that is 0, on one that the provider chooses
 //   prints "listening QUALIFIER", then "connected" when it is connected; then reads
 //     sum        prints "sum N", the sum of its buffer's bytes
 //     receive N  posts N receives into its buffer, prints "posted"
@@ -62,10 +63,10 @@ struct Target {
           "dat_lmr_create");
   }
 
-  void Serve() {
-    DAT_CONN_QUAL qualifier = 0;
+  void Serve(DAT_CONN_QUAL qualifier) {
     DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
-    Check(dat_psp_create_any(ia, &qualifier, cr_evd, DAT_PSP_CONSUMER_FLAG, &psp),
+    Check(qualifier == 0 ? dat_psp_create_any(ia, &qualifier, cr_evd, DAT_PSP_CONSUMER_FLAG, &psp)
+                         : dat_psp_create(ia, qualifier, cr_evd, DAT_PSP_CONSUMER_FLAG, &psp),
           "dat_psp_create");
     std::cout << "listening " << qualifier << std::endl;
     const DAT_EVENT event = Wait(cr_evd, DAT_CONNECTION_REQUEST_EVENT, "connection request");
@@ -113,13 +114,13 @@ struct Target {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    std::cerr << "usage: peer IA BYTES\n";
+  if (argc != 4) {
+    std::cerr << "usage: peer IA BYTES QUALIFIER\n";
     return 2;
   }
   Target target(std::strtoull(argv[2], nullptr, 10));
   target.Open(argv[1]);
-  target.Serve();
+  target.Serve(std::strtoull(argv[3], nullptr, 10));
   std::string command;
   while (std::cin >> command && command != "leave") {
     if (command == "sum") {

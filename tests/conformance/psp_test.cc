@@ -66,9 +66,10 @@ TEST_P(PspTest, AnyGivesAFreeQualifier) {
 
 // covers: semantics 9.1
 TEST_P(PspTest, AQualifierIsTakenOnceAndFreeAgainAfterwards) {
-  DAT_CONN_QUAL qualifier = 0;
-  const DAT_PSP_HANDLE psp = Listen(*b_, &qualifier);
+  const DAT_CONN_QUAL qualifier = FreeQualifier();
+  DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
   DAT_PSP_HANDLE second = DAT_HANDLE_NULL;
+  ASSERT_OK(dat_psp_create(b_->ia, qualifier, b_->cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
   EXPECT_TYPE(dat_psp_create(b_->ia, qualifier, b_->cr_evd, DAT_PSP_CONSUMER_FLAG, &second),
               DAT_CONN_QUAL_IN_USE);
   EXPECT_TYPE(dat_psp_create(a_->ia, qualifier, a_->cr_evd, DAT_PSP_CONSUMER_FLAG, &second),
@@ -83,8 +84,11 @@ TEST_P(PspTest, AQualifierIsTakenOnceAndFreeAgainAfterwards) {
 
 // covers: semantics 9.1, 19
 TEST_P(PspTest, QualifiersHaveSixtyFourBits) {
-  // Whatever value a qualifier is folded to, the whole qualifier is checked.
-  const auto large = [this] { return (random_() & 0xFFFFFFFFFFull) | (1ull << 40); };
+  // Whatever value a qualifier is folded to, the whole qualifier is checked. Its lowest bits are a
+  // qualifier, too, and nobody is to listen there.
+  const auto large = [this] {
+    return (random_() & 0xFFFFFF0000ull) | (1ull << 40) | FreeQualifier();
+  };
   DAT_CONN_QUAL qualifier = 0;
   const DAT_PSP_HANDLE psp = ListenAt(large, &qualifier);
   ExpectServed(qualifier, psp);

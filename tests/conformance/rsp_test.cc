@@ -7,16 +7,10 @@ namespace {
 
 class RspTest : public ConformanceTest {
  protected:
-  // Another process may take a free qualifier between finding and using it.
   DAT_RSP_HANDLE Reserve(DAT_CONN_QUAL* qualifier) {
     DAT_RSP_HANDLE rsp = DAT_HANDLE_NULL;
-    DAT_RETURN ret = DAT_SUCCESS;
-    for (int attempt = 0; attempt < 20; ++attempt) {
-      *qualifier = FreeQualifier();
-      ret = dat_rsp_create(b_->ia, *qualifier, b_->ep, b_->cr_evd, &rsp);
-      if (ret == DAT_SUCCESS) break;
-    }
-    EXPECT_OK(ret);
+    *qualifier = FreeQualifier();
+    EXPECT_OK(dat_rsp_create(b_->ia, *qualifier, b_->ep, b_->cr_evd, &rsp));
     return rsp;
   }
 };

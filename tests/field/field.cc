@@ -4,7 +4,23 @@
 
 #include <cstdlib>
 
+#include "dat/backend_kit/testing/own_qualifier.h"
+
 namespace softdat::field {
+namespace {
+
+bool IsFree(const Ia& ia, DAT_CONN_QUAL qualifier) {
+  client::Evd requests;
+  client::ServicePoint point;
+  EXPECT_DAT_OK(requests.Create(ia, DAT_EVD_CR_FLAG, 1));
+  const client::Result listening = point.Listen(ia, requests, qualifier);
+  if (!listening.ok()) EXPECT_DAT_TYPE(listening, DAT_CONN_QUAL_IN_USE);
+  EXPECT_DAT_OK(point.Free());
+  EXPECT_DAT_OK(requests.Free());
+  return listening.ok();
+}
+
+}  // namespace
 
 std::string IaName() {
   const char* name = std::getenv("SOFTDAT_TEST_IA");
@@ -85,6 +101,19 @@ bool AcceptNext(DAT_EVD_HANDLE cr_evd, DAT_EP_HANDLE ep) {
       dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, ep, 0, nullptr);
   EXPECT_EQ(ret, DAT_SUCCESS) << Text(ret);
   return ret == DAT_SUCCESS;
+}
+
+DAT_CONN_QUAL FreeQualifier(const Ia& ia) {
+  const DAT_CONN_QUAL qualifier = OwnQualifier([&ia](uint64_t own) { return IsFree(ia, own); });
+  EXPECT_NE(qualifier, 0u) << "no qualifier is free";
+  return qualifier;
+}
+
+DAT_CONN_QUAL FreeLargeQualifier(const Ia& ia) {
+  const DAT_CONN_QUAL qualifier =
+      OwnLargeQualifier([&ia](uint64_t own) { return IsFree(ia, own); });
+  EXPECT_NE(qualifier, 0u) << "no qualifier is free";
+  return qualifier;
 }
 
 bool Join(End& active, End& passive) {

@@ -113,6 +113,10 @@ inline client::Result StartConnect(DAT_EP_HANDLE active, DAT_IA_ADDRESS_PTR addr
 }
 // Accepts the next request on `cr_evd` with `ep`.
 bool AcceptNext(DAT_EVD_HANDLE cr_evd, DAT_EP_HANDLE ep);
+// A qualifier where nobody listens, and no other process will (own_qualifier.h).
+DAT_CONN_QUAL FreeQualifier(const Ia& ia);
+// The same above 65535. The one that is 31744 higher is on the same port.
+DAT_CONN_QUAL FreeLargeQualifier(const Ia& ia);
 // Joins two ends through a PSP on a qualifier that the provider chooses.
 bool Join(End& active, End& passive);
 // Opens one IA with one connection. Afterwards the process has everything that libraries keep for

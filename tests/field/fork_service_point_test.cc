@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include <random>
 #include <thread>
 
 #include "tests/field/field.h"
@@ -74,9 +73,7 @@ void ListenThere(const Ia& ia, DAT_CONN_QUAL qualifier) {
 TEST(ForkServicePoint, TheParentsIsAnotherProcesss) {
   const Ia ia;
   const End here(ia);
-  std::random_device random;
-  const DAT_CONN_QUAL qualifier =
-      (uint64_t{0xAC} << 56) + (static_cast<uint64_t>(getpid()) << 20) + random() % 1000;
+  const DAT_CONN_QUAL qualifier = FreeLargeQualifier(ia);
   client::ServicePoint psp;
   ASSERT_DAT_OK(psp.Listen(ia, here.cr_evd, qualifier));
   const Pipe taken;

@@ -10,7 +10,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <random>
 #include <string>
 #include <thread>
 
@@ -22,17 +21,20 @@ namespace {
 
 class Target {
  public:
-  Target(const std::string& mode, uint64_t number) {
+  // It listens on `here`. 0: on a qualifier that the provider chooses.
+  Target(const std::string& mode, uint64_t number, DAT_CONN_QUAL here = 0) {
     int in[2];
     int out[2];
     EXPECT_EQ(pipe2(in, O_CLOEXEC), 0);
     EXPECT_EQ(pipe2(out, O_CLOEXEC), 0);
     const std::string text = std::to_string(number);
+    const std::string where = std::to_string(here);
     pid_ = fork();
     if (pid_ == 0) {
       dup2(in[0], STDIN_FILENO);
       dup2(out[1], STDOUT_FILENO);
-      execl("tests/field/handoff_target", "handoff_target", mode.c_str(), text.c_str(), nullptr);
+      execl("tests/field/handoff_target", "handoff_target", mode.c_str(), text.c_str(),
+            where.c_str(), nullptr);
       _exit(127);
     }
     close(in[0]);
@@ -172,8 +174,7 @@ TEST_F(HandoffProcessTest, TheOtherProcessServesIt) {
 // The request of a qualifier above 65535 names the qualifier. The other service point does not
 // check it again.
 TEST_F(HandoffProcessTest, FromALargeQualifierAndThroughTwoProcesses) {
-  std::random_device random;
-  ListenOn((uint64_t{0xAB} << 56) + (static_cast<uint64_t>(getpid()) << 20) + random() % 1000);
+  ListenOn(FreeLargeQualifier(ia_));
   Target last("serve", 8);
   Target first("pass", last.qualifier());
   End peer(ia_);
@@ -261,7 +262,7 @@ TEST_F(HandoffProcessTest, AFullEventQueueThereRejectsIt) {
 }
 
 TEST_F(HandoffProcessTest, AProcessThatIsGone) {
-  Target target("serve", 8);
+  Target target("serve", 8, FreeQualifier(ia_));
   target.Kill();
   End peer(ia_);
   const DAT_CR_HANDLE cr = Request(peer);
@@ -272,7 +273,7 @@ TEST_F(HandoffProcessTest, AProcessThatIsGone) {
 }
 
 TEST_F(HandoffProcessTest, AProcessThatIsKilledMeanwhile) {
-  Target target("serve", 8);
+  Target target("serve", 8, FreeQualifier(ia_));
   End peer(ia_);
   const DAT_CR_HANDLE cr = Request(peer);
   target.Stop();  // over UDP not before, because the request may come by way of the target

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The program of handoff_process_test to which connection requests are handed. It listens on a
-// qualifier that the provider chooses, and prints it.
+// The program of handoff_process_test to which connection requests are handed. It listens on the
+// qualifier HERE, or if that is 0, on one that the provider chooses, and prints it.
 //
-//   handoff_target serve QLEN   for each line on standard input: takes the next request, accepts it
-//                               with the private data that it came with, sends one message back as
-//                               it came, and says "served"
-//   handoff_target pass QUAL    for each line: takes the next request, hands it on to QUAL, and
-//                               says "passed"
+//   handoff_target serve QLEN HERE   for each line on standard input: takes the next request,
+//                                    accepts it with the private data that it came with, sends one
+//                                    message back as it came, and says "served"
+//   handoff_target pass QUAL HERE    for each line: takes the next request, hands it on to QUAL,
+//                                    and says "passed"
 //
 // A line "pass QUAL" is carried out as it says, whatever the mode.
 // QLEN is the length of the queue for requests. The program ends at the end of its input. Its exit
@@ -36,8 +36,8 @@ struct Target {
   PlainMemory memory{ia, 512};
   client::ServicePoint service;
 
-  explicit Target(DAT_COUNT qlen) : requests(ia.NewEvd(DAT_EVD_CR_FLAG, qlen)) {
-    MUST(service.ListenAny(ia.ia, requests));
+  Target(DAT_COUNT qlen, DAT_CONN_QUAL here) : requests(ia.NewEvd(DAT_EVD_CR_FLAG, qlen)) {
+    MUST(here == 0 ? service.ListenAny(ia.ia, requests) : service.Listen(ia.ia, requests, here));
   }
 
   // Takes the next request, which names this service point.
@@ -74,11 +74,11 @@ struct Target {
 };
 
 int Main(int argc, char** argv) {
-  if (argc != 3) return 2;
+  if (argc != 4) return 2;
   const bool serve = std::strcmp(argv[1], "serve") == 0;
   const unsigned long long number = std::strtoull(argv[2], nullptr, 10);
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
-  Target target(serve ? static_cast<DAT_COUNT>(number) : 8);
+  Target target(serve ? static_cast<DAT_COUNT>(number) : 8, std::strtoull(argv[3], nullptr, 10));
   std::printf("%" PRIu64 "\n", uint64_t{target.service.qualifier()});
   std::string line;
   for (int c = std::getchar(); c != EOF; c = std::getchar()) {

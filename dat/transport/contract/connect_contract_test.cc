@@ -84,8 +84,8 @@ TEST_F(ContractTest, RejectCarriesData) {
 
 // covers: semantics 9.1, 9.2
 TEST_F(ContractTest, NobodyListensIsANonPeerReject) {
-  uint64_t qualifier = 0;
-  { qualifier = MakeListener()->listener->conn_qual(); }
+  const uint64_t qualifier = FreeQualifier();
+  MakeListener(qualifier).reset();
   const auto a = MakePair(pd_.get());
   ASSERT_TRUE(Connect(*a, qualifier).ok());
   ASSERT_TRUE(Until([&] { return a->over(); }));
@@ -114,11 +114,9 @@ TEST_F(ContractTest, ADestroyedRequestIsRejected) {
 
 // covers: semantics 9.3
 TEST_F(ContractTest, AHandoffToNobodyLeavesTheRequest) {
-  uint64_t nobody = 0;
-  { nobody = MakeListener()->listener->conn_qual(); }
+  const uint64_t nobody = FreeQualifier();
   const auto a = MakePair(pd_.get()), b = MakePair(pd_.get());
   const auto listener = MakeListener();
-  if (listener->listener->conn_qual() == nobody) ++nobody;
   ASSERT_TRUE(Connect(*a, listener->listener->conn_qual(), Bytes(5, 1)).ok());
   ASSERT_TRUE(Until([&] { return listener->has_request(); }));
   const auto request = listener->TakeRequest();

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <thread>
 
+#include "dat/backend_kit/testing/own_qualifier.h"
+
 namespace softdat::transport {
 namespace {
 
@@ -246,16 +248,34 @@ std::unique_ptr<TestPair> ContractTest::MakePair(ProtectionDomain* pd, SharedRec
   return pair;
 }
 
-std::unique_ptr<TestListener> ContractTest::MakeListener() {
+std::unique_ptr<TestListener> ContractTest::MakeListener(uint64_t conn_qual) {
   auto listener = std::make_unique<TestListener>();
   listener->adapter_log = &adapter_log_;
   ListenParameters p;
-  p.any = true;
+  p.any = conn_qual == 0;
+  p.conn_qual = conn_qual;
   p.sink = listener.get();
   auto made = adapter_->Listen(p);
   EXPECT_TRUE(made.ok()) << made.status().reason();
   listener->listener = made.Take();
   return listener;
+}
+
+uint64_t ContractTest::FreeQualifier() {
+  const uint64_t qualifier = OwnQualifier([this](uint64_t own) {
+    TestListener listener;
+    listener.adapter_log = &adapter_log_;
+    ListenParameters p;
+    p.conn_qual = own;
+    p.sink = &listener;
+    const auto made = adapter_->Listen(p);
+    if (!made.ok()) {
+      EXPECT_EQ(made.status().code(), Code::kInUse) << made.status().reason();
+    }
+    return made.ok();
+  });
+  EXPECT_NE(qualifier, 0u) << "no qualifier is free";
+  return qualifier;
 }
 
 Status ContractTest::Connect(TestPair& pair, uint64_t conn_qual, std::span<const uint8_t> data,

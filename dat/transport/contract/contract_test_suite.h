@@ -174,7 +174,10 @@ class ContractTest : public testing::Test {
   // With queues of its own unless they are given.
   std::unique_ptr<TestPair> MakePair(ProtectionDomain* pd, SharedReceiveQueue* srq = nullptr,
                                      uint32_t depth = 64);
-  std::unique_ptr<TestListener> MakeListener();
+  // Listens on `conn_qual`, or if it is 0, on a qualifier that the adapter chooses.
+  std::unique_ptr<TestListener> MakeListener(uint64_t conn_qual = 0);
+  // A qualifier where nobody listens, and no other process will.
+  uint64_t FreeQualifier();
   Status Connect(TestPair& pair, uint64_t conn_qual, std::span<const uint8_t> data = {},
                  std::chrono::microseconds timeout = std::chrono::seconds(10));
   // Connects `active` to `passive` through a listener of its own. Both are established afterwards.
