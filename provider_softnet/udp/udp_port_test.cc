@@ -41,17 +41,22 @@ TEST(UdpPort, WhatIsSentArrives) {
   EXPECT_EQ(b.port().counters().bad_icrc.value(), 0u);
 }
 
-// Other processes' tests share ::1, so that packets may come by way of another member, which may
-// end before it hands them on.
+// Where the test has no network of its own, others share ::1. Packets may then come by way of
+// another member, which may end before it hands them on, and what is for another one may come here.
 TEST(UdpPort, WhatIsSentArrivesOverIpv6) {
   PortNode a(Loopback6()), b(Loopback6());
   TestPackets packets;
   for (const size_t size : kSizes) packets.Add(b.qpn(), PayloadOf(size, 1));
+  const auto kept_own = [&b] {
+    std::vector<Kept> own = b.kept();
+    std::erase_if(own, [&b](const Kept& kept) { return kept.qpn != b.qpn(); });
+    return own;
+  };
   ASSERT_TRUE(b.Until([&] {
     EXPECT_TRUE(a.SendTo(b, packets));
-    return b.kept().size() >= packets.batch().size();
+    return kept_own().size() >= packets.batch().size();
   }));
-  for (const Kept& kept : b.kept()) {
+  for (const Kept& kept : kept_own()) {
     EXPECT_EQ(kept.payload, PayloadOf(kept.payload.size(), 1));
     EXPECT_EQ(SocketPort(kept.source), a.port().source_port());
   }
