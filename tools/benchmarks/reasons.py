@@ -132,9 +132,6 @@ def reasons(results):
         "1 MiB writes, CRC": "both ends pass over the data once more, and on this machine the sums "
                              "take about as long as the copies do",
         "64 B send, dat_evd_wait, one CPU": message,
-        "an idle end point, of 1000, both ends, KiB of memory":
-            "12 KiB of each end are its objects (end point, queues of 8 requests, stream), and share their pages "
-            "with the unused parts of two tables for 128 reads each way",
         "connections, 64 at once": "MPA's request, reply and first message are three messages more than a plain "
                                    "connection has",
         "connections, one by one": "MPA's request, reply and first message are three messages more "
