@@ -127,7 +127,7 @@ TEST_P(ForeignPeerTest, MoreReadsThanTheConnectionHasQueueUp) {
   a_->ep = a_->MakeEp(&attr);
   const char* const program = std::getenv("CONFORMANCE_PEER");
   ASSERT_NE(program, nullptr) << "CONFORMANCE_PEER names no program";
-  OutsideProgram target({program, "verbs-vC", std::to_string(kBytes)});
+  OutsideProgram target({program, "verbs-vC", std::to_string(kBytes), "0"});
   const std::string listening = target.Line();
   ASSERT_EQ(listening.rfind("listening ", 0), 0u) << listening;
   Wiretap tap(kOwnAddress, kKernelAddress, static_cast<uint16_t>(std::stoul(listening.substr(10))));
