@@ -58,6 +58,7 @@ and prints the ratios to the first. Each is
   raw:tcp-block  sleeping recv         raw:shm      a ring in shared memory, spinning
   raw:tcp-gather a window in a writev  raw:memcpy   two buffers of one process
   raw:udp-gso-crc  as udp-gso, and both ends compute a CRC-32
+  raw:process-vm   process_vm_readv: the kernel copies from the other process
   raw:verbs      libibverbs; SOFTDAT_BENCH_VERBS_ADDRESS is an address of the device
   rds:softnet-lo RDS sockets over that adapter: send_lat, send_bw, and write_bw and read_bw by
                  cookie; --wait wait sleeps in sendmsg and recvmsg, --wait fd in poll

@@ -10,9 +10,9 @@
 namespace softdat::tools {
 namespace {
 
-constexpr std::string_view kNames[] = {"tcp-poll", "tcp-epoll", "tcp-block",   "tcp-gather",
-                                       "udp",      "udp-gso",   "udp-gso-crc", "shm",
-                                       "memcpy",   "verbs",     "rds"};
+constexpr std::string_view kNames[] = {"tcp-poll", "tcp-epoll",  "tcp-block",   "tcp-gather",
+                                       "udp",      "udp-gso",    "udp-gso-crc", "shm",
+                                       "memcpy",   "process-vm", "verbs",       "rds"};
 
 std::string RdsJobProblem(const RawJob& job) {
   if (job.size > kMaxRds) return fmt::format("RDS carries up to {} bytes at once", kMaxRds);

@@ -25,12 +25,13 @@ enum class RawKind : uint8_t {
   kUdpGsoCrc,  // the same, and each side computes a CRC-32 of each datagram
   kShm,        // a ring in memory that both processes share; each side spins; two copies
   kMemcpy,     // no server: memcpy from one buffer to another
+  kProcessVm,  // process_vm_readv from the server's memory; the server sleeps
   kVerbs,      // an RDMA device through libibverbs, polling its completion queue
   kRds,        // no floor: RDS sockets of librds.so over the IA that SOFTDAT_RDS_IA names
 };
 
 // "tcp-poll", "tcp-epoll", "tcp-block", "tcp-gather", "udp", "udp-gso", "udp-gso-crc",
-// "shm", "memcpy", "verbs", "rds".
+// "shm", "memcpy", "process-vm", "verbs", "rds".
 std::string_view RawKindName(RawKind kind);
 std::optional<RawKind> FindRawKind(std::string_view name);
 

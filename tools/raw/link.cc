@@ -45,6 +45,8 @@ std::unique_ptr<RawTransfer> MakeRawTransfer(const RawJob& job, bool is_server, 
       return MakeShmTransfer(job, is_server);
     case RawKind::kMemcpy:
       return MakeMemcpyTransfer(job, is_server);
+    case RawKind::kProcessVm:
+      return MakeProcessVmTransfer(job, is_server, fd);
     case RawKind::kVerbs:
       return MakeVerbsTransfer(job, is_server);
     case RawKind::kRds:

@@ -21,7 +21,7 @@ TEST_F(RawLinkTest, EachKindOneAfterTheOther) {
   for (const RawKind kind :
        {RawKind::kTcpPoll, RawKind::kTcpEpoll, RawKind::kTcpBlock, RawKind::kTcpGather,
         RawKind::kUdp, RawKind::kUdpGso, RawKind::kUdpGsoCrc, RawKind::kShm, RawKind::kMemcpy,
-        RawKind::kTcpPoll}) {
+        RawKind::kProcessVm, RawKind::kTcpPoll}) {
     for (const Shape shape : {Shape::kLatency, Shape::kStream}) {
       const RawJob job = RawJobOf(kind, shape, 50000, 4, 5);
       if (!RawJobProblem(job).empty()) continue;
@@ -50,7 +50,8 @@ TEST_F(RawLinkTest, MessagesInSharedMemoryAreAllThere) {
 }
 
 TEST_F(RawLinkTest, LatenciesOfOddSizes) {
-  for (const RawKind kind : {RawKind::kTcpPoll, RawKind::kUdp, RawKind::kShm, RawKind::kMemcpy}) {
+  for (const RawKind kind :
+       {RawKind::kTcpPoll, RawKind::kUdp, RawKind::kShm, RawKind::kMemcpy, RawKind::kProcessVm}) {
     for (const uint32_t size : {1u, 56u, 57u, 4097u, kMaxDatagram})
       ASSERT_NO_FATAL_FAILURE(ExpectToRun(RawJobOf(kind, Shape::kLatency, size, 1, 101)));
   }

@@ -41,6 +41,7 @@ std::unique_ptr<RawTransfer> MakeTcpTransfer(const RawJob& job, bool is_server, 
 std::unique_ptr<RawTransfer> MakeUdpTransfer(const RawJob& job, bool is_server);
 std::unique_ptr<RawTransfer> MakeShmTransfer(const RawJob& job, bool is_server);
 std::unique_ptr<RawTransfer> MakeMemcpyTransfer(const RawJob& job, bool is_server);
+std::unique_ptr<RawTransfer> MakeProcessVmTransfer(const RawJob& job, bool is_server, int fd);
 std::unique_ptr<RawTransfer> MakeVerbsTransfer(const RawJob& job, bool is_server);
 std::unique_ptr<RawTransfer> MakeRdsTransfer(const RawJob& job, bool is_server);
 
