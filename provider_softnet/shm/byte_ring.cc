@@ -14,11 +14,16 @@ namespace {
 // The writer tells of long messages piece by piece, so that the reader copies at the same time.
 constexpr size_t kPiece = 32 * 1024;
 
-// Whether the other side of the ring listens. It either sees what was stored in front of this, or
-// is seen here: all four accesses are sequentially consistent.
+// Whether the other side of the ring listens. It either finds what was stored in front of this, or
+// is found here: both exchange, so the later one sees everything before the earlier one. An
+// exchange of this word, which the other side rarely touches, costs little. One of the position
+// would have to fetch its cache line from the other side, and only after all bytes have left.
 bool TakeListener(std::atomic<uint32_t>* listens) {
-  return listens->load(std::memory_order_seq_cst) != 0 &&
-         listens->exchange(0, std::memory_order_seq_cst) != 0;
+  return listens->exchange(0, std::memory_order_acq_rel) != 0;
+}
+
+void SetListener(std::atomic<uint32_t>* listens, bool on) {
+  listens->exchange(on ? 1 : 0, std::memory_order_acq_rel);
 }
 
 }  // namespace
@@ -66,26 +71,26 @@ ssize_t RingWriter::Write(const iovec* iov, size_t count, bool* ring_bell) {
     errno = EAGAIN;
     return -1;
   }
-  header_->written.store(at, std::memory_order_seq_cst);
+  header_->written.store(at, std::memory_order_release);
   written_.store(at, std::memory_order_relaxed);
   *ring_bell = TakeListener(&header_->reader_listens);
   return static_cast<ssize_t>(at - begin);
 }
 
 bool RingWriter::Finish() {
-  header_->over.store(1, std::memory_order_seq_cst);
+  header_->over.store(1, std::memory_order_release);
   return TakeListener(&header_->reader_listens);
 }
 
 // A position that cannot be counts as room, so that the owner comes and finds it.
 bool RingWriter::HasRoom() const {
-  const uint64_t read = header_->read.load(std::memory_order_seq_cst);
+  const uint64_t read = header_->read.load(std::memory_order_acquire);
   const uint64_t full = written_.load(std::memory_order_relaxed) - read;
   return full > kRingData || kRingData - full >= kRingRoom || PeerForgets();
 }
 
 void RingWriter::Listen(bool on) {
-  header_->writer_listens.store(on ? 1 : 0, std::memory_order_seq_cst);
+  SetListener(&header_->writer_listens, on);
 }
 
 // -------------------------------------------------------------------------------------------------
@@ -117,7 +122,7 @@ ssize_t RingReader::Read(const iovec* iov, size_t count, bool* ring_bell) {
   read_.store(at, std::memory_order_relaxed);
   if (at - told_ >= kRingStep) {
     told_ = at;
-    header_->read.store(at, std::memory_order_seq_cst);
+    header_->read.store(at, std::memory_order_release);
     // Less is no room for the writer, so it goes on to listen.
     if (peer_written_ - at <= kRingData - kRingRoom)
       *ring_bell = TakeListener(&header_->writer_listens);
@@ -126,12 +131,12 @@ ssize_t RingReader::Read(const iovec* iov, size_t count, bool* ring_bell) {
 }
 
 bool RingReader::Forget() {
-  header_->forgets.store(1, std::memory_order_seq_cst);
+  header_->forgets.store(1, std::memory_order_release);
   return TakeListener(&header_->writer_listens);
 }
 
 void RingReader::Listen(bool on) {
-  header_->reader_listens.store(on ? 1 : 0, std::memory_order_seq_cst);
+  SetListener(&header_->reader_listens, on);
 }
 
 }  // namespace softdat::softnet
