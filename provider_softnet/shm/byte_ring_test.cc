@@ -5,10 +5,13 @@
 #include <errno.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <numeric>
 #include <random>
+#include <semaphore>
 #include <thread>
 #include <vector>
 
@@ -171,6 +174,49 @@ TEST_F(ByteRingTest, TwoThreads) {
   }
   writer.join();
   EXPECT_EQ(wrong, 0u);
+}
+
+// The reader sleeps when it finds nothing, and only a bell ends its sleep. No other message comes
+// until it has taken this one.
+TEST_F(ByteRingTest, NobodySleepsPastABell) {
+  constexpr uint64_t kMessages = 40000;
+  constexpr auto kPatience = std::chrono::seconds(10);
+  std::counting_semaphore<> bell(0);
+  std::atomic<uint64_t> taken{0};
+  std::atomic<bool> over{false};
+  std::thread writer([&] {
+    std::minstd_rand random(3);
+    uint32_t looks = 0;
+    for (uint64_t sent = 0; sent < kMessages && !over.load();) {
+      if (taken.load() < sent) {
+        if (++looks % 4096 == 0) std::this_thread::yield();
+        continue;
+      }
+      // The reader goes to sleep about now.
+      for (auto spins = random() % 256; spins > 0; --spins) asm volatile("" : : : "memory");
+      const iovec iov{&sent, sizeof sent};
+      bool ring_bell = false;
+      ASSERT_EQ(writer_.Write(&iov, 1, &ring_bell), static_cast<ssize_t>(sizeof sent));
+      ++sent;
+      if (ring_bell) bell.release();
+    }
+  });
+  bool woken = true;
+  for (uint64_t next = 0; next < kMessages && woken;) {
+    uint64_t message;
+    const iovec iov{&message, sizeof message};
+    bool room_bell;
+    if (reader_.Read(&iov, 1, &room_bell) > 0) {
+      EXPECT_EQ(message, next);
+      taken.store(++next);
+      continue;
+    }
+    reader_.Listen(true);
+    woken = reader_.HasBytes() || bell.try_acquire_for(kPatience);
+    EXPECT_TRUE(woken) << "message " << next;
+  }
+  over.store(true);
+  writer.join();
 }
 
 }  // namespace
