@@ -17,6 +17,9 @@ WINDOW = 16
 VM_SIZES = [64, 4096, 32768, 131072]
 SLICES = ["--slices", "5", "--slice-ms", "40"]
 
+# A small message, the most that a DDP segment carries, a large message.
+COPY_SIZES = [4096, 65536, 1 << 20]
+
 # Shares of the packets, each way. A slice holds several losses that are waited for.
 LOSSES = ["0.1%", "1%", "5%", "20%"]
 LOSS_WORKS = [
@@ -52,6 +55,19 @@ class Measurer:
     def scale(self, ia):
         self.say("many end points, many connections over " + ia)
         return self.json("scale", "--ia", ia)
+
+    def copies(self, ia):
+        """Writes through the ring of `ia`, beside one copy by the kernel for each message."""
+        units = [ia, "raw:process-vm", "raw:shm"]
+        rows = []
+        for size in COPY_SIZES:
+            self.say("copies of %s: %d bytes" % (ia, size))
+            result = self.json("compare", "--test", "write_bw", "-t", "8", "-Q", "1", "-s", str(size), *SLICES,
+                               *units)
+            if "not_measured" in result:
+                return result
+            rows.append({"size": size, "values": [one["MB/s"]["median"] for one in result["units"]]})
+        return {"units": units, "rows": rows}
 
     def losses(self, ia):
         """The same work while more and more packets are lost."""

@@ -168,6 +168,33 @@ def instructions(part):
     return table(["work", "floor", "instructions", "softnet-lo", "ratio", ""], rows)
 
 
+def parts(part, counted):
+    """`counted`: the instructions of the plain loops, with the kernel's."""
+    if "not_measured" in part:
+        return "Not measured: %s\n" % part["not_measured"]
+    names = sorted({name for row in part for name in row["parts"]},
+                   key=lambda name: -part[0]["parts"].get(name, 0))
+    number = "{:,.0f}".format
+    rows = [[name, *(number(row["parts"].get(name, 0)) for row in part)] for name in names]
+    rows.append(["**all**", *("**%s**" % number(sum(row["parts"].values())) for row in part)])
+    of_floors = {}
+    for row in counted:
+        work = row["work"].split(", `")[0].replace("a notice", "its notice")
+        if "floor_instructions" in row:
+            of_floors.setdefault(work, row["floor_instructions"])  # that of dat_evd_wait is the first
+    rows.append(["the plain TCP loop, with the kernel",
+                 *(number(of_floors[row["work"]]) if row["work"] in of_floors else "" for row in part)])
+    return table(["part", *(row["work"] for row in part)], rows)
+
+
+def copies(part):
+    if "not_measured" in part:
+        return "Not measured: %s\n" % part["not_measured"]
+    return table(["MB/s", *("`%s`" % unit for unit in part["units"])],
+                 [[size_name(row["size"]), *("%.0f" % value for value in row["values"])]
+                  for row in part["rows"]])
+
+
 def micro(part):
     if "not_measured" in part:
         return "Not measured: %s\n" % part["not_measured"]
@@ -209,6 +236,14 @@ processor whose clock goes on by a nanosecond with each instruction (`SOFTDAT_VM
 cannot be counted so: the count would be that of the spins.
 
 %(instructions)s
+## Parts of a message
+
+Where the instructions of both ends go, outside the kernel, for a message there and one back or for one of a
+stream: counted line by line, with both ends in one thread over shared memory, so that no look is in vain
+(`tools/benchmarks/run --only parts`). Over TCP a system call takes the place of the ring. A target of 1.08 would
+leave both ends together 0.08 of the last line.
+
+%(parts)s
 ## Other libraries over TCP
 
 Debian's `ucx_perftest` (`tag_lat`, `tag_bw`, `ucp_put_bw`; `UCX_TLS=tcp,self`, other settings its own) and `fi_pingpong`
@@ -220,11 +255,16 @@ Debian's `ucx_perftest` (`tag_lat`, `tag_bw`, `ucp_put_bw`; `UCX_TLS=tcp,self`, 
 
 `softnet-shm-lo` between two processes of this host, beside the same programs in shared memory: UCX with
 `UCX_TLS=posix,cma,self`, `fi_pingpong` with `-p shm -e rdm`. The plain loops are a ring in shared memory, and
-for writes a copy within one process. UCX's `cma` copies straight from one process to the other, which
-softnet does not: its bytes go through a ring, so each is copied twice, by two processors
-(`tools/benchmarks/run --only shm-peers`).
+for writes a copy within one process. UCX's puts go to memory that UCX itself has made for both processes, so
+they are such a copy, too. DAT registers memory of the program, as UCX's messages do, which `cma` copies from one
+process to the other (`tools/benchmarks/run --only shm-peers`).
 
 %(shm_peers)s
+Bytes of softnet go through a ring, so each is copied twice, by two processors at the same time. The kernel could
+copy each once (`process_vm_readv`), in one call for each DDP segment, of up to 64 KiB. `raw:process-vm` does nothing
+else, with one call for each message (`tools/benchmarks/run --only shm-copies`):
+
+%(copies)s
 ## RoCEv2 over UDP
 
 `dat_perf targets --ia softnet-udp-lo`: the same kind of table for the second wire. The ICRC of each packet
@@ -279,6 +319,8 @@ def write(results, root, folder):
         "targets": targets(results["targets"], why, missing),
         "scale": scale(results["scale"], why, missing),
         "instructions": instructions(results["instructions"]),
+        "parts": parts(results["parts"], results["instructions"]),
+        "copies": copies(results["shm-copies"]),
         "peers": peers(results["peers"], ["softnet-lo", "UCX", "libfabric"]),
         "shm_peers": peers(results["shm-peers"], ["softnet-shm-lo", "UCX", "libfabric"]),
         "udp_targets": targets(results["udp-targets"], of_udp, missing),
