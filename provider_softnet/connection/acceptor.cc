@@ -23,7 +23,7 @@ Acceptor::Acceptor(std::shared_ptr<ServicePoint> point, Handler handler)
     : point_(std::move(point)),
       handler_(std::make_shared<const Handler>(std::move(handler))),
       watch_(&point_->context->driver.loop(), [this](int) { OnReadable(); }),
-      pause_(&point_->context->driver.loop(), [this] { watch_.Update(UV_READABLE); }) {}
+      pause_(&point_->context->driver.loop(), [this] { watch_.Update(kReadable); }) {}
 
 Acceptor::~Acceptor() {
   watch_.Stop();
@@ -32,7 +32,7 @@ Acceptor::~Acceptor() {
 
 Status Acceptor::Start(int fd) {
   fd_ = fd;
-  return watch_.Start(fd, UV_READABLE);
+  return watch_.Start(fd, kReadable);
 }
 
 void Acceptor::OnReadable() {

@@ -52,7 +52,7 @@ class ByteLink {
   // Starts connecting a new link. Returns 0, EINPROGRESS, or why it failed. The descriptor becomes
   // writable when the link is connected or has failed.
   virtual int Connect(const sockaddr_storage& remote) = 0;
-  // For the event loop. WatchFor: the bits (UV_READABLE and so on) to watch the descriptor for when
+  // For the event loop. WatchFor: the bits of watch_events.h to watch the descriptor for when
   // the owner waits for `events`. Happened: what it means for the owner that `seen` of these bits
   // came. Level-triggered.
   virtual int descriptor() const = 0;

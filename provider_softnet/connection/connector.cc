@@ -116,7 +116,7 @@ void Connector::Proceed() {
       case Need::kBytes:
         MoveFrames();
         if (initiation_.need() != Need::kBytes) continue;
-        watch_.Update(initiation_.output().empty() ? UV_READABLE : UV_READABLE | UV_WRITABLE);
+        watch_.Update(initiation_.output().empty() ? kReadable : kReadable | kWritable);
         break;
       case Need::kPause:
         CloseLink();
@@ -139,7 +139,7 @@ void Connector::Dial() {
   }
   const int error = link_->Connect(remote_);
   if (error != 0 && error != EINPROGRESS) return initiation_.OnLost(error, LoopTime());
-  if (Status s = watch_.Start(link_.get(), UV_WRITABLE); !s.ok())
+  if (Status s = watch_.Start(link_.get(), kWritable); !s.ok())
     initiation_.OnNoLink(std::string(s.reason()));
 }
 

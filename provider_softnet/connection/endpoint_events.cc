@@ -214,7 +214,7 @@ void Endpoint::FailAccept(const std::string& why) {
 
 void Endpoint::WatchLink() {
   if (!watch_) watch_.emplace(&driver_->loop(), [this](int events) { OnLinkReady(events); });
-  const Status s = watch_->Start(link_.get(), UV_READABLE);
+  const Status s = watch_->Start(link_.get(), kReadable);
   if (!s.ok()) SOFTDAT_LOG(Error, "{}", s.reason());
   context_->paths.Add(this);
   context_->leavers.Add(this);
@@ -223,15 +223,15 @@ void Endpoint::WatchLink() {
 int Endpoint::WantedEvents() {
   watch_reads_ = stream_ != nullptr && stream_->reads();
   if (link_ == nullptr) return 0;
-  int events = send_blocked_ ? UV_WRITABLE : 0;
-  if (acceptance_) return events | UV_READABLE;
+  int events = send_blocked_ ? kWritable : 0;
+  if (acceptance_) return events | kReadable;
   if (stream_ == nullptr || stream_->ended()) return events;
   // A stalled stream leaves its data in the socket. Only the peer's end is of interest.
-  if (watch_reads_) return events | UV_READABLE;
+  if (watch_reads_) return events | kReadable;
   if (!stream_->stalled()) return events;  // the stream ends, and sends what is due
   // After that end only the reset of a peer that has gone altogether can come. Every watch reports
   // errors.
-  return events | (hangup_seen_ ? UV_PRIORITIZED : UV_DISCONNECT);
+  return events | (hangup_seen_ ? kUrgent : kHangup);
 }
 
 void Endpoint::OnLinkReady(int events) {
@@ -246,7 +246,7 @@ void Endpoint::OnLinkReady(int events) {
     if (dead_ || stream_ == nullptr || link_ == nullptr) return;
     if (data_open_) moved = Receive();
     if (send_blocked_ || gathering_.any()) moved |= Transmit();
-    if ((events & UV_DISCONNECT) != 0 && stream_->stalled()) {
+    if ((events & kHangup) != 0 && stream_->stalled()) {
       hangup_seen_ = true;
       LoseConnection(link_->TakeError());
     }

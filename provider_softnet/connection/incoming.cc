@@ -35,7 +35,7 @@ Incoming::~Incoming() {
 
 void Incoming::Start() {
   timer_.Start(context_->options.handshake_timeout);
-  if (Status s = watch_.Start(link_.get(), UV_READABLE); !s.ok())
+  if (Status s = watch_.Start(link_.get(), kReadable); !s.ok())
     return Discard(std::string(s.reason()));
   OnReadable();  // on loopback the Request has often arrived already
 }

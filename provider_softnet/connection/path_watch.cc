@@ -48,7 +48,7 @@ bool PathWatch::Open() {
     return false;
   }
   watch_.emplace(loop_, [this](int) { OnDue(); });
-  if (const Status s = watch_->Start(timer.get(), UV_READABLE); !s.ok()) {
+  if (const Status s = watch_->Start(timer.get(), kReadable); !s.ok()) {
     SOFTDAT_LOG(Warning, "dead paths are not noticed: {}", s.reason());
     watch_.reset();
     return false;

@@ -35,7 +35,7 @@ class ReadyChannel final : public Channel {
     EXPECT_EQ(::write(peer_.get(), "x", 1), 1);
     const TokenHold token(&driver_->token());
     watch.emplace(&driver_->loop(), [this](int) { when_ready_(this); });
-    EXPECT_TRUE(watch->Start(mine_.get(), UV_READABLE).ok());
+    EXPECT_TRUE(watch->Start(mine_.get(), kReadable).ok());
   }
   void Close() {
     defers_for_ever = false;
@@ -152,9 +152,8 @@ TEST_F(AlwaysReadyTest, AReadySocketDoesNotKeepABlockingWaitFromItsDeadline) {
 }
 
 TEST_F(AlwaysReadyTest, AWatchThatChangesAllTheTimeDoesNotEither) {
-  MakeChannel([](ReadyChannel* channel) {
-    channel->watch->Update(channel->watch->events() ^ UV_DISCONNECT);
-  });
+  MakeChannel(
+      [](ReadyChannel* channel) { channel->watch->Update(channel->watch->events() ^ kHangup); });
   Waiter waiter;
   waiter.spun = true;
   ExpectTimeout(&waiter);

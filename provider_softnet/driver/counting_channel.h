@@ -42,7 +42,7 @@ class CountingChannel final : public Channel {
     watch_.emplace(&driver_->loop(), [this](int) {
       if (TryReceive()) driver_->FoundByTurn(this, own.get());
     });
-    EXPECT_TRUE(watch_->Start(mine_.get(), UV_READABLE).ok());
+    EXPECT_TRUE(watch_->Start(mine_.get(), kReadable).ok());
   }
   void Close() {
     const TokenHold token(&driver_->token());

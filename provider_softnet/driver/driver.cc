@@ -88,7 +88,7 @@ Status Driver::Start() {
     // The descriptor is level-triggered, so it must be read for the next sleep to sleep.
     [[maybe_unused]] const ssize_t n = ::read(wake_fd_.get(), &count, sizeof(count));
   });
-  if (Status s = wake_watch_->Start(wake_fd_.get(), UV_READABLE); !s.ok()) return s;
+  if (Status s = wake_watch_->Start(wake_fd_.get(), kReadable); !s.ok()) return s;
   // The helper must never run the program's signal handlers.
   sigset_t all, before;
   sigfillset(&all);

@@ -16,6 +16,7 @@
 #include <atomic>
 #include <bit>
 #include <new>
+#include <utility>
 
 #include "dat/base/descriptor.h"
 #include "provider_softnet/driver/descriptor_limit.h"
@@ -136,21 +137,37 @@ void SocketWatch::Update(int events) {
   loop_->needs_uv_run_ = true;
 }
 
+void SocketWatch::TakeOver(SocketWatch* other) {
+  Stop();
+  if (!other->active()) return;
+  fd_ = other->fd_;
+  events_ = other->events_;
+  handle_ = other->Forsake();
+  handle_->owner = this;
+  loop_->by_fd_[static_cast<size_t>(fd_)] = this;
+}
+
 void SocketWatch::Stop() {
-  Forget();
-  if (handle_ == nullptr) return;
-  loop_->by_fd_[static_cast<size_t>(fd_)] = nullptr;
-  handle_->owner = nullptr;
+  if (!active()) return;
+  Handle* const handle = Forsake();
+  handle->owner = nullptr;
   // Takes the descriptor out of epoll at once. The memory is freed when libuv reports the close.
-  uv_close(reinterpret_cast<uv_handle_t*>(&handle_->poll),
+  uv_close(reinterpret_cast<uv_handle_t*>(&handle->poll),
            [](uv_handle_t* h) { delete reinterpret_cast<Handle*>(h); });
-  handle_ = nullptr;
-  events_ = happened_ = 0;
   loop_->needs_uv_run_ = true;
 }
 
+SocketWatch::Handle* SocketWatch::Forsake() {
+  Forget();
+  loop_->by_fd_[static_cast<size_t>(fd_)] = nullptr;
+  fd_ = -1;
+  events_ = happened_ = 0;
+  failed_ = false;
+  return std::exchange(handle_, nullptr);
+}
+
 void SocketWatch::Fire() {
-  const int events = failed_ ? UV_READABLE | UV_WRITABLE | UV_DISCONNECT : happened_ & events_;
+  const int events = failed_ ? kError : happened_ & events_;
   happened_ = 0;
   failed_ = false;
   if (events != 0) handler_(events);
@@ -241,16 +258,15 @@ bool EventLoop::MakeRoomFor(int fd) {
   return RoomForWatchers(size);
 }
 
-void EventLoop::OnPoll(uv_poll_t* handle, int status, int events) {
+void EventLoop::OnPoll(uv_poll_t* handle, int status, int) {
   SocketWatch* watch = reinterpret_cast<SocketWatch::Handle*>(handle)->owner;
   if (watch == nullptr) return;
-  if (status < 0) {
-    // libuv has stopped the watch. The handler's own system call will say what is wrong.
-    watch->failed_ = true;
-    watch->events_ = 0;
-  } else {
-    watch->happened_ |= events;
-  }
+  // libuv passes an error off as what was watched. The set itself says more.
+  watch->loop_->found_by_uv_ = true;
+  if (status >= 0) return;
+  // libuv has stopped the watch. The handler's own system call will say what is wrong.
+  watch->failed_ = true;
+  watch->events_ = 0;
   watch->loop_->Note(watch);
 }
 
@@ -277,17 +293,18 @@ void EventLoop::NoteReady(int fd, uint32_t epoll_events) {
     needs_uv_run_ = true;
     return;
   }
-  if ((epoll_events & EPOLLIN) != 0) watch->happened_ |= UV_READABLE;
-  if ((epoll_events & EPOLLOUT) != 0) watch->happened_ |= UV_WRITABLE;
-  if ((epoll_events & EPOLLRDHUP) != 0) watch->happened_ |= UV_DISCONNECT;
+  if ((epoll_events & EPOLLIN) != 0) watch->happened_ |= kReadable;
+  if ((epoll_events & EPOLLOUT) != 0) watch->happened_ |= kWritable;
+  if ((epoll_events & EPOLLRDHUP) != 0) watch->happened_ |= kHangup;
   if ((epoll_events & (EPOLLERR | EPOLLHUP)) != 0) watch->failed_ = true;
   Note(watch);
 }
 
-void EventLoop::RunUv() {
+bool EventLoop::RunUv() {
   counters_->uv_runs.Add();
-  needs_uv_run_ = false;
+  needs_uv_run_ = found_by_uv_ = false;
   uv_run(&loop_, UV_RUN_NOWAIT);
+  return found_by_uv_;
 }
 
 // A source that was silent for many looks rests, so that those of idle connections cost nothing.
@@ -327,7 +344,7 @@ bool EventLoop::HeraldSources() {
 void EventLoop::Look() {
   if (first_awake_ != nullptr) LookAtSources();
   if (!timers_.empty()) NoteExpired(LoopClock::now());
-  if (needs_uv_run_) return RunUv();
+  if (needs_uv_run_ && !RunUv()) return;
   epoll_event events[kBatch];
   // A timeout of zero never sleeps. It must not be a place to be cancelled, so the caller holds a
   // CancelOff.

@@ -26,6 +26,7 @@
 #include "dat/base/cancel.h"
 #include "dat/base/status.h"
 #include "provider_softnet/driver/counters.h"
+#include "provider_softnet/driver/watch_events.h"
 
 namespace softdat::softnet {
 
@@ -56,8 +57,7 @@ class LoopEvent : private LoopLink {
   friend class EventLoop;
 };
 
-// A socket that uv_poll watches. The handler gets the bits UV_READABLE, UV_WRITABLE and
-// UV_DISCONNECT. An error counts as all three, whatever is watched.
+// A socket that uv_poll watches for events of watch_events.h.
 class SocketWatch final : public LoopEvent {
  public:
   using Handler = std::function<void(int events)>;
@@ -67,6 +67,9 @@ class SocketWatch final : public LoopEvent {
 
   // Watches `fd` (which it does not own) for `events`.
   Status Start(int fd, int events);
+  // Goes on with what `other` watches, if anything, in its place. For libuv nothing changes, which
+  // makes several system calls of a start and of a stop.
+  void TakeOver(SocketWatch* other);
   // Changes what is watched. 0 watches nothing, not even errors.
   void Update(int events);
   // To be called before the descriptor is closed. Idempotent. A stopped watch may be destroyed
@@ -79,6 +82,9 @@ class SocketWatch final : public LoopEvent {
   friend class EventLoop;
   struct Handle;
   void Fire() override;
+  // Nothing is watched any more. Returns the handle. What happened and is not handled yet is
+  // forgotten. If it is still so, the next look finds it.
+  Handle* Forsake();
 
   EventLoop* const loop_;
   const Handler handler_;
@@ -198,7 +204,7 @@ class EventLoop {
   friend class LoopTimer;
 
   static void OnPoll(uv_poll_t* handle, int status, int events);
-  void RunUv();
+  bool RunUv();  // returns whether something is ready
   void NoteExpired(LoopClock::time_point now);
   void Note(LoopEvent* event);
   void LookAtSources();
@@ -210,6 +216,7 @@ class EventLoop {
   bool open_ = false;
   // Set when a watch changed or a handle closes, because libuv acts only inside uv_run().
   bool needs_uv_run_ = false;
+  bool found_by_uv_ = false;  // something is ready
   LoopTimers timers_;
   int epoll_fd_ = -1;  // the loop's own, for waiting only
   uv_loop_t loop_{};

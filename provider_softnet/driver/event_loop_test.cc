@@ -3,10 +3,14 @@
 #include "provider_softnet/driver/event_loop.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <vector>
 
 #include "dat/base/cancel.h"
+#include "provider_softnet/driver/unique_fd.h"
 
 namespace softdat::softnet {
 namespace {
@@ -110,6 +114,94 @@ TEST_F(EventLoopTest, AHandlerThatDispatchesGetsWhatHappenedTogetherWithItsEvent
   EXPECT_EQ(seen_inside, 1);
   EXPECT_EQ(fired_, 1);
   first.Close();
+}
+
+class SocketWatchTest : public EventLoopTest {
+ protected:
+  void SetUp() override {
+    EventLoopTest::SetUp();
+    int fds[2];
+    ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+    own_ = UniqueFd(fds[0]);
+    peer_ = UniqueFd(fds[1]);
+  }
+  // What the handler is told now. 0: it is not called.
+  int Told() {
+    told_ = 0;
+    loop_.Look();
+    loop_.Dispatch();
+    return told_;
+  }
+
+  UniqueFd own_, peer_;
+  int told_ = 0;
+  SocketWatch watch_{&loop_, [this](int events) { told_ = events; }};
+};
+
+TEST_F(SocketWatchTest, TellsWhatItWaitsForAndNothingElse) {
+  ASSERT_TRUE(watch_.Start(own_.get(), kReadable).ok());
+  EXPECT_EQ(Told(), 0);
+  ASSERT_EQ(write(peer_.get(), "x", 1), 1);
+  EXPECT_EQ(Told(), kReadable);
+  EXPECT_EQ(Told(), kReadable) << "as long as it is so";
+  watch_.Update(kWritable);
+  EXPECT_EQ(Told(), kWritable);
+  watch_.Update(kReadable | kHangup);
+  shutdown(peer_.get(), SHUT_WR);
+  EXPECT_EQ(Told(), kReadable | kHangup);
+}
+
+TEST_F(SocketWatchTest, AnErrorIsEverything) {
+  ASSERT_TRUE(watch_.Start(own_.get(), kUrgent).ok());
+  peer_.Close();
+  EXPECT_EQ(Told(), kError);
+}
+
+TEST_F(SocketWatchTest, NothingIsNotEvenAnError) {
+  ASSERT_TRUE(watch_.Start(own_.get(), 0).ok());
+  peer_.Close();
+  EXPECT_EQ(Told(), 0);
+  watch_.Update(kReadable);
+  EXPECT_EQ(Told(), kError);
+  watch_.Update(0);
+  EXPECT_EQ(Told(), 0);
+  EXPECT_TRUE(watch_.active());
+}
+
+TEST_F(SocketWatchTest, AStopForgetsWhatHappened) {
+  ASSERT_EQ(write(peer_.get(), "x", 1), 1);
+  ASSERT_TRUE(watch_.Start(own_.get(), kReadable).ok());
+  loop_.Look();
+  watch_.Stop();
+  loop_.Dispatch();
+  EXPECT_EQ(told_, 0);
+  EXPECT_EQ(Told(), 0);
+  ASSERT_TRUE(watch_.Start(own_.get(), kReadable).ok());
+  EXPECT_EQ(Told(), kReadable);
+}
+
+TEST_F(SocketWatchTest, AnotherOneGoesOn) {
+  int told_other = 0;
+  SocketWatch other(&loop_, [&](int events) { told_other = events; });
+  watch_.TakeOver(&other);
+  EXPECT_FALSE(watch_.active()) << "it watched nothing";
+  ASSERT_EQ(write(peer_.get(), "x", 1), 1);
+  ASSERT_TRUE(other.Start(own_.get(), kReadable).ok());
+  loop_.Look();
+  watch_.TakeOver(&other);
+  EXPECT_FALSE(other.active());
+  EXPECT_EQ(Told(), kReadable);
+  EXPECT_EQ(told_other, 0);
+  other.Stop();
+  EXPECT_EQ(Told(), kReadable);
+  watch_.Update(kWritable);
+  EXPECT_EQ(Told(), kWritable);
+}
+
+TEST_F(SocketWatchTest, WhatCannotBeWatchedIsAFailure) {
+  const UniqueFd file(memfd_create("file", MFD_CLOEXEC));
+  EXPECT_EQ(watch_.Start(file.get(), kReadable).code(), Code::kNoResources);
+  EXPECT_FALSE(watch_.active());
 }
 
 }  // namespace

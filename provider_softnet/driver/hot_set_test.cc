@@ -152,7 +152,7 @@ TEST_F(TwoQueuesTest, AThreadThatPollsManyQueuesLooksElsewhereAsOften) {
     const TokenHold token(&driver_.token());
     watch.emplace(&driver_.loop(),
                   [&](int) { looks += pthread_equal(pthread_self(), me) ? 1 : 0; });
-    ASSERT_TRUE(watch->Start(always.get(), UV_READABLE).ok());
+    ASSERT_TRUE(watch->Start(always.get(), kReadable).ok());
   }
   std::vector<Queue> many(32);
   for (Queue& queue : many) {

@@ -6,9 +6,10 @@
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include <uv.h>
 
 #include <algorithm>
+
+#include "provider_softnet/driver/watch_events.h"
 
 namespace softdat::softnet {
 
@@ -31,11 +32,11 @@ int RingCable::EventsOf(int end) const {
   const int wanted = ends_[end].wanted;
   if (wanted == 0) return 0;
   const Readiness r = ReadinessOf(end);
-  if (r.failed) return UV_READABLE | UV_WRITABLE | UV_DISCONNECT;
+  if (r.failed) return kError;
   int events = 0;
-  if (r.readable) events |= wanted & UV_READABLE;
-  if (r.writable) events |= wanted & UV_WRITABLE;
-  if (r.hung_up) events |= wanted & UV_DISCONNECT;
+  if (r.readable) events |= wanted & kReadable;
+  if (r.writable) events |= wanted & kWritable;
+  if (r.hung_up) events |= wanted & kHangup;
   return events;
 }
 

@@ -40,11 +40,12 @@ class RingCable {
   int TakeError(int end);
   bool PeerHasGone(int end);
 
-  // The doorbell is readable while the end is ready for something in `wanted` (UV_ bits; 0:
+  // The doorbell is readable while the end is ready for something in `wanted` (watch_events.h; 0:
   // nothing).
   int doorbell(int end) const { return ends_[end].doorbell.get(); }
   void WatchFor(int end, int wanted);
-  // What the end is ready for, in UV_ bits, among what it watches. An error counts as everything.
+  // What the end is ready for, in bits of watch_events.h, among what it watches. An error counts as
+  // everything.
   int Ready(int end);
 
   // Closes the end with a reset. The peer reads what is there, and then an error.

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "provider_softnet/connection/byte_link.h"
+#include "provider_softnet/driver/watch_events.h"
 #include "provider_softnet/ring/ring_cable.h"
 
 namespace softdat::softnet {
@@ -35,8 +36,7 @@ class RingLink final : public ByteLink {
   int descriptor() const override { return cable_->doorbell(end_); }
   int WatchFor(int events) override {
     cable_->WatchFor(end_, events);
-    // UV_READABLE for the doorbell.
-    return events == 0 ? 0 : 1;
+    return events == 0 ? 0 : kReadable;  // of the doorbell
   }
   int Happened(int) override { return cable_->Ready(end_); }
   sockaddr_storage LocalAddress() const override { return cable_->addresses[end_]; }

@@ -89,7 +89,7 @@ class RingListener final : public transport::Listener {
       return s;
     }
     listener->joined_ = true;
-    if (Status s = listener->watch_.Start(listener->backlog_->doorbell(), UV_READABLE); !s.ok())
+    if (Status s = listener->watch_.Start(listener->backlog_->doorbell(), kReadable); !s.ok())
       return s;
     return std::unique_ptr<transport::Listener>(std::move(listener));
   }

@@ -5,13 +5,13 @@
 #include <errno.h>
 #include <fmt/format.h>
 #include <string.h>
-#include <uv.h>
 
 #include <utility>
 
 #include "dat/base/socket_address.h"
 #include "provider_softnet/connection/connection_request.h"
 #include "provider_softnet/driver/local_socket.h"
+#include "provider_softnet/driver/watch_events.h"
 #include "provider_softnet/shm/shm_ports.h"
 
 namespace softdat::softnet {
@@ -42,7 +42,7 @@ ClosingLink::~ClosingLink() {
 
 bool ClosingLink::Start(std::chrono::milliseconds timeout) {
   if (!Proceed()) return false;
-  const int wanted = finished_ ? UV_DISCONNECT : UV_DISCONNECT | UV_WRITABLE;
+  const int wanted = finished_ ? kHangup : kHangup | kWritable;
   if (!watch_.Start(link_.get(), wanted).ok()) return false;
   timer_.Start(timeout);
   return true;
@@ -58,7 +58,7 @@ bool ClosingLink::Proceed() {
   }
   if (!std::exchange(finished_, true)) {
     link_->FinishSending();
-    if (watch_.active()) watch_.Update(UV_DISCONNECT);
+    if (watch_.active()) watch_.Update(kHangup);
   }
   return !abrupt_ && !link_->PeerHasGone() && !link_->PeerHasFinished();
 }

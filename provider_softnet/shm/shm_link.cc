@@ -4,12 +4,12 @@
 
 #include <errno.h>
 #include <unistd.h>
-#include <uv.h>
 
 #include <array>
 
 #include "dat/base/socket_address.h"
 #include "provider_softnet/driver/local_socket.h"
+#include "provider_softnet/driver/watch_events.h"
 #include "provider_softnet/shm/bell.h"
 #include "provider_softnet/shm/hello.h"
 
@@ -120,24 +120,24 @@ int ShmLink::TakeError() {
 
 int ShmLink::Ready() const {
   const bool gone = gone_.load(std::memory_order_acquire);
-  if (area_ == nullptr) return gone ? UV_READABLE | UV_WRITABLE | UV_DISCONNECT : 0;
+  if (area_ == nullptr) return gone ? kError : 0;
   const bool over = gone || area_->in.WriterIsOver();
   int events = 0;
-  if (over || area_->in.HasBytes()) events |= UV_READABLE;
-  if (gone || area_->out.HasRoom()) events |= UV_WRITABLE;
-  if (over) events |= UV_DISCONNECT;
+  if (over || area_->in.HasBytes()) events |= kReadable;
+  if (gone || area_->out.HasRoom()) events |= kWritable;
+  if (over) events |= kHangup;
   return events;
 }
 
 int ShmLink::WatchFor(int events) {
   if ((events & ~wanted_) != 0) heralded_ = false;
   wanted_ = events;
-  return events == 0 || PeerHasGone() ? 0 : UV_READABLE;
+  return events == 0 || PeerHasGone() ? 0 : kReadable;
 }
 
 int ShmLink::Happened(int) {
   heralded_ = false;
-  if (awaits_hello_) return wanted_ & UV_READABLE;  // it is read like the bytes behind it
+  if (awaits_hello_) return wanted_ & kReadable;  // it is read like the bytes behind it
   if (!SilenceBell(fd_.get())) gone_.store(true, std::memory_order_release);
   return Look();
 }
@@ -156,8 +156,8 @@ bool ShmLink::Herald() {
     return true;
   }
   if (area_ == nullptr) return true;
-  area_->in.Listen((wanted_ & (UV_READABLE | UV_DISCONNECT)) != 0);
-  area_->out.Listen((wanted_ & UV_WRITABLE) != 0);
+  area_->in.Listen((wanted_ & (kReadable | kHangup)) != 0);
+  area_->out.Listen((wanted_ & kWritable) != 0);
   heralded_ = (Ready() & wanted_) == 0;
   return heralded_;
 }

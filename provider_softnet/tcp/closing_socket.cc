@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <linux/sockios.h>
+#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -58,7 +59,7 @@ bool ClosingSocket::SendRest() {
 }
 
 int ClosingSocket::Wanted() const {
-  return rest_sent_ < rest_.size() ? UV_READABLE | UV_WRITABLE : UV_READABLE;
+  return rest_sent_ < rest_.size() ? kReadable | kWritable : kReadable;
 }
 
 void ClosingSocket::Hurry() {

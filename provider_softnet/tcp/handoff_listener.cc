@@ -104,7 +104,7 @@ HandoffArrival::HandoffArrival(std::shared_ptr<ServicePoint> point, UniqueFd fd)
 
 void HandoffArrival::Start() {
   timer_.Start(point_->context->options.handshake_timeout);
-  if (Status s = watch_.Start(fd_.get(), UV_READABLE); !s.ok())
+  if (Status s = watch_.Start(fd_.get(), kReadable); !s.ok())
     return Discard(std::string(s.reason()));
   OnReadable();  // the offer has usually arrived already
 }

@@ -24,7 +24,7 @@ ReceiveSocket::ReceiveSocket(std::shared_ptr<UdpCore> core, UniqueFd fd, From fr
 Status ReceiveSocket::Watch() {
   if (closed_) return Status::Ok();
   core_->driver->counters().sockets_opened.Add();
-  return watch_.Start(fd_.get(), UV_READABLE);
+  return watch_.Start(fd_.get(), kReadable);
 }
 
 void ReceiveSocket::Close() {

@@ -132,7 +132,7 @@ void UdpPort::WantWritable() {
   const std::weak_ptr<SocketWatch> weak = writable_;
   core_->driver->Post([weak] {
     const std::shared_ptr<SocketWatch> watch = weak.lock();
-    if (watch && watch->active()) watch->Update(UV_WRITABLE);
+    if (watch && watch->active()) watch->Update(kWritable);
   });
 }
 

@@ -39,7 +39,7 @@ class HandoffLease {
       : handler_(std::move(handler)), fd_(std::move(fd)), watch_(loop, [this](int) { Hear(); }) {}
 
   // What was said before is told soon.
-  Status Watch() { return watch_.Start(fd_.get(), UV_READABLE); }
+  Status Watch() { return watch_.Start(fd_.get(), kReadable); }
   void Say(LeaseWord word, std::span<const uint8_t> rest = {}) const;
   int descriptor() const { return fd_.get(); }
   // No word any more. What was said before arrives.
