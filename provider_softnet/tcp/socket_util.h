@@ -36,7 +36,8 @@ sockaddr_storage RemoteAddressOf(int fd);
 // soft limit towards the hard one (logged). kNoResources, kAddressUnsupported.
 Result<UniqueFd> OpenTcp(int family);
 // Makes a socket ready for data, without Nagle's delay. Keep-alive probes end an idle connection
-// after `dead_path` if its host has vanished. 0: no probes.
+// after `dead_path` if its host has vanished. 0: no probes. What a listening socket accepts
+// inherits this from it.
 void PrepareStream(int fd, std::chrono::milliseconds dead_path);
 // Breaks the connection (ETIMEDOUT) when sent data stay unacknowledged for this long. 0: when the
 // kernel gives up. For a connection whose peer may close its window, see PathWatch.

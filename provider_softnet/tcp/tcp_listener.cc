@@ -6,15 +6,13 @@
 #include <utility>
 
 #include "dat/base/socket_address.h"
-#include "provider_softnet/tcp/socket_util.h"
 #include "provider_softnet/tcp/tcp_link.h"
 #include "provider_softnet/tcp/tcp_ports.h"
 
 namespace softdat::softnet {
 namespace {
 
-std::unique_ptr<ByteLink> MakeLink(UniqueFd socket, const ConnectionContext& context) {
-  PrepareStream(socket.get(), context.options.dead_path);
+std::unique_ptr<ByteLink> MakeLink(UniqueFd socket, const ConnectionContext&) {
   return std::make_unique<TcpLink>(std::move(socket));
 }
 
@@ -27,8 +25,9 @@ Result<std::unique_ptr<transport::Listener>> TcpListener::Create(
   const TokenHold token(&context->driver.token());
   std::unique_ptr<TcpListener> listener(new TcpListener(context));
   const std::string host = p.address == nullptr ? "" : HostText(*p.address);
-  const auto open = [address = p.address, conn_qual = p.conn_qual](uint16_t* port) {
-    return OpenTcpPort(address, conn_qual, port);
+  const auto open = [address = p.address, conn_qual = p.conn_qual,
+                     dead_path = context->options.dead_path](uint16_t* port) {
+    return OpenTcpPort(address, conn_qual, dead_path, port);
   };
   if (Status s = listener->Listen(p, host, {&TcpPorts().Get(), open, MakeLink}); !s.ok()) return s;
   listener->handoff_ = std::make_unique<HandoffListener>(listener->point(), host);

@@ -46,7 +46,7 @@ sockaddr_storage AnyAddress(int family) {
 }
 
 Result<UniqueFd> ListenOn(const sockaddr_storage& address, bool both, uint64_t conn_qual,
-                          uint16_t port) {
+                          std::chrono::milliseconds dead_path, uint16_t port) {
   Result<UniqueFd> fd = OpenTcp(address.ss_family);
   if (!fd.ok()) return fd;
   const int on = 1, v6_only = both ? 0 : 1;
@@ -54,6 +54,7 @@ Result<UniqueFd> ListenOn(const sockaddr_storage& address, bool both, uint64_t c
   if (address.ss_family == AF_INET6) {
     setsockopt(fd.value().get(), IPPROTO_IPV6, IPV6_V6ONLY, &v6_only, sizeof(v6_only));
   }
+  PrepareStream(fd.value().get(), dead_path);
   sockaddr_storage a = address;
   SetSocketPort(port, &a);
   if (bind(fd.value().get(), reinterpret_cast<const sockaddr*>(&a), AddressSize(a)) != 0 ||
@@ -67,12 +68,15 @@ Result<UniqueFd> ListenOn(const sockaddr_storage& address, bool both, uint64_t c
 
 ProcessWide<PortRegistry>& TcpPorts() { return g_ports; }
 
-Result<UniqueFd> OpenTcpPort(const sockaddr_storage* address, uint64_t conn_qual, uint16_t* port) {
-  Result<UniqueFd> socket = address != nullptr
-                                ? ListenOn(*address, false, conn_qual, *port)
-                                : ListenOn(AnyAddress(AF_INET6), true, conn_qual, *port);
+Result<UniqueFd> OpenTcpPort(const sockaddr_storage* address, uint64_t conn_qual,
+                             std::chrono::milliseconds dead_path, uint16_t* port) {
+  const auto listen_on = [&](const sockaddr_storage& at, bool both) {
+    return ListenOn(at, both, conn_qual, dead_path, *port);
+  };
+  Result<UniqueFd> socket =
+      address != nullptr ? listen_on(*address, false) : listen_on(AnyAddress(AF_INET6), true);
   if (!socket.ok() && address == nullptr && socket.status().code() == Code::kAddressUnsupported) {
-    socket = ListenOn(AnyAddress(AF_INET), false, conn_qual, *port);  // no IPv6 here
+    socket = listen_on(AnyAddress(AF_INET), false);  // no IPv6 here
   }
   if (socket.ok() && *port == 0) *port = SocketPort(LocalAddressOf(socket.value().get()));
   return socket;

@@ -3,6 +3,8 @@
 #ifndef SOFTDAT_PROVIDER_SOFTNET_TCP_TCP_PORTS_H_
 #define SOFTDAT_PROVIDER_SOFTNET_TCP_TCP_PORTS_H_
 
+#include <chrono>
+
 #include "dat/base/process_wide.h"
 #include "provider_softnet/connection/port_registry.h"
 
@@ -11,8 +13,9 @@ namespace softdat::softnet {
 ProcessWide<PortRegistry>& TcpPorts();
 
 // Listens at the address; null is every local address. *port 0 chooses one. `conn_qual` is for
-// texts. kInUse, kNoResources, kAddressUnsupported.
-Result<UniqueFd> OpenTcpPort(const sockaddr_storage* address, uint64_t conn_qual, uint16_t* port);
+// texts. What is accepted has inherited PrepareStream(). kInUse, kNoResources, kAddressUnsupported.
+Result<UniqueFd> OpenTcpPort(const sockaddr_storage* address, uint64_t conn_qual,
+                             std::chrono::milliseconds dead_path, uint16_t* port);
 
 }  // namespace softdat::softnet
 
