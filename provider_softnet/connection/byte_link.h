@@ -74,9 +74,6 @@ class ByteLink {
   // Payloads of at least this many bytes are worth a call of Receive of their own, straight to
   // where they belong. Shorter ones are read with what is around them and copied once more.
   virtual size_t LeastDirect() const { return size_t{16} << 10; }
-  // Makes the link fail (ETIMEDOUT) when the peer's end acknowledges nothing for this long. 0: the
-  // link uses its own limit.
-  virtual void SetUnansweredLimit(std::chrono::milliseconds limit) = 0;
 };
 
 }  // namespace softdat::softnet

@@ -70,7 +70,7 @@ Connector::Connector(Endpoint* endpoint, ConnectionContext* context,
       local_(OnThisHost(p.remote)),
       remote_(Destination(*context, p)),
       initiation_(ParametersFor(*context, remote_, local_, p, max_read_in, max_read_out)),
-      watch_(&context->driver.loop(), [this](int) { OnReady(); }),
+      watch_(&context->driver.loop(), [this](int events) { OnReady(events); }),
       timer_(&context->driver.loop(), [this] { OnTime(); }) {}
 
 Connector::~Connector() { CloseLink(); }
@@ -95,16 +95,17 @@ Status Connector::OpenLink() {
 }
 
 void Connector::OnTime() {
+  if (std::exchange(path_is_dead_, false)) initiation_.OnLost(ETIMEDOUT, LoopTime());
   initiation_.OnTime(LoopTime());
-  Proceed();
+  Proceed(0);
 }
 
-void Connector::OnReady() {
-  if (initiation_.need() == Need::kLink) LookWhetherConnected();
-  Proceed();
+void Connector::OnReady(int events) {
+  if (initiation_.need() == Need::kLink) LookWhetherConnected(events);
+  Proceed(events);
 }
 
-void Connector::Proceed() {
+void Connector::Proceed(int events) {
   while (true) {
     switch (initiation_.need()) {
       case Need::kLink:
@@ -114,7 +115,8 @@ void Connector::Proceed() {
         }
         break;  // the link is being connected
       case Need::kBytes:
-        MoveFrames();
+        SendFrame();
+        if ((events & kReadable) != 0) ReceiveFrame();
         if (initiation_.need() != Need::kBytes) continue;
         watch_.Update(initiation_.output().empty() ? kReadable : kReadable | kWritable);
         break;
@@ -143,20 +145,33 @@ void Connector::Dial() {
     initiation_.OnNoLink(std::string(s.reason()));
 }
 
-void Connector::LookWhetherConnected() {
-  const int error = link_->TakeError();
+void Connector::LookWhetherConnected(int events) {
+  const int error = events == kWritable ? 0 : link_->TakeError();  // an error is every event
   if (error != 0) return initiation_.OnLost(error, LoopTime());
-  const sockaddr_storage local = link_->LocalAddress(), remote = link_->RemoteAddress();
-  if (remote.ss_family == AF_UNSPEC) return initiation_.OnLost(ENOTCONN, LoopTime());
-  // This limit holds until the stream watches its own path. The peer's TCP acknowledges the request
-  // even when no program answers it.
-  link_->SetUnansweredLimit(context_->options.dead_path);
-  const bool to_itself =
-      local_ && SocketPort(local) == SocketPort(remote) && SameHost(local, remote);
+  local_address_ = link_->LocalAddress();
+  remote_address_ = link_->RemoteAddress();
+  if (remote_address_.ss_family == AF_UNSPEC) return initiation_.OnLost(ENOTCONN, LoopTime());
+  const bool to_itself = local_ && SocketPort(local_address_) == SocketPort(remote_address_) &&
+                         SameHost(local_address_, remote_address_);
   initiation_.OnConnected(to_itself, LoopTime());
+  if (initiation_.need() != Need::kBytes) return;
+  // The peer's TCP acknowledges the request even when no program answers it. An attempt that gives
+  // up before a path counts as dead needs no watch.
+  const Initiation::Time left = initiation_.deadline() - LoopTime();
+  if (left > context_->options.dead_path) context_->paths.Add(this);
 }
 
-void Connector::MoveFrames() {
+// Reports later, as this may not: OnTime().
+bool Connector::LookAtPath(LoopClock::time_point now) {
+  const PathSample sample = link_->SamplePath();
+  if (path_judge_.IsDead(sample, now, context_->options.dead_path)) {
+    path_is_dead_ = true;
+    timer_.Start(std::chrono::microseconds(0));
+  }
+  return sample.outstanding;
+}
+
+void Connector::SendFrame() {
   while (!initiation_.output().empty() && initiation_.need() == Need::kBytes) {
     const std::span<const uint8_t> output = initiation_.output();
     const iovec iov{const_cast<uint8_t*>(output.data()), output.size()};
@@ -164,7 +179,11 @@ void Connector::MoveFrames() {
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) break;
     if (n < 0) return initiation_.OnLost(errno, LoopTime());
     initiation_.OnSent(static_cast<size_t>(n), LoopTime());
+    context_->paths.NoteSent();
   }
+}
+
+void Connector::ReceiveFrame() {
   uint8_t buffer[iwarp::kMpaMaxFrameSize];
   while (initiation_.bytes_wanted() > 0) {
     const iovec iov{buffer, std::min(sizeof(buffer), initiation_.bytes_wanted())};
@@ -179,13 +198,13 @@ void Connector::MoveFrames() {
 void Connector::Report() {
   timer_.Stop();
   watch_.Stop();
+  context_->paths.Remove(this);
   if (initiation_.outcome() == Outcome::kEstablished) {
-    link_->SetUnansweredLimit(std::chrono::milliseconds(0));
     AgreedConnection connection;
     connection.agreement = initiation_.agreement();
-    connection.addresses.local = link_->LocalAddress();
-    connection.addresses.remote = link_->RemoteAddress();
-    connection.addresses.local_port = SocketPort(connection.addresses.local);
+    connection.addresses.local = local_address_;
+    connection.addresses.remote = remote_address_;
+    connection.addresses.local_port = SocketPort(local_address_);
     connection.addresses.remote_port = conn_qual_;
     connection.link = std::move(link_);
     return endpoint_->OnConnected(std::move(connection), initiation_.peer_private_data());
@@ -206,6 +225,9 @@ void Connector::Report() {
 
 void Connector::CloseLink() {
   watch_.Stop();
+  context_->paths.Remove(this);
+  path_judge_.Forget();
+  path_is_dead_ = false;
   if (link_ != nullptr) context_->CloseNow(std::move(link_), false);
 }
 

@@ -12,13 +12,13 @@
 
 namespace softdat::softnet {
 
-class Connector {
+class Connector final : private WatchedPath {
  public:
   // `endpoint` owns the connector.
   Connector(Endpoint* endpoint, ConnectionContext* context,
             const transport::ConnectParameters& parameters, uint32_t max_read_in,
             uint32_t max_read_out);
-  ~Connector();
+  ~Connector() override;
   Connector(const Connector&) = delete;
   Connector& operator=(const Connector&) = delete;
 
@@ -30,12 +30,14 @@ class Connector {
  private:
   Status OpenLink();
   void OnTime();
-  void OnReady();
-  // Does what the initiation needs until it has to wait.
-  void Proceed();
+  void OnReady(int events);
+  // Does what the initiation needs until it has to wait. `events` have happened.
+  void Proceed(int events);
   void Dial();
-  void LookWhetherConnected();
-  void MoveFrames();
+  void LookWhetherConnected(int events);
+  bool LookAtPath(LoopClock::time_point now) override;
+  void SendFrame();
+  void ReceiveFrame();
   void CloseLink();
   void Report();
 
@@ -43,10 +45,13 @@ class Connector {
   ConnectionContext* const context_;
   const uint64_t conn_qual_;
   const bool local_;  // the peer is on this host
-  sockaddr_storage remote_;
+  const sockaddr_storage remote_;
   Initiation initiation_;
   uint32_t dialled_ = 0;  // the attempt that link_ belongs to
   std::unique_ptr<ByteLink> link_;
+  sockaddr_storage local_address_{}, remote_address_{};  // of the link, once it is connected
+  PathJudge path_judge_;
+  bool path_is_dead_ = false;
   LinkWatch watch_;
   LoopTimer timer_;
 };

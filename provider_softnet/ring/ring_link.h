@@ -42,7 +42,6 @@ class RingLink final : public ByteLink {
   sockaddr_storage LocalAddress() const override { return cable_->addresses[end_]; }
   sockaddr_storage RemoteAddress() const override { return cable_->addresses[1 - end_]; }
   size_t SegmentSize() const override { return 65483; }  // like TCP over the loopback interface
-  void SetUnansweredLimit(std::chrono::milliseconds) override {}
 
   // Takes the cable. The other end goes on with what is left of it.
   std::shared_ptr<RingCable> Release() { return std::move(cable_); }

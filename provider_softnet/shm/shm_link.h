@@ -47,7 +47,6 @@ class ShmLink final : public ByteLink {
   sockaddr_storage LocalAddress() const override { return local_; }
   sockaddr_storage RemoteAddress() const override { return remote_; }
   size_t SegmentSize() const override { return 65483; }  // like TCP over the loopback interface
-  void SetUnansweredLimit(std::chrono::milliseconds) override {}
 
   // Token, when nobody else uses the link any more. The peer reads the end behind what was sent.
   void FinishSending();

@@ -114,11 +114,6 @@ void PrepareStream(int fd, std::chrono::milliseconds dead_path) {
   setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof(probes));
 }
 
-void SetUnansweredLimit(int fd, std::chrono::milliseconds limit) {
-  const auto limit_ms = static_cast<unsigned>(limit.count());
-  setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit_ms, sizeof(limit_ms));
-}
-
 PathSample SamplePath(int fd) {
   PathSample sample;
   int queued = 0;

@@ -39,9 +39,6 @@ Result<UniqueFd> OpenTcp(int family);
 // after `dead_path` if its host has vanished. 0: no probes. What a listening socket accepts
 // inherits this from it.
 void PrepareStream(int fd, std::chrono::milliseconds dead_path);
-// Breaks the connection (ETIMEDOUT) when sent data stay unacknowledged for this long. 0: when the
-// kernel gives up. For a connection whose peer may close its window, see PathWatch.
-void SetUnansweredLimit(int fd, std::chrono::milliseconds limit);
 
 // Says that nothing is outstanding when the socket cannot tell.
 PathSample SamplePath(int fd);

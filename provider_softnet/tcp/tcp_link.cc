@@ -46,8 +46,4 @@ sockaddr_storage TcpLink::RemoteAddress() const { return RemoteAddressOf(fd_.get
 
 size_t TcpLink::SegmentSize() const { return softnet::SegmentSize(fd_.get()); }
 
-void TcpLink::SetUnansweredLimit(std::chrono::milliseconds limit) {
-  softnet::SetUnansweredLimit(fd_.get(), limit);
-}
-
 }  // namespace softdat::softnet

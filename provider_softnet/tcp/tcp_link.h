@@ -29,7 +29,6 @@ class TcpLink final : public ByteLink {
   size_t SegmentSize() const override;
   // A system call takes longer than to copy a message of 16 KiB, which is what many programs send.
   size_t LeastDirect() const override { return size_t{24} << 10; }
-  void SetUnansweredLimit(std::chrono::milliseconds limit) override;
 
   // Takes the socket, which outlives the link.
   UniqueFd Release() { return std::move(fd_); }
