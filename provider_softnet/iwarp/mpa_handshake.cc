@@ -22,6 +22,9 @@ void MpaHandshake::OnReceived(const void* data, size_t size) {
       wanted_ = parsed.bytes - in_size_;
       return;
     case iwarp::MpaParseStatus::kOk:
+      if (parsed.bytes < in_size_)
+        return Fail(MpaFailure::kFrame,
+                    "bytes came behind the MPA start-up frame before their time");
       wanted_ = 0;
       peer_data_ = frame.private_data;
       OnFrame(frame);

@@ -5,9 +5,14 @@
 //   while (hs.bytes_wanted() > 0 && n = recv(fd, buf, hs.bytes_wanted())) hs.OnReceived(buf, n);
 //   while (!hs.output().empty() && n = send(fd, hs.output())) hs.OnSent(n);
 //
-// Reads never go past the frame, because the bytes after it belong to the stream. A responder
-// answers only when it is told to (Accept, Reject, Refuse). An initiator sends nothing after its
-// Request.
+// The first read takes a whole frame without private data in the enhanced form, which most are.
+// Later ones never go past the frame, because the bytes after it belong to the stream. The first
+// one may go past a frame of revision 1, but nothing may come there yet: an initiator waits for the
+// Reply, and a responder for the first message (RFC 5044 §7.1). An end that does not wait has
+// failed.
+//
+// A responder answers only when it is told to (Accept, Reject, Refuse). An initiator sends nothing
+// after its Request.
 //
 // Private header (wire/private_header.h). A request to a qualifier above 65535 starts its private
 // data with the whole qualifier. A responder that finds this header removes it and compares the

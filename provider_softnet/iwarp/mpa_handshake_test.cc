@@ -256,6 +256,41 @@ TEST(MpaHandshake, Revision1HasNoWords) {
   EXPECT_EQ(b.agreement().rtr, Rtr::kNone);
 }
 
+TEST(MpaHandshake, AFrameWithoutPrivateDataIsReadAtOnce) {
+  MpaInitiator a(Config(), {});
+  MpaResponder b(Config());
+  const Bytes request = Drain(a);
+  EXPECT_EQ(b.bytes_wanted(), request.size());
+  Feed(b, request);
+  ASSERT_TRUE(b.Accept(8, 4, {}));
+  EXPECT_EQ(a.bytes_wanted(), Drain(b).size());
+}
+
+// A frame of revision 1 may be shorter than the first read. Whoever sent it must wait.
+TEST(MpaHandshake, NothingMayComeBehindAShortFrame) {
+  Bytes request = Frame({.revision = 1}), reply = Frame({.reply = true, .revision = 1});
+  request.push_back(0);
+  reply.push_back(0);
+  MpaResponder b(Config());
+  Feed(b, request);
+  EXPECT_EQ(b.failure(), MpaFailure::kFrame) << b.reason();
+  MpaInitiator a(Config(), {});
+  Drain(a);
+  Feed(a, reply);
+  EXPECT_EQ(a.failure(), MpaFailure::kFrame) << a.reason();
+}
+
+TEST(MpaHandshake, AnInitiatorOfRevision1ReadsNoMoreThanAShortFrame) {
+  MpaConfig config = Config();
+  config.revision = 1;
+  MpaInitiator a(config, {});
+  Drain(a);
+  Bytes reply = Frame({.reply = true, .revision = 1});
+  reply.push_back(0);
+  EXPECT_EQ(Feed(a, reply), iwarp::kMpaHeaderSize);
+  EXPECT_EQ(a.state(), MpaState::kEstablished) << a.reason();
+}
+
 TEST(MpaHandshake, AdvisesRevision1OnlyWhenNothingCame) {
   MpaInitiator a(Config(), {});
   Drain(a);

@@ -39,7 +39,7 @@ MpaInitiator::MpaInitiator(const MpaConfig& config, std::span<const uint8_t> pri
   }
   request.private_data = {data.data(), size};
   if (Emit(request)) {
-    wanted_ = iwarp::kMpaHeaderSize;
+    wanted_ = request.enhanced ? iwarp::kMpaEnhancedFrameSize : iwarp::kMpaHeaderSize;
   } else {
     Fail(MpaFailure::kFrame, "the MPA Request cannot be stated");
   }

@@ -25,7 +25,7 @@ const char* RefuseReasonText(RefuseReason reason) {
 }
 
 MpaResponder::MpaResponder(const MpaConfig& config) : MpaHandshake(config) {
-  wanted_ = iwarp::kMpaHeaderSize;
+  wanted_ = iwarp::kMpaEnhancedFrameSize;
 }
 
 void MpaResponder::OnFrame(const iwarp::MpaStart& frame) {

@@ -18,7 +18,7 @@ void Reception::OnReceived(size_t size) {
   const iwarp::MpaParseResult parsed = iwarp::ParseMpaStart({frame_.data(), have_}, &frame);
   if (parsed.status == iwarp::MpaParseStatus::kNeedMore) {
     wanted_ = std::min(parsed.bytes, frame_.size());
-  } else if (parsed.status == iwarp::MpaParseStatus::kOk || have_ == wanted_) {
+  } else if (parsed.status == iwarp::MpaParseStatus::kOk || have_ >= iwarp::kMpaHeaderSize) {
     state_ = State::kRead;
   } else {
     Drop("no MPA request");

@@ -63,7 +63,7 @@ class Reception {
   const Time deadline_;
   std::array<uint8_t, iwarp::kMpaMaxFrameSize> frame_;
   size_t have_ = 0;
-  size_t wanted_ = iwarp::kMpaHeaderSize;
+  size_t wanted_ = iwarp::kMpaEnhancedFrameSize;
 };
 
 }  // namespace softdat::softnet

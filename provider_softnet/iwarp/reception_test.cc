@@ -68,6 +68,17 @@ TEST_F(ReceptionTest, ARequestIsReadInAnyPiecesAndNoByteBehindIt) {
   EXPECT_EQ(reception_.Judge(Listening(kLong), true)->state(), MpaState::kRequest);
 }
 
+TEST_F(ReceptionTest, NothingMayComeBehindAShortRequest) {
+  std::vector<uint8_t> bytes(iwarp::kMpaHeaderSize);
+  bytes.resize(iwarp::EncodeMpaStart({.revision = 1}, bytes));
+  bytes.push_back(0xEE);
+  Feed(bytes, 1000);
+  ASSERT_EQ(reception_.state(), State::kRead);
+  const auto responder = reception_.Judge(Listening(5000), true);
+  EXPECT_EQ(responder->failure(), MpaFailure::kFrame);
+  EXPECT_TRUE(responder->output().empty());
+}
+
 TEST_F(ReceptionTest, AShortQualifierIsNotNamed) {
   Feed(Request(5000), 1000);
   ASSERT_EQ(reception_.state(), State::kRead);

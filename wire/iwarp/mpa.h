@@ -20,6 +20,8 @@ inline constexpr char kMpaReplyKey[kMpaKeySize + 1] = "MPA ID Rep Frame";
 inline constexpr size_t kMpaHeaderSize = 20;
 /// Octets of the IRD/ORD words at the start of an enhanced frame's private data.
 inline constexpr size_t kMpaEnhancedSize = 4;
+/// Octets of an enhanced frame without private data.
+inline constexpr size_t kMpaEnhancedFrameSize = kMpaHeaderSize + kMpaEnhancedSize;
 /// Largest PD_Length, including the enhanced words (RFC 5044 §7.1.1).
 inline constexpr size_t kMpaMaxPrivateData = 512;
 /// Largest PD_Length that Linux siw and cxgb4 accept, including the enhanced words.
