@@ -37,12 +37,12 @@ struct ConnectionContext {
   virtual void CloseNow(std::unique_ptr<ByteLink> link, bool reset) = 0;
   // Token. Sends `rest` and then an end. Discards what arrives until the peer's own end or
   // close_timeout, then closes. `abrupt`: the peer need not read what it still holds, and delays
-  // the close only briefly. Returns the number for HurryClosing(), or 0 when the link is closed
-  // already.
+  // the close only briefly. `watch`, if any, watches the link; it is taken over or stopped. Returns
+  // the number for HurryClosing(), or 0 when the link is closed already.
   virtual uint64_t CloseGently(std::unique_ptr<ByteLink> link, bool abrupt,
-                               std::vector<uint8_t> rest) = 0;
+                               std::vector<uint8_t> rest, SocketWatch* watch) = 0;
   uint64_t CloseGently(std::unique_ptr<ByteLink> link) {
-    return CloseGently(std::move(link), false, {});
+    return CloseGently(std::move(link), false, {}, nullptr);
   }
   // Token. Makes a close abrupt. Does nothing when the close is over.
   virtual void HurryClosing(uint64_t closing) = 0;

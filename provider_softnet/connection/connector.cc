@@ -197,7 +197,6 @@ void Connector::ReceiveFrame() {
 
 void Connector::Report() {
   timer_.Stop();
-  watch_.Stop();
   context_->paths.Remove(this);
   if (initiation_.outcome() == Outcome::kEstablished) {
     AgreedConnection connection;
@@ -207,7 +206,7 @@ void Connector::Report() {
     connection.addresses.local_port = SocketPort(local_address_);
     connection.addresses.remote_port = conn_qual_;
     connection.link = std::move(link_);
-    return endpoint_->OnConnected(std::move(connection), initiation_.peer_private_data());
+    return endpoint_->OnConnected(std::move(connection), &watch_, initiation_.peer_private_data());
   }
   const std::span<const uint8_t> words = initiation_.last_words();
   if (link_ != nullptr && !words.empty()) {  // a Terminate for a Reply that cannot be used
@@ -215,7 +214,7 @@ void Connector::Report() {
     (void)link_->Send(&iov, 1);  // the peer may not read it
   }
   if (link_ != nullptr && initiation_.outcome() == Outcome::kRejected)
-    context_->CloseGently(std::move(link_));
+    context_->CloseGently(std::move(link_), false, {}, watch_.Release());
   CloseLink();
   const std::span<const uint8_t> data = initiation_.outcome() == Outcome::kRejected
                                             ? initiation_.peer_private_data()

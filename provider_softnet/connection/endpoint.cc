@@ -170,7 +170,6 @@ void Endpoint::DropConnection(bool reset, bool abrupt) {
 
 // `abrupt`: the peer need not deliver what it still holds.
 void Endpoint::CloseConnection(bool reset, bool abrupt) {
-  if (watch_) watch_->Stop();
   if (stream_timer_) stream_timer_->Stop();
   if (limit_timer_) limit_timer_->Stop();
   draining_ = false;
@@ -189,11 +188,13 @@ void Endpoint::CloseConnection(bool reset, bool abrupt) {
     gathering_.Reset();
     link = std::move(link_);
   }
+  if (watch_ && (reset || link == nullptr)) watch_->Stop();
   if (link == nullptr) return;
   if (reset) {
     context_->CloseNow(std::move(link), true);
   } else {
-    closing_ = context_->CloseGently(std::move(link), abrupt, std::move(rest));
+    SocketWatch* const watch = watch_ ? watch_->Release() : nullptr;
+    closing_ = context_->CloseGently(std::move(link), abrupt, std::move(rest), watch);
   }
 }
 

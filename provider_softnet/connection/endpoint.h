@@ -78,7 +78,9 @@ class Endpoint final : public Channel, private WatchedPath, private Leaver {
   void BeginAccepted(AgreedConnection connection);
 
   // ---- active side: the connector's report (token) ----
-  void OnConnected(AgreedConnection connection, std::span<const uint8_t> private_data);
+  // `watch` watches the connection's link, and is taken over.
+  void OnConnected(AgreedConnection connection, LinkWatch* watch,
+                   std::span<const uint8_t> private_data);
   void OnConnectFailed(transport::RejectReason reason, std::span<const uint8_t> private_data,
                        const std::string& why);
 
@@ -131,7 +133,7 @@ class Endpoint final : public Channel, private WatchedPath, private Leaver {
   bool LookAtPath(LoopClock::time_point now) override;
   std::string DeadPathText() const;
   void BreakDeadPath();
-  void WatchLink();
+  void WatchLink(LinkWatch* before = nullptr);
   void Established(std::span<const uint8_t> private_data);
   void FailAccept(const std::string& why);
   void CloseConnection(bool reset, bool abrupt = false);

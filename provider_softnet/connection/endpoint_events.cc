@@ -59,7 +59,8 @@ bool Endpoint::StartStream(AgreedConnection* connection, bool initiator) {
   return true;
 }
 
-void Endpoint::OnConnected(AgreedConnection connection, std::span<const uint8_t> private_data) {
+void Endpoint::OnConnected(AgreedConnection connection, LinkWatch* watch,
+                           std::span<const uint8_t> private_data) {
   bool started = false;
   {
     const std::lock_guard<Mutex> lock(mutex_);
@@ -67,12 +68,13 @@ void Endpoint::OnConnected(AgreedConnection connection, std::span<const uint8_t>
     if (started) Transmit();  // the ready-to-receive message, if one was agreed
   }
   if (!started) {
+    watch->Stop();
     context_->CloseNow(std::move(connection.link), true);
     return OnConnectFailed(RejectReason::kNonPeer, {}, "no memory for the connection");
   }
+  WatchLink(watch);
   // The connector is kept until the upcall is done, because it holds the private data.
   driver_->DeleteLater(std::shared_ptr<Connector>(std::move(connector_)));
-  WatchLink();
   Established(private_data);
 }
 
@@ -212,10 +214,13 @@ void Endpoint::FailAccept(const std::string& why) {
 // -------------------------------------------------------------------------------------------------
 // Readiness
 
-void Endpoint::WatchLink() {
+void Endpoint::WatchLink(LinkWatch* before) {
   if (!watch_) watch_.emplace(&driver_->loop(), [this](int events) { OnLinkReady(events); });
-  const Status s = watch_->Start(link_.get(), kReadable);
-  if (!s.ok()) SOFTDAT_LOG(Error, "{}", s.reason());
+  if (before != nullptr) {
+    watch_->TakeOver(before, link_.get(), kReadable);
+  } else if (const Status s = watch_->Start(link_.get(), kReadable); !s.ok()) {
+    SOFTDAT_LOG(Error, "{}", s.reason());
+  }
   context_->paths.Add(this);
   context_->leavers.Add(this);
 }

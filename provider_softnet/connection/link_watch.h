@@ -25,6 +25,17 @@ class LinkWatch {
     if (s.ok() && link->Unheralded()) source_.Awake();
     return s;
   }
+  // The same for a link that `before` watches. It stops.
+  void TakeOver(LinkWatch* before, ByteLink* link, int events) {
+    link_ = link;
+    watch_.TakeOver(before->Release());
+    Update(events);
+  }
+  // Whoever takes the descriptor's watch over goes on with it.
+  SocketWatch* Release() {
+    source_.Stop();
+    return &watch_;
+  }
   void Update(int events) {
     watch_.Update(link_->WatchFor(events));
     if (link_->Unheralded()) source_.Awake();

@@ -31,8 +31,9 @@ struct RingContext final : ConnectionContext {
     link.reset();
   }
   // The rings keep what the peer has not read, so this end need not stay for it.
-  uint64_t CloseGently(std::unique_ptr<ByteLink> link, bool abrupt,
-                       std::vector<uint8_t> rest) override {
+  uint64_t CloseGently(std::unique_ptr<ByteLink> link, bool abrupt, std::vector<uint8_t> rest,
+                       SocketWatch* watch) override {
+    if (watch != nullptr) watch->Stop();
     auto& ring = static_cast<RingLink&>(*link);
     const int end = ring.end();
     const std::shared_ptr<RingCable> cable = Finish(ring, abrupt, rest);

@@ -111,7 +111,8 @@ void ShmContext::CloseNow(std::unique_ptr<ByteLink> link, bool reset) {
 }
 
 uint64_t ShmContext::CloseGently(std::unique_ptr<ByteLink> link, bool abrupt,
-                                 std::vector<uint8_t> rest) {
+                                 std::vector<uint8_t> rest, SocketWatch* watch) {
+  if (watch != nullptr) watch->Stop();
   if (!driver.started()) return 0;
   std::unique_ptr<ShmLink> shm(static_cast<ShmLink*>(link.release()));
   auto one = std::make_unique<ClosingLink>(this, std::move(shm), abrupt, std::move(rest),

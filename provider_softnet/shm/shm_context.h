@@ -59,8 +59,8 @@ struct ShmContext final : ConnectionContext {
                                              bool same_host) override;
   void CloseNow(std::unique_ptr<ByteLink> link, bool reset) override;
   using ConnectionContext::CloseGently;
-  uint64_t CloseGently(std::unique_ptr<ByteLink> link, bool abrupt,
-                       std::vector<uint8_t> rest) override;
+  uint64_t CloseGently(std::unique_ptr<ByteLink> link, bool abrupt, std::vector<uint8_t> rest,
+                       SocketWatch* watch) override;
   void HurryClosing(uint64_t closing) override;
   Status HandOn(ArrivedRequest* request, uint64_t conn_qual) override;
 

@@ -36,10 +36,16 @@ ClosingSocket::~ClosingSocket() {
   if (fd_.valid() && abrupt_ && FinAcknowledged()) ResetOnClose(fd_.get());
 }
 
-bool ClosingSocket::Start(std::chrono::milliseconds limit, bool abrupt, std::vector<uint8_t> rest) {
+bool ClosingSocket::Start(std::chrono::milliseconds limit, bool abrupt, std::vector<uint8_t> rest,
+                          SocketWatch* watch) {
   rest_ = std::move(rest);
+  if (watch != nullptr) watch_.TakeOver(watch);
   if (!SendRest() || Drain()) return false;
-  if (!watch_.Start(fd_.get(), Wanted()).ok()) return false;
+  if (watch_.active()) {
+    watch_.Update(Wanted());
+  } else if (!watch_.Start(fd_.get(), Wanted()).ok()) {
+    return false;
+  }
   deadline_ = LoopClock::now() + limit;
   abrupt_ = abrupt;
   timer_.Start(abrupt ? std::min(limit, kLook) : limit);

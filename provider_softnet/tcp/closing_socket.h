@@ -35,8 +35,9 @@ class ClosingSocket {
   bool abrupt() const { return abrupt_; }
   // Sends `rest`, which completes a message that is half sent, and then the FIN. Returns false when
   // there is nothing to wait for. A peer that does not close is given up after `limit`. After an
-  // abrupt end, it then gets a reset.
-  bool Start(std::chrono::milliseconds limit, bool abrupt, std::vector<uint8_t> rest);
+  // abrupt end, it then gets a reset. `watch`, if any, watches the socket, and is taken over.
+  bool Start(std::chrono::milliseconds limit, bool abrupt, std::vector<uint8_t> rest,
+             SocketWatch* watch);
   // Makes the end an abrupt one.
   void Hurry();
   // Does what the timer does every kLook after an abrupt end, for an adapter whose loop no longer

@@ -73,8 +73,11 @@ Result<std::unique_ptr<ByteLink>> TcpContext::OpenLink(const sockaddr_storage& r
 }
 
 uint64_t TcpContext::CloseGently(std::unique_ptr<ByteLink> link, bool abrupt,
-                                 std::vector<uint8_t> rest) {
-  if (!driver.started()) return 0;
+                                 std::vector<uint8_t> rest, SocketWatch* watch) {
+  if (!driver.started()) {
+    if (watch != nullptr) watch->Stop();
+    return 0;
+  }
   UniqueFd fd = static_cast<TcpLink&>(*link).Release();
   const uint64_t id = closing.NextId();
   // The object leaves the list at once but is destroyed later, because its own handlers call
@@ -86,7 +89,7 @@ uint64_t TcpContext::CloseGently(std::unique_ptr<ByteLink> link, bool abrupt,
     driver.DeleteLater(std::shared_ptr<ClosingSocket>(std::move(taken)));
   };
   auto socket = std::make_unique<ClosingSocket>(&driver.loop(), id, std::move(fd), done);
-  if (!socket->Start(options.close_timeout, abrupt, std::move(rest))) {
+  if (!socket->Start(options.close_timeout, abrupt, std::move(rest), watch)) {
     driver.counters().sockets_closed.Add();
     return 0;
   }
