@@ -35,9 +35,12 @@ Incoming::~Incoming() {
 
 void Incoming::Start() {
   timer_.Start(context_->options.handshake_timeout);
-  if (Status s = watch_.Start(link_.get(), kReadable); !s.ok())
-    return Discard(std::string(s.reason()));
-  OnReadable();  // on loopback the Request has often arrived already
+  OnReadable();  // the Request has often arrived already
+}
+
+void Incoming::Await() {
+  if (watch_.active()) return;
+  if (Status s = watch_.Start(link_.get(), kReadable); !s.ok()) Discard(std::string(s.reason()));
 }
 
 // Leaves the half-open connections, to be destroyed soon.
@@ -64,7 +67,7 @@ void Incoming::OnReadable() {
     const iovec iov{reception_.room(), reception_.bytes_wanted()};
     const ssize_t n = link_->Receive(&iov, 1);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && errno == EAGAIN) return;
+    if (n < 0 && errno == EAGAIN) return Await();
     if (n > 0) {
       reception_.OnReceived(static_cast<size_t>(n));
     } else {

@@ -42,6 +42,7 @@ class Incoming {
   void Evict();
 
  private:
+  void Await();  // more of the Request
   void OnReadable();
   void OnRequest();
   void Discard(const std::string& why);

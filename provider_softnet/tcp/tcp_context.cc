@@ -74,11 +74,14 @@ Result<std::unique_ptr<ByteLink>> TcpContext::OpenLink(const sockaddr_storage& r
 
 uint64_t TcpContext::CloseGently(std::unique_ptr<ByteLink> link, bool abrupt,
                                  std::vector<uint8_t> rest, SocketWatch* watch) {
-  if (!driver.started()) {
+  auto& tcp = static_cast<TcpLink&>(*link);
+  const bool nothing_to_do = tcp.PeerHasFinished() && rest.empty();  // the close sends our FIN
+  if (!driver.started() || nothing_to_do) {
     if (watch != nullptr) watch->Stop();
+    CloseNow(std::move(link), false);
     return 0;
   }
-  UniqueFd fd = static_cast<TcpLink&>(*link).Release();
+  UniqueFd fd = tcp.Release();
   const uint64_t id = closing.NextId();
   // The object leaves the list at once but is destroyed later, because its own handlers call
   // `done`.

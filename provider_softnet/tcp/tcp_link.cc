@@ -14,7 +14,9 @@ namespace softdat::softnet {
 ssize_t TcpLink::Send(const iovec* iov, size_t count) { return SendNow(fd_.get(), iov, count); }
 
 ssize_t TcpLink::Receive(const iovec* iov, size_t count) {
-  return ReceiveNow(fd_.get(), iov, count);
+  const ssize_t n = ReceiveNow(fd_.get(), iov, count);
+  if (n == 0) peer_has_finished_ = true;
+  return n;
 }
 
 ssize_t TcpLink::Peek() { return PeekNow(fd_.get()); }

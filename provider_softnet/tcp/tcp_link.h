@@ -30,11 +30,14 @@ class TcpLink final : public ByteLink {
   // A system call takes longer than to copy a message of 16 KiB, which is what many programs send.
   size_t LeastDirect() const override { return size_t{24} << 10; }
 
+  // Whether everything was read that the peer will ever send.
+  bool PeerHasFinished() const { return peer_has_finished_; }
   // Takes the socket, which outlives the link.
   UniqueFd Release() { return std::move(fd_); }
 
  private:
   UniqueFd fd_;
+  bool peer_has_finished_ = false;
 };
 
 }  // namespace softdat::softnet
