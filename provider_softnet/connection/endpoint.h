@@ -134,7 +134,8 @@ class Endpoint final : public Channel, private WatchedPath, private Leaver {
   std::string DeadPathText() const;
   void BreakDeadPath();
   void WatchLink(LinkWatch* before = nullptr);
-  void Established(std::span<const uint8_t> private_data);
+  // Returns false when the upcall has ended the connection.
+  [[nodiscard]] bool Established(std::span<const uint8_t> private_data);
   void FailAccept(const std::string& why);
   void CloseConnection(bool reset, bool abrupt = false);
   // Same as CloseConnection(), and drops stream and connector (Reset, Configure, Shutdown).
@@ -148,7 +149,7 @@ class Endpoint final : public Channel, private WatchedPath, private Leaver {
   Attended AttendToTimer(const EndpointPending& pending);
   Attended AttendToEnd(const EndpointPending& pending);
   void LookAgain(const EndpointPending& pending);
-  void ReceiveMore();  // blocks for the lock, unlike TryReceive
+  void LookAtLink(int events);  // as if they had come
   bool TellWatermark();
   void UpdateTimer();
   void StartLimit(std::chrono::milliseconds limit);

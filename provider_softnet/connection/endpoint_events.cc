@@ -75,7 +75,8 @@ void Endpoint::OnConnected(AgreedConnection connection, LinkWatch* watch,
   WatchLink(watch);
   // The connector is kept until the upcall is done, because it holds the private data.
   driver_->DeleteLater(std::shared_ptr<Connector>(std::move(connector_)));
-  Established(private_data);
+  // If the peer has sent something already, the watch tells.
+  if (Established(private_data)) LookAtLink(kWritable);
 }
 
 void Endpoint::OnConnectFailed(RejectReason reason, std::span<const uint8_t> private_data,
@@ -176,10 +177,10 @@ void Endpoint::SettleAcceptance() {
   acceptance_.reset();
   if (limit_timer_) limit_timer_->Stop();
   if (!watch_ || !watch_->active()) WatchLink();
-  Established({});
+  if (Established({})) LookAtLink(kReadable);
 }
 
-void Endpoint::Established(std::span<const uint8_t> private_data) {
+bool Endpoint::Established(std::span<const uint8_t> private_data) {
   uint32_t connection;
   {
     const std::lock_guard<Mutex> lock(mutex_);
@@ -191,10 +192,10 @@ void Endpoint::Established(std::span<const uint8_t> private_data) {
   {
     const std::lock_guard<Mutex> lock(mutex_);
     // The upcall may have ended this connection, or even begun another one.
-    if (connection != connection_ || link_ == nullptr || dead_) return;
+    if (connection != connection_ || link_ == nullptr || dead_) return false;
     data_open_ = true;
   }
-  ReceiveMore();
+  return true;
 }
 
 void Endpoint::FailAccept(const std::string& why) {
@@ -249,7 +250,7 @@ void Endpoint::OnLinkReady(int events) {
   {
     const std::lock_guard<Mutex> lock(mutex_);
     if (dead_ || stream_ == nullptr || link_ == nullptr) return;
-    if (data_open_) moved = Receive();
+    if (data_open_ && events != kWritable) moved = Receive();
     if (send_blocked_ || gathering_.any()) moved |= Transmit();
     if ((events & kHangup) != 0 && stream_->stalled()) {
       hangup_seen_ = true;
@@ -305,8 +306,8 @@ void Endpoint::BreakDeadPath() {
   Finish(&lock, &upcalls);
 }
 
-void Endpoint::ReceiveMore() {
-  if (watch_ && watch_->active()) OnLinkReady(0);
+void Endpoint::LookAtLink(int events) {
+  if (watch_ && watch_->active()) OnLinkReady(events);
 }
 
 void Endpoint::UpdateTimer() {
@@ -429,7 +430,7 @@ void Endpoint::LookAgain(const EndpointPending& pending) {
   }
   if (control) return Attend();
   if (watch_ && watch_->active()) watch_->Update(wanted);
-  if (resumed && (pending.stall || shared)) ReceiveMore();
+  if (resumed && (pending.stall || shared)) LookAtLink(kReadable);
 }
 
 // Returns false when the upcall ended the connection that the rest belongs to.
