@@ -8,32 +8,17 @@
 #include <unistd.h>
 
 #include <cstdint>
-#ifdef __SANITIZE_THREAD__
-#include <sanitizer/tsan_interface.h>
-#endif
+
+#include "provider_softnet/driver/wire_order.h"
 
 namespace softdat::softnet {
-namespace {
-
-// What one end did before it rang happened before what the other end does after it heard the bell.
-// ThreadSanitizer knows this about the C library's calls, but not about bare system calls.
-#ifdef __SANITIZE_THREAD__
-char bell_rope;
-void BeforeRinging() { __tsan_release(&bell_rope); }
-void AfterHearing() { __tsan_acquire(&bell_rope); }
-#else
-void BeforeRinging() {}
-void AfterHearing() {}
-#endif
-
-}  // namespace
 
 // Raw system calls, because the C library's are cancellation points. A bell is rung behind bytes
 // that are in the ring already, and a post that did not come back would send them twice.
 void RingBell(int fd) {
   constexpr int kFlags = MSG_NOSIGNAL | MSG_DONTWAIT;
   const uint8_t bell = 1;
-  BeforeRinging();
+  BeforeSend();
   [[maybe_unused]] const long n = syscall(SYS_sendto, fd, &bell, sizeof(bell), kFlags, nullptr, 0);
 }
 
@@ -44,7 +29,7 @@ bool SilenceBell(int fd) {
     uint8_t bells[8];
     const ssize_t n =
         syscall(SYS_recvfrom, fd, bells, sizeof(bells), MSG_DONTWAIT, nullptr, nullptr);
-    AfterHearing();
+    AfterReceive();
     if (n > 0 || (n < 0 && errno == EINTR)) continue;
     return n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
   }

@@ -89,9 +89,7 @@ bool RingWriter::HasRoom() const {
   return full > kRingData || kRingData - full >= kRingRoom || PeerForgets();
 }
 
-void RingWriter::Listen(bool on) {
-  SetListener(&header_->writer_listens, on);
-}
+void RingWriter::Listen(bool on) { SetListener(&header_->writer_listens, on); }
 
 // -------------------------------------------------------------------------------------------------
 // RingReader
@@ -135,8 +133,6 @@ bool RingReader::Forget() {
   return TakeListener(&header_->writer_listens);
 }
 
-void RingReader::Listen(bool on) {
-  SetListener(&header_->reader_listens, on);
-}
+void RingReader::Listen(bool on) { SetListener(&header_->reader_listens, on); }
 
 }  // namespace softdat::softnet

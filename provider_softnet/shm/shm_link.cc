@@ -10,6 +10,7 @@
 #include "dat/base/socket_address.h"
 #include "provider_softnet/driver/local_socket.h"
 #include "provider_softnet/driver/watch_events.h"
+#include "provider_softnet/driver/wire_order.h"
 #include "provider_softnet/shm/bell.h"
 #include "provider_softnet/shm/hello.h"
 
@@ -81,6 +82,7 @@ ssize_t ShmLink::Send(const iovec* iov, size_t count) {
     return -1;
   }
   bool bell = false;
+  BeforeSend();
   const ssize_t n = area_->out.Write(iov, count, &bell);
   if (bell) RingBell(fd_.get());
   return n;
@@ -93,6 +95,7 @@ ssize_t ShmLink::Receive(const iovec* iov, size_t count) {
   const bool over = area_->in.WriterIsOver();
   bool bell = false;
   const ssize_t n = area_->in.Read(iov, count, &bell);
+  AfterReceive();
   if (bell) RingBell(fd_.get());
   if (n != 0) return n;
   if (over) return 0;

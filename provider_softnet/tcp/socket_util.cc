@@ -13,12 +13,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#ifdef __SANITIZE_THREAD__
-#include <sanitizer/tsan_interface.h>
-#endif
 
 #include "dat/base/socket_address.h"
 #include "provider_softnet/driver/descriptor_limit.h"
+#include "provider_softnet/driver/wire_order.h"
 
 namespace softdat::softnet {
 namespace {
@@ -29,17 +27,6 @@ msghdr Message(const iovec* iov, size_t count) {
   m.msg_iovlen = count;
   return m;
 }
-
-// What one end did before it sent happened before what the other end does after it received.
-// ThreadSanitizer knows this about the C library's calls, but not about bare system calls.
-#ifdef __SANITIZE_THREAD__
-char wire;
-void BeforeSend() { __tsan_release(&wire); }
-void AfterReceive() { __tsan_acquire(&wire); }
-#else
-void BeforeSend() {}
-void AfterReceive() {}
-#endif
 
 }  // namespace
 

@@ -5,25 +5,10 @@
 #include <errno.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#ifdef __SANITIZE_THREAD__
-#include <sanitizer/tsan_interface.h>
-#endif
+
+#include "provider_softnet/driver/wire_order.h"
 
 namespace softdat::softnet {
-namespace {
-
-// What one end did before it sent happened before what the other end does after it received.
-// ThreadSanitizer knows that of the C library's calls, not of bare system calls.
-#ifdef __SANITIZE_THREAD__
-char wire;
-void BeforeSend() { __tsan_release(&wire); }
-void AfterReceive() { __tsan_acquire(&wire); }
-#else
-void BeforeSend() {}
-void AfterReceive() {}
-#endif
-
-}  // namespace
 
 int SendMany(int fd, mmsghdr* messages, size_t count) {
   BeforeSend();
