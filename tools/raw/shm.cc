@@ -158,6 +158,9 @@ class ShmTransfer : public RawTransfer {
                               memory_fd_.get(), 0);
     if (memory == MAP_FAILED) return RawErrno("mmap");
     memory_ = {static_cast<uint8_t*>(memory), Unmap{Bytes()}};
+    // Virtual machines have tables of pages that fill when a page is touched, whatever was asked
+    // for. All of it is zero, and nobody has begun.
+    std::memset(memory, 0, Bytes());
     forth_ = Ring(forth_shape_, memory_.get());
     back_ = Ring(back_shape_, memory_.get() + forth_shape_.Bytes());
     return {};
