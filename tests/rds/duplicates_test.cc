@@ -39,8 +39,8 @@ TEST(DuplicatesTest, AMessageGoesToOneReader) {
   const int copy = dup(socket);
   Send(socket, to, "1");
   Send(copy, to, "2");
-  EXPECT_EQ(Poll(socket, POLLIN), POLLIN);
-  EXPECT_EQ(Poll(copy, POLLIN), POLLIN);
+  EXPECT_EQ(Poll(socket, POLLIN, 10000), POLLIN);
+  EXPECT_EQ(Poll(copy, POLLIN, 10000), POLLIN);
   EXPECT_EQ(Receive(copy).payload, "1");
   EXPECT_EQ(Receive(socket).payload, "2");
   EXPECT_EQ(Poll(copy, POLLIN), 0);
