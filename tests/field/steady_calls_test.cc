@@ -3,8 +3,6 @@
 // as with completions that mean "taken", because confirmations travel with messages that are sent
 // anyway. This program's syscall() counts. One thread is both ends, so that each end finds what the
 // other has sent.
-#include <dlfcn.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -15,6 +13,7 @@
 #include <new>
 #include <ostream>
 
+#include "tests/field/counted_syscall.h"
 #include "tests/field/field.h"
 #include "tests/field/process.h"
 
@@ -40,7 +39,12 @@ std::atomic<uint64_t> sends, receives, kicks;
 
 Calls Now() { return {sends.load(), receives.load(), kicks.load()}; }
 
-void Count(long number) {
+}  // namespace
+
+namespace softdat::field {
+
+void CountCall(long number, long result) {
+  if (result <= 0) return;
   switch (number) {
     case SYS_sendto:
     case SYS_sendmsg:
@@ -58,21 +62,6 @@ void Count(long number) {
   }
 }
 
-}  // namespace
-
-extern "C" [[gnu::visibility("default")]] long syscall(long number, ...) noexcept {
-  static auto* const libcs = reinterpret_cast<decltype(&syscall)>(dlsym(RTLD_NEXT, "syscall"));
-  va_list list;
-  va_start(list, number);
-  long a[6];
-  for (long& each : a) each = va_arg(list, long);
-  va_end(list);
-  const long result = libcs(number, a[0], a[1], a[2], a[3], a[4], a[5]);
-  if (result > 0) Count(number);
-  return result;
-}
-
-namespace softdat::field {
 namespace {
 
 constexpr uint64_t kWarmUp = 100;
