@@ -350,7 +350,8 @@ std::optional<Result> Driver::ParkForToken(Waiter* waiter, LoopClock::time_point
 Result Driver::Drive(Waiter* waiter, LoopClock::time_point deadline, ParkedThread* self,
                      bool* holding, const CancelOff& cancel) {
   LoopClock::time_point spin_until{};  // set when the first try found nothing
-  uint32_t polls = 0;
+  uint32_t polls = 0;                  // since the last look at all sockets
+  uint32_t in_vain = 0;                // since something moved
   bool spinning = spin_limit_.spins() && !waiter->spun;
   bool first_try = !spinning || !YieldFirst();  // false after a yield
   if (!first_try) sched_yield();
@@ -387,7 +388,7 @@ Result Driver::Drive(Waiter* waiter, LoopClock::time_point deadline, ParkedThrea
     }
     bool worked = FlushDeferred(Channel::Flusher::kWaiter);
     worked |= hot_->Poll();
-    if (++polls >= hot_->interval() || !attention_.empty()) {
+    if (++polls >= SpinInterval(++in_vain) || !attention_.empty()) {
       polls = 0;
       worked |= Turn();
     }
@@ -398,9 +399,11 @@ Result Driver::Drive(Waiter* waiter, LoopClock::time_point deadline, ParkedThrea
       // What came was not for this program, so it sends nothing that a payment could ride on.
       if (!waiter->signalled()) PayOwed();
       spin_until = {};  // more is probably on its way
+      in_vain = 0;
       ++busy_rounds;
       continue;
     }
+    if (waiter->signalled()) return Result::kSignalled;
     const LoopClock::time_point now = LoopClock::now();
     if (now >= deadline) return Result::kTimedOut;
     if (spin_until == LoopClock::time_point{}) spin_until = now + spin_limit_.now();
@@ -408,6 +411,16 @@ Result Driver::Drive(Waiter* waiter, LoopClock::time_point deadline, ParkedThrea
     // The yield lets a peer on the same processor answer.
     if (spinning) sched_yield();
   }
+}
+
+// The number of polls from one look at all sockets to the next, while a wait spins. What a message
+// brings about comes on hot streams, and they have the polls to themselves at first. When they stay
+// silent, the wait is for something else: a connection that is being made, another stream.
+uint32_t Driver::SpinInterval(uint32_t in_vain) const {
+  constexpr uint32_t kForHotStreams = 8;
+  constexpr uint32_t kLater = 4;
+  if (hot_->empty()) return 1;
+  return in_vain <= kForHotStreams ? hot_->interval() : std::min(hot_->interval(), kLater);
 }
 
 EventLoop::BlockResult Driver::BlockOnce(Waiter* waiter, LoopClock::time_point deadline,

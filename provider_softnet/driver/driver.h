@@ -158,6 +158,7 @@ class Driver final : private transport::Interruptible {
   EventLoop::BlockResult BlockOnce(transport::Waiter* waiter, LoopClock::time_point deadline,
                                    const CancelOff& cancel);
   bool YieldFirst();
+  uint32_t SpinInterval(uint32_t in_vain) const;
   void AskHelperToLeave();
   bool Turn();  // token held: looks at all sockets, attends
   // Token held: the same, if this thread is in an upcall of such a look.

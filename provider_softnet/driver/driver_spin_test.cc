@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where a wait looks while it spins. Each of its rounds ends with a sched_yield(), and this
+// program's own stands in front of the C library's, so that something can happen after as many
+// rounds as a test likes.
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <chrono>
+#include <functional>
+
+#include "provider_softnet/driver/counting_channel.h"
+#include "provider_softnet/driver/driver.h"
+
+namespace {
+
+// Of the spinning thread alone.
+thread_local int rounds = 0;
+thread_local std::function<void()> after_round;
+
+}  // namespace
+
+extern "C" [[gnu::visibility("default")]] int sched_yield() noexcept {
+  ++rounds;
+  if (after_round) after_round();
+  return 0;
+}
+
+namespace softdat::softnet {
+namespace {
+
+using transport::ProgressResult;
+using transport::Waiter;
+
+class DriverSpinTest : public testing::Test {
+ protected:
+  // It spins for as long as any of these tests takes.
+  DriverSpinTest() : driver_(DriverOptions{.spin = std::chrono::seconds(60)}) {
+    EXPECT_TRUE(driver_.Start().ok());
+    channel_ = RefPtr<CountingChannel>::Adopt(new CountingChannel(&driver_));
+    other_ = RefPtr<CountingChannel>::Adopt(new CountingChannel(&driver_));
+  }
+  ~DriverSpinTest() override {
+    after_round = nullptr;
+    channel_->Close();
+    other_->Close();
+    driver_.Stop();
+  }
+
+  // A wait whose data come on `channel` after so many rounds. Returns how many rounds later it has
+  // them.
+  int RoundsToFind(CountingChannel* channel, int silent) {
+    Waiter waiter;
+    channel->waiter = &waiter;
+    rounds = 0;
+    after_round = [&] {
+      if (rounds == silent) channel->PeerSends();
+    };
+    EXPECT_EQ(driver_.Progress(&waiter, Patience()), ProgressResult::kSignalled);
+    after_round = nullptr;
+    channel->waiter = nullptr;
+    return rounds - silent;
+  }
+
+  Driver driver_;
+  RefPtr<CountingChannel> channel_, other_;
+};
+
+// Nothing is hot while a connection is being made.
+TEST_F(DriverSpinTest, WithNoHotStreamEachRoundLooksEverywhere) {
+  ASSERT_TRUE(driver_.hot().empty());
+  EXPECT_EQ(RoundsToFind(&*channel_, 3), 0);
+}
+
+TEST_F(DriverSpinTest, AHotStreamIsFoundInTheNextRound) {
+  RoundsToFind(&*channel_, 1);
+  ASSERT_FALSE(driver_.hot().empty());
+  EXPECT_EQ(RoundsToFind(&*channel_, 3), 0);
+  EXPECT_EQ(RoundsToFind(&*channel_, 100), 0);
+}
+
+TEST_F(DriverSpinTest, WhenHotStreamsAreSilentTheRestIsSoonLookedAt) {
+  RoundsToFind(&*channel_, 1);
+  ASSERT_FALSE(driver_.hot().empty());
+  const int found_after = RoundsToFind(&*other_, 20);
+  EXPECT_GE(found_after, 0);
+  EXPECT_LT(found_after, 4);
+}
+
+}  // namespace
+}  // namespace softdat::softnet
