@@ -41,7 +41,8 @@ class Acceptor {
   int fd_ = -1;
   SocketWatch watch_;
   LoopTimer pause_;
-  bool held_ = false;  // the handler knows that connections wait
+  LoopClock::time_point looked_{};  // when connections waited last
+  bool held_ = false;               // the handler knows that connections wait
 };
 
 }  // namespace softdat::softnet

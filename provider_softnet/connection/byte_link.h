@@ -52,6 +52,9 @@ class ByteLink {
   // Starts connecting a new link. Returns 0, EINPROGRESS, or why it failed. The descriptor becomes
   // writable when the link is connected or has failed.
   virtual int Connect(const sockaddr_storage& remote) = 0;
+  // After that, once it is connected: makes the link ready for data. If the peer's host vanishes
+  // while the link is idle, it is to end after `dead_path`. 0: it need not.
+  virtual void Prepare(std::chrono::milliseconds /*dead_path*/) {}
   // For the event loop. WatchFor: the bits of watch_events.h to watch the descriptor for when
   // the owner waits for `events`. Happened: what it means for the owner that `seen` of these bits
   // came. Level-triggered.

@@ -83,7 +83,9 @@ void Connector::Cancel() {
 Status Connector::Start() {
   if (Status s = OpenLink(); !s.ok()) return s;
   initiation_.Begin(LoopTime());
-  timer_.Start(std::chrono::microseconds(0));
+  Dial();
+  if (initiation_.need() == Need::kBytes) SendFrame();
+  timer_.Start(std::chrono::microseconds(0));  // what comes of it is reported later
   return Status::Ok();
 }
 
@@ -113,12 +115,14 @@ void Connector::Proceed(int events) {
           Dial();
           continue;
         }
+        if (!Watch(kWritable)) continue;
         break;  // the link is being connected
       case Need::kBytes:
         SendFrame();
+        PrepareLink();
         if ((events & kReadable) != 0) ReceiveFrame();
         if (initiation_.need() != Need::kBytes) continue;
-        watch_.Update(initiation_.output().empty() ? kReadable : kReadable | kWritable);
+        if (!Watch(initiation_.output().empty() ? kReadable : kReadable | kWritable)) continue;
         break;
       case Need::kPause:
         CloseLink();
@@ -132,7 +136,8 @@ void Connector::Proceed(int events) {
   }
 }
 
-// Starts connecting.
+// Starts connecting. A link to this host is connected at once, so its first bytes need not wait for
+// the loop to say so.
 void Connector::Dial() {
   if (dialled_ != 0) CloseLink();
   dialled_ = initiation_.attempt();
@@ -141,24 +146,39 @@ void Connector::Dial() {
   }
   const int error = link_->Connect(remote_);
   if (error != 0 && error != EINPROGRESS) return initiation_.OnLost(error, LoopTime());
-  if (Status s = watch_.Start(link_.get(), kWritable); !s.ok())
-    initiation_.OnNoLink(std::string(s.reason()));
+  if (local_) NoteIfConnected();
+}
+
+// False when the link cannot be watched, and then the initiation is over.
+bool Connector::Watch(int events) {
+  if (watch_.active()) {
+    watch_.Update(events);
+    return true;
+  }
+  const Status s = watch_.Start(link_.get(), events);
+  if (!s.ok()) initiation_.OnNoLink(std::string(s.reason()));
+  return s.ok();
 }
 
 void Connector::LookWhetherConnected(int events) {
   const int error = events == kWritable ? 0 : link_->TakeError();  // an error is every event
   if (error != 0) return initiation_.OnLost(error, LoopTime());
-  local_address_ = link_->LocalAddress();
+  if (!NoteIfConnected()) initiation_.OnLost(ENOTCONN, LoopTime());
+}
+
+bool Connector::NoteIfConnected() {
   remote_address_ = link_->RemoteAddress();
-  if (remote_address_.ss_family == AF_UNSPEC) return initiation_.OnLost(ENOTCONN, LoopTime());
+  if (remote_address_.ss_family == AF_UNSPEC) return false;
+  local_address_ = link_->LocalAddress();
   const bool to_itself = local_ && SocketPort(local_address_) == SocketPort(remote_address_) &&
                          SameHost(local_address_, remote_address_);
   initiation_.OnConnected(to_itself, LoopTime());
-  if (initiation_.need() != Need::kBytes) return;
+  if (initiation_.need() != Need::kBytes) return true;
   // The peer's TCP acknowledges the request even when no program answers it. An attempt that gives
   // up before a path counts as dead needs no watch.
   const Initiation::Time left = initiation_.deadline() - LoopTime();
   if (left > context_->options.dead_path) context_->paths.Add(this);
+  return true;
 }
 
 // Reports later, as this may not: OnTime().
@@ -181,6 +201,13 @@ void Connector::SendFrame() {
     initiation_.OnSent(static_cast<size_t>(n), LoopTime());
     context_->paths.NoteSent();
   }
+}
+
+// The link's options are several system calls. The peer works on the Request meanwhile.
+void Connector::PrepareLink() {
+  if (prepared_ == dialled_ || initiation_.need() != Need::kBytes) return;
+  prepared_ = dialled_;
+  link_->Prepare(context_->options.dead_path);
 }
 
 void Connector::ReceiveFrame() {

@@ -34,9 +34,12 @@ class Connector final : private WatchedPath {
   // Does what the initiation needs until it has to wait. `events` have happened.
   void Proceed(int events);
   void Dial();
+  bool Watch(int events);
   void LookWhetherConnected(int events);
+  bool NoteIfConnected();
   bool LookAtPath(LoopClock::time_point now) override;
   void SendFrame();
+  void PrepareLink();
   void ReceiveFrame();
   void CloseLink();
   void Report();
@@ -47,7 +50,8 @@ class Connector final : private WatchedPath {
   const bool local_;  // the peer is on this host
   const sockaddr_storage remote_;
   Initiation initiation_;
-  uint32_t dialled_ = 0;  // the attempt that link_ belongs to
+  uint32_t dialled_ = 0;   // the attempt that link_ belongs to
+  uint32_t prepared_ = 0;  // the attempt whose link has its options
   std::unique_ptr<ByteLink> link_;
   sockaddr_storage local_address_{}, remote_address_{};  // of the link, once it is connected
   PathJudge path_judge_;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "dat/base/log.h"
 #include "dat/base/socket_address.h"
@@ -22,11 +23,7 @@ Incoming::Incoming(std::shared_ptr<ConnectionContext> context, std::unique_ptr<B
       find_(std::move(find)),
       reception_(context_->options.handshake_timeout, LoopTime()),
       watch_(&context_->driver.loop(), [this](int) { OnReadable(); }),
-      timer_(&context_->driver.loop(), [this] {
-        // The timer may fire early by the fraction that was lost in rounding.
-        reception_.OnTime(std::max(LoopTime(), reception_.deadline()));
-        Discard(reception_.why());
-      }) {}
+      timer_(&context_->driver.loop(), [this] { OnTime(); }) {}
 
 Incoming::~Incoming() {
   watch_.Stop();
@@ -34,12 +31,24 @@ Incoming::~Incoming() {
 }
 
 void Incoming::Start() {
-  timer_.Start(context_->options.handshake_timeout);
-  OnReadable();  // the Request has often arrived already
+  timer_.Start(std::chrono::microseconds(0));  // for the second look
+  OnReadable();                                // the Request has often arrived already
 }
 
+void Incoming::OnTime() {
+  if (!std::exchange(looked_again_, true)) {
+    timer_.Start(context_->options.handshake_timeout);
+    return OnReadable();
+  }
+  // The timer may fire early by the fraction that was lost in rounding.
+  reception_.OnTime(std::max(LoopTime(), reception_.deadline()));
+  Discard(reception_.why());
+}
+
+// A Request that has not come with its connection is often a few microseconds behind it. To watch a
+// socket takes longer than that, so the next turn of the loop looks once more before.
 void Incoming::Await() {
-  if (watch_.active()) return;
+  if (watch_.active() || !looked_again_) return;
   if (Status s = watch_.Start(link_.get(), kReadable); !s.ok()) Discard(std::string(s.reason()));
 }
 

@@ -42,6 +42,7 @@ class Incoming {
   void Evict();
 
  private:
+  void OnTime();
   void Await();  // more of the Request
   void OnReadable();
   void OnRequest();
@@ -53,6 +54,7 @@ class Incoming {
   const uint16_t port_;
   const FindServicePoint find_;
   Reception reception_;
+  bool looked_again_ = false;  // after the first look found too little
   LinkWatch watch_;
   LoopTimer timer_;
 };

@@ -54,7 +54,6 @@ Result<std::unique_ptr<ByteLink>> TcpContext::OpenLink(const sockaddr_storage& r
   Result<UniqueFd> opened = OpenTcp(remote.ss_family);
   if (!opened.ok()) return opened.TakeStatus();
   UniqueFd fd = opened.Take();
-  PrepareStream(fd.get(), options.dead_path);
   // The connection uses the adapter's own address, as the IA's name promises. The kernel chooses
   // better for a destination on this host and for an adapter that is the loopback interface.
   const sockaddr_storage& own = attributes.address;

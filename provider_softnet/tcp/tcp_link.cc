@@ -42,6 +42,8 @@ int TcpLink::Connect(const sockaddr_storage& remote) {
   return rc == 0 ? 0 : errno;
 }
 
+void TcpLink::Prepare(std::chrono::milliseconds dead_path) { PrepareStream(fd_.get(), dead_path); }
+
 sockaddr_storage TcpLink::LocalAddress() const { return LocalAddressOf(fd_.get()); }
 
 sockaddr_storage TcpLink::RemoteAddress() const { return RemoteAddressOf(fd_.get()); }

@@ -23,6 +23,7 @@ class TcpLink final : public ByteLink {
   bool PeerHasGone() const override;
 
   int Connect(const sockaddr_storage& remote) override;
+  void Prepare(std::chrono::milliseconds dead_path) override;
   int descriptor() const override { return fd_.get(); }
   sockaddr_storage LocalAddress() const override;
   sockaddr_storage RemoteAddress() const override;
