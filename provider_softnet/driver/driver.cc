@@ -306,7 +306,7 @@ class EndOfWait {
 
 Result Driver::Wait(Waiter* waiter, LoopClock::time_point deadline) {
   const CancelOff cancel;
-  NoteActivity();
+  activity_.Note();
   NoteProgress();
   FlushDeferred(Channel::Flusher::kWaiter);
   if (waiter->signalled()) return Result::kSignalled;
@@ -469,7 +469,7 @@ EventLoop::BlockResult Driver::BlockOnce(Waiter* waiter, LoopClock::time_point d
   }
   Dispatch();
   if (!deferred_.empty()) {
-    short_until_ = LoopClock::now() + options_.helper_tick;
+    short_until_ = LoopClock::now() + options_.silence;
     if (waiter != nullptr) {
       FlushDeferred(Channel::Flusher::kWaiter);
     } else if (!CallersFlush()) {

@@ -6,8 +6,9 @@
 //    sched_yield(), then one sleep in the loop's epoll descriptor. Others park behind it.
 //  * A polling thread calls recv() on the hot streams, without the token. Now and then it looks at
 //    all sockets, if the token is free.
-//  * The helper thread looks after the sockets while no caller does. It ticks once a millisecond as
-//    long as callers are active, sleeps in the loop when they are not, and never spins.
+//  * The helper thread looks after the sockets while no caller does. It ticks every other
+//    millisecond as long as callers are active, sleeps in the loop when they have been silent for
+//    one, and never spins.
 //
 // Deferred sends. A channel that left messages to a gathered write is in `deferred_`. Whoever polls
 // or waits next flushes it. If nobody does, the helper flushes it after some tens of microseconds.
@@ -31,6 +32,7 @@
 #include "dat/base/status.h"
 #include "dat/transport/transport.h"
 #include "dat/transport/waiter.h"
+#include "provider_softnet/driver/caller_activity.h"
 #include "provider_softnet/driver/channel.h"
 #include "provider_softnet/driver/counters.h"
 #include "provider_softnet/driver/driver_token.h"
@@ -45,8 +47,11 @@ namespace softdat::softnet {
 struct DriverOptions {
   // How long a wait spins before it sleeps, at first (SpinLimit).
   std::chrono::microseconds spin{20};
+  // How often the helper looks whether they still call. Each look takes a processor some 30 us,
+  // which is taken from a thread that polls.
+  std::chrono::microseconds helper_tick{2000};
   // How long callers must be silent before the helper takes over.
-  std::chrono::microseconds helper_tick{1000};
+  std::chrono::microseconds silence{1000};
   // How long deferred sends may wait for a caller.
   std::chrono::microseconds flush_tick{50};
 };
@@ -177,10 +182,6 @@ class Driver final : private transport::Interruptible {
       epoch_.store(epoch_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     }
   }
-  void NoteActivity() {
-    if (!activity_.load(std::memory_order_relaxed))
-      activity_.store(true, std::memory_order_relaxed);
-  }
   void RunHelper();
   void HelperDrive(const CancelOff& cancel);
   void WakeHelper();
@@ -221,8 +222,7 @@ class Driver final : private transport::Interruptible {
   // The thread in the loop sets it before its last look at what may be pending. Whoever sets it to
   // kNo writes the wake-up descriptor.
   std::atomic<Blocked> blocked_{Blocked::kNo};
-  // Whether callers have made progress since the helper's last look.
-  std::atomic<bool> activity_{false};
+  CallerActivity activity_;
   // How waits begin, see YieldFirst(): whether the last wait that did not yield first found nothing
   // at once, and the number of waits. A lost update does no harm.
   std::atomic<bool> first_try_missed_{false};

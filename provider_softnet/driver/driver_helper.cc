@@ -48,7 +48,7 @@ bool Driver::CallersFlush() {
 void Driver::RunHelper() {
   pthread_setname_np(pthread_self(), "softdat-helper");
   const CancelOff cancel;
-  LoopClock::time_point last_activity = LoopClock::now();
+  std::chrono::microseconds tick = options_.helper_tick;
   LoopClock::time_point flushing_until{};
   std::chrono::microseconds flush_tick = options_.flush_tick;
   uint32_t quiet_ticks = 0;
@@ -59,7 +59,7 @@ void Driver::RunHelper() {
                                    : quiet_ticks >= kTicksBeforeDeepSleep
                                        ? HelperSleep::Kind::kDeep
                                        : HelperSleep::Kind::kTick;
-    helper_sleep_.Sleep(kind, flushing ? flush_tick : options_.helper_tick);
+    helper_sleep_.Sleep(kind, flushing ? flush_tick : tick);
     if (stop_.load(std::memory_order_seq_cst)) return;
     now = LoopClock::now();
 
@@ -69,7 +69,7 @@ void Driver::RunHelper() {
     PayOwed(Channel::Patience::kLeave);
     if (!owing_.empty()) quiet_ticks = 0;  // the next tick looks again
     if (announced_.load(std::memory_order_seq_cst)) {
-      flushing_until = now + options_.helper_tick;
+      flushing_until = now + options_.silence;
       if (!flushing) {
         flush_tick =
             options_.flush_tick;  // just woken for the first of them: give the caller this long
@@ -89,18 +89,21 @@ void Driver::RunHelper() {
       NoteProgress();
     }
 
-    if (activity_.exchange(false, std::memory_order_relaxed)) {
+    const CallerActivity::Duration silent = activity_.SilentFor(LoopClock::now());
+    if (silent < options_.silence) {
       counters_.helper_ticks.Add();
-      last_activity = now;
       quiet_ticks = 0;
+      // Callers that have been silent for a part of it may have left.
+      tick = silent < options_.silence / 4
+                 ? options_.helper_tick
+                 : std::chrono::ceil<std::chrono::microseconds>(options_.silence - silent);
       continue;
     }
-    if (now - last_activity < options_.helper_tick) continue;
+    tick = options_.silence;
     if (token_.TryAcquire(DriverToken::Holder::kHelper)) {
       quiet_ticks = 0;
       HelperDrive(cancel);
       token_.Release();
-      last_activity = LoopClock::now();
     } else {
       ++quiet_ticks;
     }

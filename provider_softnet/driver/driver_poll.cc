@@ -28,7 +28,7 @@ Result Driver::Poll(HotSet* hot) { return started() ? PollOnce(hot) : Result::kI
 // A queue's set is empty as long as nothing has come for it, or where one socket serves all queues.
 Result Driver::PollOnce(HotSet* hot, Look look) {
   if (hot->empty()) hot = hot_.get();
-  NoteActivity();
+  activity_.Note();
   NoteProgress();
   const bool flushed = FlushDeferred(Channel::Flusher::kPoller);
   const bool received = hot->Poll();
