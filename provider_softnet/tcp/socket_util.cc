@@ -15,6 +15,7 @@
 #include <algorithm>
 
 #include "dat/base/socket_address.h"
+#include "provider_softnet/driver/busy_polling.h"
 #include "provider_softnet/driver/descriptor_limit.h"
 #include "provider_softnet/driver/wire_order.h"
 
@@ -88,6 +89,7 @@ Result<UniqueFd> OpenTcp(int family) {
 void PrepareStream(int fd, std::chrono::milliseconds dead_path) {
   const int on = 1;
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+  AllowBusyPolling(fd);
   if (dead_path.count() == 0) return;
   // The connection is silent for half of the time, then four probes follow. TCP counts in seconds.
   constexpr int kProbes = 4;

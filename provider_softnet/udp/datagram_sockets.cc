@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "dat/base/socket_address.h"
+#include "provider_softnet/driver/busy_polling.h"
 #include "provider_softnet/driver/descriptor_limit.h"
 #include "provider_softnet/udp/port_holder.h"
 #include "wire/roce/icrc.h"
@@ -78,6 +79,7 @@ Result<UniqueFd> OpenReceiver(const sockaddr_storage& address) {
   if (address.ss_family == AF_INET6) SetOption(fd, IPPROTO_UDP, UDP_NO_CHECK6_RX, 1);
   // What was sent together may come together.
   SetOption(fd, IPPROTO_UDP, UDP_GRO, 1);
+  AllowBusyPolling(fd);
   RaiseBuffer(fd, SO_RCVBUFFORCE, SO_RCVBUF);
   sockaddr_storage local = address;
   SetSocketPort(roce::kUdpPort, &local);
