@@ -57,8 +57,8 @@ std::optional<UnitSpec> ParseUnitSpec(std::string_view text, std::string* proble
     const auto kind = FindRawKind(name.substr(kRawPrefix.size()));
     if (!kind || *kind == RawKind::kRds) {
       *problem = fmt::format(
-          "'{}' is no floor: raw:tcp-poll, tcp-epoll, tcp-block, tcp-gather, udp, udp-gso, "
-          "udp-gso-crc, shm, memcpy, process-vm or verbs",
+          "'{}' is no floor: raw:tcp-poll, tcp-epoll, tcp-block, tcp-gather, tcp-confirm, "
+          "udp, udp-gso, udp-gso-crc, shm, memcpy, process-vm or verbs",
           name);
       return std::nullopt;
     }

@@ -19,6 +19,7 @@ SLICES = ["--slices", "5", "--slice-ms", "40"]
 
 # A small message, the most that a DDP segment carries, a large message.
 COPY_SIZES = [4096, 65536, 1 << 20]
+CONFIRMED_WINDOWS = [16, 64, 256, 1024]
 
 # Shares of the packets, each way. A slice holds several losses that are waited for.
 LOSSES = ["0.1%", "1%", "5%", "20%"]
@@ -67,6 +68,19 @@ class Measurer:
             if "not_measured" in result:
                 return result
             rows.append({"size": size, "values": [one["MB/s"]["median"] for one in result["units"]]})
+        return {"units": units, "rows": rows}
+
+    def confirmations(self, ia):
+        """Streams of small messages whose completions mean less and more, of plain loops and of `ia`."""
+        units = ["raw:tcp-gather", "raw:tcp-confirm", ia + ",SOFTDAT_COMPLETION=taken", ia]
+        rows = []
+        for window in CONFIRMED_WINDOWS:
+            self.say("confirmations of %s: a window of %d" % (ia, window))
+            result = self.json("compare", "--test", "send_bw", "-t", str(window), "-Q", "1", "-s", "64", *SLICES,
+                               *units)
+            if "not_measured" in result:
+                return result
+            rows.append({"window": window, "values": [one["M/s"]["median"] for one in result["units"]]})
         return {"units": units, "rows": rows}
 
     def losses(self, ia):

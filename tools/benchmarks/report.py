@@ -195,6 +195,19 @@ def copies(part):
                   for row in part["rows"]])
 
 
+def confirmations(part):
+    if "not_measured" in part:
+        return "Not measured: %s\n" % part["not_measured"]
+    rows = []
+    for row in part["rows"]:
+        plain, plain_confirmed, taken, confirmed = row["values"]
+        rows.append([str(row["window"]), "%.2f" % plain, "%.2f" % plain_confirmed, "%.2f" % (plain_confirmed / plain),
+                     "%.2f" % taken, "%.2f" % confirmed, "%.2f" % (confirmed / taken),
+                     "%.2f" % (confirmed / plain_confirmed)])
+    units = ["`%s`" % unit for unit in part["units"]]
+    return table(["window", *units[:2], "ratio", *units[2:], "ratio", "softnet / plain, both confirmed"], rows)
+
+
 def micro(part):
     if "not_measured" in part:
         return "Not measured: %s\n" % part["not_measured"]
@@ -244,6 +257,14 @@ stream: counted line by line, with both ends in one thread over shared memory, s
 leave both ends together 0.08 of the last line.
 
 %(parts)s
+## What confirmations cost
+
+A completion that means "in the peer's memory" needs an answer, and with a window of 64 there are at least two for a
+window, or else both ends wait for each other. TCP carries each in a call to send it and one to receive it.
+`raw:tcp-confirm` is a plain loop that does this and nothing else: its ratio to `raw:tcp-gather` is what the system
+calls alone cost on this machine. 64 B sends, M/s (`tools/benchmarks/run --only confirmations`):
+
+%(confirmations)s
 ## Other libraries over TCP
 
 Debian's `ucx_perftest` (`tag_lat`, `tag_bw`, `ucp_put_bw`; `UCX_TLS=tcp,self`, other settings its own) and `fi_pingpong`
@@ -320,6 +341,7 @@ def write(results, root, folder):
         "scale": scale(results["scale"], why, missing),
         "instructions": instructions(results["instructions"]),
         "parts": parts(results["parts"], results["instructions"]),
+        "confirmations": confirmations(results["confirmations"]),
         "copies": copies(results["shm-copies"]),
         "peers": peers(results["peers"], ["softnet-lo", "UCX", "libfabric"]),
         "shm_peers": peers(results["shm-peers"], ["softnet-shm-lo", "UCX", "libfabric"]),

@@ -57,6 +57,7 @@ and prints the ratios to the first. Each is
   raw:tcp-epoll  epoll_wait, recv      raw:udp-gso  datagrams cut by the kernel
   raw:tcp-block  sleeping recv         raw:shm      a ring in shared memory, spinning
   raw:tcp-gather a window in a writev  raw:memcpy   two buffers of one process
+  raw:tcp-confirm  half a window in a writev, spinning for its answer while the other is under way
   raw:udp-gso-crc  as udp-gso, and both ends compute a CRC-32
   raw:process-vm   process_vm_readv: the kernel copies from the other process
   raw:verbs      libibverbs; SOFTDAT_BENCH_VERBS_ADDRESS is an address of the device

@@ -10,9 +10,9 @@
 namespace softdat::tools {
 namespace {
 
-constexpr std::string_view kNames[] = {"tcp-poll", "tcp-epoll",  "tcp-block",   "tcp-gather",
-                                       "udp",      "udp-gso",    "udp-gso-crc", "shm",
-                                       "memcpy",   "process-vm", "verbs",       "rds"};
+constexpr std::string_view kNames[] = {
+    "tcp-poll",    "tcp-epoll", "tcp-block", "tcp-gather", "tcp-confirm", "udp", "udp-gso",
+    "udp-gso-crc", "shm",       "memcpy",    "process-vm", "verbs",       "rds"};
 
 std::string RdsJobProblem(const RawJob& job) {
   if (job.size > kMaxRds) return fmt::format("RDS carries up to {} bytes at once", kMaxRds);
@@ -51,7 +51,8 @@ std::string RawJobProblem(const RawJob& job) {
     return fmt::format("raw:{} has messages of up to {} bytes, a datagram each", name,
                        kMaxDatagram);
   if (job.kind == RawKind::kRds) return RdsJobProblem(job);
-  const bool streams_only = job.kind == RawKind::kTcpGather || cut;
+  const bool streams_only =
+      job.kind == RawKind::kTcpGather || job.kind == RawKind::kTcpConfirm || cut;
   if (streams_only && job.shape != Shape::kStream)
     return fmt::format("raw:{} gathers messages: it is for bandwidth and rates, not for latency",
                        name);

@@ -39,8 +39,8 @@ TEST(RawJobProblem, WhatGathersHasNoLatency) {
   for (int i = 0; i <= static_cast<int>(kLastKind); ++i) {
     const auto kind = static_cast<RawKind>(i);
     const std::string problem = RawJobProblem(Job(kind, Shape::kLatency));
-    const bool gathers =
-        kind == RawKind::kTcpGather || kind == RawKind::kUdpGso || kind == RawKind::kUdpGsoCrc;
+    const bool gathers = kind == RawKind::kTcpGather || kind == RawKind::kTcpConfirm ||
+                         kind == RawKind::kUdpGso || kind == RawKind::kUdpGsoCrc;
     EXPECT_EQ(problem.empty(), !gathers) << problem;
     if (gathers) {
       EXPECT_NE(problem.find(RawKindName(kind)), std::string::npos) << problem;

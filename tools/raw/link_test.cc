@@ -20,8 +20,8 @@ constexpr char kDeviceVariable[] = "SOFTDAT_BENCH_VERBS_ADDRESS";
 TEST_F(RawLinkTest, EachKindOneAfterTheOther) {
   for (const RawKind kind :
        {RawKind::kTcpPoll, RawKind::kTcpEpoll, RawKind::kTcpBlock, RawKind::kTcpGather,
-        RawKind::kUdp, RawKind::kUdpGso, RawKind::kUdpGsoCrc, RawKind::kShm, RawKind::kMemcpy,
-        RawKind::kProcessVm, RawKind::kTcpPoll}) {
+        RawKind::kTcpConfirm, RawKind::kUdp, RawKind::kUdpGso, RawKind::kUdpGsoCrc, RawKind::kShm,
+        RawKind::kMemcpy, RawKind::kProcessVm, RawKind::kTcpPoll}) {
     for (const Shape shape : {Shape::kLatency, Shape::kStream}) {
       const RawJob job = RawJobOf(kind, shape, 50000, 4, 5);
       if (!RawJobProblem(job).empty()) continue;
@@ -35,6 +35,10 @@ TEST_F(RawLinkTest, EachKindOneAfterTheOther) {
 // A system call may take a part of a message.
 TEST_F(RawLinkTest, GatheredMessagesAreAllThere) {
   ExpectStreamsToRun(RawKind::kTcpGather, {1, 63, 70001});
+}
+
+TEST_F(RawLinkTest, ConfirmedMessagesAreAllThere) {
+  ExpectStreamsToRun(RawKind::kTcpConfirm, {1, 63, 70001});
 }
 
 TEST_F(RawLinkTest, DatagramsAreAllThere) {

@@ -33,16 +33,29 @@ class TcpTransfer : public RawTransfer {
   Outcome Run() override {
     if (job_.shape == Shape::kLatency) return PingPong();
     if (!is_server_) {
-      SOFTDAT_TRY(job_.kind == RawKind::kTcpGather ? GatherOut() : StreamOut());
+      SOFTDAT_TRY(Out());
       uint8_t done = 0;
       return ReceiveAll(fd_, &done, 1);
     }
-    SOFTDAT_TRY(job_.kind == RawKind::kTcpGather ? GatherIn() : StreamIn());
+    SOFTDAT_TRY(In());
     const uint8_t done = 1;
     return SendAll(fd_, &done, 1);
   }
 
  private:
+  // What the answer to an RDMA read of nothing takes on the wire.
+  static constexpr size_t kAnswer = 20;
+  static constexpr size_t kRoom = 256 * 1024;
+
+  Outcome Out() {
+    if (job_.kind == RawKind::kTcpConfirm) return ConfirmedOut();
+    return job_.kind == RawKind::kTcpGather ? GatherOut() : StreamOut();
+  }
+  Outcome In() {
+    if (job_.kind == RawKind::kTcpConfirm) return ConfirmedIn();
+    return job_.kind == RawKind::kTcpGather ? GatherIn() : StreamIn();
+  }
+
   Outcome PingPong() {
     for (uint64_t i = 0; i < job_.iterations; ++i) {
       if (!is_server_) SOFTDAT_TRY(SendAll(fd_, buffer_.data(), job_.size));
@@ -85,32 +98,37 @@ class TcpTransfer : public RawTransfer {
   }
 
   Outcome GatherOut() {
-    std::vector<iovec> pieces(job_.window);
-    uint64_t left = job_.iterations * job_.size;
-    size_t ahead = 0;  // bytes of the next message that were already sent
-    while (left > 0) {
-      // All messages have the same bytes, so the rest is always a tail of one message, and then
-      // whole messages.
-      const uint64_t messages = (left + job_.size - 1) / job_.size;
-      const size_t count = std::min<uint64_t>(messages, job_.window);
-      for (size_t i = 0; i < count; ++i) pieces[i] = {buffer_.data(), job_.size};
-      pieces[0] = {buffer_.data() + ahead, job_.size - ahead};
+    for (uint64_t left = job_.iterations; left > 0;) {
+      const uint64_t count = std::min<uint64_t>(left, job_.window);
+      SOFTDAT_TRY(SendTogether(count));
+      left -= count;
+    }
+    return {};
+  }
+
+  // All messages have the same bytes, so the rest after a short call is a tail of one message, and
+  // then whole messages.
+  Outcome SendTogether(uint64_t count) {
+    pieces_.resize(count);
+    for (uint64_t left = count * job_.size; left > 0;) {
+      const size_t whole = left / job_.size, tail = left % job_.size;
+      const size_t pieces = whole + (tail > 0 ? 1 : 0);
+      std::fill_n(pieces_.begin(), pieces, iovec{buffer_.data(), job_.size});
+      if (tail > 0) pieces_[0] = {buffer_.data() + job_.size - tail, tail};
       msghdr message{};
-      message.msg_iov = pieces.data();
-      message.msg_iovlen = count;
+      message.msg_iov = pieces_.data();
+      message.msg_iovlen = pieces;
       const ssize_t sent = sendmsg(fd_, &message, MSG_NOSIGNAL);
-      if (sent < 0) {
-        if (errno == EINTR) continue;
+      if (sent >= 0) {
+        left -= static_cast<uint64_t>(sent);
+      } else if (errno != EINTR) {
         return RawErrno("sendmsg");
       }
-      left -= static_cast<uint64_t>(sent);
-      ahead = (ahead + static_cast<size_t>(sent)) % job_.size;
     }
     return {};
   }
 
   Outcome GatherIn() {
-    constexpr size_t kRoom = 256 * 1024;
     buffer_.resize(std::max(buffer_.size(), kRoom));
     for (uint64_t left = job_.iterations * job_.size; left > 0;) {
       const ssize_t got = recv(fd_, buffer_.data(), std::min<uint64_t>(left, buffer_.size()), 0);
@@ -121,9 +139,56 @@ class TcpTransfer : public RawTransfer {
     return {};
   }
 
+  // The messages that are confirmed together.
+  uint64_t Half() const { return std::max<uint64_t>(job_.window / 2, 1); }
+
+  // Half of the window is on its way while the other one is confirmed.
+  Outcome ConfirmedOut() {
+    uint64_t halves_out = 0, answered = 0, answer_bytes = 0;
+    for (uint64_t left = job_.iterations; left > 0 || answered < halves_out;) {
+      if (left > 0 && halves_out - answered < 2) {
+        const uint64_t count = std::min(left, Half());
+        SOFTDAT_TRY(SendTogether(count));
+        left -= count;
+        ++halves_out;
+      }
+      uint8_t answers[2 * kAnswer];
+      const ssize_t got =
+          recv(fd_, answers, (halves_out - answered) * kAnswer - answer_bytes, MSG_DONTWAIT);
+      if (got == 0) return RawClosed();
+      if (got < 0 && errno != EAGAIN && errno != EINTR) return RawErrno("recv");
+      if (got < 0) continue;
+      answer_bytes += static_cast<uint64_t>(got);
+      answered += answer_bytes / kAnswer;
+      answer_bytes %= kAnswer;
+    }
+    return {};
+  }
+
+  // Answers all halves that a call has brought to their end.
+  Outcome ConfirmedIn() {
+    const uint64_t all = job_.iterations * job_.size;
+    const uint64_t half = Half() * job_.size;
+    const uint8_t answers[2 * kAnswer] = {};  // no more than two halves are on their way
+    buffer_.resize(std::max(buffer_.size(), kRoom));
+    for (uint64_t taken = 0; taken < all;) {
+      const ssize_t got =
+          recv(fd_, buffer_.data(), std::min<uint64_t>(all - taken, buffer_.size()), MSG_DONTWAIT);
+      if (got == 0) return RawClosed();
+      if (got < 0 && errno != EAGAIN && errno != EINTR) return RawErrno("recv");
+      if (got < 0) continue;
+      const uint64_t before = taken / half;
+      taken += static_cast<uint64_t>(got);
+      const uint64_t ended = (taken == all ? (all + half - 1) / half : taken / half) - before;
+      if (ended > 0) SOFTDAT_TRY(SendAll(fd_, answers, ended * kAnswer));
+    }
+    return {};
+  }
+
   const int fd_;
   UniqueFd epoll_;
   std::vector<uint8_t> buffer_;
+  std::vector<iovec> pieces_;
 };
 
 }  // namespace
