@@ -16,9 +16,6 @@ namespace {
 constexpr std::chrono::milliseconds kPause{50};
 // How many connections are taken in one go, so that a flood cannot keep the loop from its streams.
 constexpr int kBatch = 64;
-// A connection that comes so soon after the one before belongs to many. One that comes alone is
-// taken without another call, which would say that nobody else waits.
-constexpr std::chrono::microseconds kSoon{50};
 
 }  // namespace
 
@@ -42,8 +39,10 @@ void Acceptor::OnReadable() {
   const std::shared_ptr<ServicePoint> point = point_;
   const std::shared_ptr<const Handler> handler = handler_;
   const int fd = fd_;
-  const LoopClock::time_point now = LoopClock::now();
-  const bool many = now - std::exchange(looked_, now) < kSoon;
+  // A connection that comes alone is taken without another call, which would say that nobody else
+  // waits. If the very next look finds one, there are many.
+  const uint64_t look = point->context->driver.loop().looks();
+  const bool many = look - std::exchange(found_at_, look) <= 1;
   for (int i = 0; i < (many ? kBatch : 1); ++i) {
     // An upcall may have destroyed this object.
     if (point->sink == nullptr) return;

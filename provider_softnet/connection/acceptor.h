@@ -41,8 +41,8 @@ class Acceptor {
   int fd_ = -1;
   SocketWatch watch_;
   LoopTimer pause_;
-  LoopClock::time_point looked_{};  // when connections waited last
-  bool held_ = false;               // the handler knows that connections wait
+  uint64_t found_at_ = 0;  // the loop's look that found a connection last
+  bool held_ = false;      // the handler knows that connections wait
 };
 
 }  // namespace softdat::softnet

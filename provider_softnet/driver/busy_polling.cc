@@ -14,27 +14,37 @@
 namespace softdat::softnet {
 namespace {
 
-bool SetOption(int fd, int option, int value) {
-  return setsockopt(fd, SOL_SOCKET, option, &value, sizeof(value)) == 0;
+// Returns why not, or 0.
+int SetOption(int fd, int option, int value) {
+  return setsockopt(fd, SOL_SOCKET, option, &value, sizeof(value)) == 0 ? 0 : errno;
 }
+
+bool First(std::atomic<bool>* told) { return !told->exchange(true, std::memory_order_relaxed); }
+
+std::atomic<bool> g_told_of_polls{false}, g_told_of_interrupts{false};
 
 }  // namespace
 
 void AllowBusyPolling(int fd) {
   const auto limit_us = static_cast<int>(GetSettings().busy_poll_us);
   if (limit_us == 0) return;
-  // The second option only keeps interrupts away that polls have made needless. Kernels before 5.11
-  // do not have it.
-  const bool done = SetOption(fd, SO_BUSY_POLL, limit_us) &&
-                    (SetOption(fd, SO_PREFER_BUSY_POLL, 1) || errno == ENOPROTOOPT);
-  static std::atomic<bool> told{false};
-  const int error = errno;
-  if (done || told.exchange(true, std::memory_order_relaxed)) return;
-  SOFTDAT_LOG(
-      Warning,
-      "SOFTDAT_BUSY_POLL_US={} is not in force: {}. The program needs CAP_NET_ADMIN for it, "
-      "or the system's sysctl net.core.busy_read sets it for all sockets",
-      limit_us, strerror(error));
+  if (const int error = SetOption(fd, SO_BUSY_POLL, limit_us); error != 0) {
+    if (First(&g_told_of_polls)) {
+      SOFTDAT_LOG(
+          Warning,
+          "SOFTDAT_BUSY_POLL_US={} is not in force: {}. The program needs CAP_NET_ADMIN for "
+          "it, or the system's sysctl net.core.busy_read sets it for all sockets",
+          limit_us, strerror(error));
+    }
+    return;
+  }
+  if (const int error = SetOption(fd, SO_PREFER_BUSY_POLL, 1);
+      error != 0 && First(&g_told_of_interrupts)) {
+    SOFTDAT_LOG(Info,
+                "SOFTDAT_BUSY_POLL_US={} is in force, but devices do not hold interrupts back for "
+                "it: {}. That takes Linux 5.11 and CAP_NET_ADMIN",
+                limit_us, strerror(error));
+  }
 }
 
 }  // namespace softdat::softnet

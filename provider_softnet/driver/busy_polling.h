@@ -5,9 +5,9 @@
 namespace softdat::softnet {
 
 // SOFTDAT_BUSY_POLL_US: lets a look at the socket poll the network device, so that a message need
-// not wait for the device's interrupt (SO_BUSY_POLL, SO_PREFER_BUSY_POLL). Connections inherit it
-// from the socket that they were accepted from. When the kernel refuses, the first refusal in the
-// process is logged, with the remedy, and the socket is as it was.
+// not wait for the device's interrupt (SO_BUSY_POLL), and asks the device to hold its interrupts
+// back meanwhile (SO_PREFER_BUSY_POLL). Connections inherit it from the socket that they were
+// accepted from. The first refusal of each in the process is logged, with the remedy.
 void AllowBusyPolling(int fd);
 
 }  // namespace softdat::softnet

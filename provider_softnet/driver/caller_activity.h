@@ -9,6 +9,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <utility>
 
 namespace softdat::softnet {
 
@@ -47,10 +48,12 @@ class CallerActivity {
     looked_ = now;
     count_then_ = count;
     const uint64_t last = last_.load(std::memory_order_relaxed);
-    // A counter that was set back, as when a virtual machine goes to another host, tells nothing of
-    // what was before.
-    if (!went_on || (last > count && last - count >= kGrain)) return kLongest;
-    const double silent = last > count ? 0 : static_cast<double>(count - last);
+    const bool called = std::exchange(last_then_, last) != last;
+    // Counters of two processors may differ. A counter that was set back, as when a virtual machine
+    // goes to another host, tells nothing of what was before.
+    if (last > count) return called ? Duration(0) : kLongest;
+    if (!went_on) return kLongest;
+    const auto silent = static_cast<double>(count - last);
     const double ns = silent * static_cast<double>(passed.count()) / static_cast<double>(counted);
     return ns < static_cast<double>(kLongest.count()) ? Duration(static_cast<Duration::rep>(ns))
                                                       : kLongest;
@@ -64,6 +67,7 @@ class CallerActivity {
   // Of the helper thread:
   Time looked_;
   uint64_t count_then_;
+  uint64_t last_then_ = 0;
 };
 
 }  // namespace softdat::softnet

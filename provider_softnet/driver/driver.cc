@@ -383,6 +383,7 @@ Result Driver::Drive(Waiter* waiter, LoopClock::time_point deadline, ParkedThrea
       if (std::exchange(found_, false) && spin_limit_.spins()) {
         spinning = true;
         spin_until = {};
+        in_vain = 0;
       }
       continue;
     }
@@ -417,8 +418,6 @@ Result Driver::Drive(Waiter* waiter, LoopClock::time_point deadline, ParkedThrea
 // brings about comes on hot streams, and they have the polls to themselves at first. When they stay
 // silent, the wait is for something else: a connection that is being made, another stream.
 uint32_t Driver::SpinInterval(uint32_t in_vain) const {
-  constexpr uint32_t kForHotStreams = 8;
-  constexpr uint32_t kLater = 4;
   if (hot_->empty()) return 1;
   return in_vain <= kForHotStreams ? hot_->interval() : std::min(hot_->interval(), kLater);
 }

@@ -48,7 +48,7 @@ struct DriverOptions {
   // How long a wait spins before it sleeps, at first (SpinLimit).
   std::chrono::microseconds spin{20};
   // How often the helper looks whether they still call. Each look takes a processor some 30 us,
-  // which is taken from a thread that polls.
+  // which is taken from a thread that polls. What is owed when they go may wait for so long.
   std::chrono::microseconds helper_tick{2000};
   // How long callers must be silent before the helper takes over.
   std::chrono::microseconds silence{1000};
@@ -152,6 +152,11 @@ class Driver final : private transport::Interruptible {
 
   enum class Look : uint8_t { kHotStreams, kEverywhere };
 
+  // A wait that spins leaves so many polls to hot streams, and after that looks at all sockets as
+  // often as this.
+  static constexpr uint32_t kForHotStreams = 8;
+  static constexpr uint32_t kLater = 4;
+
   Result PollOnce(HotSet* hot, Look look = Look::kHotStreams);
   bool LookForPoller(HotSet* hot);
   Result Wait(transport::Waiter* waiter, LoopClock::time_point deadline);
@@ -163,6 +168,7 @@ class Driver final : private transport::Interruptible {
   EventLoop::BlockResult BlockOnce(transport::Waiter* waiter, LoopClock::time_point deadline,
                                    const CancelOff& cancel);
   bool YieldFirst();
+  Look WhereToSpin(const HotSet& own) const;
   uint32_t SpinInterval(uint32_t in_vain) const;
   void AskHelperToLeave();
   bool Turn();  // token held: looks at all sockets, attends

@@ -89,7 +89,8 @@ void Driver::RunHelper() {
       NoteProgress();
     }
 
-    const CallerActivity::Duration silent = activity_.SilentFor(LoopClock::now());
+    const LoopClock::time_point looked = LoopClock::now();
+    const CallerActivity::Duration silent = activity_.SilentFor(looked);
     if (silent < options_.silence) {
       counters_.helper_ticks.Add();
       quiet_ticks = 0;

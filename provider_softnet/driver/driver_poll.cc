@@ -117,7 +117,7 @@ Result Driver::Spin(HotSet* hot, LoopClock::time_point deadline, LoopClock::time
   const bool first_try = *until == LoopClock::time_point{};
   const bool yielded = first_try && YieldFirst();
   if (yielded) sched_yield();
-  const bool worked = PollOnce(hot) == Result::kWorked;
+  const bool worked = PollOnce(hot, WhereToSpin(*hot)) == Result::kWorked;
   if (first_try && !yielded) first_try_missed_.store(!worked, std::memory_order_relaxed);
   if (worked) return Result::kWorked;
   const LoopClock::time_point now = LoopClock::now();
@@ -126,6 +126,14 @@ Result Driver::Spin(HotSet* hot, LoopClock::time_point deadline, LoopClock::time
   // The yield lets a peer on the same processor answer.
   sched_yield();
   return Result::kIdle;
+}
+
+// As SpinInterval, for a wait that polls the set of a queue.
+Driver::Look Driver::WhereToSpin(const HotSet& own) const {
+  const HotSet& hot = own.empty() ? *hot_ : own;
+  if (hot.empty()) return Look::kEverywhere;
+  const bool later = hot.SilentFor(kForHotStreams) && hot.polls() % kLater == 0;
+  return later ? Look::kEverywhere : Look::kHotStreams;
 }
 
 // Whether a wait should yield before its first try. When a wait found nothing at first, the answer

@@ -33,8 +33,10 @@ using transport::Waiter;
 
 class DriverSpinTest : public testing::Test {
  protected:
-  // It spins for as long as any of these tests takes.
-  DriverSpinTest() : driver_(DriverOptions{.spin = std::chrono::seconds(60)}) {
+  // It spins for as long as any of these tests takes, and no helper steps in.
+  DriverSpinTest()
+      : driver_(
+            DriverOptions{.spin = std::chrono::seconds(60), .helper_tick = std::chrono::hours(1)}) {
     EXPECT_TRUE(driver_.Start().ok());
     channel_ = RefPtr<CountingChannel>::Adopt(new CountingChannel(&driver_));
     other_ = RefPtr<CountingChannel>::Adopt(new CountingChannel(&driver_));
@@ -84,6 +86,28 @@ TEST_F(DriverSpinTest, WhenHotStreamsAreSilentTheRestIsSoonLookedAt) {
   const int found_after = RoundsToFind(&*other_, 20);
   EXPECT_GE(found_after, 0);
   EXPECT_LT(found_after, 4);
+}
+
+// The same for a wait that polls the set of a queue: nothing has come for the queue yet, or what is
+// hot is silent.
+TEST_F(DriverSpinTest, AWaitOfAQueueLooksEverywhereToo) {
+  const auto own = RefPtr<HotSet>::Adopt(new HotSet(HotSet::Tells::kNo));
+  const auto rounds_to_find = [&](CountingChannel* channel, int silent) {
+    const int before = channel->received;
+    rounds = 0;
+    after_round = [&] {
+      if (rounds == silent) channel->PeerSends();
+    };
+    LoopClock::time_point until{};
+    while (driver_.Spin(own.get(), Patience(), &until) == ProgressResult::kIdle) {
+    }
+    after_round = nullptr;
+    EXPECT_EQ(channel->received, before + 1);
+    return rounds - silent;
+  };
+  EXPECT_EQ(rounds_to_find(&*channel_, 3), 0);
+  ASSERT_FALSE(driver_.hot().empty());
+  EXPECT_LT(rounds_to_find(&*other_, 20), 4);
 }
 
 }  // namespace

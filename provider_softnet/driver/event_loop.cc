@@ -342,6 +342,7 @@ bool EventLoop::HeraldSources() {
 }
 
 void EventLoop::Look() {
+  ++looks_;
   if (first_awake_ != nullptr) LookAtSources();
   if (!timers_.empty()) NoteExpired(LoopClock::now());
   if (needs_uv_run_ && !RunUv()) return;
@@ -354,6 +355,7 @@ void EventLoop::Look() {
 }
 
 EventLoop::BlockResult EventLoop::Block(LoopClock::time_point until, const CancelOff& cancel) {
+  ++looks_;
   // The time is needed for the length of the sleep. It also shows what is already due, which would
   // never be noticed while some socket is always ready.
   constexpr auto kNever = LoopClock::time_point::max();

@@ -189,6 +189,8 @@ class EventLoop {
   // Returns kTimedOut, whatever is ready, if `until` had passed before the call. A cancellation
   // point if `cancel` was one. Dispatch() must follow.
   BlockResult Block(LoopClock::time_point until, const CancelOff& cancel);
+  // How often the sockets were looked at, by either of these.
+  uint64_t looks() const { return looks_; }
   // Runs the handlers of what was noted.
   void Dispatch();
   // Whether Block() would be premature, because libuv has changes of its own to make, or handlers
@@ -223,6 +225,7 @@ class EventLoop {
   LoopLink happened_{&happened_, &happened_};  // LoopEvents in the order in which they were noted
   LoopLink running_{&running_, &running_};     // those whose handlers are being run
   std::vector<SocketWatch*> by_fd_;
+  uint64_t looks_ = 0;
   LoopSource* first_awake_ = nullptr;
   std::atomic<bool> show_sources_{false};
 };

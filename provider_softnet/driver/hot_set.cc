@@ -22,6 +22,13 @@ bool HotSet::empty() const {
   });
 }
 
+bool HotSet::SilentFor(uint32_t polls) const {
+  return std::ranges::all_of(slots_, [polls](const Slot& slot) {
+    return slot.hint.load(std::memory_order_relaxed) == nullptr ||
+           slot.misses.load(std::memory_order_relaxed) >= polls;
+  });
+}
+
 void HotSet::Put(Slot* slot, Channel* channel, Kind kind) {
   const bool adopted = channel != nullptr && kind == Kind::kAdopted;
   const uint32_t own_polls = adopted ? channel->OwnPolls() : 0;

@@ -49,6 +49,8 @@ class HotSet {
   void Close();
 
   bool empty() const;
+  // Whether none of its streams had anything in the last so many polls.
+  bool SilentFor(uint32_t polls) const;
 
   // The number of polls from one look at all sockets to the next.
   uint32_t interval() const { return interval_.load(std::memory_order_relaxed); }

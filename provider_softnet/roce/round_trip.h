@@ -11,7 +11,8 @@ namespace softdat::softnet {
 
 class RoundTrip {
  public:
-  // A peer that computes answers by its helper thread, which looks around every millisecond.
+  // A peer that computes answers by its helper thread, which looks around every other
+  // millisecond.
   static constexpr uint64_t kShortestUs = 3000;
   static constexpr uint64_t kFirstUs = 20000;
   // The same for a probe, which is one packet and costs little if it was not needed. A peer that

@@ -63,8 +63,8 @@ def reasons(results):
               "(1 to 2 us each up to 128 KiB, 5 us above); and the data are a write and its notice"
               % _round_trip(results))
     setup = ("MPA's request, its reply, the first message and its answer are four messages more than a plain "
-             "connection has, of 6 to 8 us each; and 37 system calls of both ends besides waits, of at least 1 us "
-             "each here (`tests/field/connection_calls_test`)")
+             "connection has, of 6 to 8 us each; and both ends make some 40 system calls besides waits, of at least "
+             "1 us each here (`tests/field/connection_calls_test`)")
     second = (shaken + "; on two connections nothing keeps the finish behind the data, so it waits for "
               "their confirmation, which is one more way there and back")
     return {

@@ -144,9 +144,10 @@ class TcpTransfer : public RawTransfer {
 
   // Half of the window is on its way while the other one is confirmed.
   Outcome ConfirmedOut() {
+    const uint64_t most = job_.window > 1 ? 2 : 1;
     uint64_t halves_out = 0, answered = 0, answer_bytes = 0;
     for (uint64_t left = job_.iterations; left > 0 || answered < halves_out;) {
-      if (left > 0 && halves_out - answered < 2) {
+      if (left > 0 && halves_out - answered < most) {
         const uint64_t count = std::min(left, Half());
         SOFTDAT_TRY(SendTogether(count));
         left -= count;
@@ -180,6 +181,7 @@ class TcpTransfer : public RawTransfer {
       const uint64_t before = taken / half;
       taken += static_cast<uint64_t>(got);
       const uint64_t ended = (taken == all ? (all + half - 1) / half : taken / half) - before;
+      if (ended > 2) return Outcome::Fail("raw: more under way than a window");
       if (ended > 0) SOFTDAT_TRY(SendAll(fd_, answers, ended * kAnswer));
     }
     return {};

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The options of the sockets on which the provider receives.
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "tests/field/field.h"
+#include "tests/field/process.h"
+
+namespace softdat::field {
+namespace {
+
+// Set before the first DAT call, which reads it.
+const int g_set = setenv("SOFTDAT_BUSY_POLL_US", "37", 1);
+
+int Option(int fd, int level, int option) {
+  int value = -1;
+  socklen_t size = sizeof(value);
+  return getsockopt(fd, level, option, &value, &size) == 0 ? value : -1;
+}
+
+// What a socket has when this program has asked for it. The kernel may refuse.
+int Granted(int option, int value) {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  setsockopt(fd, SOL_SOCKET, option, &value, sizeof(value));
+  const int granted = Option(fd, SOL_SOCKET, option);
+  close(fd);
+  return granted;
+}
+
+bool IsConnection(int fd) {
+  sockaddr_storage peer{};
+  socklen_t size = sizeof(peer);
+  return Option(fd, SOL_SOCKET, SO_PROTOCOL) == IPPROTO_TCP &&
+         getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &size) == 0;
+}
+
+// Of RoCEv2's sockets, those with its port receive.
+bool Receives(int fd) {
+  constexpr int kRocePort = 4791;
+  const int protocol = Option(fd, SOL_SOCKET, SO_PROTOCOL);
+  if (protocol == IPPROTO_TCP) return true;
+  sockaddr_storage own{};
+  socklen_t size = sizeof(own);
+  if (protocol != IPPROTO_UDP || getsockname(fd, reinterpret_cast<sockaddr*>(&own), &size) != 0)
+    return false;
+  return ntohs(reinterpret_cast<const sockaddr_in*>(&own)->sin_port) == kRocePort;
+}
+
+// SOFTDAT_BUSY_POLL_US reaches all of them, as far as the kernel allows it, and everything works as
+// without.
+TEST(SocketOptionsTest, AllThatReceiveMayPollTheDevice) {
+  ASSERT_EQ(g_set, 0);
+  const int limit = Granted(SO_BUSY_POLL, 37);
+  const int preferred = limit == 37 ? Granted(SO_PREFER_BUSY_POLL, 1) : 0;
+  Ia ia;
+  Memory memory(ia, 4096);
+  End a(ia);
+  End b(ia);
+  ASSERT_TRUE(Join(a, b));
+  int sockets = 0;
+  for (const int fd : OpenDescriptors()) {
+    if (!Receives(fd)) continue;
+    EXPECT_EQ(Option(fd, SOL_SOCKET, SO_BUSY_POLL), limit) << fd;
+    EXPECT_EQ(Option(fd, SOL_SOCKET, SO_PREFER_BUSY_POLL), preferred) << fd;
+    ++sockets;
+  }
+  EXPECT_GT(sockets, 0);
+  ASSERT_DAT_OK(PostRead(a.ep, memory.Local(0, 8), memory.Remote(64, 8), 1));
+  DAT_EVENT event{};
+  ASSERT_TRUE(Expect(a.request_evd, DAT_DTO_COMPLETION_EVENT, &event));
+  EXPECT_EQ(event.event_data.dto_completion_event_data.status, DAT_DTO_SUCCESS);
+}
+
+// Neither end of a connection over TCP waits to send a small message, and both notice when the
+// peer's host vanishes.
+TEST(SocketOptionsTest, ConnectionsDelayNothingAndProbeWhenIdle) {
+  Ia ia;
+  End a(ia);
+  End b(ia);
+  ASSERT_TRUE(Join(a, b));
+  int connections = 0;
+  for (const int fd : OpenDescriptors()) {
+    if (!IsConnection(fd)) continue;
+    EXPECT_EQ(Option(fd, IPPROTO_TCP, TCP_NODELAY), 1) << fd;
+    EXPECT_EQ(Option(fd, SOL_SOCKET, SO_KEEPALIVE), 1) << fd;
+    EXPECT_EQ(Option(fd, IPPROTO_TCP, TCP_KEEPIDLE), 15) << fd << ", half of SOFTDAT_DEAD_PATH_MS";
+    ++connections;
+  }
+  const bool over_udp = std::string_view(IaName()).starts_with("softnet-udp");
+  EXPECT_EQ(connections, over_udp ? 0 : 2);
+}
+
+}  // namespace
+}  // namespace softdat::field
