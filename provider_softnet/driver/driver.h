@@ -47,8 +47,8 @@ namespace softdat::softnet {
 struct DriverOptions {
   // How long a wait spins before it sleeps, at first (SpinLimit).
   std::chrono::microseconds spin{20};
-  // How often the helper looks whether they still call. Each look takes a processor some 30 us,
-  // which is taken from a thread that polls. What is owed when they go may wait for so long.
+  // How often the helper looks whether callers are active. Each look costs a processor some 30 us,
+  // and a thread that polls has so much less. What is owed when callers leave may wait for so long.
   std::chrono::microseconds helper_tick{2000};
   // How long callers must be silent before the helper takes over.
   std::chrono::microseconds silence{1000};
