@@ -71,18 +71,18 @@ std::optional<ForwardedPacket> DecodeForward(std::span<const uint8_t> in) {
   return ForwardedPacket{*source, in.subspan(kForwardPrefixSize)};
 }
 
-OfferPrefix EncodeOfferPrefix(const HandoffOffer& offer) {
+OfferPrefix EncodeOfferPrefix(const MemberOffer& offer) {
   OfferPrefix out{};
   StorePrefix(kOfferMagic, offer.source, out.data());
   StoreBe64(out.data() + kForwardPrefixSize, offer.conn_qual);
   return out;
 }
 
-std::optional<HandoffOffer> DecodeOffer(std::span<const uint8_t> in) {
+std::optional<MemberOffer> DecodeOffer(std::span<const uint8_t> in) {
   const auto source = SourceIn(kOfferMagic, in);
   if (!source || in.size() < kOfferPrefixSize) return std::nullopt;
-  return HandoffOffer{*source, LoadBe64(in.data() + kForwardPrefixSize),
-                      in.subspan(kOfferPrefixSize)};
+  return MemberOffer{*source, LoadBe64(in.data() + kForwardPrefixSize),
+                     in.subspan(kOfferPrefixSize)};
 }
 
 }  // namespace softdat::softnet

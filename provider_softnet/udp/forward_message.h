@@ -48,15 +48,15 @@ std::optional<ForwardedPacket> DecodeForward(std::span<const uint8_t> in);
 inline constexpr size_t kOfferPrefixSize = kForwardPrefixSize + 8;
 using OfferPrefix = std::array<uint8_t, kOfferPrefixSize>;
 
-struct HandoffOffer {
+struct MemberOffer {
   sockaddr_storage source{};  // IPv4 or IPv6
   uint64_t conn_qual = 0;
   std::span<const uint8_t> mad;  // not looked into
 };
 // Without the MAD, which follows.
-OfferPrefix EncodeOfferPrefix(const HandoffOffer& offer);
+OfferPrefix EncodeOfferPrefix(const MemberOffer& offer);
 // Nothing for bytes that are no offer of this version. The MAD points into `in`.
-std::optional<HandoffOffer> DecodeOffer(std::span<const uint8_t> in);
+std::optional<MemberOffer> DecodeOffer(std::span<const uint8_t> in);
 
 }  // namespace softdat::softnet
 

@@ -71,7 +71,7 @@ HandOnResult HandOn(int fd, const MemberName& name, const sockaddr_storage& sour
   return errno == ECONNREFUSED ? HandOnResult::kNobody : HandOnResult::kFull;
 }
 
-HandOnResult SendOffer(int fd, const MemberName& name, const HandoffOffer& offer, int answer,
+HandOnResult SendOffer(int fd, const MemberName& name, const MemberOffer& offer, int answer,
                        int lease) {
   if (name.size == 0) return HandOnResult::kNobody;
   OfferPrefix prefix = EncodeOfferPrefix(offer);

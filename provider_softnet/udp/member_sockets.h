@@ -44,7 +44,7 @@ HandOnResult HandOn(int fd, const MemberName& name, const sockaddr_storage& sour
 
 // Offers a request, with the two descriptors, which stay the caller's (forward_message.h). Never
 // blocks. Any thread.
-HandOnResult SendOffer(int fd, const MemberName& name, const HandoffOffer& offer, int answer,
+HandOnResult SendOffer(int fd, const MemberName& name, const MemberOffer& offer, int answer,
                        int lease);
 
 }  // namespace softdat::softnet

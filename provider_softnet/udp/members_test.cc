@@ -71,7 +71,7 @@ TEST(ForwardMessage, HoldsTheSenderAndThePacket) {
 }
 
 Bytes Offer(uint64_t conn_qual, const Bytes& mad) {
-  HandoffOffer offer;
+  MemberOffer offer;
   offer.conn_qual = conn_qual;
   offer.source.ss_family = AF_INET;
   SetSocketPort(0xc0de, &offer.source);

@@ -31,7 +31,7 @@ class PacketSink {
   virtual void OnPacket(const Arrival& arrival) = 0;
   // Another member offers a request that its consumer hands off. The descriptors are whatever came
   // with it. Any thread.
-  virtual void OnOffer(const HandoffOffer& offer, std::vector<UniqueFd> descriptors) = 0;
+  virtual void OnOffer(const MemberOffer& offer, std::vector<UniqueFd> descriptors) = 0;
   // The thread that called OnPacket has no more packets at hand. What they ask to be sent may
   // leave.
   virtual void OnBatchEnd() = 0;

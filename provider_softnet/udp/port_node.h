@@ -74,13 +74,13 @@ class PortNode final : private PacketSink {
   // What to do with a packet beside keeping it. To be set before packets come.
   std::function<void(const Arrival&)> on_packet;
   // The same for an offer.
-  std::function<void(const HandoffOffer&, std::vector<UniqueFd>)> on_offer;
+  std::function<void(const MemberOffer&, std::vector<UniqueFd>)> on_offer;
   std::atomic<int> batches{0};
   std::atomic<int> writables{0};
 
  private:
   void OnPacket(const Arrival& arrival) override;
-  void OnOffer(const HandoffOffer& offer, std::vector<UniqueFd> descriptors) override {
+  void OnOffer(const MemberOffer& offer, std::vector<UniqueFd> descriptors) override {
     if (on_offer) on_offer(offer, std::move(descriptors));
   }
   void OnBatchEnd() override { batches.fetch_add(1); }

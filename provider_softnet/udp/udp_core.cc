@@ -57,7 +57,7 @@ void UdpCore::JudgeAndRoute(const sockaddr_storage& source, std::span<const uint
 // The member that handed it on has judged the ICRC. Its form is judged again, because a message is
 // not trusted further than that.
 void UdpCore::TakeHandedOn(std::span<const uint8_t> message, std::vector<UniqueFd> descriptors) {
-  if (const std::optional<HandoffOffer> offer = DecodeOffer(message)) {
+  if (const std::optional<MemberOffer> offer = DecodeOffer(message)) {
     if (offer->source.ss_family != local.ss_family) return counters.malformed.Add();
     return sink->OnOffer(*offer, std::move(descriptors));
   }

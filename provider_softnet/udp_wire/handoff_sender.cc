@@ -30,7 +30,7 @@ int MillisecondsUntil(LoopClock::time_point deadline) {
 }
 
 // A member that has not read what was sent before is asked again and again.
-Status SendUntil(LoopClock::time_point deadline, const MemberName& name, const HandoffOffer& offer,
+Status SendUntil(LoopClock::time_point deadline, const MemberName& name, const MemberOffer& offer,
                  int answer, int lease) {
   constexpr int kPauseMs = 5;
   Result<UniqueFd> from = OpenHandOn();
@@ -75,7 +75,7 @@ bool AnswerOffer(int fd, OfferVerdict verdict) {
   return SayOn(fd, {&byte, 1});
 }
 
-Status OfferToMember(const std::string& host, uint64_t service_id, const HandoffOffer& offer,
+Status OfferToMember(const std::string& host, uint64_t service_id, const MemberOffer& offer,
                      int lease, std::chrono::milliseconds limit) {
   const CancelOff no_cancellation;
   const LoopClock::time_point deadline = LoopClock::now() + limit;

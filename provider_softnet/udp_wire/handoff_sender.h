@@ -30,7 +30,7 @@ bool AnswerOffer(int fd, OfferVerdict verdict);
 //
 // On failure the other member has no part in the request. kNotFound: no member of this user listens
 // there. kNoFreeQualifier: one does, but it refused or did not answer in time. kNoResources.
-Status OfferToMember(const std::string& host, uint64_t service_id, const HandoffOffer& offer,
+Status OfferToMember(const std::string& host, uint64_t service_id, const MemberOffer& offer,
                      int lease, std::chrono::milliseconds limit);
 
 }  // namespace softdat::softnet

@@ -135,7 +135,7 @@ class RocePlane final : public std::enable_shared_from_this<RocePlane>, private 
 
   // PacketSink.
   void OnPacket(const Arrival& arrival) override;
-  void OnOffer(const HandoffOffer& offer, std::vector<UniqueFd> descriptors) override;
+  void OnOffer(const MemberOffer& offer, std::vector<UniqueFd> descriptors) override;
   void OnBatchEnd() override;
   void OnWritable() override;
 

@@ -36,7 +36,7 @@ uint64_t ServiceOf(uint64_t conn_qual) {
 // Away from here
 
 Status RocePlane::HandOff(const CmRequestArrived& request, uint64_t conn_qual) {
-  HandoffOffer offer{request.source, conn_qual, {}};
+  MemberOffer offer{request.source, conn_qual, {}};
   std::optional<MadOctets> mad;
   LocalPair lease;
   {
@@ -137,7 +137,7 @@ void RocePlane::TellNewOwner(const CmForNewOwner& news) {
 // -------------------------------------------------------------------------------------------------
 // To here
 
-void RocePlane::OnOffer(const HandoffOffer& offer, std::vector<UniqueFd> descriptors) {
+void RocePlane::OnOffer(const MemberOffer& offer, std::vector<UniqueFd> descriptors) {
   if (!started_.load(std::memory_order_acquire) || leaving_.load(std::memory_order_relaxed)) return;
   if (descriptors.size() != 2 || offer.mad.size() != rdmacm::kMadSize) return;
   ArrivedOffer arrived{

@@ -23,7 +23,7 @@ namespace {
 
 class Looker {
  public:
-  explicit Looker(const InfoOptions& options)
+  explicit Looker(const RdsInfoOptions& options)
       : options_(options), calls_(options.kernel ? KernelCalls() : LibraryCalls()) {}
 
   Outcome Run() {
@@ -80,7 +80,7 @@ class Looker {
     return sigtimedwait(&ends, nullptr, &limit) < 0 && errno == EAGAIN;
   }
 
-  const InfoOptions& options_;
+  const RdsInfoOptions& options_;
   const RdsCalls& calls_;
   RdsSocket socket_;
   std::vector<InfoList> before_;
@@ -89,7 +89,7 @@ class Looker {
 int Main(const std::vector<std::string>& arguments) {
   int exit_status = kExitOk;
   std::string output;
-  const auto options = ParseInfoOptions(arguments, &exit_status, &output);
+  const auto options = ParseRdsInfoOptions(arguments, &exit_status, &output);
   if (!options) {
     fmt::print(exit_status == kExitOk ? stdout : stderr, "{}", output);
     return exit_status;

@@ -62,9 +62,9 @@ CLI::Validator IntervalValue() {
 
 }  // namespace
 
-std::optional<InfoOptions> ParseInfoOptions(const std::vector<std::string>& arguments,
-                                            int* exit_status, std::string* output) {
-  InfoOptions options;
+std::optional<RdsInfoOptions> ParseRdsInfoOptions(const std::vector<std::string>& arguments,
+                                                  int* exit_status, std::string* output) {
+  RdsInfoOptions options;
   CLI::App app("Shows the sockets, connections, messages and counters of RDS.", "rds-softinfo");
   app.footer(kFooter);
   app.failure_message([](const CLI::App*, const CLI::Error& error) {

@@ -10,7 +10,7 @@
 
 namespace softdat::tools {
 
-struct InfoOptions {
+struct RdsInfoOptions {
   std::string letters;   // of the lists, in the order in which they are shown; "": all there are
   int64_t watch_us = 0;  // from one look to the next; 0: one look
   uint64_t count = 0;    // looks with `watch_us`; 0: until a signal
@@ -21,8 +21,8 @@ struct InfoOptions {
 };
 
 // As ParsePerfOptions: nothing if there is nothing left to do.
-std::optional<InfoOptions> ParseInfoOptions(const std::vector<std::string>& arguments,
-                                            int* exit_status, std::string* output);
+std::optional<RdsInfoOptions> ParseRdsInfoOptions(const std::vector<std::string>& arguments,
+                                                  int* exit_status, std::string* output);
 
 }  // namespace softdat::tools
 

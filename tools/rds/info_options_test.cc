@@ -9,16 +9,16 @@ namespace {
 
 using testing::HasSubstr;
 
-std::optional<InfoOptions> Parse(const std::vector<std::string>& arguments) {
+std::optional<RdsInfoOptions> Parse(const std::vector<std::string>& arguments) {
   int exit_status = 0;
   std::string output;
-  return ParseInfoOptions(arguments, &exit_status, &output);
+  return ParseRdsInfoOptions(arguments, &exit_status, &output);
 }
 
 void ExpectRefused(const std::vector<std::string>& arguments, const std::string& why) {
   int exit_status = 0;
   std::string output;
-  EXPECT_FALSE(ParseInfoOptions(arguments, &exit_status, &output));
+  EXPECT_FALSE(ParseRdsInfoOptions(arguments, &exit_status, &output));
   EXPECT_EQ(exit_status, 2);
   EXPECT_THAT(output, HasSubstr(why));
   EXPECT_THAT(output, HasSubstr("rds-softinfo --help"));
@@ -51,7 +51,7 @@ TEST(InfoOptionsTest, Refusals) {
 TEST(InfoOptionsTest, HelpGoesToStandardOutput) {
   int exit_status = 7;
   std::string output;
-  EXPECT_FALSE(ParseInfoOptions({"--help"}, &exit_status, &output));
+  EXPECT_FALSE(ParseRdsInfoOptions({"--help"}, &exit_status, &output));
   EXPECT_EQ(exit_status, 0);
   EXPECT_THAT(output, HasSubstr("Exit status:"));
 }

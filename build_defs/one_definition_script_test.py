@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What build_defs/one_definition says about small trees, right and wrong ones."""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SCRIPT = pathlib.Path(__file__).resolve().parent / "one_definition"
+
+
+class OneDefinitionTest(unittest.TestCase):
+    """A tree with a type and whatever a case puts beside it."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        self.put("low/offer.h", "namespace net::low {\nstruct Offer {\n  int a = 0;\n};\n}\n")
+
+    def put(self, path, text):
+        """Writes a file of the tree."""
+        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / path).write_text(text, encoding="utf-8")
+
+    def expect(self, status, *printed):
+        """Runs the script over the tree."""
+        run = subprocess.run([sys.executable, SCRIPT, "--root", self.root], check=False, stdout=subprocess.PIPE,
+                             stderr=subprocess.STDOUT, text=True)
+        self.assertEqual((run.returncode, run.stdout), (status, "".join(line + "\n" for line in printed)))
+
+    def expect_twice(self, text):
+        """`text` defines the type once more."""
+        self.put("low/other.cc", text)
+        self.expect(1, "net::low::Offer is defined in low/offer.h, low/other.cc")
+
+    def test_one(self):
+        self.expect(0, "1 types, each defined in one file")
+
+    def test_two(self):
+        self.expect_twice("namespace net::low { struct Offer { long b; }; }")
+
+    def test_in_words_of_other_kinds(self):
+        self.expect_twice("namespace net { namespace low {\nclass [[nodiscard]] Offer final : public Base<int> {};\n} }")
+
+    def test_an_enumeration(self):
+        self.expect_twice("namespace net::low {\nint x = f({1, 2});\nenum class Offer : int { kNone };\n}")
+
+    def test_behind_what_is_no_code(self):
+        self.expect_twice("// {\n/* { */ #define A { \\\n {\nnamespace net::low {\nconst char c = '{', *s = \"{\\\"\","
+                          " *r = R\"x({)\" )x\"; int n = 1'000;\nstruct Offer {};\n}")
+
+    def test_others_of_the_name(self):
+        self.put("low/other.cc", "struct Offer {};\n"
+                                 "namespace net { struct Offer {}; }\n"
+                                 "namespace net::low {\n"
+                                 "namespace { struct Offer {}; }\n"
+                                 "struct Offer;\n"
+                                 "class Holder { struct Offer {}; };\n"
+                                 "void F() { struct Offer {}; }\n"
+                                 "struct Offer Make() { return {}; }\n"
+                                 "struct Offer offer = {};\n"
+                                 "}\n")
+        self.expect(0, "4 types, each defined in one file")
+
+    def test_a_specialization_is_another_type(self):
+        self.put("low/a.h", "namespace net { template <typename T> struct Of {}; }")
+        self.put("low/b.h", "namespace net { template <> struct Of<int> {}; }")
+        self.expect(0, "2 types, each defined in one file")
+
+    def test_no_tree(self):
+        (self.root / "low/offer.h").unlink()
+        self.expect(1, f"{self.root}: no type is defined; is this the tree?")
+
+
+if __name__ == "__main__":
+    unittest.main()
