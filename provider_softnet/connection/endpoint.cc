@@ -20,7 +20,8 @@ Endpoint::Endpoint(std::shared_ptr<ConnectionContext> context,
       queues_(attributes),
       gathering_({.messages = context_->options.gather_messages,
                   .bytes = context_->options.gather_bytes,
-                  .halves = context_->options.confirm}),
+                  .halves = context_->options.confirm,
+                  .hold_bytes = context_->options.hold_bytes}),
       sink_(attributes.sink) {}
 
 Endpoint::~Endpoint() = default;

@@ -146,6 +146,72 @@ TEST_F(HalvesTest, ASmallWindowDoesNotLeaveInHalves) {
   }
 }
 
+// A program that posts writes and a notice behind them, and then waits.
+class NoticeTest : public testing::Test {
+ protected:
+  static constexpr size_t kHold = 128 * 1024;
+
+  // One burst behind a single message. Returns the plans of the writes, then of the notice.
+  std::vector<Plan> Burst(uint32_t writes, size_t bytes) {
+    std::vector<Plan> plans;
+    ++epoch_;
+    EXPECT_EQ(Post(Op::kSend, 1, 64), Plan::kWrite);
+    ++epoch_;
+    for (uint32_t i = 1; i <= writes; ++i) plans.push_back(Post(Op::kRdmaWrite, i, bytes));
+    plans.push_back(Post(Op::kSend, writes + 1, 64));
+    gathering_.OnFlush();
+    gathering_.OnWritten();
+    return plans;
+  }
+  // The same when the last bursts were like it.
+  std::vector<Plan> Known(uint32_t writes, size_t bytes) {
+    Burst(writes, bytes);
+    Burst(writes, bytes);
+    return Burst(writes, bytes);
+  }
+
+ private:
+  using Op = transport::Op;
+
+  Plan Post(Op op, uint32_t queued, size_t bytes) {
+    return gathering_.OnPost({.epoch = epoch_,
+                              .helper_ticks = true,
+                              .op = op,
+                              .queued = queued,
+                              .capacity = 64,
+                              .bytes = bytes});
+  }
+
+  Gathering gathering_{{.messages = 64, .bytes = 1 << 20, .halves = false, .hold_bytes = kHold}};
+  uint32_t epoch_ = 0;
+};
+
+constexpr Plan kHeld = Plan::kKeepAndTell;
+
+TEST_F(NoticeTest, ASmallWriteLeavesWithIt) {
+  EXPECT_EQ(Known(1, 64), (std::vector{kHeld, Plan::kWrite}));
+}
+
+TEST_F(NoticeTest, SoDoesALargeOne) {
+  EXPECT_EQ(Known(1, kHold), (std::vector{kHeld, Plan::kWrite}));
+}
+
+TEST_F(NoticeTest, AWriteThatCostsMoreThanItsCallIsWrittenAtOnce) {
+  EXPECT_EQ(Known(1, kHold + 1), (std::vector{Plan::kWrite, Plan::kWrite}));
+}
+
+TEST_F(NoticeTest, OfLargeWritesOnlyTheLastIsHeld) {
+  EXPECT_EQ(Known(2, 64 * 1024), (std::vector{Plan::kWrite, kHeld, Plan::kWrite}));
+}
+
+TEST_F(NoticeTest, NotMoreThanAWriteThatIsHeldAlone) {
+  EXPECT_EQ(Known(3, 63 * 1024), (std::vector{kHeld, Plan::kKeep, Plan::kWrite, Plan::kWrite}));
+}
+
+TEST_F(NoticeTest, OfSmallWritesAll) {
+  EXPECT_EQ(Known(2, 64), (std::vector{kHeld, Plan::kKeep, Plan::kWrite}));
+}
+
 TEST(DrainJudgeTest, APeerThatTakesNothingIsStuck) {
   DrainJudge judge;
   judge.Begin();

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "dat/transport/transport.h"
 #include "provider_softnet/driver/post_bursts.h"
 
 namespace softdat::softnet {
@@ -21,16 +22,20 @@ class Gathering {
     bool halves = false;  // or when half of what the program keeps under way has gathered, if that
                           // is most of the queue: then the peer works on one half while the other
                           // is posted
+    // Nor are more bytes than these held because another post is expected behind them. The system
+    // call that this would save costs less than what the peer could do with them meanwhile.
+    size_t hold_bytes = SIZE_MAX;
   };
   struct Post {
     uint32_t epoch = 0;         // Driver::epoch()
     bool helper_ticks = false;  // Driver::HelperTicks()
-    uint32_t queued = 0;        // unfinished requests of the send queue, including this one
-    uint32_t capacity = 0;      // of the send queue
+    transport::Op op = transport::Op::kSend;
+    uint32_t queued = 0;    // unfinished requests of the send queue, including this one
+    uint32_t capacity = 0;  // of the send queue
     size_t bytes = 0;
   };
   enum class Plan : uint8_t {
-    kWrite,         // write this post; nothing has gathered
+    kWrite,         // write this post, and what is held for it
     kWriteAll,      // write this post and all that has gathered
     kKeep,          // keep it; the next thread that polls or waits knows of it and writes it
     kKeepAndTell,   // keep it, and tell the driver, so that such a thread writes it
@@ -40,9 +45,10 @@ class Gathering {
   explicit Gathering(const Limits& limits) : limits_(limits) {}
 
   Plan OnPost(const Post& post) {
-    const PostBursts::Plan plan = bursts_.OnPost(post.epoch, post.queued > 1);
+    const PostBursts::Plan plan = bursts_.OnPost(post.epoch, post.queued > 1, KindOf(post.op));
     const bool quietly = plan == PostBursts::Plan::kGatherQuietly;
-    if (plan == PostBursts::Plan::kWrite || (quietly && !post.helper_ticks)) return Plan::kWrite;
+    const bool at_once = quietly && (!post.helper_ticks || IsTooLargeToHold(post.bytes));
+    if (plan == PostBursts::Plan::kWrite || at_once) return Plan::kWrite;
     ++messages_;
     bytes_ += post.bytes;
     // Sends leave before the queue is full.
@@ -87,6 +93,16 @@ class Gathering {
   }
 
  private:
+  // Whether a post of `bytes` should not be held for those behind it. A large one is held only for
+  // the last of its burst, which is its notice.
+  bool IsTooLargeToHold(size_t bytes) const {
+    if (bytes_ + bytes > limits_.hold_bytes) return true;
+    return bytes >= limits_.hold_bytes / 2 && !bursts_.NextIsLast();
+  }
+  static PostBursts::Kind KindOf(transport::Op op) {
+    const bool message = op == transport::Op::kSend || op == transport::Op::kSendInvalidate;
+    return message ? PostBursts::Kind::kMessage : PostBursts::Kind::kOther;
+  }
   // What the program had under way at most.
   uint32_t window() const { return std::max(most_queued_, most_queued_before_); }
 

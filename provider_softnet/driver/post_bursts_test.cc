@@ -9,11 +9,15 @@
 namespace softdat::softnet {
 namespace {
 
-// One burst of `posts`: w for a write, g and q for gathering.
-std::string Burst(PostBursts* bursts, uint32_t epoch, int posts, bool under_way = false) {
+using Kind = PostBursts::Kind;
+
+// One burst of `posts`, the first of this kind, messages behind it: w for a write, g and q for
+// gathering.
+std::string Burst(PostBursts* bursts, uint32_t epoch, int posts, bool under_way = false,
+                  Kind first = Kind::kMessage) {
   std::string plans;
   for (int i = 0; i < posts; ++i) {
-    switch (bursts->OnPost(epoch, under_way)) {
+    switch (bursts->OnPost(epoch, under_way, i == 0 ? first : Kind::kMessage)) {
       case PostBursts::Plan::kWrite:
         plans += 'w';
         break;
@@ -38,6 +42,39 @@ TEST(PostBursts, PairsAreKnownAfterTwo) {
   EXPECT_EQ(Burst(&bursts, 1, 2), "wg");
   EXPECT_EQ(Burst(&bursts, 2, 2), "wg");
   for (uint32_t epoch = 3; epoch < 10; ++epoch) EXPECT_EQ(Burst(&bursts, epoch, 2), "qw");
+}
+
+// A message layer asks, is answered, writes and announces it.
+TEST(PostBursts, SingleMessagesInBetweenDoNotHideAWriteAndItsNotice) {
+  PostBursts bursts;
+  uint32_t epoch = 0;
+  for (int round = 0; round < 6; ++round) {
+    EXPECT_EQ(Burst(&bursts, ++epoch, 1), "w") << round;
+    EXPECT_EQ(Burst(&bursts, ++epoch, 1), "w") << round;
+    EXPECT_EQ(Burst(&bursts, ++epoch, 2, false, Kind::kOther), round < 2 ? "wg" : "qw") << round;
+  }
+}
+
+TEST(PostBursts, AWriteWhoseNoticeCeasesToComeIsWrittenAtOnce) {
+  PostBursts bursts;
+  for (uint32_t epoch = 1; epoch < 4; ++epoch) Burst(&bursts, epoch, 2, false, Kind::kOther);
+  EXPECT_EQ(Burst(&bursts, 4, 1, false, Kind::kOther), "q");
+  EXPECT_EQ(Burst(&bursts, 5, 1), "w");
+  EXPECT_EQ(Burst(&bursts, 6, 1, false, Kind::kOther), "w");
+}
+
+// A flag long after the last write that had a notice need not wait for one.
+TEST(PostBursts, AnOldHabitIsForgotten) {
+  PostBursts bursts;
+  uint32_t epoch = 0;
+  for (int i = 0; i < 3; ++i) Burst(&bursts, ++epoch, 2, false, Kind::kOther);
+  for (int i = 0; i < 20; ++i) Burst(&bursts, ++epoch, 1);
+  EXPECT_EQ(Burst(&bursts, ++epoch, 1, false, Kind::kOther), "w");
+
+  PostBursts messages;
+  for (int i = 0; i < 3; ++i) Burst(&messages, ++epoch, 2);
+  for (int i = 0; i < 20; ++i) Burst(&messages, ++epoch, 1, false, Kind::kOther);
+  EXPECT_EQ(Burst(&messages, ++epoch, 1), "w");
 }
 
 TEST(PostBursts, ABurstThatIsShorterThanExpectedIsForgotten) {

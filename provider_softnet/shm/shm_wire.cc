@@ -33,7 +33,14 @@ class ShmWire final : public Wire {
   void AbandonAfterFork() override { ShmPorts().AbandonAfterFork(); }
 
  private:
-  const ConnectionOptions options_ = ConnectionOptions::FromSettings();
+  // A write's notice costs so little here that only small writes wait for it.
+  static ConnectionOptions Options() {
+    ConnectionOptions o = ConnectionOptions::FromSettings();
+    o.hold_bytes = 16 * 1024;
+    return o;
+  }
+
+  const ConnectionOptions options_ = Options();
   std::shared_ptr<ShmContext> context_;
 };
 

@@ -33,7 +33,8 @@ RoceEndpoint::RoceEndpoint(std::shared_ptr<RoceAdapter> adapter,
       queues_(attributes),
       gathering_({.messages = adapter_->options.gather_messages,
                   .bytes = adapter_->options.gather_bytes,
-                  .halves = true}),
+                  .halves = true,
+                  .hold_bytes = adapter_->options.hold_bytes}),
       sink_(attributes.sink) {}
 
 RoceEndpoint::~RoceEndpoint() = default;

@@ -46,6 +46,7 @@ void RoceEndpoint::WriteOrGather(const transport::SendRequest& request) {
   Gathering::Post post;
   post.epoch = driver_->epoch();
   post.helper_ticks = driver_->HelperTicks();
+  post.op = request.op;
   post.queued = queues_.sends().count();
   post.capacity = queues_.sends().capacity();
   post.bytes = BytesOf(request);

@@ -30,6 +30,8 @@ struct RoceOptions {
   // Gathered sends leave when they reach this many messages or bytes.
   uint32_t gather_messages = 64;
   size_t gather_bytes = 256 * 1024;
+  // More than this is written at once even if another send is expected behind it.
+  size_t hold_bytes = 16 * 1024;
 
   static RoceOptions FromSettings();
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Transfers in their steady state make as many system calls with completions that mean "confirmed"
 // as with completions that mean "taken", because confirmations travel with messages that are sent
-// anyway. This program's syscall() counts. One thread is both ends, so that each end finds what the
-// other has sent.
+// anyway. A write leaves with its notice. This program's syscall() counts. One thread is both ends,
+// so that each end finds what the other has sent.
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -167,9 +167,9 @@ void ExpectMore(uint64_t sends_more, uint64_t receives_more, Exchange exchange) 
 }
 
 // Passes a message from one program to the other, which takes it. A write may go before it. Also
-// takes the completions of what `to` has sent before, which have arrived by now.
+// takes the completions of `completed` posts of `to` before, which have arrived by now.
 template <typename Take>
-void Pass(End& from, const Memory& source, End& to, const Memory& target, bool write, bool sent,
+void Pass(End& from, const Memory& source, End& to, const Memory& target, bool write, int completed,
           Take take) {
   if (write) {
     ASSERT_DAT_OK(PostWrite(from.ep, source.Local(0, kSize), target.Remote(1024, kSize), 1));
@@ -177,15 +177,16 @@ void Pass(End& from, const Memory& source, End& to, const Memory& target, bool w
   ASSERT_DAT_OK(PostSend(from.ep, source.Local(0, kSize), 2));
   take(to.recv_evd);
   ASSERT_DAT_OK(PostReceive(to.ep, target.Local(0, kSize), 0));
-  for (int i = 0; sent && i < (write ? 2 : 1); ++i) take(to.request_evd);
+  for (int i = 0; i < completed; ++i) take(to.request_evd);
 }
 
 template <typename Take>
 void ExpectRoundTripsCostNoMore(bool write, Take take) {
-  ExpectMore(0, 0, [write, take, sent = false](Programs& p) mutable {
-    Pass(p.a, p.a_memory, p.b, p.b_memory, write, sent, take);
-    Pass(p.b, p.b_memory, p.a, p.a_memory, write, true, take);
-    sent = true;
+  const int posts = write ? 2 : 1;
+  ExpectMore(0, 0, [write, take, posts, before = 0](Programs& p) mutable {
+    Pass(p.a, p.a_memory, p.b, p.b_memory, write, before, take);
+    Pass(p.b, p.b_memory, p.a, p.a_memory, write, posts, take);
+    before = posts;
   });
 }
 
@@ -193,6 +194,28 @@ TEST(SteadyCallsTest, PolledMessages) { ExpectRoundTripsCostNoMore(false, Poll);
 TEST(SteadyCallsTest, AwaitedMessages) { ExpectRoundTripsCostNoMore(false, Wait); }
 TEST(SteadyCallsTest, PolledWritesAndTheirNotices) { ExpectRoundTripsCostNoMore(true, Poll); }
 TEST(SteadyCallsTest, AwaitedWritesAndTheirNotices) { ExpectRoundTripsCostNoMore(true, Wait); }
+
+// A message layer's rendezvous, one each way: a message asks, one answers, and a write leaves with
+// its notice in one call, as if no single messages came in between. Only confirmations that nothing
+// is left to travel with may leave alone.
+template <typename Take>
+void ExpectRendezvousInThreeCalls(Take take) {
+  const Calls calls = LeastCost("confirmed", [take, before = 0](Programs& p) mutable {
+    Pass(p.a, p.a_memory, p.b, p.b_memory, false, before, take);
+    Pass(p.b, p.b_memory, p.a, p.a_memory, false, 1, take);
+    Pass(p.a, p.a_memory, p.b, p.b_memory, true, 1, take);
+    Pass(p.b, p.b_memory, p.a, p.a_memory, false, 2, take);
+    Pass(p.a, p.a_memory, p.b, p.b_memory, false, 1, take);
+    Pass(p.b, p.b_memory, p.a, p.a_memory, true, 1, take);
+    before = 2;
+  });
+  SCOPED_TRACE(testing::PrintToString(calls));
+  EXPECT_GE(calls.sends, 6 * kRounds) << "it counts";
+  EXPECT_LT(calls.sends, 7 * kRounds);
+  EXPECT_LE(calls.kicks, kRounds / 8);
+}
+TEST(SteadyCallsTest, PolledRendezvous) { ExpectRendezvousInThreeCalls(Poll); }
+TEST(SteadyCallsTest, AwaitedRendezvous) { ExpectRendezvousInThreeCalls(Wait); }
 
 // If messages go only one way, there is nothing to travel with. The confirmation of a window of
 // messages costs one call of the receiver, which sends it, and one of the sender, which receives
