@@ -37,6 +37,8 @@ class ByteLink {
   // it there.
   virtual ssize_t Send(const iovec* iov, size_t count) = 0;
   virtual ssize_t Receive(const iovec* iov, size_t count) = 0;
+  // Large messages are about to be sent, each of many times what a link can move at once.
+  virtual void ExpectBulk() {}
   virtual ssize_t Peek() = 0;
   // Whether a cheap look says that Receive would return EAGAIN. False when only a call can tell.
   virtual bool Silent() const { return false; }

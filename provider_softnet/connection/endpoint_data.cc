@@ -18,6 +18,8 @@ constexpr size_t kSendBatch = 1 << 20;
 constexpr size_t kReceiveBudget = 512 * 1024;
 // Bytes written in one go, for the same reason. The socket of a reader that keeps up never fills.
 constexpr size_t kSendBudget = 4 << 20;
+// From here on a message is bulk for a link.
+constexpr size_t kBulk = 128 << 10;
 
 size_t BytesOf(const transport::SendRequest& request) {
   size_t bytes = 0;
@@ -61,6 +63,8 @@ void Endpoint::WriteOrGather(const transport::SendRequest& request) {
   post.queued = queues_.sends().count();
   post.capacity = queues_.sends().capacity();
   post.bytes = BytesOf(request);
+  const bool leaves = request.op != transport::Op::kRdmaRead;
+  if (leaves && post.bytes >= kBulk && link_ != nullptr) link_->ExpectBulk();
   const Gathering::Plan plan = gathering_.OnPost(post);
   driver_->MarkPosted();
   switch (plan) {

@@ -103,6 +103,17 @@ void PrepareStream(int fd, std::chrono::milliseconds dead_path) {
   setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof(probes));
 }
 
+bool IsWithinHost(int fd) {
+  const sockaddr_storage remote = RemoteAddressOf(fd);
+  return IsLoopback(remote) || SameHost(LocalAddressOf(fd), remote);
+}
+
+void KeepQueueInCache(int fd) {
+  // The kernel doubles it, for its own structures. Each user may set this much.
+  const int bytes = 96 << 10;
+  setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+}
+
 PathSample SamplePath(int fd) {
   PathSample sample;
   int queued = 0;

@@ -40,6 +40,13 @@ Result<UniqueFd> OpenTcp(int family);
 // inherits this from it.
 void PrepareStream(int fd, std::chrono::milliseconds dead_path);
 
+// Whether a connection's two ends have one address, or loopback addresses.
+bool IsWithinHost(int fd);
+// Lets little more than 100 KiB wait in a socket whose peer is on this host. By itself the kernel
+// lets megabytes wait, and each page of them is written and read outside of the processors' caches.
+// A longer queue has no use here, because nothing of it travels.
+void KeepQueueInCache(int fd);
+
 // Says that nothing is outstanding when the socket cannot tell.
 PathSample SamplePath(int fd);
 // Bytes that the peer's TCP does not have yet.

@@ -6,6 +6,8 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <utility>
+
 #include "dat/base/socket_address.h"
 #include "provider_softnet/tcp/socket_util.h"
 
@@ -20,6 +22,11 @@ ssize_t TcpLink::Receive(const iovec* iov, size_t count) {
 }
 
 ssize_t TcpLink::Peek() { return PeekNow(fd_.get()); }
+
+void TcpLink::ExpectBulk() {
+  if (std::exchange(expects_bulk_, true)) return;
+  if (IsWithinHost(fd_.get())) KeepQueueInCache(fd_.get());
+}
 
 int TcpLink::UnsentBytes() const { return softnet::UnsentBytes(fd_.get()); }
 

@@ -17,6 +17,7 @@ class TcpLink final : public ByteLink {
   ssize_t Send(const iovec* iov, size_t count) override;
   ssize_t Receive(const iovec* iov, size_t count) override;
   ssize_t Peek() override;
+  void ExpectBulk() override;
   int UnsentBytes() const override;
   PathSample SamplePath() const override;
   int TakeError() override;
@@ -39,6 +40,7 @@ class TcpLink final : public ByteLink {
  private:
   UniqueFd fd_;
   bool peer_has_finished_ = false;
+  bool expects_bulk_ = false;
 };
 
 }  // namespace softdat::softnet

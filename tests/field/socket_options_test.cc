@@ -6,6 +6,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
 #include "tests/field/field.h"
 #include "tests/field/process.h"
 
@@ -91,6 +95,43 @@ TEST(SocketOptionsTest, ConnectionsDelayNothingAndProbeWhenIdle) {
   }
   const bool over_udp = std::string_view(IaName()).starts_with("softnet-udp");
   EXPECT_EQ(connections, over_udp ? 0 : 2);
+}
+
+// How much the kernel lets wait in the two sockets of a connection, in the order of their numbers.
+std::vector<int> SendBuffers() {
+  std::vector<int> sizes;
+  for (const int fd : OpenDescriptors()) {
+    if (IsConnection(fd)) sizes.push_back(Option(fd, SOL_SOCKET, SO_SNDBUF));
+  }
+  return sizes;
+}
+
+// Within a host, what waits in a socket that sends large messages stays in the caches. The kernel
+// would let megabytes wait. An end that sends none keeps what the kernel gives it.
+TEST(SocketOptionsTest, LargeMessagesToThisHostWaitInAShortQueue) {
+  constexpr size_t kLarge = size_t{1} << 20;
+  constexpr int kShort = 2 * (96 << 10);  // the kernel doubles it
+  Ia ia;
+  Memory memory(ia, 2 * kLarge);
+  End a(ia);
+  End b(ia);
+  ASSERT_TRUE(Join(a, b));
+  const auto transfer = [&](auto post, size_t size) {
+    DAT_EVENT event{};
+    EXPECT_DAT_OK(post(a.ep, memory.Local(0, size), memory.Remote(kLarge, size), 1));
+    EXPECT_TRUE(Expect(a.request_evd, DAT_DTO_COMPLETION_EVENT, &event));
+    EXPECT_EQ(event.event_data.dto_completion_event_data.status, DAT_DTO_SUCCESS);
+  };
+  const auto shortened = [&] { return std::ranges::count(SendBuffers(), kShort); };
+  const auto write = [](auto&&... args) { return PostWrite(args...); };
+  const auto read = [](auto&&... args) { return PostRead(args...); };
+  transfer(write, 64);
+  transfer(read, kLarge);
+  EXPECT_EQ(shortened(), 0);
+  for (int round = 0; round < 3; ++round) transfer(write, kLarge);
+  const bool over_udp = std::string_view(IaName()).starts_with("softnet-udp");
+  EXPECT_EQ(SendBuffers().size(), over_udp ? 0u : 2u);
+  EXPECT_EQ(shortened(), over_udp ? 0 : 1);
 }
 
 }  // namespace
