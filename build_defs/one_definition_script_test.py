@@ -52,6 +52,14 @@ class OneDefinitionTest(unittest.TestCase):
         self.expect_twice("// {\n/* { */ #define A { \\\n {\nnamespace net::low {\nconst char c = '{', *s = \"{\\\"\","
                           " *r = R\"x({)\" )x\"; int n = 1'000;\nstruct Offer {};\n}")
 
+    def test_behind_what_has_brackets(self):
+        self.expect_twice("namespace net::low { template <typename T = int> struct alignas(64) Offer : B<decltype(f())> "
+                          "{}; }")
+
+    def test_an_open_brace(self):
+        self.put("low/other.cc", "namespace net {\n#if A\nstruct A {\n#else\nstruct A : B {\n#endif\n};\n}\n")
+        self.expect(1, "low/other.cc: a brace is not closed, or this script reads it wrongly")
+
     def test_others_of_the_name(self):
         self.put("low/other.cc", "struct Offer {};\n"
                                  "namespace net { struct Offer {}; }\n"
@@ -62,6 +70,8 @@ class OneDefinitionTest(unittest.TestCase):
                                  "void F() { struct Offer {}; }\n"
                                  "struct Offer Make() { return {}; }\n"
                                  "struct Offer offer = {};\n"
+                                 "struct Holder::Offer {};\n"
+                                 "template <> struct Offer<int> {};\n"
                                  "}\n")
         self.expect(0, "4 types, each defined in one file")
 
