@@ -37,8 +37,11 @@ class ByteLink {
   // it there.
   virtual ssize_t Send(const iovec* iov, size_t count) = 0;
   virtual ssize_t Receive(const iovec* iov, size_t count) = 0;
-  // Large messages are about to be sent, each of many times what a link can move at once.
+  // Messages are about to be sent that are so large (128 KiB) that they need not wait in the link
+  // as a whole.
   virtual void ExpectBulk() {}
+  // The end comes: the last segment is to find room, behind what waits already, as far as possible.
+  virtual void MakeRoom() {}
   virtual ssize_t Peek() = 0;
   // Whether a cheap look says that Receive would return EAGAIN. False when only a call can tell.
   virtual bool Silent() const { return false; }

@@ -203,6 +203,7 @@ void Endpoint::CloseConnection(bool reset, bool abrupt) {
 // peer sees an orderly end.
 std::vector<uint8_t> Endpoint::TakeRest() {
   std::vector<uint8_t> rest;
+  if (link_ != nullptr) link_->MakeRoom();  // the process may end before the peer reads
   iovec iov[4];
   while (stream_ != nullptr && stream_->ended() && stream_->wants_transmit()) {
     const Stream::Batch batch = stream_->TransmitVector(iov, std::size(iov), SIZE_MAX);

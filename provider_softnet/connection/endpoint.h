@@ -101,7 +101,7 @@ class Endpoint final : public Channel, private WatchedPath, private Leaver {
 
   ~Endpoint() override;
 
-  void Leave() override;  // the process exits
+  void Leave(LoopClock::time_point deadline) override;  // the process exits
 
   // mutex_ held:
   // Takes the connection over. Returns false and leaves it untouched when there is no memory for

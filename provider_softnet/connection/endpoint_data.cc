@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "provider_softnet/connection/endpoint.h"
 #include "provider_softnet/driver/patient_lock.h"
@@ -25,6 +27,10 @@ size_t BytesOf(const transport::SendRequest& request) {
   size_t bytes = 0;
   for (const Segment& s : request.local) bytes += s.segment_length;
   return bytes;
+}
+
+bool IsBulk(const transport::SendRequest& request) {
+  return request.op != transport::Op::kRdmaRead && BytesOf(request) >= kBulk;
 }
 
 }  // namespace
@@ -50,6 +56,7 @@ Code Endpoint::PostSend(const transport::SendRequest& request) {
     if (code != Code::kOk) Finish(&lock, &upcalls);
   }
   if (code != Code::kOk) return code;
+  if (state_ == State::kConnected && link_ != nullptr && IsBulk(request)) link_->ExpectBulk();
   if (state_ == State::kConnected && !send_blocked_) WriteOrGather(request);
   Finish(&lock, &upcalls);
   return Code::kOk;
@@ -63,8 +70,6 @@ void Endpoint::WriteOrGather(const transport::SendRequest& request) {
   post.queued = queues_.sends().count();
   post.capacity = queues_.sends().capacity();
   post.bytes = BytesOf(request);
-  const bool leaves = request.op != transport::Op::kRdmaRead;
-  if (leaves && post.bytes >= kBulk && link_ != nullptr) link_->ExpectBulk();
   const Gathering::Plan plan = gathering_.OnPost(post);
   driver_->MarkPosted();
   switch (plan) {
@@ -195,12 +200,23 @@ uint32_t Endpoint::OwnPolls() const {
   return polls;
 }
 
-void Endpoint::Leave() {
+void Endpoint::Leave(LoopClock::time_point deadline) {
   std::unique_lock<Mutex> lock(mutex_, std::defer_lock);
   if (!LockPatiently(&lock, Patience::kTry)) return;
-  if (dead_ || stream_ == nullptr || !data_open_ || send_blocked_) return;
-  stream_->SayPartingWord();
+  if (dead_ || stream_ == nullptr || !data_open_) return;
+  if (send_blocked_) {
+    // Our own message is lost with the process. Only the segment that is half sent and the word
+    // behind it must leave.
+    link_->MakeRoom();
+    stream_->Disconnect(transport::DisconnectMode::kAbrupt);
+  } else {
+    stream_->SayPartingWord();
+  }
   Transmit();
+  while (send_blocked_ && stream_->wants_transmit() && LoopClock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+    Transmit();
+  }
 }
 
 // -------------------------------------------------------------------------------------------------

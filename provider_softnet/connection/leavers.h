@@ -4,9 +4,11 @@
 #ifndef SOFTDAT_PROVIDER_SOFTNET_CONNECTION_LEAVERS_H_
 #define SOFTDAT_PROVIDER_SOFTNET_CONNECTION_LEAVERS_H_
 
+#include <chrono>
 #include <mutex>
 
 #include "provider_softnet/connection/member_list.h"
+#include "provider_softnet/driver/event_loop.h"
 
 namespace softdat::softnet {
 
@@ -16,8 +18,9 @@ class Leaver : public Member<Leaver> {
 
  private:
   friend class Leavers;
-  // Any thread. Waits for no lock for long, and adds and removes no leaver.
-  virtual void Leave() = 0;
+  // Any thread. Waits for no lock for long, for room not longer than until `deadline`, and adds and
+  // removes no leaver.
+  virtual void Leave(LoopClock::time_point deadline) = 0;
 };
 
 class Leavers {
@@ -35,10 +38,15 @@ class Leavers {
   // for.
   void LeaveAll() {
     const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
-    if (lock.owns_lock()) list_.ForEach([](Leaver* leaver) { leaver->Leave(); });
+    if (!lock.owns_lock()) return;
+    const LoopClock::time_point deadline = LoopClock::now() + kLongest;
+    list_.ForEach([deadline](Leaver* leaver) { leaver->Leave(deadline); });
   }
 
  private:
+  // All together wait no longer.
+  static constexpr std::chrono::milliseconds kLongest{50};
+
   std::mutex mutex_;  // guards list_ and the links of its members
   MemberList<Leaver> list_;
 };

@@ -29,6 +29,13 @@ msghdr Message(const iovec* iov, size_t count) {
   return m;
 }
 
+// The kernel doubles it, for its own structures. By default each user may set 208 KiB.
+constexpr int kShortQueue = 96 << 10;
+
+bool SetSendBuffer(int fd, int bytes) {
+  return setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes)) == 0;
+}
+
 }  // namespace
 
 // A single buffer goes without a msghdr, which saves the kernel copying and checking two
@@ -108,11 +115,9 @@ bool IsWithinHost(int fd) {
   return IsLoopback(remote) || SameHost(LocalAddressOf(fd), remote);
 }
 
-void KeepQueueInCache(int fd) {
-  // The kernel doubles it, for its own structures. Each user may set this much.
-  const int bytes = 96 << 10;
-  setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
-}
+bool ShortenQueue(int fd) { return SetSendBuffer(fd, kShortQueue); }
+
+void LengthenQueue(int fd) { SetSendBuffer(fd, 2 * kShortQueue); }
 
 PathSample SamplePath(int fd) {
   PathSample sample;

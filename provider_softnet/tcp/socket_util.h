@@ -42,10 +42,13 @@ void PrepareStream(int fd, std::chrono::milliseconds dead_path);
 
 // Whether a connection's two ends have one address, or loopback addresses.
 bool IsWithinHost(int fd);
-// Lets little more than 100 KiB wait in a socket whose peer is on this host. By itself the kernel
-// lets megabytes wait, and each page of them is written and read outside of the processors' caches.
-// A longer queue has no use here, because nothing of it travels.
-void KeepQueueInCache(int fd);
+// Lets some 200 KiB wait in a socket whose peer is on this host. By itself the kernel lets
+// megabytes wait, and each page of them is written and read outside of the processors' caches. A
+// longer queue has no use here, because nothing of it travels. Returns false if the queue was as
+// short already.
+bool ShortenQueue(int fd);
+// Lets twice as much wait, so that another segment finds room.
+void LengthenQueue(int fd);
 
 // Says that nothing is outstanding when the socket cannot tell.
 PathSample SamplePath(int fd);

@@ -25,7 +25,11 @@ ssize_t TcpLink::Peek() { return PeekNow(fd_.get()); }
 
 void TcpLink::ExpectBulk() {
   if (std::exchange(expects_bulk_, true)) return;
-  if (IsWithinHost(fd_.get())) KeepQueueInCache(fd_.get());
+  if (IsWithinHost(fd_.get())) short_queue_ = ShortenQueue(fd_.get());
+}
+
+void TcpLink::MakeRoom() {
+  if (std::exchange(short_queue_, false)) LengthenQueue(fd_.get());
 }
 
 int TcpLink::UnsentBytes() const { return softnet::UnsentBytes(fd_.get()); }

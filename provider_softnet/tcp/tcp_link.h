@@ -18,6 +18,7 @@ class TcpLink final : public ByteLink {
   ssize_t Receive(const iovec* iov, size_t count) override;
   ssize_t Peek() override;
   void ExpectBulk() override;
+  void MakeRoom() override;
   int UnsentBytes() const override;
   PathSample SamplePath() const override;
   int TakeError() override;
@@ -41,6 +42,7 @@ class TcpLink final : public ByteLink {
   UniqueFd fd_;
   bool peer_has_finished_ = false;
   bool expects_bulk_ = false;
+  bool short_queue_ = false;  // because of that
 };
 
 }  // namespace softdat::softnet

@@ -19,6 +19,7 @@ namespace {
 
 constexpr const char* kUsage =
     "[--ia NAME] [--rounds N] [--messages N] [--words N] [--writes] [--way WAY] [--poll]\n"
+    "               [--own N]\n"
     "  --ia NAME     adapter (softnet-lo)\n"
     "  --rounds N    receivers, one after the other (50)\n"
     "  --messages N  in each round, at most 8 of them under way (1)\n"
@@ -26,7 +27,8 @@ constexpr const char* kUsage =
     "  --writes      RDMA writes, with a message behind each\n"
     "  --way WAY     how the receiver leaves: exit, graceful, abrupt (dat_ep_disconnect), free\n"
     "                (dat_ep_free), close (dat_ia_close), or all in turn (all) (exit)\n"
-    "  --poll        the receiver polls by dat_evd_dequeue; it waits otherwise";
+    "  --poll        the receiver polls by dat_evd_dequeue; it waits otherwise\n"
+    "  --own N       the receiver leaves while a message of its own, of N words, is under way (0)";
 
 constexpr size_t kDepth = 8;  // messages under way, and receives for them
 constexpr const char* kWays[] = {"exit", "graceful", "abrupt", "free", "close"};
@@ -39,6 +41,7 @@ struct Settings {
   bool writes;
   std::string way;
   bool poll;
+  size_t own;
 
   Way WayOf(uint64_t round) const {
     for (size_t i = 0; i < std::size(kWays); ++i) {
@@ -67,7 +70,7 @@ struct End {
         request_evd(ia.NewEvd(DAT_EVD_DTO_FLAG, 2 * kDepth)),
         connect_evd(ia.NewEvd(DAT_EVD_CONNECTION_FLAG, 8)),
         ep(ia.NewEp({recv_evd, request_evd, connect_evd})),
-        memory(ia, settings.words) {}
+        memory(ia, std::max(settings.words, settings.own)) {}
 };
 
 void TakeOne(const Settings& settings, DAT_EVD_HANDLE evd) {
@@ -93,6 +96,9 @@ void TakeOne(const Settings& settings, DAT_EVD_HANDLE evd) {
   while (posted < std::min(settings.messages, kDepth)) post();
   MUST(client::Connect(end.ep, end.ia.ia.address(), invitation.qualifier, DAT_TIMEOUT_INFINITE));
   MustWait(end.connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+  if (settings.own > 0) {
+    MUST(client::PostSend(end.ep, end.memory.Words(0, settings.own), 0));
+  }
   for (size_t taken = 0; taken < settings.messages; ++taken) {
     TakeOne(settings, end.recv_evd);
     post();
@@ -161,6 +167,9 @@ int RunSender(const Settings& settings, int to_launcher) {
     MUST(dat_psp_create_any(end.ia.ia, &invitation.qualifier, cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
     if (write(to_launcher, &invitation, sizeof invitation) != sizeof invitation) Die("no launcher");
     const DAT_EVENT request = MustWait(cr_evd, DAT_CONNECTION_REQUEST_EVENT);
+    if (settings.own > 0) {
+      MUST(client::PostReceive(end.ep, end.memory.Words(0, settings.own), 0));
+    }
     MUST(dat_cr_accept(request.event_data.cr_arrival_event_data.cr_handle, end.ep, 0, nullptr));
     MustWait(end.connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
     SendAll(settings, end, round);
@@ -178,7 +187,8 @@ int Main(int argc, char** argv) {
                           static_cast<size_t>(options.Number("--words", 8)),
                           options.Flag("--writes"),
                           options.Text("--way", "exit"),
-                          options.Flag("--poll")};
+                          options.Flag("--poll"),
+                          static_cast<size_t>(options.Number("--own", 0))};
   options.RejectOthers();
   int fds[2];
   if (pipe(fds) != 0) Die("no pipe");
