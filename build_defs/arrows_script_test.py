@@ -2,13 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What build_defs/arrows says about small trees, right and wrong ones."""
 
-import pathlib
-import subprocess
-import sys
-import tempfile
 import unittest
 
-SCRIPT = pathlib.Path(__file__).resolve().parent / "arrows"
+from tree_case import TreeCase
+
 TABLE = """
 | folder | what | may use |
 |---|---|---|
@@ -19,27 +16,16 @@ TABLE = """
 """
 
 
-class ArrowsTest(unittest.TestCase):
+class ArrowsTest(TreeCase):
     """A tree with the table above and whatever a case puts beside it."""
 
+    script = "arrows"
+
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.root = pathlib.Path(folder.name)
+        super().setUp()
         self.put("docs/architecture.md", TABLE)
         self.put("high/house.cc", '#include "low/ground.h"\n')
         self.put("high/attic/box.cc", '#include "high/house.h"\n#include "low/ground.h"\n#include <vector>\n')
-
-    def put(self, path, text):
-        """Writes a file of the tree."""
-        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
-        (self.root / path).write_text(text, encoding="utf-8")
-
-    def expect(self, status, *printed):
-        """Runs the script over the tree."""
-        run = subprocess.run([sys.executable, SCRIPT, "--root", self.root], check=False, stdout=subprocess.PIPE,
-                             stderr=subprocess.STDOUT, text=True)
-        self.assertEqual((run.returncode, run.stdout), (status, "".join(line + "\n" for line in printed)))
 
     def test_all_as_the_table_says(self):
         self.expect(0, "3 arrows between 4 rows")

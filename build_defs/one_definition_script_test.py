@@ -2,34 +2,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What build_defs/one_definition says about small trees, right and wrong ones."""
 
-import pathlib
-import subprocess
-import sys
-import tempfile
 import unittest
 
-SCRIPT = pathlib.Path(__file__).resolve().parent / "one_definition"
+from tree_case import TreeCase
 
 
-class OneDefinitionTest(unittest.TestCase):
+class OneDefinitionTest(TreeCase):
     """A tree with a type and whatever a case puts beside it."""
 
+    script = "one_definition"
+
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.root = pathlib.Path(folder.name)
+        super().setUp()
         self.put("low/offer.h", "namespace net::low {\nstruct Offer {\n  int a = 0;\n};\n}\n")
-
-    def put(self, path, text):
-        """Writes a file of the tree."""
-        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
-        (self.root / path).write_text(text, encoding="utf-8")
-
-    def expect(self, status, *printed):
-        """Runs the script over the tree."""
-        run = subprocess.run([sys.executable, SCRIPT, "--root", self.root], check=False, stdout=subprocess.PIPE,
-                             stderr=subprocess.STDOUT, text=True)
-        self.assertEqual((run.returncode, run.stdout), (status, "".join(line + "\n" for line in printed)))
 
     def expect_twice(self, text):
         """`text` defines the type once more."""

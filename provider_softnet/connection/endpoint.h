@@ -107,7 +107,7 @@ class Endpoint final : public Channel, private WatchedPath, private Leaver {
   // Takes the connection over. Returns false and leaves it untouched when there is no memory for
   // its stream.
   [[nodiscard]] bool StartStream(AgreedConnection* connection, bool initiator);
-  void WriteOrGather(const transport::SendRequest& request);
+  void WriteOrGather(const transport::SendRequest& request, size_t bytes);
   bool Transmit();  // writes until nothing is left or the link is full
   bool Receive();   // reads until nothing is left, within a budget
   // A gathered send stays. Everything else (responses, last words) may leave now.

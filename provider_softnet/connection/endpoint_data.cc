@@ -29,10 +29,6 @@ size_t BytesOf(const transport::SendRequest& request) {
   return bytes;
 }
 
-bool IsBulk(const transport::SendRequest& request) {
-  return request.op != transport::Op::kRdmaRead && BytesOf(request) >= kBulk;
-}
-
 }  // namespace
 
 // -------------------------------------------------------------------------------------------------
@@ -56,20 +52,24 @@ Code Endpoint::PostSend(const transport::SendRequest& request) {
     if (code != Code::kOk) Finish(&lock, &upcalls);
   }
   if (code != Code::kOk) return code;
-  if (state_ == State::kConnected && link_ != nullptr && IsBulk(request)) link_->ExpectBulk();
-  if (state_ == State::kConnected && !send_blocked_) WriteOrGather(request);
+  if (state_ == State::kConnected) {
+    const size_t bytes = BytesOf(request);
+    const bool leaves = request.op != transport::Op::kRdmaRead;
+    if (leaves && bytes >= kBulk && link_ != nullptr) link_->ExpectBulk();
+    if (!send_blocked_) WriteOrGather(request, bytes);
+  }
   Finish(&lock, &upcalls);
   return Code::kOk;
 }
 
-void Endpoint::WriteOrGather(const transport::SendRequest& request) {
+void Endpoint::WriteOrGather(const transport::SendRequest& request, size_t bytes) {
   Gathering::Post post;
   post.epoch = driver_->epoch();
   post.helper_ticks = driver_->HelperTicks();
   post.op = request.op;
   post.queued = queues_.sends().count();
   post.capacity = queues_.sends().capacity();
-  post.bytes = BytesOf(request);
+  post.bytes = bytes;
   const Gathering::Plan plan = gathering_.OnPost(post);
   driver_->MarkPosted();
   switch (plan) {
@@ -213,6 +213,7 @@ void Endpoint::Leave(LoopClock::time_point deadline) {
     stream_->SayPartingWord();
   }
   Transmit();
+  // No loop runs any more that would tell when the peer has made room.
   while (send_blocked_ && stream_->wants_transmit() && LoopClock::now() < deadline) {
     std::this_thread::sleep_for(std::chrono::microseconds(200));
     Transmit();

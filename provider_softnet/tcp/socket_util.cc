@@ -32,8 +32,8 @@ msghdr Message(const iovec* iov, size_t count) {
 // The kernel doubles it, for its own structures. By default each user may set 208 KiB.
 constexpr int kShortQueue = 96 << 10;
 
-bool SetSendBuffer(int fd, int bytes) {
-  return setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes)) == 0;
+void SetSendBuffer(int fd, int bytes) {
+  setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
 }
 
 }  // namespace
@@ -115,7 +115,7 @@ bool IsWithinHost(int fd) {
   return IsLoopback(remote) || SameHost(LocalAddressOf(fd), remote);
 }
 
-bool ShortenQueue(int fd) { return SetSendBuffer(fd, kShortQueue); }
+void ShortenQueue(int fd) { SetSendBuffer(fd, kShortQueue); }
 
 void LengthenQueue(int fd) { SetSendBuffer(fd, 2 * kShortQueue); }
 

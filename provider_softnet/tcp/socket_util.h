@@ -44,9 +44,8 @@ void PrepareStream(int fd, std::chrono::milliseconds dead_path);
 bool IsWithinHost(int fd);
 // Lets some 200 KiB wait in a socket whose peer is on this host. By itself the kernel lets
 // megabytes wait, and each page of them is written and read outside of the processors' caches. A
-// longer queue has no use here, because nothing of it travels. Returns false if the queue was as
-// short already.
-bool ShortenQueue(int fd);
+// longer queue has no use here, because nothing of it travels.
+void ShortenQueue(int fd);
 // Lets twice as much wait, so that another segment finds room.
 void LengthenQueue(int fd);
 

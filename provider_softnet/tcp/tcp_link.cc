@@ -25,7 +25,8 @@ ssize_t TcpLink::Peek() { return PeekNow(fd_.get()); }
 
 void TcpLink::ExpectBulk() {
   if (std::exchange(expects_bulk_, true)) return;
-  if (IsWithinHost(fd_.get())) short_queue_ = ShortenQueue(fd_.get());
+  short_queue_ = IsWithinHost(fd_.get());
+  if (short_queue_) ShortenQueue(fd_.get());
 }
 
 void TcpLink::MakeRoom() {
