@@ -35,6 +35,10 @@ class ClosingList {
   void RemoveIf(Condition&& condition) {
     list_.remove_if([&](const auto& closing) { return condition(*closing); });
   }
+  template <typename Function>
+  void ForEach(Function&& function) {
+    for (const auto& closing : list_) function(*closing);
+  }
   bool empty() const { return list_.empty(); }
   void Clear() { list_.clear(); }
 

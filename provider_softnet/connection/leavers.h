@@ -25,6 +25,9 @@ class Leaver : public Member<Leaver> {
 
 class Leavers {
  public:
+  // All that leave together wait no longer.
+  static constexpr std::chrono::milliseconds kLongest{500};
+
   // Both do nothing if that is so already.
   void Add(Leaver* leaver) {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -36,17 +39,13 @@ class Leavers {
   }
   // The process exits. A thread that was in Add() or Remove() may never go on, so it is not waited
   // for.
-  void LeaveAll() {
+  void LeaveAll(LoopClock::time_point deadline = LoopClock::now() + kLongest) {
     const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
     if (!lock.owns_lock()) return;
-    const LoopClock::time_point deadline = LoopClock::now() + kLongest;
     list_.ForEach([deadline](Leaver* leaver) { leaver->Leave(deadline); });
   }
 
  private:
-  // All together wait no longer.
-  static constexpr std::chrono::milliseconds kLongest{50};
-
   std::mutex mutex_;  // guards list_ and the links of its members
   MemberList<Leaver> list_;
 };

@@ -14,6 +14,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <future>
+#include <memory>
 #include <new>
 #include <system_error>
 #include <utility>
@@ -198,6 +200,20 @@ void Driver::PayAtExit() {
   while (paying_.load(std::memory_order_seq_cst) > 0 && LoopClock::now() < until) {
     nanosleep(&kLook, nullptr);
   }
+}
+
+void Driver::RunAtExit(LoopClock::time_point deadline, std::function<void()> task) {
+  if (token_.TryAcquire(DriverToken::Holder::kControl)) {
+    task();
+    token_.Release();
+    return;
+  }
+  const auto ended = std::make_shared<std::promise<void>>();
+  const bool posted = Post([task = std::move(task), ended] {
+    task();
+    ended->set_value();
+  });
+  if (posted) ended->get_future().wait_until(deadline);
 }
 
 // Runs after a turn. A turn that found nothing pays what is owed. So does the last of many turns in

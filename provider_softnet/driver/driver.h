@@ -104,6 +104,10 @@ class Driver final : private transport::Interruptible {
   // The process exits: pays what is owed. Waits a little for threads that are paying, since they
   // end with the process. It does not wait long, since one of them may be the caller.
   void PayAtExit();
+  // The process exits: runs `task` with the token, on this thread, or on the one that has the
+  // token. That one may never let go of it, because the program has left in the middle of an
+  // upcall: it is waited for until `deadline`.
+  void RunAtExit(LoopClock::time_point deadline, std::function<void()> task);
   // Any thread; QP locks may be held. The holder of the token soon calls channel->Attend().
   void RequestAttention(Channel* channel);
   // Any thread. `task` soon runs with the token, on some thread. If the driver stops first, the

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <string.h>
 
+#include <thread>
 #include <utility>
 
 #include "dat/base/socket_address.h"
@@ -81,9 +82,29 @@ void ClosingLink::Leave() {
 // ShmContext
 
 void ShmContext::Stop() {
+  SayLastWords(LoopClock::now() + Leavers::kLongest);
   half_open.Clear();
   closing.Clear();
   paths.Close();
+}
+
+void ShmContext::OnProcessExit() {
+  const LoopClock::time_point deadline = LoopClock::now() + Leavers::kLongest;
+  leavers.LeaveAll(deadline);
+  driver.RunAtExit(deadline,
+                   [self = shared_from_this(), deadline] { self->SayLastWords(deadline); });
+}
+
+// With the token. No loop runs any more that would tell when a peer has made room: the peer has
+// what it reads before the deadline.
+void ShmContext::SayLastWords(LoopClock::time_point deadline) {
+  constexpr std::chrono::microseconds kLook{200};
+  for (;;) {
+    bool all = true;
+    closing.ForEach([&all](ClosingLink& link) { all &= link.HasSaidAll(); });
+    if (all || LoopClock::now() >= deadline) return;
+    std::this_thread::sleep_for(kLook);
+  }
 }
 
 Result<std::unique_ptr<ByteLink>> ShmContext::OpenLink(const sockaddr_storage& remote,

@@ -31,6 +31,8 @@ class ClosingLink {
   // False: it is over, and can be destroyed.
   bool Start(std::chrono::milliseconds timeout);
   void Hurry();
+  // For the end of the process or the adapter. Sends what there is room for. Whether that was all.
+  bool HasSaidAll() { return !Proceed() || finished_; }
   uint64_t id() const { return id_; }
 
  private:
@@ -48,12 +50,13 @@ class ClosingLink {
   LoopTimer timer_;
 };
 
-struct ShmContext final : ConnectionContext {
+struct ShmContext final : ConnectionContext, std::enable_shared_from_this<ShmContext> {
   using ConnectionContext::ConnectionContext;
   ~ShmContext() override { Stop(); }
 
-  // Same as Wire::Stop().
+  // Same as Wire::Stop() and Wire::OnProcessExit().
   void Stop();
+  void OnProcessExit();
 
   Result<std::unique_ptr<ByteLink>> OpenLink(const sockaddr_storage& remote,
                                              bool same_host) override;
@@ -66,6 +69,9 @@ struct ShmContext final : ConnectionContext {
 
   // Token:
   ClosingList<ClosingLink> closing;
+
+ private:
+  void SayLastWords(LoopClock::time_point deadline);
 };
 
 }  // namespace softdat::softnet

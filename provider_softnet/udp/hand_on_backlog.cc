@@ -9,6 +9,8 @@
 #include <thread>
 #include <utility>
 
+#include "provider_softnet/driver/patient_lock.h"
+
 namespace softdat::softnet {
 namespace {
 
@@ -86,8 +88,8 @@ void HandOnBacklog::Drain() {
   for (;;) {
     {
       // A process may exit from a signal handler, in the midst of anything.
-      const std::unique_lock<Mutex> lock(mutex_, std::try_to_lock);
-      if (!lock.owns_lock()) return;
+      std::unique_lock<Mutex> lock(mutex_, std::defer_lock);
+      if (!LockPatiently(&lock, Channel::Patience::kTry)) return;
       RetryLocked();
       if (waiting_.empty() || LoopClock::now() >= last) return;
     }

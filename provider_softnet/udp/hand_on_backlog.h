@@ -30,7 +30,7 @@ class HandOnBacklog : public std::enable_shared_from_this<HandOnBacklog> {
   // not answered is repeated by then.
   static constexpr std::chrono::seconds kLongest{4};
   static constexpr size_t kMost = 4096;
-  // What is handed on last goes on behind the end of the port, as long as its receivers read.
+  // Longest wait for those who are to take what is handed on last.
   static constexpr std::chrono::milliseconds kLongestAtTheEnd{500};
 
   // `fd` of OpenHandOn() stays open until Close().
@@ -40,8 +40,10 @@ class HandOnBacklog : public std::enable_shared_from_this<HandOnBacklog> {
   HandOnResult HandOn(const MemberName& name, const sockaddr_storage& source,
                       std::span<const uint8_t> datagram);
 
-  // With the token. What waits is handed on first, and dropped if that takes too long: it may be
-  // the last that this process says to another one of its host.
+  // Hands on what waits, or gives up after kLongestAtTheEnd: it may be the last that this process
+  // says to another one of its host. Any thread.
+  void Drain();
+  // With the token. Drains, and drops the rest.
   void Close();
 
  private:
@@ -54,7 +56,6 @@ class HandOnBacklog : public std::enable_shared_from_this<HandOnBacklog> {
 
   void Retry();
   void RetryLocked();
-  void Drain();
   bool Keep(const MemberName& name, const sockaddr_storage& source,
             std::span<const uint8_t> datagram);
 

@@ -6,6 +6,8 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 namespace softdat::softnet {
@@ -71,6 +73,25 @@ bool ReceiveSocket::TryReceive() {
   reader_.store(nullptr, std::memory_order_release);
   if (moved && pass.open()) core_->sink->OnBatchEnd();
   return moved;
+}
+
+void ReceiveSocket::TakeTheRest() {
+  constexpr int kMostBatches = 64;
+  constexpr int kMostLooks = 100;
+  constexpr std::chrono::microseconds kLook{100};
+  int batches = 0;
+  int looks = 0;
+  while (batches < kMostBatches && looks < kMostLooks) {
+    if (TryReceive()) {
+      ++batches;
+    } else if (const void* reader = reader_.load(std::memory_order_relaxed);
+               reader != nullptr && reader != Me()) {
+      ++looks;
+      std::this_thread::sleep_for(kLook);
+    } else {
+      return;
+    }
+  }
 }
 
 bool ReceiveSocket::ReadBatch(const SinkGate::Pass& pass) {

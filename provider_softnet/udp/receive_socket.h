@@ -28,6 +28,10 @@ class ReceiveSocket final : public Channel {
   // With the token. No packet comes from this socket any more, once a thread that reads has ended.
   void Close();
 
+  // Takes all that has come, with the sockets' end in sight. What another thread has begun to take
+  // is waited for, but not for long: it may have stopped for ever.
+  void TakeTheRest();
+
   // Grows with the time of the last batch.
   uint64_t last_read() const { return last_read_.load(std::memory_order_relaxed); }
 

@@ -151,11 +151,7 @@ void UdpPort::TakeTheRest() {
     if (!lock.owns_lock()) return;
     sockets = sockets_;
   }
-  constexpr int kMostBatches = 64;
-  for (const auto& socket : sockets) {
-    for (int i = 0; i < kMostBatches && socket->TryReceive(); ++i) {
-    }
-  }
+  for (const auto& socket : sockets) socket->TakeTheRest();
 }
 
 void UdpPort::Close() {

@@ -71,6 +71,8 @@ class UdpPort {
   // Any thread, before the port is closed: takes what has come to its sockets. It may be for other
   // members, or another member's last word.
   void TakeTheRest();
+  // Any thread: returns when other members have what is theirs, or after a while.
+  void HandOnTheRest() { core_->backlog->Drain(); }
 
   // ---- sending; any thread, no lock ----
 

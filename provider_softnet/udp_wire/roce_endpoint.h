@@ -140,6 +140,7 @@ class RoceEndpoint final : public RocePair {
   void OnLimit();
   void WatchDraining();
   void AwaitLateAnswers();
+  void LookForLateAnswers();
   void OnPeerLeft();
   void AttendToEnd();
   void EndExchange();
@@ -182,8 +183,13 @@ class RoceEndpoint final : public RocePair {
   CmId exchange_ = 0;       // 0: there is none
   uint32_t asked_psn_ = 0;  // in our REQ
   std::optional<LoopTimer> timer_;
-  std::optional<LoopTimer> limit_;      // of a graceful disconnect, or a refused peer's time
-  std::optional<LoopTimer> farewell_;   // of answers that a DREQ may have overtaken
+  std::optional<LoopTimer> limit_;     // of a graceful disconnect, or a refused peer's time
+  std::optional<LoopTimer> farewell_;  // of answers that a DREQ may have overtaken
+  struct LateAnswers {
+    uint64_t packets = 0;  // received before the last look
+    int looks = 0;
+    int quiet_looks = 0;  // the last ones, which saw nothing new
+  } late_;
   bool established_ = false;            // OnEstablished was called, OnEnded was not
   bool accepted_ = false;               // the passive side of its exchange
   uint64_t drained_mark_ = UINT64_MAX;  // requests left at the last look

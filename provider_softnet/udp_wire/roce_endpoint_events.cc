@@ -166,15 +166,36 @@ void RoceEndpoint::OnDisconnected(CmDisconnected::By by) {
 // to any process of this address, each queue pair's to another one, which hands them over. So an
 // acknowledgement that left before a DREQ can arrive behind it.
 void RoceEndpoint::AwaitLateAnswers() {
-  constexpr std::chrono::milliseconds kLate(5);
   if (!farewell_) {
     farewell_.emplace(&driver_->loop(), [this] {
       const RefPtr<RoceEndpoint> keep(this);
-      OnPeerLeft();
+      LookForLateAnswers();
       Attend();
     });
   }
-  farewell_->Start(kLate);
+  late_ = {};
+  LookForLateAnswers();
+}
+
+// They are waited for as long as packets come. One look that sees none is not enough: this process
+// may not have run since the last one.
+void RoceEndpoint::LookForLateAnswers() {
+  constexpr std::chrono::milliseconds kLook(5);
+  constexpr int kMostQuietLooks = 2;
+  constexpr int kMostLooks = 100;
+  {
+    const std::lock_guard<Mutex> lock(mutex_);
+    if (dead_ || connection_ == nullptr) return;
+    const uint64_t packets = connection_->counters().packets_received;
+    late_.quiet_looks = packets == late_.packets ? late_.quiet_looks + 1 : 0;
+    late_.packets = packets;
+    const bool awaits = !connection_->ended() && connection_->awaits_answers();
+    if (awaits && late_.quiet_looks < kMostQuietLooks && late_.looks++ < kMostLooks) {
+      farewell_->Start(kLook);
+      return;
+    }
+  }
+  OnPeerLeft();
 }
 
 void RoceEndpoint::OnPeerLeft() {

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <future>
 #include <utility>
 
 #include "dat/backend_kit/qualifier_port.h"
@@ -122,22 +121,16 @@ void RocePlane::Stop() {
 
 void RocePlane::Leave() {
   if (!started_.load(std::memory_order_acquire)) return;
-  // Whoever holds the token may never let go of it, because the program has left in the middle of
-  // an upcall.
+  // Our last packets may have come to our own sockets, and what waits for a member that reads
+  // slowly would die with the process. The peer is to have all of that before it hears of the end.
+  port_->TakeTheRest();
+  port_->HandOnTheRest();
   constexpr std::chrono::milliseconds kLongest{50};
-  if (driver().token().TryAcquire(DriverToken::Holder::kControl)) {
-    EndExchanges();
-    driver().token().Release();
-  } else {
-    const auto ended = std::make_shared<std::promise<void>>();
-    const bool posted = driver().Post([plane = shared_from_this(), ended] {
-      plane->EndExchanges();
-      ended->set_value();
-    });
-    if (posted) ended->get_future().wait_for(kLongest);
-  }
+  driver().RunAtExit(LoopClock::now() + kLongest,
+                     [plane = shared_from_this()] { plane->EndExchanges(); });
   leaving_.store(true, std::memory_order_relaxed);
   port_->TakeTheRest();
+  port_->HandOnTheRest();
 }
 
 // -------------------------------------------------------------------------------------------------

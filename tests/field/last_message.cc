@@ -3,6 +3,7 @@
 // ways in which programs leave. An InfiniBand adapter has acknowledged everything by then, so all
 // completions of the sender must succeed here too. The sender keeps several messages under way, so
 // it has not asked to confirm the last ones when they arrive.
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,7 +20,7 @@ namespace {
 
 constexpr const char* kUsage =
     "[--ia NAME] [--rounds N] [--messages N] [--words N] [--writes] [--way WAY] [--poll]\n"
-    "               [--own N]\n"
+    "               [--own N] [--pause MS]\n"
     "  --ia NAME     adapter (softnet-lo)\n"
     "  --rounds N    receivers, one after the other (50)\n"
     "  --messages N  in each round, at most 8 of them under way (1)\n"
@@ -28,7 +29,8 @@ constexpr const char* kUsage =
     "  --way WAY     how the receiver leaves: exit, graceful, abrupt (dat_ep_disconnect), free\n"
     "                (dat_ep_free), close (dat_ia_close), or all in turn (all) (exit)\n"
     "  --poll        the receiver polls by dat_evd_dequeue; it waits otherwise\n"
-    "  --own N       the receiver leaves while a message of its own, of N words, is under way (0)";
+    "  --own N       the receiver leaves while a message of its own, of N words, is under way (0)\n"
+    "  --pause MS    the sender's process stops when the receiver leaves, for so long (0)";
 
 constexpr size_t kDepth = 8;  // messages under way, and receives for them
 constexpr const char* kWays[] = {"exit", "graceful", "abrupt", "free", "close"};
@@ -42,6 +44,7 @@ struct Settings {
   std::string way;
   bool poll;
   size_t own;
+  int64_t pause;
 
   Way WayOf(uint64_t round) const {
     for (size_t i = 0; i < std::size(kWays); ++i) {
@@ -85,8 +88,38 @@ void TakeOne(const Settings& settings, DAT_EVD_HANDLE evd) {
   if (status != DAT_DTO_SUCCESS) Die("receiver: status %d", status);
 }
 
+// A sender that reads nothing at the moment. It is another process than the receiver, which leaves
+// meanwhile, so the launcher makes it go on.
+class SenderPause {
+ public:
+  SenderPause(pid_t sender, int64_t ms) : sender_(sender), ms_(ms) {
+    if (ms_ > 0 && pipe(fds_) != 0) Die("no pipe");
+  }
+  // In the receiver.
+  void Begin() const {
+    if (ms_ == 0) return;
+    kill(sender_, SIGSTOP);
+    if (write(fds_[1], "s", 1) != 1) Die("no launcher");
+  }
+  // In the launcher.
+  void End() {
+    if (ms_ == 0) return;
+    close(fds_[1]);
+    char byte;
+    if (read(fds_[0], &byte, 1) == 1) usleep(static_cast<useconds_t>(ms_ * 1000));
+    close(fds_[0]);
+    kill(sender_, SIGCONT);
+  }
+
+ private:
+  const pid_t sender_;
+  const int64_t ms_;
+  int fds_[2] = {-1, -1};
+};
+
 // Never returns to main(), but ends as main() does.
-[[noreturn]] void RunReceiver(const Settings& settings, const Invitation& invitation) {
+[[noreturn]] void RunReceiver(const Settings& settings, const Invitation& invitation,
+                              const SenderPause& pause) {
   End end(settings);
   size_t posted = 0;
   const auto post = [&] {
@@ -103,6 +136,7 @@ void TakeOne(const Settings& settings, DAT_EVD_HANDLE evd) {
     TakeOne(settings, end.recv_evd);
     post();
   }
+  pause.Begin();
   switch (invitation.way) {
     case kExit:
       break;
@@ -125,7 +159,9 @@ void TakeOne(const Settings& settings, DAT_EVD_HANDLE evd) {
 int RunLauncher(const Settings& settings, int from_sender) {
   Invitation invitation{};
   while (read(from_sender, &invitation, sizeof invitation) == sizeof invitation) {
-    const pid_t pid = Spawn([&]() -> int { RunReceiver(settings, invitation); });
+    SenderPause pause(getppid(), settings.pause);
+    const pid_t pid = Spawn([&]() -> int { RunReceiver(settings, invitation, pause); });
+    pause.End();
     int status = 0;
     waitpid(pid, &status, 0);
     if (status != 0) Die("receiver: ended with %#x", status);
@@ -147,9 +183,7 @@ void SendAll(const Settings& settings, const End& end, uint64_t round) {
       }
       MUST(client::PostSend(end.ep, words, posted++));
     }
-    DAT_EVENT event{};
-    DAT_COUNT more = 0;
-    MUST(dat_evd_wait(end.request_evd, kPlainPatienceUs, 1, &event, &more));
+    const DAT_EVENT event = MustWaitForAny(end.request_evd);
     const DAT_DTO_COMPLETION_EVENT_DATA& data = event.event_data.dto_completion_event_data;
     if (data.status != DAT_DTO_SUCCESS) {
       Die("round %" PRIu64 " (%s): completion %zu of %zu has status %d", round,
@@ -188,7 +222,8 @@ int Main(int argc, char** argv) {
                           options.Flag("--writes"),
                           options.Text("--way", "exit"),
                           options.Flag("--poll"),
-                          static_cast<size_t>(options.Number("--own", 0))};
+                          static_cast<size_t>(options.Number("--own", 0)),
+                          static_cast<int64_t>(options.Number("--pause", 0))};
   options.RejectOthers();
   int fds[2];
   if (pipe(fds) != 0) Die("no pipe");
