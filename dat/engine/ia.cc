@@ -248,7 +248,10 @@ void Ia::AbandonAllAfterFork() {
 void Ia::TellAllOfExit() {
   const std::unique_lock<std::mutex> lock(g_open_mutex, std::try_to_lock);
   if (!lock.owns_lock()) return;  // exit() from a signal handler, perhaps in the midst of a close
-  for (Ia* ia : OpenIas()) ia->adapter().OnProcessExit();
+  // Long enough for a peer that has to wait for a processor, and short for one that has stopped.
+  constexpr std::chrono::milliseconds kLongest{500};
+  const transport::Clock::time_point deadline = transport::Clock::now() + kLongest;
+  for (Ia* ia : OpenIas()) ia->adapter().OnProcessExit(deadline);
 }
 
 }  // namespace softdat::engine

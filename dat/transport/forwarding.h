@@ -187,7 +187,7 @@ class ForwardingAdapter : public Adapter {
   }
   int ProgressDescriptor() override { return inner_->ProgressDescriptor(); }
   ProgressResult LookAround() override { return inner_->LookAround(); }
-  void OnProcessExit() override { inner_->OnProcessExit(); }
+  void OnProcessExit(Clock::time_point deadline) override { inner_->OnProcessExit(deadline); }
   void AbandonAfterFork() override { inner_->AbandonAfterFork(); }
 
   // Sets the sink that the adapter below reports to, if that is not the sink above. To be called

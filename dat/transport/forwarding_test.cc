@@ -163,7 +163,7 @@ TEST_F(ForwardingTest, APairHearsThatItIsAccepted) {
 
 // Peers learn what was carried out for them even when a wrapper is in between.
 TEST_F(ForwardingTest, TheEndOfTheProcessIsPassedOn) {
-  adapter_->OnProcessExit();
+  adapter_->OnProcessExit(Clock::now());
   EXPECT_EQ(below_->process_exits, 1);
 }
 

@@ -635,9 +635,10 @@ class Adapter {
   virtual ProgressResult LookAround() { return Progress(nullptr, {}); }
 
   // The process ends without having closed this adapter. Tells the peers what was carried out for
-  // them and is not reported yet, as an adapter would have done by itself. Waits for nobody,
+  // them and is not reported yet, as an adapter would have done by itself. Waits for peers that do
+  // not take it at once, all together until `deadline`, and hardly for threads of this process,
   // because the program may have left in the middle of a call.
-  virtual void OnProcessExit() {}
+  virtual void OnProcessExit(Clock::time_point deadline) { (void)deadline; }
 
   // To be called in a forked child. Forgets everything without touching the wire or the parent's
   // descriptors.

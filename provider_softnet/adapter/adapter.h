@@ -46,9 +46,9 @@ class SoftnetAdapter final : public transport::Adapter {
   transport::ProgressResult LookAround() override { return shared_->driver.LookAround(); }
   transport::ProgressResult Progress(transport::Waiter* waiter,
                                      transport::Clock::time_point deadline) override;
-  void OnProcessExit() override {
+  void OnProcessExit(transport::Clock::time_point deadline) override {
     shared_->driver.PayAtExit();
-    wire_->OnProcessExit();
+    wire_->OnProcessExit(deadline);
   }
   void AbandonAfterFork() override;
 

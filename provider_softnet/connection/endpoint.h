@@ -101,7 +101,7 @@ class Endpoint final : public Channel, private WatchedPath, private Leaver {
 
   ~Endpoint() override;
 
-  void Leave(LoopClock::time_point deadline) override;  // the process exits
+  bool Leave() override;  // the process exits
 
   // mutex_ held:
   // Takes the connection over. Returns false and leaves it untouched when there is no memory for
@@ -169,6 +169,7 @@ class Endpoint final : public Channel, private WatchedPath, private Leaver {
   transport::ConnectionAddresses addresses_;
   bool data_open_ = false;     // the engine knows that the connection is established
   bool dead_ = false;          // the handle is gone
+  bool leaving_ = false;       // the process exits, and the last word is said
   bool send_blocked_ = false;  // the link took less than it was offered
   bool hangup_seen_ = false;   // the peer's end was noticed while the stream is stalled
   int hot_ = 0;                // sets of streams to try first that contain this one

@@ -4,8 +4,7 @@
 #include <string.h>
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
+#include <utility>
 
 #include "provider_softnet/connection/endpoint.h"
 #include "provider_softnet/driver/patient_lock.h"
@@ -200,24 +199,22 @@ uint32_t Endpoint::OwnPolls() const {
   return polls;
 }
 
-void Endpoint::Leave(LoopClock::time_point deadline) {
+bool Endpoint::Leave() {
   std::unique_lock<Mutex> lock(mutex_, std::defer_lock);
-  if (!LockPatiently(&lock, Patience::kTry)) return;
-  if (dead_ || stream_ == nullptr || !data_open_) return;
-  if (send_blocked_) {
-    // Our own message is lost with the process. Only the segment that is half sent and the word
-    // behind it must leave.
-    link_->MakeRoom();
-    stream_->Disconnect(transport::DisconnectMode::kAbrupt);
-  } else {
-    stream_->SayPartingWord();
+  if (!LockPatiently(&lock, Patience::kTry)) return true;
+  if (dead_ || stream_ == nullptr || !data_open_) return true;
+  if (!std::exchange(leaving_, true)) {
+    if (send_blocked_) {
+      // Our own message is lost with the process. Only the segment that is half sent and the word
+      // behind it must leave.
+      link_->MakeRoom();
+      stream_->Disconnect(transport::DisconnectMode::kAbrupt);
+    } else {
+      stream_->SayPartingWord();
+    }
   }
   Transmit();
-  // No loop runs any more that would tell when the peer has made room.
-  while (send_blocked_ && stream_->wants_transmit() && LoopClock::now() < deadline) {
-    std::this_thread::sleep_for(std::chrono::microseconds(200));
-    Transmit();
-  }
+  return !send_blocked_ || !stream_->wants_transmit();
 }
 
 // -------------------------------------------------------------------------------------------------

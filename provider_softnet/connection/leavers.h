@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <mutex>
+#include <thread>
 
 #include "provider_softnet/connection/member_list.h"
 #include "provider_softnet/driver/event_loop.h"
@@ -18,16 +19,13 @@ class Leaver : public Member<Leaver> {
 
  private:
   friend class Leavers;
-  // Any thread. Waits for no lock for long, for room not longer than until `deadline`, and adds and
-  // removes no leaver.
-  virtual void Leave(LoopClock::time_point deadline) = 0;
+  // Any thread. Says what there is room for; false: that was not all, so it is to be called again.
+  // Waits for no lock for long, and adds and removes no leaver.
+  virtual bool Leave() = 0;
 };
 
 class Leavers {
  public:
-  // All that leave together wait no longer.
-  static constexpr std::chrono::milliseconds kLongest{500};
-
   // Both do nothing if that is so already.
   void Add(Leaver* leaver) {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -37,12 +35,19 @@ class Leavers {
     const std::lock_guard<std::mutex> lock(mutex_);
     list_.Remove(leaver);
   }
-  // The process exits. A thread that was in Add() or Remove() may never go on, so it is not waited
-  // for.
-  void LeaveAll(LoopClock::time_point deadline = LoopClock::now() + kLongest) {
+  // The process exits. No loop runs any more that would tell when a peer has made room, so each
+  // leaver is tried in turn until `deadline`. A thread that was in Add() or Remove() may never go
+  // on, so it is not waited for.
+  void LeaveAll(LoopClock::time_point deadline) {
+    constexpr std::chrono::microseconds kLook{200};
     const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
     if (!lock.owns_lock()) return;
-    list_.ForEach([deadline](Leaver* leaver) { leaver->Leave(deadline); });
+    for (;;) {
+      bool all = true;
+      list_.ForEach([&all](Leaver* leaver) { all &= leaver->Leave(); });
+      if (all || LoopClock::now() >= deadline) return;
+      std::this_thread::sleep_for(kLook);
+    }
   }
 
  private:

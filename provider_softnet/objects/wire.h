@@ -38,11 +38,12 @@ class Wire {
   virtual Result<std::unique_ptr<transport::Listener>> Listen(
       const transport::ListenParameters& parameters) = 0;
 
-  // The adapter closes. The helper thread is joined, no caller is inside, and none will come. Drops
-  // whatever only waits for a peer.
+  // The adapter closes. The helper thread is joined, no caller is inside, and none will come. Gives
+  // peers only a short time to take what was said last, and drops whatever else waits for a peer.
   virtual void Stop() = 0;
-  // The process exits, and what is owed was paid. Any thread; others may be inside.
-  virtual void OnProcessExit() {}
+  // The process exits, and what is owed was paid. Any thread; others may be inside. Waits for peers
+  // until `deadline`.
+  virtual void OnProcessExit(transport::Clock::time_point deadline) { (void)deadline; }
   // Called in a forked child, where only the calling thread exists. Forgets what belongs to the
   // process.
   virtual void AbandonAfterFork() = 0;

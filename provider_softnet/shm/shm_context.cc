@@ -69,6 +69,11 @@ void ClosingLink::Hurry() {
   if (finished_) Leave();
 }
 
+bool ClosingLink::HasSaidAll() {
+  link_->Happened(0);  // the loop does not run any more that would tell that the peer has gone
+  return !Proceed() || finished_;
+}
+
 void ClosingLink::Leave() {
   watch_.Stop();
   timer_.Stop();
@@ -82,14 +87,14 @@ void ClosingLink::Leave() {
 // ShmContext
 
 void ShmContext::Stop() {
-  SayLastWords(LoopClock::now() + Leavers::kLongest);
+  constexpr std::chrono::milliseconds kBriefly{50};
+  SayLastWords(LoopClock::now() + kBriefly);
   half_open.Clear();
   closing.Clear();
   paths.Close();
 }
 
-void ShmContext::OnProcessExit() {
-  const LoopClock::time_point deadline = LoopClock::now() + Leavers::kLongest;
+void ShmContext::OnProcessExit(LoopClock::time_point deadline) {
   leavers.LeaveAll(deadline);
   driver.RunAtExit(deadline,
                    [self = shared_from_this(), deadline] { self->SayLastWords(deadline); });

@@ -31,8 +31,9 @@ class ClosingLink {
   // False: it is over, and can be destroyed.
   bool Start(std::chrono::milliseconds timeout);
   void Hurry();
-  // For the end of the process or the adapter. Sends what there is room for. Whether that was all.
-  bool HasSaidAll() { return !Proceed() || finished_; }
+  // For the end of the process or the adapter. Sends what there is room for. Whether that was all
+  // that can be said.
+  bool HasSaidAll();
   uint64_t id() const { return id_; }
 
  private:
@@ -56,7 +57,7 @@ struct ShmContext final : ConnectionContext, std::enable_shared_from_this<ShmCon
 
   // Same as Wire::Stop() and Wire::OnProcessExit().
   void Stop();
-  void OnProcessExit();
+  void OnProcessExit(LoopClock::time_point deadline);
 
   Result<std::unique_ptr<ByteLink>> OpenLink(const sockaddr_storage& remote,
                                              bool same_host) override;

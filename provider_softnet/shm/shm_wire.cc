@@ -29,7 +29,7 @@ class ShmWire final : public Wire {
     return ShmListener::Create(context_, p);
   }
   void Stop() override { context_->Stop(); }
-  void OnProcessExit() override { context_->OnProcessExit(); }
+  void OnProcessExit(LoopClock::time_point deadline) override { context_->OnProcessExit(deadline); }
   void AbandonAfterFork() override { ShmPorts().AbandonAfterFork(); }
 
  private:

@@ -31,7 +31,9 @@ class TcpWire final : public Wire {
     return TcpListener::Create(context_, p);
   }
   void Stop() override { context_->Stop(); }
-  void OnProcessExit() override { context_->leavers.LeaveAll(); }
+  void OnProcessExit(LoopClock::time_point deadline) override {
+    context_->leavers.LeaveAll(deadline);
+  }
   void AbandonAfterFork() override { TcpPorts().AbandonAfterFork(); }
 
  private:

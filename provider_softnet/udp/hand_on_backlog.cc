@@ -29,7 +29,8 @@ HandOnResult HandOnBacklog::HandOn(const MemberName& name, const sockaddr_storag
                                    std::span<const uint8_t> datagram) {
   bool start = false;
   {
-    const std::lock_guard<Mutex> lock(mutex_);
+    std::unique_lock<Mutex> lock(mutex_, std::defer_lock);
+    if (!LockPatiently(&lock, patience())) return HandOnResult::kFull;
     const bool behind = std::any_of(waiting_.begin(), waiting_.end(),
                                     [&](const Waiting& w) { return IsSame(w.name, name); });
     if (!behind) {
@@ -56,7 +57,8 @@ bool HandOnBacklog::Keep(const MemberName& name, const sockaddr_storage& source,
 
 void HandOnBacklog::Retry() {
   if (closed_) return;
-  const std::lock_guard<Mutex> lock(mutex_);
+  std::unique_lock<Mutex> lock(mutex_, std::defer_lock);
+  if (!LockPatiently(&lock, patience())) return;
   RetryLocked();
   if (!waiting_.empty()) timer_.Start(kPause);
 }
@@ -83,22 +85,20 @@ void HandOnBacklog::RetryLocked() {
   waiting_ = std::move(still);
 }
 
-void HandOnBacklog::Drain() {
-  const LoopClock::time_point last = LoopClock::now() + kLongestAtTheEnd;
+void HandOnBacklog::Drain(LoopClock::time_point deadline) {
   for (;;) {
     {
-      // A process may exit from a signal handler, in the midst of anything.
       std::unique_lock<Mutex> lock(mutex_, std::defer_lock);
-      if (!LockPatiently(&lock, Channel::Patience::kTry)) return;
+      if (!LockPatiently(&lock, patience())) return;
       RetryLocked();
-      if (waiting_.empty() || LoopClock::now() >= last) return;
+      if (waiting_.empty() || LoopClock::now() >= deadline) return;
     }
     std::this_thread::sleep_for(kPause);
   }
 }
 
 void HandOnBacklog::Close() {
-  Drain();
+  Drain(LoopClock::now() + kLongestAtTheEnd);
   closed_ = true;
   timer_.Close();
 }

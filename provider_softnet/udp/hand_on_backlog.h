@@ -8,6 +8,7 @@
 
 #include <sys/socket.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -30,7 +31,7 @@ class HandOnBacklog : public std::enable_shared_from_this<HandOnBacklog> {
   // not answered is repeated by then.
   static constexpr std::chrono::seconds kLongest{4};
   static constexpr size_t kMost = 4096;
-  // Longest wait for those who are to take what is handed on last.
+  // Close() waits no longer for those who are to take what is handed on last.
   static constexpr std::chrono::milliseconds kLongestAtTheEnd{500};
 
   // `fd` of OpenHandOn() stays open until Close().
@@ -40,9 +41,12 @@ class HandOnBacklog : public std::enable_shared_from_this<HandOnBacklog> {
   HandOnResult HandOn(const MemberName& name, const sockaddr_storage& source,
                       std::span<const uint8_t> datagram);
 
-  // Hands on what waits, or gives up after kLongestAtTheEnd: it may be the last that this process
-  // says to another one of its host. Any thread.
-  void Drain();
+  // Hands on what waits, or gives up at `deadline`: it may be the last that this process says to
+  // another one of its host. Any thread.
+  void Drain(LoopClock::time_point deadline);
+  // The process exits, from a signal handler perhaps, in the midst of anything: from now on nobody
+  // waits long for the lock. Any thread.
+  void BeginLeaving() { leaving_.store(true, std::memory_order_relaxed); }
   // With the token. Drains, and drops the rest.
   void Close();
 
@@ -54,6 +58,10 @@ class HandOnBacklog : public std::enable_shared_from_this<HandOnBacklog> {
     LoopClock::time_point since;
   };
 
+  Channel::Patience patience() const {
+    return leaving_.load(std::memory_order_relaxed) ? Channel::Patience::kTry
+                                                    : Channel::Patience::kWait;
+  }
   void Retry();
   void RetryLocked();
   bool Keep(const MemberName& name, const sockaddr_storage& source,
@@ -63,6 +71,7 @@ class HandOnBacklog : public std::enable_shared_from_this<HandOnBacklog> {
   UdpCounters* const counters_;
   const int fd_;
   Mutex mutex_;  // protects waiting_
+  std::atomic<bool> leaving_{false};
   std::deque<Waiting> waiting_;
   // Guarded by the token:
   bool closed_ = false;

@@ -68,11 +68,14 @@ class UdpPort {
   UdpPort(const UdpPort&) = delete;
   UdpPort& operator=(const UdpPort&) = delete;
 
-  // Any thread, before the port is closed: takes what has come to its sockets. It may be for other
-  // members, or another member's last word.
+  // Any thread, before the port is closed: takes what has come to its sockets, apart from those
+  // that bring one sender's packets for this member alone. It may be for other members, or another
+  // member's last word.
   void TakeTheRest();
-  // Any thread: returns when other members have what is theirs, or after a while.
-  void HandOnTheRest() { core_->backlog->Drain(); }
+  // Any thread: returns when other members have what is theirs, or at `deadline`.
+  void HandOnTheRest(LoopClock::time_point deadline) { core_->backlog->Drain(deadline); }
+  // The process exits (HandOnBacklog).
+  void BeginLeaving() { core_->backlog->BeginLeaving(); }
 
   // ---- sending; any thread, no lock ----
 

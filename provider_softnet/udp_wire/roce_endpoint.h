@@ -62,6 +62,9 @@ class RoceEndpoint final : public RocePair {
   // The handle dies: no upcall after it returns. A peer that was refused something has its time to
   // hear so all the same (lingers_).
   void Shutdown();
+  // The process exits: acknowledges what was carried out, before the peer hears of the end. Waits
+  // for no lock for long. Token.
+  void PayLast();
   // The plane stops: nothing of this endpoint is left in it. Token.
   void OnPlaneStops();
 

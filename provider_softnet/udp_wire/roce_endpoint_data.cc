@@ -132,6 +132,14 @@ bool RoceEndpoint::PayOwed(Patience patience) {
   return moved;
 }
 
+void RoceEndpoint::PayLast() {
+  std::unique_lock<Mutex> lock(mutex_, std::defer_lock);
+  if (!LockPatiently(&lock, Patience::kTry)) return;
+  if (silent() || connection_ == nullptr) return;
+  connection_->PayOwed();
+  Transmit();
+}
+
 void RoceEndpoint::OnRoom() {
   PendingUpcalls upcalls;
   std::unique_lock<Mutex> lock(mutex_);

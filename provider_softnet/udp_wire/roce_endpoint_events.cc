@@ -173,7 +173,7 @@ void RoceEndpoint::AwaitLateAnswers() {
       Attend();
     });
   }
-  late_ = {};
+  late_ = {.packets = UINT64_MAX};  // so that the first look is no quiet one
   LookForLateAnswers();
 }
 

@@ -119,18 +119,21 @@ void RocePlane::Stop() {
   pairs_.reset();
 }
 
-void RocePlane::Leave() {
+void RocePlane::Leave(LoopClock::time_point deadline) {
   if (!started_.load(std::memory_order_acquire)) return;
-  // Our last packets may have come to our own sockets, and what waits for a member that reads
-  // slowly would die with the process. The peer is to have all of that before it hears of the end.
-  port_->TakeTheRest();
-  port_->HandOnTheRest();
-  constexpr std::chrono::milliseconds kLongest{50};
-  driver().RunAtExit(LoopClock::now() + kLongest,
-                     [plane = shared_from_this()] { plane->EndExchanges(); });
+  // Our last packets may have come to our own sockets. A peer is to have them before it hears of
+  // the end, but one that stands still must not keep that from the others.
+  constexpr std::chrono::milliseconds kForThePackets{50};
+  const LoopClock::time_point soon = std::min(LoopClock::now() + kForThePackets, deadline);
   leaving_.store(true, std::memory_order_relaxed);
+  port_->BeginLeaving();
   port_->TakeTheRest();
-  port_->HandOnTheRest();
+  port_->HandOnTheRest(soon);
+  driver().RunAtExit(soon + kForThePackets,
+                     [plane = shared_from_this()] { plane->EndExchanges(); });
+  port_->TakeTheRest();
+  // What waits for a member that reads slowly would die with the process.
+  port_->HandOnTheRest(deadline);
 }
 
 // -------------------------------------------------------------------------------------------------
@@ -145,8 +148,12 @@ void RocePlane::ReleaseQpn(uint32_t qpn, std::chrono::milliseconds rest) {
 }
 
 void RocePlane::OnPacket(const Arrival& arrival) {
-  if (!started_.load(std::memory_order_acquire) || leaving_.load(std::memory_order_relaxed)) return;
-  if (arrival.packet.bth.dest_qpn == rdmacm::kGsiQpn) return OnMadArrived(arrival);
+  if (!started_.load(std::memory_order_acquire)) return;
+  const bool leaving = leaving_.load(std::memory_order_relaxed);
+  if (arrival.packet.bth.dest_qpn == rdmacm::kGsiQpn) {
+    return leaving ? HandOnMadAtExit(arrival) : OnMadArrived(arrival);
+  }
+  if (leaving) return;
   const uint32_t qpn = arrival.packet.bth.dest_qpn;
   if (RocePair* const touched = FindTouched(qpn)) return touched->OnPacket(arrival);
   const RefPtr<RocePair> pair = pairs_->Find(qpn);

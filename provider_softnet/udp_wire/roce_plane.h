@@ -64,7 +64,7 @@ class RocePlane final : public std::enable_shared_from_this<RocePlane>, private 
   // As Wire::OnProcessExit(): nothing is taken any more, and what is another member's is handed on.
   // An acknowledgement from here to another process of this address may have come here. Peers hear
   // that their connections are over, as an adapter's driver tells them for a process that has gone.
-  void Leave();
+  void Leave(LoopClock::time_point deadline);
 
   // ---- any thread ----
   SendResult Send(const PacketBatch& batch, const Destination& to, size_t first) {
@@ -141,6 +141,7 @@ class RocePlane final : public std::enable_shared_from_this<RocePlane>, private 
 
   // roce_plane_cm.cc
   void OnMadArrived(const Arrival& arrival);
+  void HandOnMadAtExit(const Arrival& arrival);
   void TakeMads();
   void OnMad(const Arrival& arrival);
   Driver& driver() const { return adapter_->driver; }

@@ -33,6 +33,13 @@ struct Cases : Functions... {
 template <typename... Functions>
 Cases(Functions...) -> Cases<Functions...>;
 
+// Of the packets for queue pair 1.
+bool IsMad(const roce::Packet& packet) {
+  const bool datagram = roce::TraitsOf(packet.bth.opcode).operation == roce::Operation::kDatagram;
+  return datagram && packet.headers.deth.qkey == rdmacm::kGsiQKey &&
+         packet.payload.size() == rdmacm::kMadSize;
+}
+
 bool IsOfDatagrams(const rdmacm::CmMessage& message) {
   return std::holds_alternative<rdmacm::SidrReq>(message) ||
          std::holds_alternative<rdmacm::SidrRep>(message);
@@ -44,10 +51,7 @@ bool IsOfDatagrams(const rdmacm::CmMessage& message) {
 // MADs in
 
 void RocePlane::OnMadArrived(const Arrival& arrival) {
-  const roce::Packet& packet = arrival.packet;
-  const bool datagram = roce::TraitsOf(packet.bth.opcode).operation == roce::Operation::kDatagram;
-  if (!datagram || packet.headers.deth.qkey != rdmacm::kGsiQKey) return;
-  if (packet.payload.size() != rdmacm::kMadSize) return;
+  if (!IsMad(arrival.packet)) return;
   try {
     {
       const std::lock_guard<std::mutex> lock(mads_mutex_);
@@ -58,6 +62,21 @@ void RocePlane::OnMadArrived(const Arrival& arrival) {
     driver().Post([plane = shared_from_this()] { plane->TakeMads(); });
   } catch (const std::bad_alloc&) {
     // Lost on the way, as far as its sender can tell, which sends it again.
+  }
+}
+
+// Without the token, which may never be free again: what is not this member's is handed on, and
+// nothing is taken.
+void RocePlane::HandOnMadAtExit(const Arrival& arrival) {
+  rdmacm::Mad mad;
+  if (arrival.handed_on || !IsMad(arrival.packet)) return;
+  if (rdmacm::ParseMad(arrival.packet.payload, &mad) != rdmacm::MadParse::kOk) return;
+  const MadRoute route = RouteOf(mad.message);
+  if (route.by == MadRoute::By::kService) {
+    // Our own services have names, too. What comes back by these is dropped.
+    port_->HandOnToService(ConnectionServiceOf(route.service_id), arrival);
+  } else if (route.by == MadRoute::By::kBlock && !port_->OwnsBlock(route.block)) {
+    port_->HandOnToBlock(route.block, arrival);
   }
 }
 
@@ -126,10 +145,15 @@ void RocePlane::SendMad(const CmOutgoing& outgoing) {
   port_->Send(batch, port_->DestinationOf(outgoing.to));
 }
 
-// With the token, when the process exits. Nobody is told anything.
+// With the token, when the process exits. Nobody here is told anything.
 void RocePlane::EndExchanges() {
   if (stopped_) return;
-  for (const auto& [id, endpoint] : exchanges_) cm_->Abandon(id, LoopTimeUs());
+  for (const auto& [id, endpoint] : exchanges_) {
+    // A program may leave between a completion and the acknowledgement that the thread which made
+    // it is about to send.
+    endpoint->PayLast();
+    cm_->Abandon(id, LoopTimeUs());
+  }
   while (const std::optional<CmOutgoing> outgoing = cm_->TakeOutgoing()) SendMad(*outgoing);
 }
 

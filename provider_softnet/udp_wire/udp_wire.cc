@@ -66,8 +66,8 @@ class UdpWire final : public Wire {
     return RoceListener::Create(adapter_, p);
   }
   void Stop() override { adapter_->Stop(); }
-  void OnProcessExit() override {
-    for (const std::shared_ptr<RocePlane>& plane : adapter_->planes()) plane->Leave();
+  void OnProcessExit(LoopClock::time_point deadline) override {
+    for (const std::shared_ptr<RocePlane>& plane : adapter_->planes()) plane->Leave(deadline);
   }
   void AbandonAfterFork() override {}
 

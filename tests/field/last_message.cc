@@ -169,6 +169,17 @@ int RunLauncher(const Settings& settings, int from_sender) {
   return 0;
 }
 
+// A process that was stopped, and goes on, waits on.
+DAT_EVENT WaitThroughPause(const Settings& settings, DAT_EVD_HANDLE evd) {
+  DAT_EVENT event{};
+  DAT_RETURN result;
+  do {
+    result = client::WaitEvent(evd, kPlainPatienceUs, &event);
+  } while (settings.pause > 0 && DAT_GET_TYPE(result) == DAT_INTERRUPTED_CALL);
+  MUST(result);
+  return event;
+}
+
 // Sends the messages, each behind a write if so asked. All must complete with success.
 void SendAll(const Settings& settings, const End& end, uint64_t round) {
   const size_t each = settings.writes ? 2 : 1;
@@ -183,7 +194,7 @@ void SendAll(const Settings& settings, const End& end, uint64_t round) {
       }
       MUST(client::PostSend(end.ep, words, posted++));
     }
-    const DAT_EVENT event = MustWaitForAny(end.request_evd);
+    const DAT_EVENT event = WaitThroughPause(settings, end.request_evd);
     const DAT_DTO_COMPLETION_EVENT_DATA& data = event.event_data.dto_completion_event_data;
     if (data.status != DAT_DTO_SUCCESS) {
       Die("round %" PRIu64 " (%s): completion %zu of %zu has status %d", round,
@@ -207,7 +218,10 @@ int RunSender(const Settings& settings, int to_launcher) {
     MUST(dat_cr_accept(request.event_data.cr_arrival_event_data.cr_handle, end.ep, 0, nullptr));
     MustWait(end.connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
     SendAll(settings, end, round);
-    MustWait(end.connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+    const DAT_EVENT last = WaitThroughPause(settings, end.connect_evd);
+    if (last.event_number != DAT_CONNECTION_EVENT_DISCONNECTED) {
+      Die("event %#x at the end", last.event_number);
+    }
     MUST(end.ia.ia.Close());
   }
   return 0;

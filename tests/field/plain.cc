@@ -68,18 +68,9 @@ size_t FirstStale(const uint64_t* words, size_t n, uint64_t seed) {
   return n;
 }
 
-DAT_EVENT MustWaitForAny(DAT_EVD_HANDLE evd) {
-  DAT_EVENT event{};
-  DAT_RETURN result;
-  do {
-    result = client::WaitEvent(evd, kPlainPatienceUs, &event);
-  } while (DAT_GET_TYPE(result) == DAT_INTERRUPTED_CALL);
-  MUST(result);
-  return event;
-}
-
 DAT_EVENT MustWait(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number) {
-  const DAT_EVENT event = MustWaitForAny(evd);
+  DAT_EVENT event{};
+  MUST(client::WaitEvent(evd, kPlainPatienceUs, &event));
   if (event.event_number != number) {
     Die("event %#x came instead of %#x", event.event_number, number);
   }

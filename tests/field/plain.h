@@ -61,8 +61,6 @@ void FillPattern(uint64_t* words, size_t n, uint64_t seed);
 // The index of the first word that does not belong to the pattern, or n.
 size_t FirstStale(const uint64_t* words, size_t n, uint64_t seed);
 
-// Returns the next event. Dies if none comes. A process that was stopped, and goes on, waits on.
-DAT_EVENT MustWaitForAny(DAT_EVD_HANDLE evd);
 // Returns the next event, which must be of this kind. Dies at another one, or if none comes.
 DAT_EVENT MustWait(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number);
 // Returns the next completion, which must be a success.

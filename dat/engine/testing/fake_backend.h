@@ -244,7 +244,7 @@ class FakeAdapter final : public transport::Adapter {
   transport::ProgressResult LookAround() override {
     return look_around ? look_around() : transport::ProgressResult::kIdle;
   }
-  void OnProcessExit() override { ++process_exits; }
+  void OnProcessExit(transport::Clock::time_point) override { ++process_exits; }
   void AbandonAfterFork() override {}
 
  private:
