@@ -3,8 +3,13 @@
 #include "provider_softnet/adapter/adapter.h"
 
 #include <fmt/format.h>
+#include <signal.h>
 
+#include <chrono>
+#include <future>
 #include <new>
+#include <system_error>
+#include <thread>
 #include <utility>
 
 #include "dat/base/log.h"
@@ -190,6 +195,35 @@ transport::ProgressResult SoftnetAdapter::Spin(transport::CompletionQueue& queue
 transport::ProgressResult SoftnetAdapter::Progress(transport::Waiter* waiter,
                                                    transport::Clock::time_point deadline) {
   return shared_->driver.Progress(waiter, deadline);
+}
+
+// The calling thread may hold any of our locks, because the handler of a signal may call exit(). So
+// another thread does the work, and is not waited for behind the deadline.
+void SoftnetAdapter::OnProcessExit(transport::Clock::time_point deadline) {
+  constexpr std::chrono::milliseconds kToReturn{10};
+  Driver& driver = shared_->driver;
+  if (!driver.started()) return;
+  driver.LendTokenAtExit();
+  const auto said = std::make_shared<std::promise<void>>();
+  const auto say = [said, shared = shared_, wire = wire_.get(), deadline] {
+    shared->driver.PayAtExit();
+    wire->OnProcessExit(deadline);
+    said->set_value();
+  };
+  std::thread speaker;
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  try {
+    speaker = std::thread(say);
+  } catch (const std::system_error&) {
+    say();  // no thread is to be had, and hardly ever is a lock held
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (!speaker.joinable()) return;
+  const bool done =
+      said->get_future().wait_until(deadline + kToReturn) == std::future_status::ready;
+  done ? speaker.join() : speaker.detach();
 }
 
 void SoftnetAdapter::AbandonAfterFork() {

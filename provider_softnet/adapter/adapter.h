@@ -46,10 +46,7 @@ class SoftnetAdapter final : public transport::Adapter {
   transport::ProgressResult LookAround() override { return shared_->driver.LookAround(); }
   transport::ProgressResult Progress(transport::Waiter* waiter,
                                      transport::Clock::time_point deadline) override;
-  void OnProcessExit(transport::Clock::time_point deadline) override {
-    shared_->driver.PayAtExit();
-    wire_->OnProcessExit(deadline);
-  }
+  void OnProcessExit(transport::Clock::time_point deadline) override;
   void AbandonAfterFork() override;
 
   // What the driver counted, for tests.

@@ -203,6 +203,7 @@ void Driver::PayAtExit() {
 }
 
 void Driver::RunAtExit(LoopClock::time_point deadline, std::function<void()> task) {
+  if (token_is_lent_.load(std::memory_order_seq_cst)) return task();
   if (token_.TryAcquire(DriverToken::Holder::kControl)) {
     task();
     token_.Release();

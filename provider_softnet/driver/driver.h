@@ -104,9 +104,11 @@ class Driver final : private transport::Interruptible {
   // The process exits: pays what is owed. Waits a little for threads that are paying, since they
   // end with the process. It does not wait long, since one of them may be the caller.
   void PayAtExit();
+  // The process exits by the calling thread, which waits from now on. If it has the token, because
+  // it was in an upcall, RunAtExit() may use it.
+  void LendTokenAtExit() { token_is_lent_.store(token_.HeldByMe(), std::memory_order_seq_cst); }
   // The process exits: runs `task` with the token, on this thread, or on the one that has the
-  // token. That one may never let go of it, because the program has left in the middle of an
-  // upcall: it is waited for until `deadline`.
+  // token. That one may never let go of it, so it is waited for until `deadline`.
   void RunAtExit(LoopClock::time_point deadline, std::function<void()> task);
   // Any thread; QP locks may be held. The holder of the token soon calls channel->Attend().
   void RequestAttention(Channel* channel);
@@ -204,6 +206,7 @@ class Driver final : private transport::Interruptible {
   ChannelStack deferred_{0};
   ChannelStack attention_{1};
   ChannelStack owing_{3};
+  std::atomic<bool> token_is_lent_{false};
   std::atomic<int> paying_{0};  // threads that may have taken from owing_ and not paid yet
 
   // Serialises Start().
