@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -35,6 +36,32 @@ Outcome StartUnit(const std::string& text, const TargetRow& row, const Job& job,
   return unit->Start(*spec, job, 1, placement, row.task);
 }
 
+void Append(Series&& more, Series* series) {
+  series->seconds.insert(series->seconds.end(), more.seconds.begin(), more.seconds.end());
+  series->cpu.insert(series->cpu.end(), more.cpu.begin(), more.cpu.end());
+}
+
+// One share of the slices of a row, by processes of its own.
+Outcome MeasureShare(const TargetRow& row, const std::vector<int>& cpus, const SlicePlan& slices,
+                     Comparison* result) {
+  const Placement placement = Place(row.where, cpus);
+  Unit floor;
+  Unit dat;
+  Spinner spinner;
+  SOFTDAT_TRY(
+      StartUnit(result->floor_name, row, row.floor_job.value_or(row.job), placement, &floor));
+  SOFTDAT_TRY(StartUnit(result->name, row, row.job, placement, &dat));
+  if (row.where == Where::kAnywhereOneBusy) SOFTDAT_TRY(spinner.Start(cpus[1]));
+  std::vector<Series> series;
+  const auto run = [](Unit* unit) {
+    return [unit](uint64_t iterations, JobResult* job) { return unit->Run(iterations, job); };
+  };
+  SOFTDAT_TRY(RunInterleaved({run(&floor), run(&dat)}, slices, &series));
+  Append(std::move(series[0]), &result->floor);
+  Append(std::move(series[1]), &result->series);
+  return {};
+}
+
 Outcome MeasureRow(const TargetPlan& plan, const TargetRow& row, const std::vector<int>& cpus,
                    Comparison* result) {
   result->what = row.what;
@@ -50,21 +77,12 @@ Outcome MeasureRow(const TargetPlan& plan, const TargetRow& row, const std::vect
     result->impossible = "it needs two CPUs";
     return {};
   }
-  const Placement placement = Place(row.where, cpus);
-  Unit floor;
-  Unit dat;
-  Spinner spinner;
-  SOFTDAT_TRY(
-      StartUnit(result->floor_name, row, row.floor_job.value_or(row.job), placement, &floor));
-  SOFTDAT_TRY(StartUnit(result->name, row, row.job, placement, &dat));
-  if (row.where == Where::kAnywhereOneBusy) SOFTDAT_TRY(spinner.Start(cpus[1]));
-  std::vector<Series> series;
-  const auto run = [](Unit* unit) {
-    return [unit](uint64_t iterations, JobResult* job) { return unit->Run(iterations, job); };
-  };
-  SOFTDAT_TRY(RunInterleaved({run(&floor), run(&dat)}, plan.slices, &series));
-  result->floor = std::move(series[0]);
-  result->series = std::move(series[1]);
+  const int shares = std::clamp(plan.slices.slices, 1, std::max(1, plan.processes));
+  for (int share = 0; share < shares; ++share) {
+    SlicePlan slices = plan.slices;
+    slices.slices = plan.slices.slices * (share + 1) / shares - plan.slices.slices * share / shares;
+    SOFTDAT_TRY(MeasureShare(row, cpus, slices, result));
+  }
   return {};
 }
 

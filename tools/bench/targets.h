@@ -18,6 +18,10 @@ struct TargetPlan {
   std::string ia = "softnet-lo";
   std::string only;  // part of a row's name; empty: all
   SlicePlan slices;
+  // The slices of a row are shared out among so many pairs of processes, one after the other. The
+  // pages of memory that a process happens to get decide much of the speed of large messages, and
+  // it keeps them.
+  int processes = 5;
   std::function<void(const std::string& what)> progress;  // may be empty
 };
 

@@ -36,7 +36,6 @@ def _round_trip(results):
 def reasons(results):
     message = ("the plain loop has nothing but its two system calls, each end of ours adds %s of those "
                "(queues, FPDU, keys, completions)" % _own_part(results))
-    polled = message + ", and the kernel tells the adapter's epoll set of each arrival"
     stream = ("the plain loop copies messages that nobody looks at; ours spends %s on each message's "
               "queues, FPDU, key and completions" % _own_part_of_streams(results))
     sleeping = ("both ends spin for a moment before they sleep, which is in vain on a machine that "
@@ -55,7 +54,7 @@ def reasons(results):
            "tells the socket: 6,600 instructions of each end for a message there and one back, beside the IA's own")
     datagrams = ("RDS copies a message once more at the end that sends it, which keeps it until it is acknowledged, "
                  "and twice more at the other, from the frame to the message and from there to the program")
-    pair = polled + "; the notice is a second message with a receive and a completion of its own"
+    pair = message + "; the notice is a second message with a receive and a completion of its own"
     ride = ("a request to confirm and its answer ride on the messages: two FPDUs more at each end for "
             "some of the messages")
     shaken = ("a request and an answer go there and back before the data do, which is %s for each message; "
@@ -81,10 +80,10 @@ def reasons(results):
                                               "in the processor's caches, in the kernel too",
         "64 B write and its notice, polling": pair,
         "two 64 B sends in a row, polling": pair,
-        "message layer: 64 B": polled + "; the message is copied once more at each end",
+        "message layer: 64 B": message + "; the message is copied once more at each end",
         "message layer: 16 KiB": "each end copies the message once more, between the program's memory and "
                                  "that of a send or receive, and the receiving end once more on the way; "
-                                 "and " + polled,
+                                 "and " + message,
         "message layer: 64 KiB": shaken,
         "message layer: 64 KiB, waiting": shaken,
         "message layer: 64 KiB, two end points": second,
@@ -106,8 +105,8 @@ def reasons(results):
         "confirmed: 64 B writes, window 64": window,
         "confirmed: 1 MiB sends": bulk + "; besides, 20 bytes of answer for each",
         "confirmed: 1 MiB writes": bulk + "; besides, 20 bytes of answer for each",
-        "64 B send, polling": polled,
-        "64 B write, memory and EVD": polled + "; between two looks at memory lies a `recv`",
+        "64 B send, polling": message,
+        "64 B write, memory and EVD": message + "; between two looks at memory lies a `recv`",
         "64 B write, memory alone": "the program spins, and the thread that moves the data has to get "
                                     "its processor first",
         "64 B write, memory alone, a CPU busy": "both programs spin, so that three threads and two helpers share two "
@@ -122,9 +121,9 @@ def reasons(results):
         "64 B send, descriptor of a CNO": "three epoll sets, one in the other, are told of each "
                                           "arrival: the adapter's, that of the descriptor and the "
                                           "program's own",
-        "4 KiB send, polling": polled + "; and one copy more than the plain loop",
+        "4 KiB send, polling": message + "; and one copy more than the plain loop",
         "4 KiB send, polling, CRC": "each end computes a CRC32C over 4 KiB, twice in a round trip; and "
-                                    + polled,
+                                    + message,
         "64 B sends, window 64": stream,
         "64 B writes, window 64": stream,
         "64 B sends, window 64, CPU": stream,

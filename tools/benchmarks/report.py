@@ -231,8 +231,9 @@ said. Medians; in brackets the middle half of the slices.
 
 ## Targets
 
-Each row ran in turn with its floor, in short slices: ratios mean something where times do not. A
-floor `raw:...` is the same loop without our stack. One row:
+Each row ran in turn with its floor, in short slices: ratios mean something where times do not. Five
+pairs of processes share the slices, because a process keeps the pages of memory that it got, and
+with them much of the speed of large messages. A floor `raw:...` is the same loop without our stack. One row:
 `bazel run --config=opt //tools:dat_perf -- targets --only TEXT`.
 
 %(targets)s
