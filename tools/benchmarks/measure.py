@@ -150,9 +150,17 @@ def machine(root):
 
 
 def commit(root):
-    """Names the measured commit, with a mark if the tree has changes that are in no commit."""
-    return subprocess.run(["git", "-C", root, "describe", "--always", "--abbrev=12", "--exclude=*",
-                           "--dirty"], stdout=subprocess.PIPE, text=True, check=False).stdout.strip()
+    """Names the measured commit, with a mark if the tree has changes that are in no commit.
+
+    What an earlier run has written does not count: it is no part of the programs."""
+    def git(*arguments):
+        return subprocess.run(["git", "-C", root, *arguments], stdout=subprocess.PIPE, text=True,
+                              check=False).stdout.strip()
+    name = git("rev-parse", "--short=12", "HEAD")
+    changed = git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!BENCHMARKS.md",
+                  ":!docs/benchmarks")
+    return name + "-dirty" if changed else name
+
 
 
 def micro(root, say):
