@@ -14,8 +14,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <future>
-#include <memory>
 #include <new>
 #include <system_error>
 #include <utility>
@@ -189,32 +187,6 @@ bool Driver::PayOwed(Channel::Patience patience) {
   owing_.TakeAll([&worked, patience](Channel* channel) { worked |= channel->PayOwed(patience); });
   paying_.fetch_sub(1, std::memory_order_release);
   return worked;
-}
-
-void Driver::PayAtExit() {
-  constexpr auto kLongest = std::chrono::milliseconds(100);
-  constexpr timespec kLook{.tv_sec = 0, .tv_nsec = 100'000};
-  owing_.TakeAll([](Channel* channel) { channel->PayOwed(Channel::Patience::kTry); });
-  // A channel that is not in the stack any more was taken by a thread that has not paid it yet.
-  const LoopClock::time_point until = LoopClock::now() + kLongest;
-  while (paying_.load(std::memory_order_seq_cst) > 0 && LoopClock::now() < until) {
-    nanosleep(&kLook, nullptr);
-  }
-}
-
-void Driver::RunAtExit(LoopClock::time_point deadline, std::function<void()> task) {
-  if (token_is_lent_.load(std::memory_order_seq_cst)) return task();
-  if (token_.TryAcquire(DriverToken::Holder::kControl)) {
-    task();
-    token_.Release();
-    return;
-  }
-  const auto ended = std::make_shared<std::promise<void>>();
-  const bool posted = Post([task = std::move(task), ended] {
-    task();
-    ended->set_value();
-  });
-  if (posted) ended->get_future().wait_until(deadline);
 }
 
 // Runs after a turn. A turn that found nothing pays what is owed. So does the last of many turns in
