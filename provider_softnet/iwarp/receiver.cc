@@ -36,7 +36,7 @@ Receiver::Receiver(StreamState* state, WorkLedger* ledger, OwnRequests* own, Pee
 // -------------------------------------------------------------------------------------------------
 // Bytes
 
-size_t Receiver::Offer(iovec* iov, size_t max) {
+[[gnu::hot]] size_t Receiver::Offer(iovec* iov, size_t max) {
   size_t count = 0;
   direct_offered_ = 0;
   if (phase_ == RxPhase::kPayload && payload_size_ >= state_.config.direct_payload &&
@@ -78,7 +78,7 @@ bool Receiver::OfferDirect(iovec* iov, size_t max, size_t* count) {
   return true;
 }
 
-void Receiver::Take(size_t size) {
+[[gnu::hot]] void Receiver::Take(size_t size) {
   state_.counters.bytes_received += size;
   const size_t direct = std::min(size, direct_offered_);
   if (direct > 0) TakeDirect(direct);
@@ -97,7 +97,7 @@ void Receiver::TakeDirect(size_t size) {
   direct_offered_ = 0;
 }
 
-void Receiver::AdaptReadAhead() {
+[[gnu::hot]] void Receiver::AdaptReadAhead() {
   if (segment_was_large_) {
     read_ahead_ = kMinReadAhead;
   } else if (filled_) {
@@ -108,7 +108,7 @@ void Receiver::AdaptReadAhead() {
 // -------------------------------------------------------------------------------------------------
 // Steps
 
-bool Receiver::StepHeader() {
+[[gnu::hot]] bool Receiver::StepHeader() {
   const uint8_t* fpdu = staging_.front();
   const size_t ulpdu = LoadBe16(fpdu);
   const size_t total = iwarp::FpduSize(ulpdu);
@@ -152,7 +152,7 @@ bool Receiver::CheckForm(size_t payload) {
   return false;
 }
 
-bool Receiver::StepPayload() {
+[[gnu::hot]] bool Receiver::StepPayload() {
   size_t now = std::min(payload_left_, staging_.size());
   // The last bytes stay here until they can be stored in one piece.
   if (now < payload_left_ && EndIsPolled()) {

@@ -74,6 +74,11 @@ class Receiver {
     }
     return false;
   }
+  // Takes a small message that needs nothing of what the general steps can do. Returns false when
+  // the next FPDU is none.
+  bool StepShort() {
+    return phase_ == RxPhase::kHeader && !stalled_ && state_.first_fpdu_seen && StepShortFpdu();
+  }
   // While stalled: takes one answer out of the bytes after the message that waits. Returns false
   // when there is none.
   bool StepBehind();
@@ -136,6 +141,12 @@ class Receiver {
     return true;
   }
   bool IsAnswer(const uint8_t* fpdu, size_t size) const;
+
+  // receiver_short.cc
+  bool StepShortFpdu();
+  bool TakeShortSend(const uint8_t* fpdu, size_t ulpdu);
+  bool TakeShortWrite(const uint8_t* fpdu, size_t ulpdu);
+  bool PlaceShort(const AccessRequest& place, const uint8_t* data);
 
   // receiver_segment.cc: the meaning of a segment
   static bool IsFixedForm(const iwarp::DdpHeader& h) {

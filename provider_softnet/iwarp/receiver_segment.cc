@@ -31,7 +31,7 @@ bool Receiver::CheckFirstFpdu(size_t payload) const {
 
 // kGo: payload may follow. kWait: no part of the segment was consumed, and more bytes or a receive
 // are needed.
-Receiver::Verdict Receiver::StartSegment(size_t payload) {
+[[gnu::hot]] Receiver::Verdict Receiver::StartSegment(size_t payload) {
   const iwarp::DdpHeader& h = header_;
   // Messages of fixed form are short, so they are taken whole.
   if (IsFixedForm(h) && !staging_.Need(iwarp::FpduSize(ulpdu_))) return Verdict::kWait;
@@ -182,7 +182,7 @@ Receiver::Verdict Receiver::TakeFixed(ByteSpan payload) {
 }
 
 // The last byte of the segment's payload has been placed.
-void Receiver::FinishSegment() {
+[[gnu::hot]] void Receiver::FinishSegment() {
   const iwarp::DdpHeader& h = header_;
   if (h.opcode == Opcode::kWrite) return FinishWrite();
   write_in_front_ = false;

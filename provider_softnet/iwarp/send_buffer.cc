@@ -31,6 +31,7 @@ bool SendBuffer::Take() {
   pins_ = reinterpret_cast<softnet::Pin*>(ring_ + kRing);
   arena_ = reinterpret_cast<uint8_t*>(pins_ + kPins);
   arena_used_ = 0;
+  one_piece_ = true;
   return true;
 }
 
@@ -41,7 +42,7 @@ void SendBuffer::GiveBack() {
   arena_ = nullptr;
 }
 
-TxFpdu* SendBuffer::New() {
+[[gnu::hot]] TxFpdu* SendBuffer::New() {
   if (back_ - front_ == kRing) return nullptr;
   const size_t room = kFpduRoom + (crc_ ? kCopiedResponse : 0);
   if (kArena - arena_used_ < room) return nullptr;
@@ -51,16 +52,17 @@ TxFpdu* SendBuffer::New() {
   return fpdu;
 }
 
-void SendBuffer::Commit(TxFpdu* fpdu, size_t ulpdu, uint32_t crc_state) {
+[[gnu::hot]] void SendBuffer::Commit(TxFpdu* fpdu, size_t ulpdu, uint32_t crc_state) {
   uint8_t* trailer = arena_ + fpdu->head + fpdu->head_size;
   const size_t size = crc_ ? iwarp::StoreFpduTrailer(trailer, ulpdu, crc_state)
                            : iwarp::StoreFpduTrailerWithoutCrc(trailer, ulpdu);
   fpdu->trailer_size = static_cast<uint32_t>(size);
   arena_used_ = fpdu->head + fpdu->head_size + fpdu->trailer_size;
+  one_piece_ &= fpdu->payload == 0;
   ++back_;
 }
 
-void SendBuffer::CommitCopied(TxFpdu* fpdu) {
+[[gnu::hot]] void SendBuffer::CommitCopied(TxFpdu* fpdu) {
   uint32_t state = kCrc32cInit;
   if (crc_) state = Crc32cExtend(state, arena_ + fpdu->head, fpdu->head_size);
   Commit(fpdu, fpdu->head_size - iwarp::kFpduLengthSize, state);

@@ -51,6 +51,7 @@ class SendBuffer {
     ReleasePins();
     front_ = back_ = 0;
     arena_used_ = 0;
+    one_piece_ = true;
     if (!keep_) GiveBack();
   }
   // Whether to keep the block while nothing is gathered.
@@ -60,6 +61,14 @@ class SendBuffer {
   }
 
   bool empty() const { return front_ == back_; }
+  uint32_t count() const { return back_ - front_; }
+  // Whether all that is gathered lies in the arena, one FPDU behind the other.
+  bool in_one_piece() const { return one_piece_ && !empty(); }
+  // Then this many bytes of it are not sent.
+  size_t unsent() const {
+    const TxFpdu& oldest = at(front_);
+    return arena_used_ - oldest.head - oldest.sent;
+  }
   // Free-running positions of the FPDUs.
   uint32_t front() const { return front_; }
   uint32_t back() const { return back_; }
@@ -78,7 +87,10 @@ class SendBuffer {
 
   void PopFront() { ++front_; }
   // From now on the ring holds [front, back), and nothing after `back`.
-  void CutBack(uint32_t back) { back_ = back; }
+  void CutBack(uint32_t back) {
+    back_ = back;
+    one_piece_ = false;
+  }
   void DropAll() { front_ = back_; }
 
   enum class Access : uint8_t { kGranted, kNoRoom, kRefused };
@@ -107,6 +119,7 @@ class SendBuffer {
   softnet::Pin* pins_ = nullptr;
   size_t arena_used_ = 0;
   uint32_t front_ = 0, back_ = 0;
+  bool one_piece_ = true;  // of all since the buffer was empty
   size_t pin_count_ = 0;
 };
 

@@ -118,7 +118,7 @@ Sender::Emitted Sender::Emit(const TxFpdu& fpdu, IovWriter* out, AccessError* er
 
 // Offers the FPDU at `position` of the ring. If its memory is gone, offers nothing of it. If
 // nothing else is offered either, that is a problem.
-bool Sender::EmitAt(uint32_t position, IovWriter* out) {
+[[gnu::hot]] bool Sender::EmitAt(uint32_t position, IovWriter* out) {
   const TxFpdu& fpdu = buffer_.at(position);
   if (fpdu.payload == 0) return EmitCopied(fpdu, out);  // no memory to be gone
   const IovWriter::Mark mark = out->mark();
@@ -131,10 +131,16 @@ bool Sender::EmitAt(uint32_t position, IovWriter* out) {
   return emitted == Emitted::kAll;
 }
 
-void Sender::Offer(IovWriter* out, size_t max_bytes) {
-  for (uint32_t i = buffer_.front(); i != buffer_.back(); ++i) {
-    if (out->bytes() >= max_bytes || !EmitAt(i, out)) return;
+[[gnu::hot]] void Sender::Offer(IovWriter* out, size_t max_bytes) {
+  if (buffer_.in_one_piece() && out->count() == 0 && buffer_.unsent() <= max_bytes) {
+    const TxFpdu& oldest = buffer_.oldest();
+    out->Add(buffer_.head_of(oldest) + oldest.sent, buffer_.unsent());
+  } else {
+    for (uint32_t i = buffer_.front(); i != buffer_.back(); ++i) {
+      if (out->bytes() >= max_bytes || !EmitAt(i, out)) return;
+    }
   }
+  if (AllIsGathered()) return;
   // Gathering stops at anything that may end the connection or must wait for pins, unless nothing
   // is offered.
   while (out->bytes() < max_bytes && CanGather()) {
@@ -188,7 +194,24 @@ void Sender::TakeBackWork(uint64_t position) {
   confirmation_.TakeBack(position, own_.empty() ? 0 : own_.newest().covers);
 }
 
-bool Sender::OnTransmitted(size_t size) {
+// TCP took all that was gathered, and none of it was half sent.
+[[gnu::hot]] bool Sender::OnAllTransmitted() {
+  bool work_done = false;
+  for (uint32_t i = buffer_.front(); i != buffer_.back(); ++i) {
+    const TxFpdu& fpdu = buffer_.at(i);
+    if (fpdu.ends_response) peer_.PopOldest();
+    if (!fpdu.ends_work) continue;
+    sends_.at(fpdu.position).done = true;
+    work_done = true;
+  }
+  state_.counters.fpdus_sent += buffer_.count();
+  buffer_.DropAll();
+  buffer_.GiveBackUnlessKept();
+  return work_done;
+}
+
+[[gnu::hot]] bool Sender::OnTransmitted(size_t size) {
+  if (buffer_.in_one_piece() && size == buffer_.unsent()) return OnAllTransmitted();
   bool work_done = false;
   while (size > 0 && !buffer_.empty()) {
     TxFpdu& fpdu = buffer_.oldest();

@@ -43,13 +43,25 @@ class Sender {
 
   // ---- posts ----
 
-  // A small message with nothing in front of it that is not gathered yet becomes an FPDU in the
-  // post itself. Its memory is looked up once, and nothing is left to look up when it is
-  // transmitted.
+  // Whether a message that is posted now has nothing in front of it that is not gathered yet.
+  bool IsFree() const {
+    return state_.phase == Phase::kOpen && next_ == sends_.back() && !peer_.Due() &&
+           turn_ == Turn::kNone && !rtr_due_ && MaySpeak();
+  }
+  // Whether the request may go the short way (sender_short.cc).
+  bool IsShort(const transport::SendRequest& request) const {
+    constexpr uint8_t kPlain = transport::kSuppress | transport::kEchoed;
+    return request.local.size() <= 1 && (request.flags & ~kPlain) == 0 &&
+           (request.op == transport::Op::kSend || request.op == transport::Op::kRdmaWrite) &&
+           !state_.config.agreement.crc && IsFree();
+  }
+  // Posts and gathers a request that IsShort(). Returns false and does nothing when it must go the
+  // general way after all.
+  bool PostShort(const transport::SendRequest& request, bool confirm);
+  // A small message with nothing in front of it becomes an FPDU in the post itself. Its memory is
+  // looked up once, and nothing is left to look up when it is transmitted.
   bool GathersAtOnce(const SendWork& work) const {
-    return work.length <= kInlinePayload && state_.phase == Phase::kOpen &&
-           next_ == sends_.back() && !peer_.Due() && turn_ == Turn::kNone && !rtr_due_ &&
-           MaySpeak() && (work.flags & transport::kFence) == 0 &&
+    return work.length <= kInlinePayload && IsFree() && (work.flags & transport::kFence) == 0 &&
            (IsSendOp(work.op) || work.op == transport::Op::kRdmaWrite);
   }
   // Gathers the work that was just committed. Returns false and does nothing when its memory cannot
@@ -75,6 +87,9 @@ class Sender {
     return (next_ != sends_.back() || peer_.Due() || turn_ != Turn::kNone || rtr_due_) &&
            MayGather();
   }
+  // Whether there is nothing to send, urgent or not. This is so after most posts and messages, and
+  // costs less to find out than what would be sent.
+  bool idle() const { return buffer_.empty() && AllIsGathered(); }
   bool wants_transmit() const { return !buffer_.empty() || CanGather() || (PaysNow() && owes()); }
   // Something small and not urgent: an answer to the peer's confirmation, or our own request for
   // one. It travels with whatever is sent next.
@@ -154,6 +169,10 @@ class Sender {
   // sent after a failure.
   bool Blocked() const { return stopped_ || (!own_.empty() && WaitsForReads()); }
   bool WaitsForReads() const;
+  bool AllIsGathered() const {
+    return next_ == sends_.back() && turn_ == Turn::kNone && !rtr_due_ && !peer_.AnyToGather() &&
+           !confirmation_.Wanted() && !parting_word_;
+  }
   bool RoomForRequest() const;
   bool Owes(bool confirmation) const {
     return (peer_.AnyToGather() || (confirmation && WantsConfirmation()) || parting_word_) &&
@@ -185,6 +204,7 @@ class Sender {
   void AddRequest(SendWork* work);
 
   // sender.cc
+  bool OnAllTransmitted();
   void NextPiece(const TxFpdu& fpdu, Cursor* cursor, size_t want, AccessRequest* request) const;
   Emitted EmitPayload(const TxFpdu& fpdu, size_t skip, IovWriter* out, AccessError* error);
   bool EmitCopied(const TxFpdu& fpdu, IovWriter* out) const;

@@ -154,7 +154,7 @@ bool Sender::GatherSend(bool alone) {
 }
 
 // `work`, at next_, is wholly gathered.
-void Sender::EndOfWork(const SendWork& work) {
+[[gnu::hot]] void Sender::EndOfWork(const SendWork& work) {
   confirmation_.NoteGathered(sends_, next_, work);
   if (state_.phase == Phase::kDraining && IsUnanswered(work.op)) ConfirmAll();
   ++next_;
@@ -165,7 +165,7 @@ void Sender::EndOfWork(const SendWork& work) {
 }
 
 // The same for work that is complete when `fpdu`, its last one, is sent.
-void Sender::EndOfWork(const SendWork& work, TxFpdu* fpdu) {
+[[gnu::hot]] void Sender::EndOfWork(const SendWork& work, TxFpdu* fpdu) {
   fpdu->ends_work = true;
   fpdu->position = next_;
   EndOfWork(work);
@@ -181,7 +181,7 @@ void Sender::NextStage(const SendWork& work, TxFpdu* fpdu) {
 }
 
 // Copies a payload that lies in one segment. Returns false when it does not, or cannot be read now.
-bool Sender::CopyInOne(const TxFpdu& fpdu, size_t payload, uint8_t* to) {
+[[gnu::hot]] bool Sender::CopyInOne(const TxFpdu& fpdu, size_t payload, uint8_t* to) {
   if (payload == 0) return true;
   const Segment& s = sends_.segments(fpdu.position)[fpdu.segment];
   if (payload > s.segment_length - fpdu.segment_offset) return false;
@@ -195,7 +195,7 @@ bool Sender::CopyInOne(const TxFpdu& fpdu, size_t payload, uint8_t* to) {
 
 // Brings the payload of a send or write into `fpdu`. Copies small ones. Returns false when it
 // cannot be read now.
-bool Sender::FillData(TxFpdu* fpdu, size_t payload, bool alone, uint32_t* crc_state) {
+[[gnu::hot]] bool Sender::FillData(TxFpdu* fpdu, size_t payload, bool alone, uint32_t* crc_state) {
   const bool crc = state_.config.agreement.crc;
   const bool copied = payload <= kInlinePayload;
   uint8_t* head = buffer_.head_of(*fpdu);
@@ -232,7 +232,7 @@ bool Sender::FillData(TxFpdu* fpdu, size_t payload, bool alone, uint32_t* crc_st
   return true;
 }
 
-bool Sender::GatherData(SendWork* work, bool alone) {
+[[gnu::hot]] bool Sender::GatherData(SendWork* work, bool alone) {
   TxFpdu* fpdu = NewFpdu();
   if (fpdu == nullptr) return false;
   const bool write = IsWrite(work->op);

@@ -6,7 +6,7 @@
 
 namespace softdat::softnet {
 
-size_t Staging::MakeRoom(size_t wanted, bool grow) {
+[[gnu::hot]] size_t Staging::MakeRoom(size_t wanted, bool grow) {
   if (data_ == nullptr) data_ = blocks_->receiving.Take(user_);
   if (data_ == nullptr) return 0;
   if (begin_ == end_) {

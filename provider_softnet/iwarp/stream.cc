@@ -47,6 +47,7 @@ Stream::Stream(const StreamConfig& config)
       own_(std::max(config.agreement.ord, config.agreement.request_slots_out)),
       peer_(std::max(config.agreement.ird, config.agreement.request_slots_in)),
       rules_(RulesOf(config, own_.slots())),
+      confirms_all_(rules_.confirms && rules_.can_confirm),
       confirmation_(config.work.send_queue->back(), rules_.can_confirm),
       sender_(&state_, &ledger_, &own_, &peer_, &confirmation_),
       receiver_(&state_, &ledger_, &own_, &peer_, &confirmation_) {
@@ -66,11 +67,12 @@ Stream::~Stream() { state_.config.blocks->Leave(); }
 // -------------------------------------------------------------------------------------------------
 // Posts
 
-Code Stream::PostSend(const transport::SendRequest& request) {
+[[gnu::hot]] Code Stream::PostSend(const transport::SendRequest& request) {
   if (state_.phase == Phase::kEnded) {
     ledger_.FlushPosted(request);
     return Code::kOk;
   }
+  if (sender_.IsShort(request) && sender_.PostShort(request, confirms_all_)) return Code::kOk;
   if (state_.phase == Phase::kDraining) return Code::kInvalidState;
   SendWork* work = nullptr;
   Code code = ledger_.Prepare(request, rules_, &work);
@@ -95,7 +97,7 @@ Code Stream::PostSend(const transport::SendRequest& request) {
   return code;
 }
 
-Code Stream::PostReceive(const transport::ReceiveRequest& request) {
+[[gnu::hot]] Code Stream::PostReceive(const transport::ReceiveRequest& request) {
   const Code code = ledger_.PostReceive(request, /*judge=*/state_.phase != Phase::kEnded);
   if (code != Code::kOk) return code;
   if (state_.phase == Phase::kEnded) {
@@ -106,7 +108,7 @@ Code Stream::PostReceive(const transport::ReceiveRequest& request) {
   return Code::kOk;
 }
 
-void Stream::OnReceivePosted() {
+[[gnu::hot]] void Stream::OnReceivePosted() {
   if (!receiver_.stalled() || !state_.open() || !ledger_.HasReceive()) return;
   receiver_.EndStall();
   StopTimer();
@@ -143,7 +145,7 @@ void Stream::SayPartingWord() {
 // -------------------------------------------------------------------------------------------------
 // Bytes in
 
-size_t Stream::ReceiveVector(iovec* iov, size_t max) {
+[[gnu::hot]] size_t Stream::ReceiveVector(iovec* iov, size_t max) {
   if (!reads()) return 0;
   const size_t count = receiver_.Offer(iov, max);
   if (state_.unsettled) [[unlikely]]
@@ -151,13 +153,13 @@ size_t Stream::ReceiveVector(iovec* iov, size_t max) {
   return count;
 }
 
-void Stream::OnReceived(size_t size) {
+[[gnu::hot]] void Stream::OnReceived(size_t size) {
   receiver_.ReleasePins();
   if (size > 0 && state_.open()) TakeIn(size);
   receiver_.GiveStagingBackIfEmpty();
 }
 
-void Stream::TakeIn(size_t size) {
+[[gnu::hot]] void Stream::TakeIn(size_t size) {
   const bool owed = owes();
   const uint64_t fpdus = state_.counters.fpdus_received;
   receiver_.Take(size);
@@ -173,8 +175,9 @@ void Stream::TakeIn(size_t size) {
 }
 
 // Works through staged bytes until more bytes, a receive or the end are needed.
-void Stream::Process() {
+[[gnu::hot]] void Stream::Process() {
   while (state_.open()) {
+    if (receiver_.StepShort()) continue;
     const bool more = receiver_.Step();
     if (state_.unsettled) Settle();
     if (!more) break;
@@ -215,7 +218,7 @@ void Stream::Settle() {
   CompleteSends();
 }
 
-void Stream::CompleteSends() {
+[[gnu::hot]] void Stream::CompleteSends() {
   ledger_.CompleteSends(sender_.next(), confirmation_.confirmed());
   if (sender_.stopped()) [[unlikely]]
     BreakIfAllInFrontIsOver();
@@ -225,7 +228,7 @@ void Stream::CompleteSends() {
 // -------------------------------------------------------------------------------------------------
 // Bytes out
 
-Stream::Batch Stream::TransmitVector(iovec* iov, size_t max_iov, size_t max_bytes) {
+[[gnu::hot]] Stream::Batch Stream::TransmitVector(iovec* iov, size_t max_iov, size_t max_bytes) {
   sender_.ReleasePins();
   tx_offered_ = 0;
   if (state_.phase != Phase::kEnded) {
@@ -251,7 +254,7 @@ Stream::Batch Stream::TransmitVector(iovec* iov, size_t max_iov, size_t max_byte
   return {1, tx_offered_};
 }
 
-void Stream::OnTransmitted(size_t size) {
+[[gnu::hot]] void Stream::OnTransmitted(size_t size) {
   sender_.ReleasePins();
   size = std::min(size, std::exchange(tx_offered_, 0));
   if (size == 0) return;
@@ -262,7 +265,8 @@ void Stream::OnTransmitted(size_t size) {
     return;
   }
   if (state_.phase == Phase::kTerminating) SetTimer(state_.config.fin_grace_us);  // the peer reads
-  if (sender_.OnTransmitted(size)) {
+  if (sender_.OnTransmitted(size) &&
+      (sender_.stopped() || ledger_.IsOldestOver(sender_.next(), confirmation_.confirmed()))) {
     CompleteSends();
   } else {
     MaybeDone();

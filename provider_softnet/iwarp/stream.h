@@ -28,7 +28,7 @@
 // These are its parts. Each uses the parts below it, and none calls upwards:
 //
 //   Stream                              directs: posts, what is over, breaking, ending, timers
-//   Sender          Receiver            FPDUs out; FPDUs in
+//   Sender          Receiver            FPDUs out; FPDUs in; each with a short way (*_short.cc)
 //   SendBuffer      Staging             their bytes
 //   OwnRequests  PeerRequests  Confirmation     what is not answered, on either side
 //   WorkLedger  StreamState             the posted work; what all parts have in common
@@ -139,8 +139,9 @@ class Stream {
   // Whether TakeActions() would return any, apart from those that the caller does not ask for.
   // Most posts and messages leave nothing to do.
   bool has_actions(bool transmit, bool owed) const {
-    return actions_.any() || ledger_.notices().any() || state_.established_due ||
-           (transmit && wants_transmit()) || (owed && owes());
+    if (actions_.any() || ledger_.notices().any() || state_.established_due) return true;
+    if (sender_.idle() && state_.phase != Phase::kEnded) return false;
+    return (transmit && wants_transmit()) || (owed && owes());
   }
   // Returns what to do now, and clears it.
   [[gnu::always_inline]] StreamActions TakeActions() {
@@ -207,6 +208,7 @@ class Stream {
   OwnRequests own_;
   PeerRequests peer_;
   const AdmissionRules rules_;
+  const bool confirms_all_;  // each send and write completes when it is confirmed
   Confirmation confirmation_;
   Sender sender_;
   Receiver receiver_;

@@ -91,6 +91,7 @@ struct StreamTimer {
 // Counters of one connection, for tests and info tools.
 struct StreamCounters {
   uint64_t fpdus_sent = 0, fpdus_received = 0;
+  uint64_t posted_short = 0, taken_short = 0;  // messages that went the short way
   uint64_t bytes_sent = 0, bytes_received = 0;
   uint64_t bytes_copied_in = 0;  // payload that went through the staging buffer
   uint64_t bytes_direct_in = 0;  // payload received straight into its destination

@@ -155,6 +155,7 @@ bool StreamPair::Receive(int i) {
   size_t room = 0;
   for (size_t k = 0; k < count; ++k) room += iov[k].iov_len;
   size_t take = std::min(room, pipe.available());
+  if (options_.single_bytes) take = 1;
   if (!options_.whole_steps && Draw(2) == 0) take = 1 + Draw(take);
   size_t done = 0;
   for (size_t k = 0; k < count && done < take; ++k) {

@@ -63,6 +63,7 @@ struct PairOptions {
   uint32_t max_segments = 4;
   size_t pipe_capacity = 1 << 20;
   bool whole_steps = false;     // no random splits
+  bool single_bytes = false;    // each byte arrives alone
   bool share_receives = false;  // side 1 takes its receives from an SRQ
   uint64_t rnr_timeout_us = 0;
   bool extensions = true;

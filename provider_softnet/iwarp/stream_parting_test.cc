@@ -178,6 +178,25 @@ TEST_F(PartingTest, IsHeardBehindAMessageThatWaitsForItsReceive) {
   EXPECT_EQ(StatusesBehind(), (Statuses{kOk}));
 }
 
+// Small and long ones, because small messages have a way of their own.
+TEST_F(PartingTest, CompletesAsManyAsItSays) {
+  constexpr uint32_t kReadyToReceive = 1;  // the write that began the connection
+  for (const uint32_t size : {8u, 5000u}) {
+    Make(Confirmed());
+    for (uint64_t i = 0; i < 3; ++i) Write(i, size);
+    ASSERT_TRUE(pair->Transmit(0));
+    pair->Inject(0, PartingWord({0, kReadyToReceive + 2}));
+    ASSERT_TRUE(pair->Receive(0));
+    EXPECT_EQ(StatusesBehind(), (Statuses{kOk, kOk})) << size;
+    Make(Confirmed());
+    for (uint64_t i = 0; i < 3; ++i) Send(i, size);
+    ASSERT_TRUE(pair->Transmit(0));
+    pair->Inject(0, PartingWord({2, kReadyToReceive}));
+    ASSERT_TRUE(pair->Receive(0));
+    EXPECT_EQ(StatusesBehind(), (Statuses{kOk, kOk})) << size;
+  }
+}
+
 // A peer's word is not trusted beyond what has left.
 TEST_F(PartingTest, AWordOfMoreThanWasSentCompletesNothingMore) {
   PairOptions options = Confirmed();

@@ -24,8 +24,8 @@ Code CodeFor(AccessError error) {
   return Code::kInternal;
 }
 
-Code CheckLocalSegments(const MemoryTable& memory, uint32_t pd, uint32_t qp, Access access,
-                        std::span<const DAT_LMR_TRIPLET> segments) {
+[[gnu::hot]] Code CheckLocalSegments(const MemoryTable& memory, uint32_t pd, uint32_t qp,
+                                     Access access, std::span<const DAT_LMR_TRIPLET> segments) {
   AccessRequest request{0, pd, qp, access, 0, 0};
   for (const DAT_LMR_TRIPLET& s : segments) {
     if (s.segment_length == 0) continue;

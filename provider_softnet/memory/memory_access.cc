@@ -58,7 +58,7 @@ Pin& Pin::operator=(Pin&& other) noexcept {
   return *this;
 }
 
-bool Pin::CoversHeld(const AccessRequest& r, uint8_t** address) const {
+[[gnu::hot]] bool Pin::CoversHeld(const AccessRequest& r, uint8_t** address) const {
   if (r.key != request_.key || r.kind != request_.kind || r.pd != request_.pd ||
       r.qp != request_.qp || r.offset < start_) {
     return false;
@@ -83,9 +83,11 @@ MemoryTable::~MemoryTable() {
   for (uint32_t i = 0; i < kChunks; ++i) delete[] chunks_[i].load(std::memory_order_relaxed);
 }
 
-AccessError MemoryTable::Check(const AccessRequest& request) const { return CheckInline(request); }
+[[gnu::hot]] AccessError MemoryTable::Check(const AccessRequest& request) const {
+  return CheckInline(request);
+}
 
-AccessError MemoryTable::Acquire(const AccessRequest& request, Pin* pin) {
+[[gnu::hot]] AccessError MemoryTable::Acquire(const AccessRequest& request, Pin* pin) {
   Grant grant;
   const AccessError error = Take(request, &grant);
   if (error != AccessError::kNone) [[unlikely]]
@@ -100,14 +102,16 @@ AccessError MemoryTable::Acquire(const AccessRequest& request, Pin* pin) {
   return AccessError::kNone;
 }
 
-// The rest of Take() for a window, and where the memory itself is asked for.
-AccessError MemoryTable::TakeThoroughly(const AccessRequest& request, Grant* grant) {
-  View& view = grant->view;
+// The rest of Take() for a window, and where the memory itself is asked for. `state` is pinned.
+MemoryTable::ThoroughGrant MemoryTable::TakeThoroughly(AccessRequest request, View view,
+                                                       std::atomic<uint64_t>* state) {
+  std::atomic<uint64_t>* second = nullptr;
   AccessError error = AccessError::kNone;
   if (view.region != 0) {
-    grant->second = &Find(view.region)->state;
-    if (!TryPin(grant->second, view.region)) {
-      grant->second = nullptr;
+    std::atomic<uint64_t>* const region = &Find(view.region)->state;
+    if (TryPin(region, view.region)) {
+      second = region;
+    } else {
       error = AccessError::kInvalidKey;
     }
   }
@@ -117,10 +121,10 @@ AccessError MemoryTable::TakeThoroughly(const AccessRequest& request, Grant* gra
     view.length = 0;  // so that the pin answers only for the bytes asked for
   }
   if (error != AccessError::kNone) {
-    if (grant->second != nullptr) Unpin(grant->second);
-    Unpin(grant->first);
+    if (second != nullptr) Unpin(second);
+    Unpin(state);
   }
-  return error;
+  return {{view, state, second}, error};
 }
 
 bool MemoryTable::IsLive(uint32_t key) const {

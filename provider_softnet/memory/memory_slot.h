@@ -133,16 +133,20 @@ inline bool TryPin(std::atomic<uint64_t>* state, uint32_t key) {
   return true;
 }
 
-// Judges an access and pins what it needs if it is granted. The common case is inline: a region,
-// whose memory is not asked for.
+struct MemoryTable::ThoroughGrant {
+  Grant grant;
+  AccessError error;
+};
+
+// Judges an access and pins what it needs if it is granted. Whatever TakeThoroughly() needs goes
+// there by value, so that the compiler need not keep it in memory for the common case. The common
+// case is inline: a region, whose memory is not asked for.
 [[gnu::always_inline]] inline AccessError MemoryTable::Take(const AccessRequest& request,
                                                             Grant* grant) {
   Slot* const slot = request.key == 0 ? nullptr : Find(request.key);
   if (slot == nullptr || !TryPin(&slot->state, request.key)) return AccessError::kInvalidKey;
-  grant->first = &slot->state;
-  grant->second = nullptr;
   // The slot is pinned, so its fields cannot change.
-  View& view = grant->view;
+  View view;
   view.start = slot->start.load(std::memory_order_relaxed);
   view.length = slot->length.load(std::memory_order_relaxed);
   view.delta = slot->delta.load(std::memory_order_relaxed);
@@ -150,8 +154,12 @@ inline bool TryPin(std::atomic<uint64_t>* state, uint32_t key) {
   view.pd = slot->pd.load(std::memory_order_relaxed);
   view.qp = slot->qp.load(std::memory_order_relaxed);
   view.region = slot->region.load(std::memory_order_relaxed);
-  if (view.region != 0 || check_memory_) [[unlikely]]
-    return TakeThoroughly(request, grant);
+  if (view.region != 0 || check_memory_) [[unlikely]] {
+    const ThoroughGrant thorough = TakeThoroughly(request, view, &slot->state);
+    *grant = thorough.grant;
+    return thorough.error;
+  }
+  *grant = {view, &slot->state, nullptr};
   const AccessError error = Judge(view, request);
   if (error != AccessError::kNone) [[unlikely]]
     Unpin(grant->first);

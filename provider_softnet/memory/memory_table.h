@@ -197,6 +197,7 @@ class MemoryTable {
   struct Slot;
   struct View;
   struct Grant;
+  struct ThoroughGrant;
   static constexpr uint32_t kChunkBits = 10;
   static constexpr uint32_t kChunkSlots = 1u << kChunkBits;
   static constexpr uint32_t kChunks = (1u << 24) / kChunkSlots;
@@ -213,7 +214,7 @@ class MemoryTable {
   static bool Read(const Slot& slot, uint32_t key, View* view);
   static AccessError Judge(const View& view, const AccessRequest& request);
   AccessError Take(const AccessRequest& request, Grant* grant);  // brief_access.h
-  AccessError TakeThoroughly(const AccessRequest& request, Grant* grant);
+  ThoroughGrant TakeThoroughly(AccessRequest request, View view, std::atomic<uint64_t>* state);
   AccessError JudgeBind(const BindRequest& request, View* window) const;  // mutex_ held
   uint32_t TakeSlot();                                                    // mutex_ held; index or 0
   bool AddChunk();                                                        // mutex_ held

@@ -24,7 +24,7 @@ CompletionRing::CompletionRing(uint32_t capacity, transport::CompletionSink* sin
       capacity_(capacity),
       sink_(sink) {}
 
-bool CompletionRing::Push(const transport::Completion& completion) {
+[[gnu::hot]] bool CompletionRing::Push(const transport::Completion& completion) {
   const Guard guard(lock_);
   const uint32_t tail = tail_.load(std::memory_order_relaxed);
   uint8_t due = 0;
@@ -59,7 +59,7 @@ void CompletionRing::Notify() {
   if ((due & kDueCompletion) != 0) sink_->OnCompletion();
 }
 
-size_t CompletionRing::Poll(std::span<transport::Completion> out) {
+[[gnu::hot]] size_t CompletionRing::Poll(std::span<transport::Completion> out) {
   // Most polls of a spinning program end here, without a write to memory.
   if (head_.load(std::memory_order_relaxed) == tail_.load(std::memory_order_acquire)) return 0;
   const Guard guard(lock_);

@@ -34,33 +34,50 @@ bool IsExtension(const transport::SendRequest& request) {
   return request.op == Op::kFetchAdd || request.op == Op::kCompareSwap;
 }
 
+// What does not depend on the kind of the request. Nothing of it has been done.
+inline void Begin(const transport::SendRequest& request, SendWork* work) {
+  work->cookie = request.cookie;
+  work->op = request.op;
+  work->flags = request.flags;
+  work->remote.address = request.remote.virtual_address;
+  work->remote.key = request.remote.rmr_context;
+  work->key = request.key;
+  work->sink_is_window = request.sink_is_window;
+  work->invalidate_sink = request.invalidate_sink;
+  work->done = false;
+  work->status = transport::WorkStatus::kSuccess;
+  work->reads_pending = 0;
+  work->msn = 0;
+  work->all_sent = false;
+}
+
 }  // namespace
 
-Code WorkLedger::Prepare(const transport::SendRequest& request, const AdmissionRules& rules,
-                         SendWork** prepared) {
+[[gnu::hot]] Code WorkLedger::Prepare(const transport::SendRequest& request,
+                                      const AdmissionRules& rules, SendWork** prepared) {
   SendQueue& queue = sends();
   if (queue.full()) return Code::kQueueFull;
   SendWork& work = queue.Prepare();
   *prepared = &work;
-  work.cookie = request.cookie;
-  work.op = request.op;
-  work.flags = request.flags;
-  work.remote.address = request.remote.virtual_address;
-  work.remote.key = request.remote.rmr_context;
-  work.key = request.key;
-  work.sink_is_window = request.sink_is_window;
-  work.invalidate_sink = request.invalidate_sink;
+  Begin(request, &work);
   work.confirm = (rules.confirms && rules.can_confirm && IsUnanswered(request.op)) ||
                  ((request.flags & transport::kConfirm) != 0 && IsWrite(request.op));
-  work.done = false;
-  work.status = transport::WorkStatus::kSuccess;
-  work.reads_pending = 0;
-  work.msn = 0;
-  work.all_sent = false;
   if (request.op == Op::kBind) return FillBind(request, &work);
   if (request.op > Op::kBind) return Code::kInvalidArgument;
   if (IsExtension(request) && !rules.extensions) return Code::kNotSupported;
   return FillTransfer(request, rules, &work);
+}
+
+[[gnu::hot]] SendWork& WorkLedger::FillAccepted(const transport::SendRequest& request,
+                                                const Segment& segment, bool confirm) {
+  SendQueue& queue = sends();
+  SendWork& work = queue.Prepare();
+  Begin(request, &work);
+  work.confirm = confirm;
+  work.length = segment.segment_length;
+  work.segment_count = segment.segment_length > 0 ? 1 : 0;
+  queue.PrepareSegments()[0] = segment;
+  return work;
 }
 
 Code WorkLedger::PrepareDatagram(const transport::SendRequest& request, uint64_t longest) {
@@ -98,8 +115,8 @@ Code WorkLedger::FillBind(const transport::SendRequest& request, SendWork* work)
 }
 
 // Checks and fills in the lengths of every operation that moves data.
-Code WorkLedger::FillTransfer(const transport::SendRequest& request, const AdmissionRules& rules,
-                              SendWork* work) {
+[[gnu::hot]] Code WorkLedger::FillTransfer(const transport::SendRequest& request,
+                                           const AdmissionRules& rules, SendWork* work) {
   if (TakesReadCredit(*work) ? !rules.reads : work->confirm && !rules.can_confirm) {
     return Code::kNoResources;
   }
@@ -129,7 +146,8 @@ Code WorkLedger::FillTransfer(const transport::SendRequest& request, const Admis
   return work->length > rules.max_message ? Code::kLength : Code::kOk;
 }
 
-Code WorkLedger::JudgeLocal(const transport::SendRequest& request, const SendWork& work) const {
+[[gnu::hot]] Code WorkLedger::JudgeLocal(const transport::SendRequest& request,
+                                         const SendWork& work) const {
   if (request.op == Op::kBind) return Code::kOk;
   return CheckLocalSegments(*config_.memory, config_.pd, config_.qp, LocalAccess(request),
                             {sends().PrepareSegments(), work.segment_count});

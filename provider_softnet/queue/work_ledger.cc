@@ -36,7 +36,7 @@ AccessError WorkLedger::CarryOutBind(const SendWork& work) {
 
 // Takes the oldest send out of its queue and reports it. The slot is free before anybody can see
 // the completion, because the consumer may post again at once.
-void WorkLedger::CompleteOldestSend(WorkStatus status) {
+[[gnu::hot]] void WorkLedger::CompleteOldestSend(WorkStatus status) {
   SendQueue& queue = sends();
   const SendWork& work = queue.at(queue.front());
   const bool suppressed =
@@ -72,7 +72,7 @@ void WorkLedger::FlushSends(const Blame& blame, uint64_t confirmed_to) {
 // -------------------------------------------------------------------------------------------------
 // Receives
 
-Code WorkLedger::PostReceive(const transport::ReceiveRequest& request, bool judge) {
+[[gnu::hot]] Code WorkLedger::PostReceive(const transport::ReceiveRequest& request, bool judge) {
   if (config_.receive_queue == nullptr) return Code::kInvalidState;
   if (judge) {
     const Code code = CheckLocalSegments(*config_.memory, config_.pd, config_.qp,
@@ -82,7 +82,7 @@ Code WorkLedger::PostReceive(const transport::ReceiveRequest& request, bool judg
   return config_.receive_queue->Post(request);
 }
 
-bool WorkLedger::TakeReceive() {
+[[gnu::hot]] bool WorkLedger::TakeReceive() {
   if (config_.shared_receives != nullptr) {
     bool limit = false;
     held_ = config_.shared_receives->Take(&limit);
@@ -93,7 +93,7 @@ bool WorkLedger::TakeReceive() {
   return held_ != nullptr;
 }
 
-bool WorkLedger::WithinWatermarks() {
+[[gnu::hot]] bool WorkLedger::WithinWatermarks() {
   if (config_.watermarks == nullptr) return true;
   ReceiveWatermarks& marks = *config_.watermarks;
   if (held_receives() > marks.soft) {
@@ -112,7 +112,8 @@ void WorkLedger::ReleaseHeld() {
   held_ = nullptr;
 }
 
-void WorkLedger::CompleteReceive(transport::Op op, uint64_t length, uint32_t key, bool solicited) {
+[[gnu::hot]] void WorkLedger::CompleteReceive(transport::Op op, uint64_t length, uint32_t key,
+                                              bool solicited) {
   transport::Completion c;
   c.context = config_.context;
   c.cookie = held_->cookie;
@@ -125,6 +126,19 @@ void WorkLedger::CompleteReceive(transport::Op op, uint64_t length, uint32_t key
   // The slot is free before anybody can see the completion, because the consumer may post again at
   // once.
   ReleaseHeld();
+  PushReceive(c);
+}
+
+[[gnu::hot]] void WorkLedger::CompleteNextOfOwn(uint64_t length) {
+  const ReceiveWork& receive = *config_.receive_queue->Front();
+  transport::Completion c;
+  c.context = config_.context;
+  c.cookie = receive.cookie;
+  c.flags = receive.flags & transport::kEchoed;
+  if (config_.solicited_receives) c.flags |= transport::kQuiet;
+  c.length = length;
+  c.op = transport::Op::kReceive;
+  config_.receive_queue->PopFront();
   PushReceive(c);
 }
 

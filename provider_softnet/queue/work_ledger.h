@@ -86,7 +86,12 @@ class WorkLedger {
   // have; kNotSupported for extensions that are switched off; and kProtection, kPrivileges or
   // kOutOfBounds for binds.
   Code Prepare(const transport::SendRequest& request, const AdmissionRules& rules, SendWork** work);
-  // The same for datagrams, and for nothing else. `longest`: bytes of one. Judges the memory, too.
+  // Fills the next place of the send queue with a send or write of at most one segment, in which
+  // there is nothing to refuse.
+  SendWork& FillAccepted(const transport::SendRequest& request, const Segment& segment,
+                         bool confirm);
+  // The same as Prepare() for datagrams, and for nothing else. `longest`: bytes of one. Judges the
+  // memory, too.
   Code PrepareDatagram(const transport::SendRequest& request, uint64_t longest);
   // Judges the local memory of a prepared request. Returns kOk, kProtection, kPrivileges or
   // kOutOfBounds.
@@ -100,12 +105,16 @@ class WorkLedger {
   // Completes in post order (semantics 10.3) the work that is over: it is done, stands in front of
   // `sent_to`, which is back() at most, and, if it must be confirmed, in front of `confirmed_to`.
   void CompleteSends(uint64_t sent_to, uint64_t confirmed_to) {
-    SendQueue& queue = sends();
-    while (queue.front() < sent_to) {
-      const SendWork& work = queue.at(queue.front());
-      if (!work.done || (work.confirm && queue.front() >= confirmed_to)) break;
-      CompleteOldestSend(work.status);
+    while (IsOldestOver(sent_to, confirmed_to)) {
+      CompleteOldestSend(sends().at(sends().front()).status);
     }
+  }
+  // Whether CompleteSends() would complete anything.
+  bool IsOldestOver(uint64_t sent_to, uint64_t confirmed_to) const {
+    SendQueue& queue = sends();
+    if (queue.front() >= sent_to) return false;
+    const SendWork& work = queue.at(queue.front());
+    return work.done && (!work.confirm || queue.front() < confirmed_to);
   }
   // Ends all sends in post order. Work that is over succeeds until the first that is not. Nothing
   // behind that one succeeds.
@@ -124,6 +133,14 @@ class WorkLedger {
   ReceiveWork* held() const { return held_; }
   // Makes the next posted receive held(). Returns false when there is none.
   bool TakeReceive();
+  // The receive of the next message. Null when there is none, when it is taken already, and with an
+  // SRQ.
+  const ReceiveWork* NextOfOwn() const {
+    return config_.receive_queue == nullptr || held_ != nullptr ? nullptr
+                                                                : config_.receive_queue->Front();
+  }
+  // Completes NextOfOwn() with a message of `length` bytes that was not solicited.
+  void CompleteNextOfOwn(uint64_t length);
   // Reports the soft watermark, once. Returns false beyond the hard one (semantics 11).
   bool WithinWatermarks();
   // The number of receives that messages have taken and not completed, which the pair holds of its

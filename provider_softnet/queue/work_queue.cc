@@ -33,7 +33,7 @@ ReceiveQueue::ReceiveQueue(uint32_t capacity, uint32_t max_segments)
       works_(NewArray<ReceiveWork>(RingSize(capacity))),
       segments_(NewArray<Segment>(static_cast<size_t>(RingSize(capacity)) * max_segments)) {}
 
-Code ReceiveQueue::Post(const transport::ReceiveRequest& request) {
+[[gnu::hot]] Code ReceiveQueue::Post(const transport::ReceiveRequest& request) {
   if (count() == capacity_) return Code::kQueueFull;
   const uint32_t slot = static_cast<uint32_t>(back_) & mask_;
   ReceiveWork& work = works_[slot];

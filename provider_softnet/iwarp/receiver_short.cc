@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Receiver: the short way of small messages. Most of them are a whole Send or RDMA Write in one
+// FPDU that is there as a whole, without CRC, with nothing else in their way. Such an FPDU is
+// judged, placed and completed in one step. Everything else is left to the general steps, as if
+// nobody had looked.
+#include "provider_softnet/iwarp/receiver.h"
+#include "provider_softnet/memory/brief_access.h"
+#include "provider_softnet/memory/polled_copy.h"
+#include "wire/iwarp/fpdu.h"
+
+namespace softdat::softnet {
+
+using iwarp::Opcode;
+
+namespace {
+
+// The control octets of the only segment of a message. Reserved bits are not ignored here, which
+// leaves segments that have some set to ParseDdpHeader.
+constexpr uint16_t OnlySegment(Opcode opcode) {
+  return static_cast<uint16_t>(
+      iwarp::ddp_internal::LeadWord(0, iwarp::IsTagged(opcode), /*last=*/true, opcode));
+}
+
+}  // namespace
+
+[[gnu::always_inline]] inline bool Receiver::PlaceShort(const AccessRequest& place,
+                                                        const uint8_t* data) {
+  const BriefAccess to(state_.memory(), place);
+  if (!to.granted()) return false;
+  CopyPolledEnd(to.address(), data, place.length);
+  state_.counters.bytes_copied_in += place.length;
+  return true;
+}
+
+[[gnu::hot]] bool Receiver::StepShortFpdu() {
+  const size_t staged = staging_.size();
+  if (staged < iwarp::kUntaggedFpduHeaderSize || state_.config.agreement.crc) return false;
+  const uint8_t* const fpdu = staging_.front();
+  const uint32_t lead = LoadBe32(fpdu);
+  const size_t ulpdu = lead >> 16;
+  const size_t total = iwarp::FpduSize(ulpdu);
+  if (staged < total || ulpdu >= state_.config.direct_payload) return false;
+  const uint16_t control = static_cast<uint16_t>(lead);
+  if (control == OnlySegment(Opcode::kSend)) {
+    if (!TakeShortSend(fpdu, ulpdu)) return false;
+  } else if (control != OnlySegment(Opcode::kWrite) || !TakeShortWrite(fpdu, ulpdu)) {
+    return false;
+  }
+  staging_.Consume(total);
+  ++state_.counters.fpdus_received;
+  ++state_.counters.taken_short;
+  return true;
+}
+
+// The receive must be one of the pair's own with one segment.
+[[gnu::hot]] bool Receiver::TakeShortSend(const uint8_t* fpdu, size_t ulpdu) {
+  iwarp::UntaggedSequence& queue = queues_[iwarp::kQnSend];
+  const uint64_t number = uint64_t{iwarp::kQnSend} << 32 | queue.msn;
+  if (ulpdu < iwarp::kUntaggedHeaderSize || LoadBe64(fpdu + 8) != number ||
+      LoadBe32(fpdu + 16) != 0 || queue.in_message) {
+    return false;
+  }
+  const size_t payload = ulpdu - iwarp::kUntaggedHeaderSize;
+  const ReceiveWork* const receive = ledger_.NextOfOwn();
+  if (receive == nullptr) return false;
+  if (payload > 0) {
+    if (receive->segment_count == 0) return false;
+    const Segment& s = receive->segments[0];
+    if (payload > s.segment_length) return false;
+    const AccessRequest place =
+        state_.Access(s.lmr_context, Access::kLocalWrite, s.virtual_address, payload);
+    if (!PlaceShort(place, fpdu + iwarp::kUntaggedFpduHeaderSize)) return false;
+  }
+  ++queue.msn;
+  write_in_front_ = false;
+  ledger_.CompleteNextOfOwn(payload);
+  return true;
+}
+
+// A write of nothing may be a parting word or the ready-to-receive message.
+[[gnu::hot]] bool Receiver::TakeShortWrite(const uint8_t* fpdu, size_t ulpdu) {
+  if (ulpdu <= iwarp::kTaggedHeaderSize || write_open_) return false;
+  const size_t payload = ulpdu - iwarp::kTaggedHeaderSize;
+  const AccessRequest place =
+      state_.Access(LoadBe32(fpdu + 4), Access::kRemoteWrite, LoadBe64(fpdu + 8), payload);
+  if (!PlaceShort(place, fpdu + iwarp::kTaggedFpduHeaderSize)) return false;
+  write_length_ = payload;
+  write_in_front_ = true;
+  ++writes_;
+  return true;
+}
+
+}  // namespace softdat::softnet
