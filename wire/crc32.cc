@@ -9,7 +9,7 @@
 
 namespace softdat {
 
-uint32_t Crc32Extend(uint32_t state, const void* data, size_t size) {
+[[gnu::hot]] uint32_t Crc32Extend(uint32_t state, const void* data, size_t size) {
   if (size == 0) return state;
   // crc32_gzip_refl takes and gives finished values, that is inverted states.
   state = ~crc32_gzip_refl(~state, static_cast<const unsigned char*>(data), size);

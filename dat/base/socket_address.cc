@@ -25,7 +25,7 @@ in6_addr V6(const sockaddr_storage& a) { return As<sockaddr_in6>(a).sin6_addr; }
 
 }  // namespace
 
-socklen_t AddressSize(const sockaddr_storage& address) {
+[[gnu::hot]] socklen_t AddressSize(const sockaddr_storage& address) {
   if (address.ss_family == AF_INET) return sizeof(sockaddr_in);
   if (address.ss_family == AF_INET6) return sizeof(sockaddr_in6);
   return 0;
@@ -72,7 +72,7 @@ std::string AddressText(const sockaddr_storage& address) {
   return HostText(address) + port;
 }
 
-bool SameHost(const sockaddr_storage& a, const sockaddr_storage& b) {
+[[gnu::hot]] bool SameHost(const sockaddr_storage& a, const sockaddr_storage& b) {
   if (a.ss_family != b.ss_family) return false;
   if (a.ss_family == AF_INET) return V4(a).s_addr == V4(b).s_addr;
   const in6_addr x = V6(a), y = V6(b);

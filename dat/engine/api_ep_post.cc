@@ -48,9 +48,9 @@ inline void Describe(Op op, DAT_COUNT num_segments, const DAT_LMR_TRIPLET* local
 
 }  // namespace
 
-DAT_RETURN DAT_API EpPostSend(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
-                              DAT_LMR_TRIPLET* local_iov, DAT_DTO_COOKIE cookie,
-                              DAT_COMPLETION_FLAGS flags) try {
+[[gnu::hot]] DAT_RETURN DAT_API EpPostSend(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
+                                           DAT_LMR_TRIPLET* local_iov, DAT_DTO_COOKIE cookie,
+                                           DAT_COMPLETION_FLAGS flags) try {
   const Pinned<Ep> ep(ep_handle);
   if (!ep) [[unlikely]]
     return BadHandle(DAT_INVALID_HANDLE_EP);
@@ -86,9 +86,9 @@ DAT_RETURN DAT_API EpPostSendWithInvalidate(DAT_EP_HANDLE ep_handle, DAT_COUNT n
   return kNoMemory;
 }
 
-DAT_RETURN DAT_API EpPostRecv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
-                              DAT_LMR_TRIPLET* local_iov, DAT_DTO_COOKIE cookie,
-                              DAT_COMPLETION_FLAGS flags) try {
+[[gnu::hot]] DAT_RETURN DAT_API EpPostRecv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
+                                           DAT_LMR_TRIPLET* local_iov, DAT_DTO_COOKIE cookie,
+                                           DAT_COMPLETION_FLAGS flags) try {
   const Pinned<Ep> ep(ep_handle);
   if (!ep) [[unlikely]]
     return BadHandle(DAT_INVALID_HANDLE_EP);
@@ -116,10 +116,10 @@ DAT_RETURN DAT_API EpPostRdmaRead(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segment
   return kNoMemory;
 }
 
-DAT_RETURN DAT_API EpPostRdmaWrite(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
-                                   DAT_LMR_TRIPLET* local_iov, DAT_DTO_COOKIE cookie,
-                                   const DAT_RMR_TRIPLET* remote_iov,
-                                   DAT_COMPLETION_FLAGS flags) try {
+[[gnu::hot]] DAT_RETURN DAT_API EpPostRdmaWrite(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
+                                                DAT_LMR_TRIPLET* local_iov, DAT_DTO_COOKIE cookie,
+                                                const DAT_RMR_TRIPLET* remote_iov,
+                                                DAT_COMPLETION_FLAGS flags) try {
   return PostRdma(ep_handle, Kind::kWrite, Op::kRdmaWrite, num_segments, local_iov, cookie,
                   remote_iov, flags);
 } catch (const std::bad_alloc&) {

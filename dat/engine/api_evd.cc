@@ -80,8 +80,8 @@ DAT_RETURN DAT_API EvdClearUnwaitable(DAT_EVD_HANDLE evd_handle) {
   return DAT_SUCCESS;
 }
 
-DAT_RETURN DAT_API EvdWait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout_us, DAT_COUNT threshold,
-                           DAT_EVENT* event, DAT_COUNT* nmore) {
+[[gnu::hot]] DAT_RETURN DAT_API EvdWait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout_us,
+                                        DAT_COUNT threshold, DAT_EVENT* event, DAT_COUNT* nmore) {
   const Pinned<Evd> evd(evd_handle);
   if (!evd) return BadHandle(DAT_INVALID_HANDLE_EVD_REQUEST);
   if (threshold <= 0) return BadArgument(3, "the threshold is at least 1");
@@ -90,7 +90,7 @@ DAT_RETURN DAT_API EvdWait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout_us, DA
   return evd->Wait(timeout_us, threshold, event, nmore);
 }
 
-DAT_RETURN DAT_API EvdDequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT* event) try {
+[[gnu::hot]] DAT_RETURN DAT_API EvdDequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT* event) try {
   const Pinned<Evd> evd(evd_handle);
   if (!evd) return BadHandle(DAT_INVALID_HANDLE_EVD_REQUEST);
   if (event == nullptr) return BadArgument(2);

@@ -181,13 +181,13 @@ Code SoftnetAdapter::CheckSegments(std::span<const DAT_LMR_TRIPLET> segments) {
   return Code::kOk;
 }
 
-transport::ProgressResult SoftnetAdapter::Poll(transport::CompletionQueue& queue) {
+[[gnu::hot]] transport::ProgressResult SoftnetAdapter::Poll(transport::CompletionQueue& queue) {
   return shared_->driver.Poll(static_cast<SoftnetCompletionQueue&>(queue).core()->hot.get());
 }
 
-transport::ProgressResult SoftnetAdapter::Spin(transport::CompletionQueue& queue,
-                                               transport::Clock::time_point deadline,
-                                               transport::Clock::time_point* until) {
+[[gnu::hot]] transport::ProgressResult SoftnetAdapter::Spin(transport::CompletionQueue& queue,
+                                                            transport::Clock::time_point deadline,
+                                                            transport::Clock::time_point* until) {
   HotSet* const hot = static_cast<SoftnetCompletionQueue&>(queue).core()->hot.get();
   return shared_->driver.Spin(hot, deadline, until);
 }

@@ -204,8 +204,10 @@ class IwarpQueuePair final : public transport::QueuePair {
       : endpoint_(RefPtr<Endpoint>::Adopt(new Endpoint(std::move(context), a))) {}
   ~IwarpQueuePair() override { endpoint_->Shutdown(); }
 
-  Code PostSend(const transport::SendRequest& r) override { return endpoint_->PostSend(r); }
-  Code PostReceive(const transport::ReceiveRequest& r) override {
+  [[gnu::hot]] Code PostSend(const transport::SendRequest& r) override {
+    return endpoint_->PostSend(r);
+  }
+  [[gnu::hot]] Code PostReceive(const transport::ReceiveRequest& r) override {
     return endpoint_->PostReceive(r);
   }
   Status Configure(const transport::QueuePairAttributes& a) override {

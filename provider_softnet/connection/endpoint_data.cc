@@ -33,7 +33,7 @@ size_t BytesOf(const transport::SendRequest& request) {
 // -------------------------------------------------------------------------------------------------
 // Posts
 
-Code Endpoint::PostSend(const transport::SendRequest& request) {
+[[gnu::hot]] Code Endpoint::PostSend(const transport::SendRequest& request) {
   PendingUpcalls upcalls;
   std::unique_lock<Mutex> lock(mutex_);
   if (state_ == State::kIdle || state_ == State::kConnecting) return Code::kInvalidState;
@@ -61,7 +61,7 @@ Code Endpoint::PostSend(const transport::SendRequest& request) {
   return Code::kOk;
 }
 
-void Endpoint::WriteOrGather(const transport::SendRequest& request, size_t bytes) {
+[[gnu::hot]] void Endpoint::WriteOrGather(const transport::SendRequest& request, size_t bytes) {
   Gathering::Post post;
   post.epoch = driver_->epoch();
   post.helper_ticks = driver_->HelperTicks();
@@ -91,7 +91,7 @@ void Endpoint::WriteOrGather(const transport::SendRequest& request, size_t bytes
   }
 }
 
-Code Endpoint::PostReceive(const transport::ReceiveRequest& request) {
+[[gnu::hot]] Code Endpoint::PostReceive(const transport::ReceiveRequest& request) {
   PendingUpcalls upcalls;
   std::unique_lock<Mutex> lock(mutex_);
   if (queues_.srq()) return Code::kInvalidState;
@@ -112,7 +112,7 @@ Code Endpoint::PostReceive(const transport::ReceiveRequest& request) {
 // -------------------------------------------------------------------------------------------------
 // Sending
 
-bool Endpoint::Transmit() {
+[[gnu::hot]] bool Endpoint::Transmit() {
   gathering_.OnWritten();
   if (link_ == nullptr) return false;
   bool moved = false;
@@ -153,7 +153,7 @@ bool Endpoint::Transmit() {
   return moved;
 }
 
-bool Endpoint::FlushSends(Flusher by) {
+[[gnu::hot]] bool Endpoint::FlushSends(Flusher by) {
   PendingUpcalls upcalls;
   std::unique_lock<Mutex> lock(mutex_);
   if (by == Flusher::kPoller && !dead_ && stream_ != nullptr &&
@@ -220,7 +220,7 @@ bool Endpoint::Leave() {
 // -------------------------------------------------------------------------------------------------
 // Receiving
 
-bool Endpoint::Receive() {
+[[gnu::hot]] bool Endpoint::Receive() {
   size_t budget = kReceiveBudget;
   bool moved = false;
   while (budget > 0) {
@@ -256,7 +256,7 @@ bool Endpoint::Receive() {
   return moved;
 }
 
-bool Endpoint::TryReceive() {
+[[gnu::hot]] bool Endpoint::TryReceive() {
   PendingUpcalls upcalls;
   std::unique_lock<Mutex> lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock() || !data_open_ || link_ == nullptr) return false;
@@ -291,7 +291,7 @@ void Endpoint::TakeActions(PendingUpcalls* upcalls) {
   }
 }
 
-void Endpoint::Finish(std::unique_lock<Mutex>* lock, PendingUpcalls* upcalls) {
+[[gnu::hot]] void Endpoint::Finish(std::unique_lock<Mutex>* lock, PendingUpcalls* upcalls) {
   if (stream_ != nullptr) {
     if (HasActions()) TakeActions(upcalls);
     // A stalled stream has begun or ceased to look for answers. The watch must follow.

@@ -124,7 +124,7 @@ void Driver::Kick() {
   [[maybe_unused]] const long n = syscall(SYS_write, wake_fd_.get(), &one, sizeof(one));
 }
 
-void Driver::DeferSends(Channel* channel, Wake wake) {
+[[gnu::hot]] void Driver::DeferSends(Channel* channel, Wake wake) {
   deferred_.Push(channel);  // it may have been deferred quietly before
   // The helper stores what it does before its last look at the stack, so it will see this channel.
   if (wake == Wake::kNobody && HelperTicks()) return;
@@ -142,7 +142,7 @@ void Driver::DeferSends(Channel* channel, Wake wake) {
 // only a thread that already sleeps in the loop must be told. If that is the helper, it is woken:
 // callers come and go, and this caller may be the last. If it is a waiting thread, the helper may
 // be asleep without ticks, and then the helper is woken.
-void Driver::Owe(Channel* channel) {
+[[gnu::hot]] void Driver::Owe(Channel* channel) {
   if (!owing_.Push(channel)) return;
   if (blocked_.load(std::memory_order_seq_cst) != Blocked::kLong) return;
   if (token_.holder() == DriverToken::Holder::kHelper) {
@@ -152,7 +152,7 @@ void Driver::Owe(Channel* channel) {
   }
 }
 
-void Driver::RequestAttention(Channel* channel) {
+[[gnu::hot]] void Driver::RequestAttention(Channel* channel) {
   if (attention_.Push(channel)) Interrupt();
 }
 
@@ -170,7 +170,7 @@ bool Driver::Post(std::function<void()> task) {
 // -------------------------------------------------------------------------------------------------
 // What a turn consists of
 
-bool Driver::FlushDeferred(Channel::Flusher by) {
+[[gnu::hot]] bool Driver::FlushDeferred(Channel::Flusher by) {
   if (deferred_.empty()) return false;
   announced_.store(false, std::memory_order_seq_cst);
   bool worked = false;
@@ -191,7 +191,7 @@ bool Driver::PayOwed(Channel::Patience patience) {
 
 // Runs after a turn. A turn that found nothing pays what is owed. So does the last of many turns in
 // a row that found something, because they may have found it on other streams.
-bool Driver::PayAfterTurn(bool worked) {
+[[gnu::hot]] bool Driver::PayAfterTurn(bool worked) {
   constexpr uint32_t kMostBusyTurns = 16;
   if (owing_.empty()) return false;
   const uint32_t busy = busy_turns_.load(std::memory_order_relaxed) + 1;
@@ -200,7 +200,7 @@ bool Driver::PayAfterTurn(bool worked) {
   return false;
 }
 
-void Driver::AttendAll() {
+[[gnu::hot]] void Driver::AttendAll() {
   const UpcallGate::Running upcalls;
   const Nested nested(&handlers_running_);
   if (have_tasks_.load(std::memory_order_seq_cst)) {
@@ -225,7 +225,7 @@ void Driver::AttendAll() {
   worked_ = true;
 }
 
-bool Driver::Turn() {
+[[gnu::hot]] bool Driver::Turn() {
   counters_.loop_turns.Add();
   AttendAll();
   loop_.Look();
@@ -233,7 +233,7 @@ bool Driver::Turn() {
   return std::exchange(worked_, false);
 }
 
-void Driver::Dispatch() {
+[[gnu::hot]] void Driver::Dispatch() {
   {
     const Nested nested(&handlers_running_);
     const UpcallGate::Running upcalls;

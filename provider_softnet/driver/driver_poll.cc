@@ -23,10 +23,10 @@ constexpr uint32_t kPollsOfAThread = 67;
 
 using Result = transport::ProgressResult;
 
-Result Driver::Poll(HotSet* hot) { return started() ? PollOnce(hot) : Result::kIdle; }
+[[gnu::hot]] Result Driver::Poll(HotSet* hot) { return started() ? PollOnce(hot) : Result::kIdle; }
 
 // A queue's set is empty as long as nothing has come for it, or where one socket serves all queues.
-Result Driver::PollOnce(HotSet* hot, Look look) {
+[[gnu::hot]] Result Driver::PollOnce(HotSet* hot, Look look) {
   if (hot->empty()) hot = hot_.get();
   activity_.Note();
   NoteProgress();
@@ -46,7 +46,7 @@ Result Driver::PollOnce(HotSet* hot, Look look) {
 }
 
 // One look at all sockets, if this thread may have the token at once.
-bool Driver::LookForPoller(HotSet* hot) {
+[[gnu::hot]] bool Driver::LookForPoller(HotSet* hot) {
   const RefPtr<HotSet> keep(hot);  // an upcall may destroy the queue
   if (token_.HeldByMe()) return TurnInUpcall(hot);
   hot->CountLook();
@@ -112,7 +112,8 @@ void Driver::AskHelperToLeave() {
   if (kick) Interrupt();
 }
 
-Result Driver::Spin(HotSet* hot, LoopClock::time_point deadline, LoopClock::time_point* until) {
+[[gnu::hot]] Result Driver::Spin(HotSet* hot, LoopClock::time_point deadline,
+                                 LoopClock::time_point* until) {
   if (!started() || !spin_limit_.spins()) return Result::kTimedOut;
   const bool first_try = *until == LoopClock::time_point{};
   const bool yielded = first_try && YieldFirst();
@@ -129,7 +130,7 @@ Result Driver::Spin(HotSet* hot, LoopClock::time_point deadline, LoopClock::time
 }
 
 // As SpinInterval, for a wait that polls the set of a queue.
-Driver::Look Driver::WhereToSpin(const HotSet& own) const {
+[[gnu::hot]] Driver::Look Driver::WhereToSpin(const HotSet& own) const {
   const HotSet& hot = own.empty() ? *hot_ : own;
   if (hot.empty()) return Look::kEverywhere;
   const bool later = hot.SilentFor(kForHotStreams) && hot.polls() % kLater == 0;

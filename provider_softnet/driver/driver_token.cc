@@ -12,7 +12,7 @@ void DriverToken::Take(const void* thread, Holder as) {
   depth_ = 1;
 }
 
-bool DriverToken::TryAcquire(Holder as) {
+[[gnu::hot]] bool DriverToken::TryAcquire(Holder as) {
   if (HeldByMe()) {
     ++depth_;
     return true;
@@ -44,13 +44,13 @@ void DriverToken::Acquire(Holder as) {
   while (!self.granted) self.ready.wait(lock);
 }
 
-void DriverToken::Release() {
+[[gnu::hot]] void DriverToken::Release() {
   if (--depth_ > 0) return;
   const std::lock_guard<Mutex> lock(mutex_);
   HandOn();
 }
 
-void DriverToken::HandOn() {
+[[gnu::hot]] void DriverToken::HandOn() {
   if (ControlWaiter* next = control_head_; next != nullptr) {
     control_head_ = next->next;
     if (control_head_ == nullptr) control_tail_ = nullptr;

@@ -341,7 +341,7 @@ bool EventLoop::HeraldSources() {
   return all;
 }
 
-void EventLoop::Look() {
+[[gnu::hot]] void EventLoop::Look() {
   ++looks_;
   if (first_awake_ != nullptr) LookAtSources();
   if (!timers_.empty()) NoteExpired(LoopClock::now());
@@ -397,7 +397,7 @@ EventLoop::BlockResult EventLoop::Block(LoopClock::time_point until, const Cance
 // ending. Such events stay in happened_, and destructors unlink events from either list. A handler
 // that waits dispatches too. What it waits for may have happened together with its own event, so it
 // runs the rest of the list that is being run.
-void EventLoop::Dispatch() {
+[[gnu::hot]] void EventLoop::Dispatch() {
   if (happened_.next != &happened_) {
     happened_.next->previous = running_.previous;
     happened_.previous->next = &running_;

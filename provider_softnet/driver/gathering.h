@@ -44,7 +44,7 @@ class Gathering {
 
   explicit Gathering(const Limits& limits) : limits_(limits) {}
 
-  Plan OnPost(const Post& post) {
+  [[gnu::hot]] Plan OnPost(const Post& post) {
     const PostBursts::Plan plan = bursts_.OnPost(post.epoch, post.queued > 1, KindOf(post.op));
     const bool quietly = plan == PostBursts::Plan::kGatherQuietly;
     const bool at_once = quietly && (!post.helper_ticks || IsTooLargeToHold(post.bytes));

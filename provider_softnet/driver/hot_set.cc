@@ -16,13 +16,13 @@ void HotSet::Close() {
   Clear();
 }
 
-bool HotSet::empty() const {
+[[gnu::hot]] bool HotSet::empty() const {
   return std::ranges::all_of(slots_, [](const Slot& slot) {
     return slot.hint.load(std::memory_order_relaxed) == nullptr;
   });
 }
 
-bool HotSet::SilentFor(uint32_t polls) const {
+[[gnu::hot]] bool HotSet::SilentFor(uint32_t polls) const {
   return std::ranges::all_of(slots_, [polls](const Slot& slot) {
     return slot.hint.load(std::memory_order_relaxed) == nullptr ||
            slot.misses.load(std::memory_order_relaxed) >= polls;
@@ -53,7 +53,7 @@ void HotSet::Put(Slot* slot, Channel* channel, Kind kind) {
 }
 
 // Null also when another thread is at it.
-RefPtr<Channel> HotSet::Get(Slot* slot) {
+[[gnu::hot]] RefPtr<Channel> HotSet::Get(Slot* slot) {
   if (slot->hint.load(std::memory_order_relaxed) == nullptr) return {};
   if (slot->busy.test_and_set(std::memory_order_acquire)) return {};
   RefPtr<Channel> channel(slot->channel);
@@ -71,7 +71,7 @@ bool HotSet::OtherIsActive(const Slot& slot) const {
   return false;
 }
 
-bool HotSet::Poll() {
+[[gnu::hot]] bool HotSet::Poll() {
   if (interval() < kPointlessBelow) return false;
   bool worked = false;
   for (Slot& slot : slots_) {
@@ -119,7 +119,7 @@ void HotSet::Drop(Channel* channel) {
   }
 }
 
-void HotSet::DropServed() {
+[[gnu::hot]] void HotSet::DropServed() {
   for (Slot& slot : slots_) {
     if (!slot.adopted.load(std::memory_order_relaxed)) continue;
     const RefPtr<Channel> channel = Get(&slot);

@@ -49,7 +49,9 @@ class SoftnetCompletionQueue final : public transport::CompletionQueue {
       : core_(RefPtr<CompletionCore>::Adopt(new CompletionCore(capacity, sink))) {}
   ~SoftnetCompletionQueue() override;
 
-  size_t Poll(std::span<transport::Completion> out) override { return core_->ring.Poll(out); }
+  [[gnu::hot]] size_t Poll(std::span<transport::Completion> out) override {
+    return core_->ring.Poll(out);
+  }
   bool Arm(bool solicited_only) override { return core_->ring.Arm(solicited_only); }
   Status Resize(uint32_t capacity) override { return core_->ring.Resize(capacity); }
 

@@ -32,7 +32,7 @@ ReliableConnection::ReliableConnection(const RcConfig& config)
 // -------------------------------------------------------------------------------------------------
 // Posts
 
-Code ReliableConnection::PostSend(const transport::SendRequest& request) {
+[[gnu::hot]] Code ReliableConnection::PostSend(const transport::SendRequest& request) {
   if (ended()) {
     ledger_.FlushPosted(request);
     return Code::kOk;
@@ -45,7 +45,7 @@ Code ReliableConnection::PostSend(const transport::SendRequest& request) {
   return code;
 }
 
-Code ReliableConnection::PostReceive(const transport::ReceiveRequest& request) {
+[[gnu::hot]] Code ReliableConnection::PostReceive(const transport::ReceiveRequest& request) {
   const Code code = ledger_.PostReceive(request, /*judge=*/!ended());
   if (code == Code::kOk && ended()) ledger_.FlushReceivesOf(Blame::Nobody());
   return code;
@@ -72,7 +72,7 @@ void ReliableConnection::Disconnect(transport::DisconnectMode mode) {
 // -------------------------------------------------------------------------------------------------
 // Packets
 
-void ReliableConnection::OnPacket(const roce::Packet& packet, uint64_t now_us) {
+[[gnu::hot]] void ReliableConnection::OnPacket(const roce::Packet& packet, uint64_t now_us) {
   ++state_.counters.packets_received;
   switch (roce::TraitsOf(packet.bth.opcode).operation) {
     case Operation::kSend:
@@ -98,7 +98,7 @@ void ReliableConnection::OnPacket(const roce::Packet& packet, uint64_t now_us) {
   if (state_.unsettled) Settle();
 }
 
-void ReliableConnection::Transmit(PacketBatch* batch, uint64_t now_us) {
+[[gnu::hot]] void ReliableConnection::Transmit(PacketBatch* batch, uint64_t now_us) {
   // What is owed rides behind own requests: the peer waits for these, and not for that.
   const bool rides = responder_.owes() && !ended() && requester_.wants_transmit();
   if (rides) {
@@ -137,7 +137,7 @@ void ReliableConnection::OnTime(uint64_t now_us) {
   if (state_.unsettled) Settle();
 }
 
-RcActions ReliableConnection::TakeActions() {
+[[gnu::hot]] RcActions ReliableConnection::TakeActions() {
   RcActions actions;
   actions.notices = ledger_.TakeNotices();
   actions.established = std::exchange(state_.established_due, false);
@@ -150,7 +150,7 @@ RcActions ReliableConnection::TakeActions() {
 // -------------------------------------------------------------------------------------------------
 // What is over
 
-void ReliableConnection::Settle() {
+[[gnu::hot]] void ReliableConnection::Settle() {
   state_.unsettled = false;
   if (state_.phase == RcPhase::kEnded) return;
   ledger_.CompleteSends(requester_.begun(), requester_.answered());
@@ -173,7 +173,7 @@ void ReliableConnection::Settle() {
   EndIfDrained();
 }
 
-void ReliableConnection::EndIfDrained() {
+[[gnu::hot]] void ReliableConnection::EndIfDrained() {
   if (state_.phase != RcPhase::kDraining) return;
   if (!ledger_.sends().empty() || responder_.unanswered()) return;
   responder_.Pay();
@@ -181,7 +181,7 @@ void ReliableConnection::EndIfDrained() {
          Blame::Nobody());
 }
 
-void ReliableConnection::EndIfRefused() {
+[[gnu::hot]] void ReliableConnection::EndIfRefused() {
   if (state_.phase != RcPhase::kTerminating || responder_.unanswered()) return;
   Finish(EndReason::kBroken, std::move(end_.why), false, refusal_blame_);
 }

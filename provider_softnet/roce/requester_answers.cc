@@ -28,7 +28,7 @@ constexpr uint32_t kStrikes = 2, kMostSteps = 3;
 
 // Everything in front of `end` has arrived at the peer. Goes as far as the first read or atomic
 // whose responses, which alone end it, are not all there. Returns how many packets are over.
-uint64_t Requester::AnswerUpTo(Psn end) {
+[[gnu::hot]] uint64_t Requester::AnswerUpTo(Psn end) {
   const Psn before = una_;
   taken_ = std::max(taken_, end);
   PassBinds();
@@ -73,7 +73,7 @@ void Requester::PassBinds() {
 }
 
 // The peer has moved on by so many packets.
-void Requester::Progress(uint64_t packets, uint64_t now_us) {
+[[gnu::hot]] void Requester::Progress(uint64_t packets, uint64_t now_us) {
   if (packets == 0) return;
   if (timed_ && una_ > *timed_) {
     round_trip_.OnSample(now_us - timed_at_us_);
@@ -128,7 +128,7 @@ void Requester::FailOldest(WorkStatus status, std::string why, bool by_peer) {
 // -------------------------------------------------------------------------------------------------
 // Acknowledgements
 
-void Requester::OnAcknowledge(const roce::Packet& packet, uint64_t now_us) {
+[[gnu::hot]] void Requester::OnAcknowledge(const roce::Packet& packet, uint64_t now_us) {
   const Psn psn = NearestPsn(packet.bth.psn, una_);
   if (psn >= sent_) return;  // of nothing that was ever sent
   const roce::Syndrome syndrome = roce::ParseSyndrome(packet.headers.aeth.syndrome);
@@ -267,7 +267,7 @@ void Requester::OnSequenceNak(Psn psn) {
 }
 
 // What the peer has moved on to since it was sent a request that it lacked.
-void Requester::OnMendAnswered(Psn psn, bool acknowledged) {
+[[gnu::hot]] void Requester::OnMendAnswered(Psn psn, bool acknowledged) {
   if (mended_sent_ <= mended_end_ || psn < mended_end_) return;  // there was nothing behind it
   mended_sent_ = 0;
   if (psn > mended_end_) {

@@ -92,7 +92,7 @@ Requester::Requester(RcState* state, WorkLedger* ledger)
 
 // What has arrived behind something that is missing takes no room on the way. Of responses that is
 // known. A peer that keeps requests does not tell which, and is trusted with as many again.
-uint64_t Requester::MostInFlight() const {
+[[gnu::hot]] uint64_t Requester::MostInFlight() const {
   const uint64_t window = window_.packets();
   uint64_t most = window + received_.size();
   if (mending_ && keeps_ == Keeps::kYes) {
@@ -102,7 +102,7 @@ uint64_t Requester::MostInFlight() const {
 }
 
 // Whether the work at the cursor may be begun, or gone on with.
-bool Requester::MayBegin(const SendWork& work) const {
+[[gnu::hot]] bool Requester::MayBegin(const SendWork& work) const {
   const bool fresh = position_ == begun_;
   if (fresh && (work.flags & transport::kFence) != 0 && unanswered_reads_ > 0) return false;
   if (work.op == Op::kBind) return true;
@@ -110,13 +110,13 @@ bool Requester::MayBegin(const SendWork& work) const {
   return !TakesReadCredit(work) || asked_.size() < state_.config.reads_out;
 }
 
-bool Requester::wants_transmit() const {
+[[gnu::hot]] bool Requester::wants_transmit() const {
   if (!mends_.empty() && !waits_for_receive_) return true;
   if (waits_for_receive_ || position_ >= std::min(sends().back(), stop_at_)) return false;
   return MayBegin(sends().at(position_));
 }
 
-void Requester::Offer(PacketBatch* batch, uint64_t now_us) {
+[[gnu::hot]] void Requester::Offer(PacketBatch* batch, uint64_t now_us) {
   now_us_ = now_us;
   offered_from_ = cursor_;
   if (!mends_.empty() && !waits_for_receive_ && !EmitMends(batch)) return;
@@ -150,7 +150,7 @@ void Requester::Offer(PacketBatch* batch, uint64_t now_us) {
 }
 
 // The work at the cursor gets its PSNs. False when it has failed.
-bool Requester::Begin(SendWork* work) {
+[[gnu::hot]] bool Requester::Begin(SendWork* work) {
   Plan& p = plan(position_);
   p.first = next_psn_;
   p.packets = 0;
@@ -189,7 +189,7 @@ void Requester::FailHere(WorkStatus status, std::string why) {
 }
 
 // One packet of a send or write, from the consumer's memory. False when that cannot be read.
-bool Requester::EmitData(const SendWork& work, PacketBatch* batch) {
+[[gnu::hot]] bool Requester::EmitData(const SendWork& work, PacketBatch* batch) {
   const Plan& p = plan(position_);
   const uint32_t index = static_cast<uint32_t>(cursor_ - p.first);
   const bool ends = index + 1 == p.packets;
@@ -218,7 +218,7 @@ bool Requester::EmitData(const SendWork& work, PacketBatch* batch) {
   return true;
 }
 
-bool Requester::FillPayload(uint64_t offset, size_t size, PacketBatch* batch) {
+[[gnu::hot]] bool Requester::FillPayload(uint64_t offset, size_t size, PacketBatch* batch) {
   for (const Segment& s : sends().segments(position_)) {
     if (size == 0) break;
     if (offset >= s.segment_length) {
@@ -316,8 +316,8 @@ bool Requester::EmitMend(Psn psn, PacketBatch* batch) {
 }
 
 // Completes the packet at the cursor, whose opcode and extended headers are set.
-void Requester::Finish(OutgoingPacket* out, const roce::Packet& packet, size_t payload,
-                       PacketBatch* batch) {
+[[gnu::hot]] void Requester::Finish(OutgoingPacket* out, const roce::Packet& packet, size_t payload,
+                                    PacketBatch* batch) {
   roce::Packet whole = packet;
   whole.bth.migrated = true;
   whole.bth.pkey = state_.config.pkey;
@@ -341,7 +341,7 @@ void Requester::MoveCursor(uint32_t packets) {
 
 // How long an answer is waited for. The peer answers at once what was sent again, and a window that
 // is full. Other answers it may leave to its helper.
-uint64_t Requester::WaitUs() const {
+[[gnu::hot]] uint64_t Requester::WaitUs() const {
   if (probes_ == kMostProbes) return round_trip_.timeout_us();
   const bool at_once = mending_ || (window_limits_ && in_flight() >= kAckEvery);
   const uint64_t once_us = at_once ? round_trip_.quick_probe_us() : round_trip_.probe_us();

@@ -22,7 +22,7 @@ Responder::Responder(RcState* state, WorkLedger* ledger)
       reads_(state->config.reads_in),
       early_(state->config.early) {}
 
-void Responder::OnRequest(const roce::Packet& packet) {
+[[gnu::hot]] void Responder::OnRequest(const roce::Packet& packet) {
   if (silent_) return;
   const Psn psn = NearestPsn(packet.bth.psn, expected_);
   if (psn < expected_) return OnDuplicate(packet, psn);
@@ -58,7 +58,7 @@ void Responder::TakeEarly() {
 }
 
 // The request that is expected. False when it is not carried out now.
-bool Responder::TakeInTurn(const roce::Packet& packet) {
+[[gnu::hot]] bool Responder::TakeInTurn(const roce::Packet& packet) {
   waits_for_expected_ = waits_for_receive_ = false;
   nak_.reset();  // it has been heeded before it was said
   if (!state_.request_seen) state_.request_seen = state_.established_due = true;
@@ -76,7 +76,7 @@ bool Responder::TakeInTurn(const roce::Packet& packet) {
 }
 
 // Whether a request may stand here.
-bool Responder::Admit(const roce::Packet& packet, const roce::OpcodeTraits& traits) {
+[[gnu::hot]] bool Responder::Admit(const roce::Packet& packet, const roce::OpcodeTraits& traits) {
   if (!InSequence(traits)) {
     return Refuse(NakCode::kInvalidRequest, Blame::Nobody(),
                   std::string("a request out of order: ") + roce::OpcodeText(packet.bth.opcode));
@@ -89,7 +89,7 @@ bool Responder::Admit(const roce::Packet& packet, const roce::OpcodeTraits& trai
 }
 
 // The packets of a message follow one another.
-bool Responder::InSequence(const roce::OpcodeTraits& traits) const {
+[[gnu::hot]] bool Responder::InSequence(const roce::OpcodeTraits& traits) const {
   const bool begins = traits.position == Position::kFirst || traits.position == Position::kOnly;
   switch (message_) {
     case Message::kNone:
@@ -102,7 +102,8 @@ bool Responder::InSequence(const roce::OpcodeTraits& traits) const {
   return false;
 }
 
-bool Responder::CarryOut(const roce::Packet& packet, const roce::OpcodeTraits& traits) {
+[[gnu::hot]] bool Responder::CarryOut(const roce::Packet& packet,
+                                      const roce::OpcodeTraits& traits) {
   switch (traits.operation) {
     case Operation::kSend:
       return TakeSend(packet, traits);

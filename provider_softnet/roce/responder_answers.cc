@@ -69,7 +69,7 @@ void Responder::OnDuplicate(const roce::Packet& packet, Psn psn) {
 // -------------------------------------------------------------------------------------------------
 // What leaves
 
-void Responder::Offer(PacketBatch* batch) {
+[[gnu::hot]] void Responder::Offer(PacketBatch* batch) {
   while (reads_due_) {
     PeerRead* const read = reads_.Due();
     if (read == nullptr) {
@@ -143,7 +143,7 @@ void Responder::RefuseRepetition(PeerRead* read, Psn psn) {
   if (!nak_) nak_ = PendingNak{roce::NakSyndrome(NakCode::kRemoteAccess), psn};
 }
 
-void Responder::EmitAcknowledge(uint8_t syndrome, Psn psn, PacketBatch* batch) {
+[[gnu::hot]] void Responder::EmitAcknowledge(uint8_t syndrome, Psn psn, PacketBatch* batch) {
   OutgoingPacket& out = batch->Begin();
   roce::Packet packet;
   packet.bth.opcode = Opcode::kAcknowledge;

@@ -27,7 +27,7 @@ bool Begins(const roce::OpcodeTraits& traits) {
 // Sends
 
 // The receive for a message that begins, or for the immediate data of a write that ends.
-bool Responder::BeginReceive() {
+[[gnu::hot]] bool Responder::BeginReceive() {
   if (!ledger_.TakeReceive()) {
     AskForReceive();
     return false;
@@ -40,7 +40,8 @@ bool Responder::BeginReceive() {
                     std::to_string(ledger_.config().watermarks->hard));
 }
 
-bool Responder::TakeSend(const roce::Packet& packet, const roce::OpcodeTraits& traits) {
+[[gnu::hot]] bool Responder::TakeSend(const roce::Packet& packet,
+                                      const roce::OpcodeTraits& traits) {
   if (Begins(traits)) {
     if (!BeginReceive()) return false;
     message_length_ = 0;
@@ -85,7 +86,7 @@ bool Responder::InvalidateFor(uint32_t key) {
 }
 
 // Which memory the next bytes go to is judged at the moment they move.
-bool Responder::PlaceInReceive(ByteSpan payload) {
+[[gnu::hot]] bool Responder::PlaceInReceive(ByteSpan payload) {
   const ReceiveWork& receive = *ledger_.held();
   const uint8_t* from = payload.data();
   size_t left = payload.size();
@@ -116,7 +117,7 @@ bool Responder::PlaceInReceive(ByteSpan payload) {
 // -------------------------------------------------------------------------------------------------
 // Writes
 
-bool Responder::BeginWrite(const roce::Reth& reth) {
+[[gnu::hot]] bool Responder::BeginWrite(const roce::Reth& reth) {
   if (reth.length > kMaxRoceMessage) {
     return Refuse(NakCode::kInvalidRequest, Blame::Nobody(),
                   "an RDMA write of " + std::to_string(reth.length) + " bytes");
@@ -130,7 +131,8 @@ bool Responder::BeginWrite(const roce::Reth& reth) {
   return RefuseAccess(error, "the peer's RDMA write was refused: ");
 }
 
-bool Responder::TakeWrite(const roce::Packet& packet, const roce::OpcodeTraits& traits) {
+[[gnu::hot]] bool Responder::TakeWrite(const roce::Packet& packet,
+                                       const roce::OpcodeTraits& traits) {
   if (Begins(traits) && !BeginWrite(packet.headers.reth)) return false;
   const uint64_t length = message_length_ + packet.payload.size();
   if (traits.ends() ? length != target_.length : length >= target_.length) {
@@ -150,7 +152,7 @@ bool Responder::TakeWrite(const roce::Packet& packet, const roce::OpcodeTraits& 
   return true;
 }
 
-bool Responder::PlaceInTarget(ByteSpan payload) {
+[[gnu::hot]] bool Responder::PlaceInTarget(ByteSpan payload) {
   if (payload.empty()) return true;
   Pin pin;
   const AccessError error =

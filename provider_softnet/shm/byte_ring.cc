@@ -38,7 +38,7 @@ bool RingWriter::LookForRoom() {
   return true;
 }
 
-ssize_t RingWriter::Write(const iovec* iov, size_t count, bool* ring_bell) {
+[[gnu::hot]] ssize_t RingWriter::Write(const iovec* iov, size_t count, bool* ring_bell) {
   *ring_bell = false;
   size_t wanted = 0;
   for (size_t i = 0; i < count; ++i) wanted += iov[i].iov_len;
@@ -94,7 +94,7 @@ void RingWriter::Listen(bool on) { SetListener(&header_->writer_listens, on); }
 // -------------------------------------------------------------------------------------------------
 // RingReader
 
-ssize_t RingReader::Read(const iovec* iov, size_t count, bool* ring_bell) {
+[[gnu::hot]] ssize_t RingReader::Read(const iovec* iov, size_t count, bool* ring_bell) {
   *ring_bell = false;
   uint64_t at = read_.load(std::memory_order_relaxed);
   const uint64_t begin = at;

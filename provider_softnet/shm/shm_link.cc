@@ -76,7 +76,7 @@ bool ShmLink::TakeHello() {
 // -------------------------------------------------------------------------------------------------
 // Data
 
-ssize_t ShmLink::Send(const iovec* iov, size_t count) {
+[[gnu::hot]] ssize_t ShmLink::Send(const iovec* iov, size_t count) {
   if (area_ == nullptr || gone_.load(std::memory_order_acquire)) {
     errno = area_ != nullptr && area_->in.WriterIsOver() ? EPIPE : ECONNRESET;
     return -1;
@@ -89,7 +89,7 @@ ssize_t ShmLink::Send(const iovec* iov, size_t count) {
 }
 
 // The end is asked for before the bytes in front of it.
-ssize_t ShmLink::Receive(const iovec* iov, size_t count) {
+[[gnu::hot]] ssize_t ShmLink::Receive(const iovec* iov, size_t count) {
   if (awaits_hello_ && !TakeHello()) return -1;
   const bool gone = gone_.load(std::memory_order_acquire);
   const bool over = area_->in.WriterIsOver();

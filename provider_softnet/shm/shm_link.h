@@ -26,7 +26,7 @@ class ShmLink final : public ByteLink {
   ssize_t Send(const iovec* iov, size_t count) override;
   ssize_t Receive(const iovec* iov, size_t count) override;
   ssize_t Peek() override;
-  bool Silent() const override {
+  [[gnu::hot]] bool Silent() const override {
     area_->in.Expect();
     return !area_->in.HasBytes() && !area_->in.WriterIsOver() && !PeerHasGone();
   }

@@ -40,7 +40,7 @@ void SetSendBuffer(int fd, int bytes) {
 
 // A single buffer goes without a msghdr, which saves the kernel copying and checking two
 // structures.
-ssize_t SendNow(int fd, const iovec* iov, size_t count) {
+[[gnu::hot]] ssize_t SendNow(int fd, const iovec* iov, size_t count) {
   constexpr int kFlags = MSG_DONTWAIT | MSG_NOSIGNAL;
   if (count == 1) {
     BeforeSend();
@@ -51,7 +51,7 @@ ssize_t SendNow(int fd, const iovec* iov, size_t count) {
   return syscall(SYS_sendmsg, fd, &m, kFlags);
 }
 
-ssize_t ReceiveNow(int fd, const iovec* iov, size_t count) {
+[[gnu::hot]] ssize_t ReceiveNow(int fd, const iovec* iov, size_t count) {
   ssize_t n;
   if (count == 1) {
     n = syscall(SYS_recvfrom, fd, iov->iov_base, iov->iov_len, MSG_DONTWAIT, nullptr, nullptr);

@@ -13,9 +13,11 @@
 
 namespace softdat::softnet {
 
-ssize_t TcpLink::Send(const iovec* iov, size_t count) { return SendNow(fd_.get(), iov, count); }
+[[gnu::hot]] ssize_t TcpLink::Send(const iovec* iov, size_t count) {
+  return SendNow(fd_.get(), iov, count);
+}
 
-ssize_t TcpLink::Receive(const iovec* iov, size_t count) {
+[[gnu::hot]] ssize_t TcpLink::Receive(const iovec* iov, size_t count) {
   const ssize_t n = ReceiveNow(fd_.get(), iov, count);
   if (n == 0) peer_has_finished_ = true;
   return n;

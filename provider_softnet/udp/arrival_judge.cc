@@ -20,7 +20,7 @@ bool ArrivalJudge::IsOfLastSource(const sockaddr_storage& source) const {
          memcmp(&source_, &source, AddressSize(source)) == 0;
 }
 
-uint32_t ArrivalJudge::StartOf(size_t size) {
+[[gnu::hot]] uint32_t ArrivalJudge::StartOf(size_t size) {
   if (size != size_) {
     size_ = size;
     start_ = flow_.IcrcStart(size);
@@ -28,8 +28,9 @@ uint32_t ArrivalJudge::StartOf(size_t size) {
   return start_;
 }
 
-Verdict ArrivalJudge::Judge(const sockaddr_storage& source, std::span<const uint8_t> datagram,
-                            size_t segment, roce::Packet* packet) {
+[[gnu::hot]] Verdict ArrivalJudge::Judge(const sockaddr_storage& source,
+                                         std::span<const uint8_t> datagram, size_t segment,
+                                         roce::Packet* packet) {
   if (datagram.size() < roce::kBthSize + roce::kIcrcSize || datagram.size() > kLongest) {
     return Verdict::kMalformed;
   }

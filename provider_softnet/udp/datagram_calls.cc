@@ -10,7 +10,7 @@
 
 namespace softdat::softnet {
 
-int SendMany(int fd, mmsghdr* messages, size_t count) {
+[[gnu::hot]] int SendMany(int fd, mmsghdr* messages, size_t count) {
   BeforeSend();
   long n;
   do {
@@ -19,7 +19,7 @@ int SendMany(int fd, mmsghdr* messages, size_t count) {
   return static_cast<int>(n);
 }
 
-int ReceiveMany(int fd, mmsghdr* messages, size_t count) {
+[[gnu::hot]] int ReceiveMany(int fd, mmsghdr* messages, size_t count) {
   long n;
   do {
     n = syscall(SYS_recvmmsg, fd, messages, count, MSG_DONTWAIT | MSG_CMSG_CLOEXEC, nullptr);

@@ -183,7 +183,8 @@ bool MayBeOfCutting(int error) {
 
 }  // namespace
 
-SendResult PacketSender::Send(const PacketBatch& batch, size_t first, const Destination& to) {
+[[gnu::hot]] SendResult PacketSender::Send(const PacketBatch& batch, size_t first,
+                                           const Destination& to) {
   SendResult result;
   size_t next = first;
   while (next < batch.size()) {

@@ -30,7 +30,7 @@ ReceiveArea::ReceiveArea(const sockaddr_storage& local)
   used_ = kDatagrams;
 }
 
-size_t ReceiveArea::Read(int fd, size_t most) {
+[[gnu::hot]] size_t ReceiveArea::Read(int fd, size_t most) {
   for (size_t i = 0; i < used_; ++i) {
     messages_[i].msg_hdr.msg_namelen = sizeof(sockaddr_storage);
     messages_[i].msg_hdr.msg_controllen = kControl;
@@ -41,7 +41,7 @@ size_t ReceiveArea::Read(int fd, size_t most) {
   return used_;
 }
 
-size_t ReceiveArea::segment(size_t i) const {
+[[gnu::hot]] size_t ReceiveArea::segment(size_t i) const {
   auto* const m = const_cast<msghdr*>(&messages_[i].msg_hdr);
   for (cmsghdr* c = CMSG_FIRSTHDR(m); c != nullptr; c = CMSG_NXTHDR(m, c)) {
     if (c->cmsg_level != SOL_UDP || c->cmsg_type != UDP_GRO) continue;
@@ -78,7 +78,7 @@ bool ReceiveArea::trusted(size_t i) const {
   return false;
 }
 
-std::unique_ptr<ReceiveArea> ReceiveAreas::Take() {
+[[gnu::hot]] std::unique_ptr<ReceiveArea> ReceiveAreas::Take() {
   {
     const std::lock_guard<Mutex> lock(mutex_);
     if (!free_.empty()) {
@@ -90,7 +90,7 @@ std::unique_ptr<ReceiveArea> ReceiveAreas::Take() {
   return std::make_unique<ReceiveArea>(local_);
 }
 
-void ReceiveAreas::Give(std::unique_ptr<ReceiveArea> area) {
+[[gnu::hot]] void ReceiveAreas::Give(std::unique_ptr<ReceiveArea> area) {
   const std::lock_guard<Mutex> lock(mutex_);
   if (free_.size() < kMostKept) free_.push_back(std::move(area));
 }

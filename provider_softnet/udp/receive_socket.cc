@@ -65,7 +65,7 @@ void ReceiveSocket::OnReadable() {
   if (TryReceive()) core_->driver->FoundByTurn(this);
 }
 
-bool ReceiveSocket::TryReceive() {
+[[gnu::hot]] bool ReceiveSocket::TryReceive() {
   const SinkGate::Pass pass(&core_->gate);
   if (!pass.open() || !BecomeReader(Me())) return false;
   const bool moved = ReadBatch(pass);
@@ -94,7 +94,7 @@ void ReceiveSocket::TakeTheRest() {
   }
 }
 
-bool ReceiveSocket::ReadBatch(const SinkGate::Pass& pass) {
+[[gnu::hot]] bool ReceiveSocket::ReadBatch(const SinkGate::Pass& pass) {
   std::unique_ptr<ReceiveArea> area = core_->areas.Take();
   const size_t count = area->Read(fd_.get(), wanted_);
   core_->counters.receive_calls.Add();
@@ -125,7 +125,8 @@ void ReceiveSocket::TakeMembersMessage(ReceiveArea* area, size_t i, const SinkGa
   core_->TakeHandedOn(area->datagram(i), std::move(descriptors));
 }
 
-void ReceiveSocket::TakeMessage(ReceiveArea* area, size_t i, const SinkGate::Pass& pass) {
+[[gnu::hot]] void ReceiveSocket::TakeMessage(ReceiveArea* area, size_t i,
+                                             const SinkGate::Pass& pass) {
   if (area->cut(i)) return core_->counters.malformed.Add();
   std::span<const uint8_t> rest = area->datagram(i);
   const size_t segment = area->segment(i);

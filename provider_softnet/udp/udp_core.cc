@@ -20,13 +20,14 @@ constexpr uint32_t kGsiQpn = 1;
 UdpCore::UdpCore(const sockaddr_storage& address, Driver* of, PacketSink* to)
     : local(address), host(HostText(address)), driver(of), sink(to), areas(address) {}
 
-void UdpCore::TakeDatagram(const sockaddr_storage& source, std::span<const uint8_t> datagram,
-                           size_t segment, ArrivalJudge* judge) {
+[[gnu::hot]] void UdpCore::TakeDatagram(const sockaddr_storage& source,
+                                        std::span<const uint8_t> datagram, size_t segment,
+                                        ArrivalJudge* judge) {
   const uint32_t times = impaired ? impaired->Offer(source, datagram, segment) : 1;
   for (uint32_t i = 0; i < times; ++i) JudgeAndRoute(source, datagram, segment, judge);
 }
 
-bool UdpCore::TakeDue(const SinkGate::Pass& pass) {
+[[gnu::hot]] bool UdpCore::TakeDue(const SinkGate::Pass& pass) {
   if (!impaired) return false;
   const std::vector<HeldDatagram> due = impaired->TakeDue();
   if (due.empty()) return false;
@@ -37,8 +38,9 @@ bool UdpCore::TakeDue(const SinkGate::Pass& pass) {
   return true;
 }
 
-void UdpCore::JudgeAndRoute(const sockaddr_storage& source, std::span<const uint8_t> datagram,
-                            size_t segment, ArrivalJudge* judge) {
+[[gnu::hot]] void UdpCore::JudgeAndRoute(const sockaddr_storage& source,
+                                         std::span<const uint8_t> datagram, size_t segment,
+                                         ArrivalJudge* judge) {
   roce::Packet packet;
   switch (judge->Judge(source, datagram, segment, &packet)) {
     case Verdict::kMalformed:
@@ -71,7 +73,7 @@ void UdpCore::TakeHandedOn(std::span<const uint8_t> message, std::vector<UniqueF
   Route({forwarded->source, packet, forwarded->datagram, /*handed_on=*/true});
 }
 
-void UdpCore::Route(const Arrival& arrival) {
+[[gnu::hot]] void UdpCore::Route(const Arrival& arrival) {
   const uint32_t qpn = arrival.packet.bth.dest_qpn;
   const uint32_t block = BlockOfQpn(qpn);
   if (qpn == kGsiQpn || own_blocks.Has(block)) {

@@ -205,8 +205,10 @@ class RoceQueuePair final : public transport::QueuePair {
       : endpoint_(RefPtr<RoceEndpoint>::Adopt(new RoceEndpoint(std::move(adapter), a))) {}
   ~RoceQueuePair() override { endpoint_->Shutdown(); }
 
-  Code PostSend(const transport::SendRequest& r) override { return endpoint_->PostSend(r); }
-  Code PostReceive(const transport::ReceiveRequest& r) override {
+  [[gnu::hot]] Code PostSend(const transport::SendRequest& r) override {
+    return endpoint_->PostSend(r);
+  }
+  [[gnu::hot]] Code PostReceive(const transport::ReceiveRequest& r) override {
     return endpoint_->PostReceive(r);
   }
   Status Configure(const transport::QueuePairAttributes& a) override {

@@ -25,7 +25,7 @@ size_t BytesOf(const transport::SendRequest& request) {
 // -------------------------------------------------------------------------------------------------
 // Posts
 
-Code RoceEndpoint::PostSend(const transport::SendRequest& request) {
+[[gnu::hot]] Code RoceEndpoint::PostSend(const transport::SendRequest& request) {
   PendingUpcalls upcalls;
   std::unique_lock<Mutex> lock(mutex_);
   if (state_ == State::kIdle || state_ == State::kConnecting) return Code::kInvalidState;
@@ -42,7 +42,7 @@ Code RoceEndpoint::PostSend(const transport::SendRequest& request) {
   return Code::kOk;
 }
 
-void RoceEndpoint::WriteOrGather(const transport::SendRequest& request) {
+[[gnu::hot]] void RoceEndpoint::WriteOrGather(const transport::SendRequest& request) {
   Gathering::Post post;
   post.epoch = driver_->epoch();
   post.helper_ticks = driver_->HelperTicks();
@@ -69,7 +69,7 @@ void RoceEndpoint::WriteOrGather(const transport::SendRequest& request) {
   }
 }
 
-Code RoceEndpoint::PostReceive(const transport::ReceiveRequest& request) {
+[[gnu::hot]] Code RoceEndpoint::PostReceive(const transport::ReceiveRequest& request) {
   PendingUpcalls upcalls;
   std::unique_lock<Mutex> lock(mutex_);
   if (queues_.srq()) return Code::kInvalidState;
@@ -87,7 +87,7 @@ Code RoceEndpoint::PostReceive(const transport::ReceiveRequest& request) {
 // -------------------------------------------------------------------------------------------------
 // Packets out
 
-bool RoceEndpoint::Transmit() {
+[[gnu::hot]] bool RoceEndpoint::Transmit() {
   gathering_.OnWritten();
   bool moved = false;
   PacketBatch batch;
@@ -117,7 +117,7 @@ bool RoceEndpoint::FlushSends(Flusher by) {
   return moved;
 }
 
-bool RoceEndpoint::PayOwed(Patience patience) {
+[[gnu::hot]] bool RoceEndpoint::PayOwed(Patience patience) {
   PendingUpcalls upcalls;
   std::unique_lock<Mutex> lock(mutex_, std::defer_lock);
   if (!LockPatiently(&lock, patience)) {
@@ -152,7 +152,7 @@ void RoceEndpoint::OnRoom() {
 // -------------------------------------------------------------------------------------------------
 // Packets in
 
-void RoceEndpoint::OnPacket(const Arrival& arrival) {
+[[gnu::hot]] void RoceEndpoint::OnPacket(const Arrival& arrival) {
   const std::lock_guard<Mutex> lock(mutex_);
   // A late one of an earlier connection, or from somebody else (IBTA vol. 1 §9.6.1.5).
   if (silent() || connection_ == nullptr || arrival.packet.bth.dest_qpn != qpn_) return;
@@ -192,7 +192,7 @@ void RoceEndpoint::FinishPacketsSoon() {
   driver_->RequestAttention(this);
 }
 
-void RoceEndpoint::OnPacketsEnd() {
+[[gnu::hot]] void RoceEndpoint::OnPacketsEnd() {
   PendingUpcalls upcalls;
   std::unique_lock<Mutex> lock(mutex_);
   if (silent() || connection_ == nullptr) return;
@@ -203,7 +203,7 @@ void RoceEndpoint::OnPacketsEnd() {
 // -------------------------------------------------------------------------------------------------
 // After each step
 
-void RoceEndpoint::TakeActions(PendingUpcalls* upcalls) {
+[[gnu::hot]] void RoceEndpoint::TakeActions(PendingUpcalls* upcalls) {
   // Sending may complete work, and that may let more be sent (a fence, the end of a graceful
   // disconnect).
   constexpr int kRounds = 8;
@@ -228,7 +228,7 @@ void RoceEndpoint::TakeActions(PendingUpcalls* upcalls) {
   }
 }
 
-void RoceEndpoint::Finish(std::unique_lock<Mutex>* lock, PendingUpcalls* upcalls) {
+[[gnu::hot]] void RoceEndpoint::Finish(std::unique_lock<Mutex>* lock, PendingUpcalls* upcalls) {
   if (connection_ != nullptr) {
     if (connection_->has_actions()) TakeActions(upcalls);
     const uint64_t deadline_us = connection_->deadline_us();

@@ -210,7 +210,7 @@ void RoceEndpoint::OnPeerLeft() {
 // Attending
 
 // In this order: what makes the rest meaningless comes first.
-void RoceEndpoint::Attend() {
+[[gnu::hot]] void RoceEndpoint::Attend() {
   const RefPtr<RoceEndpoint> keep(this);
   Pending pending;
   uint32_t life;
@@ -248,7 +248,7 @@ void RoceEndpoint::Attend() {
   if (pending.ended) AttendToEnd();
 }
 
-void RoceEndpoint::UpdateTimer() {
+[[gnu::hot]] void RoceEndpoint::UpdateTimer() {
   uint64_t deadline_us = 0;
   {
     const std::lock_guard<Mutex> lock(mutex_);

@@ -147,7 +147,7 @@ void RocePlane::ReleaseQpn(uint32_t qpn, std::chrono::milliseconds rest) {
   pairs_->Release(qpn, QpnBlock::Clock::now() + rest);
 }
 
-void RocePlane::OnPacket(const Arrival& arrival) {
+[[gnu::hot]] void RocePlane::OnPacket(const Arrival& arrival) {
   if (!started_.load(std::memory_order_acquire)) return;
   const bool leaving = leaving_.load(std::memory_order_relaxed);
   if (arrival.packet.bth.dest_qpn == rdmacm::kGsiQpn) {
@@ -167,7 +167,7 @@ void RocePlane::OnPacket(const Arrival& arrival) {
 
 // No upcall before this: the port's socket is free again only now, and an upcall may wait for what
 // comes by it.
-void RocePlane::OnBatchEnd() {
+[[gnu::hot]] void RocePlane::OnBatchEnd() {
   const Touched mine = std::exchange(t_touched, {});
   for (size_t i = 0; i < mine.count; ++i) {
     mine.pairs[i]->OnPacketsEnd();

@@ -7,7 +7,7 @@
 
 namespace softdat::roce {
 
-bool ParseExtendedHeaders(Opcode op, ByteSpan in, ExtendedHeaders* out) {
+[[gnu::hot]] bool ParseExtendedHeaders(Opcode op, ByteSpan in, ExtendedHeaders* out) {
   const OpcodeTraits& traits = TraitsOf(op);
   if (in.size() < traits.extended_size) return false;
   const uint8_t* p = in.data();
@@ -36,7 +36,8 @@ bool ParseExtendedHeaders(Opcode op, ByteSpan in, ExtendedHeaders* out) {
   return true;
 }
 
-size_t EncodeExtendedHeaders(Opcode op, const ExtendedHeaders& headers, std::span<uint8_t> out) {
+[[gnu::hot]] size_t EncodeExtendedHeaders(Opcode op, const ExtendedHeaders& headers,
+                                          std::span<uint8_t> out) {
   const OpcodeTraits& traits = TraitsOf(op);
   if (out.size() < traits.extended_size) return 0;
   uint8_t* p = out.data();

@@ -52,11 +52,11 @@ constexpr Shares kShares = MakeShares();
 
 }  // namespace
 
-uint32_t IcrcShareOfIdentification(uint16_t identification) {
+[[gnu::hot]] uint32_t IcrcShareOfIdentification(uint16_t identification) {
   return kShares.high[identification >> 8] ^ kShares.low[identification & 0xff];
 }
 
-uint32_t IcrcStart(const Ipv4Flow& flow, size_t udp_payload) {
+[[gnu::hot]] uint32_t IcrcStart(const Ipv4Flow& flow, size_t udp_payload) {
   std::array<uint8_t, kIpv4Size + kUdpSize> headers;
   uint8_t* p = headers.data();
   p[0] = 0x45;
@@ -73,7 +73,7 @@ uint32_t IcrcStart(const Ipv4Flow& flow, size_t udp_payload) {
   return IcrcExtend(kIcrcSeed, headers);
 }
 
-uint32_t IcrcStart(const Ipv6Flow& flow, size_t udp_payload) {
+[[gnu::hot]] uint32_t IcrcStart(const Ipv6Flow& flow, size_t udp_payload) {
   std::array<uint8_t, kIpv6Size + kUdpSize> headers;
   uint8_t* p = headers.data();
   StoreBe32(p, 0x6fffffff);  // version; traffic class and flow label are ones
@@ -93,7 +93,7 @@ uint32_t IcrcOfBth(uint32_t state, std::span<const uint8_t, kBthSize> bth) {
   return IcrcExtend(state, masked);
 }
 
-uint32_t IcrcOf(uint32_t start, ByteSpan packet_without_icrc) {
+[[gnu::hot]] uint32_t IcrcOf(uint32_t start, ByteSpan packet_without_icrc) {
   if (packet_without_icrc.size() < kBthSize) return 0;
   const uint32_t state = IcrcOfBth(start, packet_without_icrc.first<kBthSize>());
   return IcrcFinish(IcrcExtend(state, packet_without_icrc.subspan(kBthSize)));

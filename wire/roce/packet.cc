@@ -7,7 +7,7 @@
 
 namespace softdat::roce {
 
-PacketParse ParsePacket(ByteSpan udp_payload, Packet* out) {
+[[gnu::hot]] PacketParse ParsePacket(ByteSpan udp_payload, Packet* out) {
   if (udp_payload.size() < kBthSize + kIcrcSize) return PacketParse::kTooShort;
   if (udp_payload.size() % 4 != 0) return PacketParse::kUnaligned;
   switch (ParseBth(udp_payload, &out->bth)) {
@@ -29,7 +29,7 @@ PacketParse ParsePacket(ByteSpan udp_payload, Packet* out) {
   return PacketParse::kOk;
 }
 
-PayloadCheck CheckPayload(Opcode op, size_t payload, size_t mtu) {
+[[gnu::hot]] PayloadCheck CheckPayload(Opcode op, size_t payload, size_t mtu) {
   switch (TraitsOf(op).payload) {
     case PayloadRule::kNone:
       return payload == 0 ? PayloadCheck::kOk : PayloadCheck::kUnexpected;
@@ -44,7 +44,7 @@ PayloadCheck CheckPayload(Opcode op, size_t payload, size_t mtu) {
   return payload <= mtu ? PayloadCheck::kOk : PayloadCheck::kTooLong;
 }
 
-size_t EncodeHeaders(const Packet& packet, size_t payload, std::span<uint8_t> out) {
+[[gnu::hot]] size_t EncodeHeaders(const Packet& packet, size_t payload, std::span<uint8_t> out) {
   const Opcode op = packet.bth.opcode;
   const size_t size = HeaderSize(op);
   if (!TraitsOf(op).known() || out.size() < size) return 0;
@@ -55,7 +55,7 @@ size_t EncodeHeaders(const Packet& packet, size_t payload, std::span<uint8_t> ou
   return size;
 }
 
-size_t StoreTrailer(uint8_t* out, size_t payload, uint32_t state) {
+[[gnu::hot]] size_t StoreTrailer(uint8_t* out, size_t payload, uint32_t state) {
   const size_t pad = PadOf(payload);
   StoreLe32(out, 0);
   StoreIcrc(out + pad, IcrcFinish(IcrcExtend(state, {out, pad})));

@@ -39,7 +39,7 @@ bool Evd::ArmCompletions() {
   return true;
 }
 
-void Evd::CountReceived(const Completion& completion) {
+[[gnu::hot]] void Evd::CountReceived(const Completion& completion) {
   ReceiveTally* const tally = tallies_.Find(completion.context);
   if (tally == nullptr) return;
   tally->Count(completion.op == transport::Op::kReceiveImmediate, completion.length);
@@ -63,7 +63,7 @@ size_t Evd::DrainCompletions() {
   return notifications;
 }
 
-bool Evd::PopOne(DAT_EVENT* event) {
+[[gnu::hot]] bool Evd::PopOne(DAT_EVENT* event) {
   if (!ring_->empty()) {
     ring_->Pop(event);
     overflowed_ = false;
@@ -81,7 +81,7 @@ bool Evd::PopOne(DAT_EVENT* event) {
   return true;
 }
 
-bool Evd::TakeAtOnce(DAT_EVENT* event, DAT_COUNT* nmore) {
+[[gnu::hot]] bool Evd::TakeAtOnce(DAT_EVENT* event, DAT_COUNT* nmore) {
   std::array<Completion, 2> pair;
   const size_t n = cq_->Poll(pair);
   if (n == 0) return false;
@@ -176,8 +176,8 @@ class Evd::WaitScope {
   int spin_rounds_ = 0;
 };
 
-DAT_RETURN Evd::Wait(DAT_TIMEOUT timeout_us, DAT_COUNT threshold, DAT_EVENT* event,
-                     DAT_COUNT* nmore) {
+[[gnu::hot]] DAT_RETURN Evd::Wait(DAT_TIMEOUT timeout_us, DAT_COUNT threshold, DAT_EVENT* event,
+                                  DAT_COUNT* nmore) {
   WaitScope scope(this);
   const auto enough = static_cast<size_t>(threshold);
   if (threshold > qlen()) return BadArgument(3);
@@ -236,7 +236,7 @@ DAT_RETURN Evd::Wait(DAT_TIMEOUT timeout_us, DAT_COUNT threshold, DAT_EVENT* eve
 }
 
 // `looked`: nothing was there just now.
-DAT_RETURN Evd::DequeueAny(DAT_EVENT* event, bool looked) {
+[[gnu::hot]] DAT_RETURN Evd::DequeueAny(DAT_EVENT* event, bool looked) {
   DAT_RETURN result = DAT_QUEUE_EMPTY;
   if (!looked) result = DequeueOnce(event);
   if (result != DAT_QUEUE_EMPTY) return result;
@@ -253,7 +253,7 @@ DAT_RETURN Evd::DequeueAny(DAT_EVENT* event, bool looked) {
 }
 
 // Returns DAT_QUEUE_EMPTY without class bits when there is nothing.
-DAT_RETURN Evd::DequeueOnce(DAT_EVENT* event) {
+[[gnu::hot]] DAT_RETURN Evd::DequeueOnce(DAT_EVENT* event) {
   {
     const std::lock_guard<Mutex> lock(mu_);
     if (aborted_) return Error(DAT_ABORT);
