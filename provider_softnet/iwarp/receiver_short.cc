@@ -52,7 +52,7 @@ constexpr uint16_t OnlySegment(Opcode opcode) {
   return true;
 }
 
-// The receive must be one of the pair's own with one segment.
+// The message must fit the first segment of one of the pair's own receives.
 [[gnu::hot]] bool Receiver::TakeShortSend(const uint8_t* fpdu, size_t ulpdu) {
   iwarp::UntaggedSequence& queue = queues_[iwarp::kQnSend];
   const uint64_t number = uint64_t{iwarp::kQnSend} << 32 | queue.msn;

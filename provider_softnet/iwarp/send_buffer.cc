@@ -15,7 +15,7 @@ namespace {
 
 // The most room in the arena that one FPDU takes: head, copied payload, trailer.
 constexpr size_t kFpduRoom = iwarp::kUntaggedFpduHeaderSize +
-                             std::max(kInlinePayload, iwarp::kAtomicRequestSize) +
+                             std::max(kInlineMessage, iwarp::kAtomicRequestSize) +
                              iwarp::kFpduMaxTrailer;
 
 }  // namespace

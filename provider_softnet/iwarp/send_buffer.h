@@ -62,7 +62,8 @@ class SendBuffer {
 
   bool empty() const { return front_ == back_; }
   uint32_t count() const { return back_ - front_; }
-  // Whether all that is gathered lies in the arena, one FPDU behind the other.
+  // Whether all that was gathered since the buffer was empty lies in the arena, one FPDU behind the
+  // other.
   bool in_one_piece() const { return one_piece_ && !empty(); }
   // Then this many bytes of it are not sent.
   size_t unsent() const {

@@ -194,7 +194,7 @@ void Sender::TakeBackWork(uint64_t position) {
   confirmation_.TakeBack(position, own_.empty() ? 0 : own_.newest().covers);
 }
 
-// TCP took all that was gathered, and none of it was half sent.
+// TCP took the rest of all that was gathered.
 [[gnu::hot]] bool Sender::OnAllTransmitted() {
   bool work_done = false;
   for (uint32_t i = buffer_.front(); i != buffer_.back(); ++i) {

@@ -55,13 +55,15 @@ class Sender {
            (request.op == transport::Op::kSend || request.op == transport::Op::kRdmaWrite) &&
            !state_.config.agreement.crc && IsFree();
   }
-  // Posts and gathers a request that IsShort(). Returns false and does nothing when it must go the
-  // general way after all.
+  // Posts and gathers a request that IsShort(). Returns false when it must go the general way after
+  // all. Then nothing has changed, but the buffer may have been taken.
   bool PostShort(const transport::SendRequest& request, bool confirm);
-  // A small message with nothing in front of it becomes an FPDU in the post itself. Its memory is
-  // looked up once, and nothing is left to look up when it is transmitted.
+  // A message of one small segment with nothing in front of it becomes an FPDU in the post itself.
+  // Its memory is looked up once, and nothing is left to look up when it is transmitted.
   bool GathersAtOnce(const SendWork& work) const {
-    return work.length <= kInlinePayload && IsFree() && (work.flags & transport::kFence) == 0 &&
+    return work.length <= kInlineMessage &&
+           work.length + iwarp::kMaxDdpHeaderSize <= state_.mulpdu && IsFree() &&
+           (work.flags & transport::kFence) == 0 &&
            (IsSendOp(work.op) || work.op == transport::Op::kRdmaWrite);
   }
   // Gathers the work that was just committed. Returns false and does nothing when its memory cannot

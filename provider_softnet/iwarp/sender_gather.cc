@@ -197,7 +197,7 @@ void Sender::NextStage(const SendWork& work, TxFpdu* fpdu) {
 // cannot be read now.
 [[gnu::hot]] bool Sender::FillData(TxFpdu* fpdu, size_t payload, bool alone, uint32_t* crc_state) {
   const bool crc = state_.config.agreement.crc;
-  const bool copied = payload <= kInlinePayload;
+  const bool copied = payload <= kInlinePayload || sends_.at(next_).length <= kInlineMessage;
   uint8_t* head = buffer_.head_of(*fpdu);
   if (crc) *crc_state = Crc32cExtend(kCrc32cInit, head, fpdu->head_size);
   if (copied && !crc && CopyInOne(*fpdu, payload, head + fpdu->head_size)) {

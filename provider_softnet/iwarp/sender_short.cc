@@ -15,10 +15,9 @@ using iwarp::Opcode;
 [[gnu::hot]] bool Sender::PostShort(const transport::SendRequest& request, bool confirm) {
   const bool write = request.op == transport::Op::kRdmaWrite;
   const size_t header = write ? iwarp::kTaggedHeaderSize : iwarp::kUntaggedHeaderSize;
-  const Segment none{};
-  const Segment& segment = request.local.empty() ? none : request.local[0];
+  const Segment segment = request.local.empty() ? Segment{} : request.local[0];
   const uint64_t length = segment.segment_length;
-  if (length > kInlinePayload || header + length > state_.mulpdu) return false;
+  if (length > kInlineMessage || header + length > state_.mulpdu) return false;
   // A write of nothing may look like a parting word.
   if (write && (length == 0 || length > request.remote.segment_length)) return false;
   if (sends_.full() || sends_.max_segments() == 0 || (confirm && !own_.Have())) return false;

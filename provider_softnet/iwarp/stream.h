@@ -21,8 +21,8 @@
 // be cancelled there. Each ReceiveVector and TransmitVector that returned buffers must be followed
 // by its On... call, with 0 if nothing moved.
 //
-// The data path makes no allocation, no virtual call and no system call. Payloads below
-// kInlinePayload are copied behind their header and leave as one buffer with their neighbours.
+// The data path makes no allocation, no virtual call and no system call. Messages up to
+// kInlineMessage are copied behind their header and leave as one buffer with their neighbours.
 // Longer ones leave from the consumer's memory.
 //
 // These are its parts. Each uses the parts below it, and none calls upwards:

@@ -9,7 +9,6 @@
 namespace softdat::softnet::testing {
 namespace {
 
-using transport::Completion;
 using transport::Op;
 using transport::WorkStatus;
 
@@ -36,8 +35,8 @@ TEST_P(StreamBasicTest, SendsOfManySizesArriveInOrder) {
   const size_t source = pair.a().AddBuffer(200000);
   const size_t sink = pair.b().AddBuffer(300000);
   Fill(pair.a().data(source), 200000, 1);
-  const std::vector<uint32_t> sizes = {0,   1,    2,    3,    4,    5,     511,   512,
-                                       513, 1400, 4095, 4096, 4097, 65536, 150001};
+  const std::vector<uint32_t> sizes = {0,    1,    2,    3,    4,    5,    511,  512,   513,
+                                       1400, 2047, 2048, 2049, 4095, 4096, 4097, 65536, 150001};
   uint64_t at = 0;
   for (size_t i = 0; i < sizes.size(); ++i) {
     ASSERT_EQ(pair.b().Receive(100 + i,

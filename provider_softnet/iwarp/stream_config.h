@@ -43,7 +43,9 @@ struct StreamConfig {
 // The longest message or RDMA operation, in bytes. The IA announces it, and posts allow it. DDP's
 // message offset has 32 bits (RFC 5041 §4.2).
 inline constexpr uint64_t kMaxMessage = uint64_t{1} << 31;
-// Payloads up to this size are copied behind their header.
+// Messages up to this size are copied behind their headers.
+inline constexpr size_t kInlineMessage = 2048;
+// So are the segments up to this size of longer ones, and of responses to reads.
 inline constexpr size_t kInlinePayload = 512;
 // The most confirmations under way at a time.
 inline constexpr uint32_t kMostConfirmations = 4;

@@ -20,8 +20,8 @@ using transport::Completion;
 
 enum class Way { kShort, kGeneral };
 
-constexpr size_t kBuffer = 4096;
-constexpr uint32_t kMostPayload = 96;
+constexpr size_t kBuffer = 32768;
+constexpr uint32_t kMostPayload = 3000;
 constexpr size_t kReadOnly = 1;  // the buffer that peers may not write
 
 struct Seen {
@@ -50,6 +50,8 @@ struct Mix {
   bool share_receives = false;
   bool faults = false;
   bool bursts = false;
+  bool narrow = false;  // the pipe takes less than most messages
+  size_t mulpdu = 1460;
   bool stalls() const { return !confirm && !faults; }
 };
 
@@ -102,10 +104,19 @@ class Script {
     o.whole_steps = true;
     o.confirm = mix.confirm;
     o.share_receives = mix.share_receives;
+    o.mulpdu = mix.mulpdu;
+    if (mix.narrow) o.pipe_capacity = 100;
     o.single_bytes = way == Way::kGeneral;
     return o;
   }
 
+  // Most messages are small. Some are about as large as something allows.
+  uint32_t DrawSize() {
+    constexpr uint32_t kLimits[] = {256, 512, 1460, kInlineMessage};
+    if (Draw(4) != 0) return static_cast<uint32_t>(Draw(97));
+    const uint64_t around = kLimits[Draw(std::size(kLimits))];
+    return static_cast<uint32_t>(Draw(2) == 0 ? Draw(kMostPayload - 2) : around - 20 + Draw(40));
+  }
   uint64_t Draw(uint64_t bound) { return random_() % bound; }
 
   std::vector<Segment> List(std::vector<Segment> segments) const {
@@ -115,7 +126,7 @@ class Script {
 
   void Post(Side& side) {
     Side& peer = &side == &pair_.a() ? pair_.b() : pair_.a();
-    const auto size = static_cast<uint32_t>(Draw(kMostPayload + 1));
+    const uint32_t size = DrawSize();
     // What is sent or read never changes, and what is read goes where nothing else does. So the
     // order of the two directions does not matter.
     constexpr uint64_t kArea = kBuffer / 4;
@@ -199,6 +210,10 @@ TEST_P(StreamShortTest, DoesWhatTheGeneralWayDoes) {
       ASSERT_EQ(quick.why[i], general.why[i]);
     }
     EXPECT_EQ(general.posted_short, 0u);
+    // What came behind a message that waits is there as a whole when its turn comes.
+    if (!mix.stalls() && !mix.bursts) {
+      EXPECT_EQ(general.taken_short, 0u);
+    }
     posted += quick.posted_short;
     taken += quick.taken_short;
   }
@@ -209,7 +224,8 @@ TEST_P(StreamShortTest, DoesWhatTheGeneralWayDoes) {
 std::string NameOf(const ::testing::TestParamInfo<Mix>& info) {
   const Mix& mix = info.param;
   return std::string(mix.confirm ? "Confirmed" : "Taken") + (mix.share_receives ? "Shared" : "") +
-         (mix.faults ? "Faults" : "") + (mix.bursts ? "Bursts" : "");
+         (mix.faults ? "Faults" : "") + (mix.bursts ? "Bursts" : "") +
+         (mix.narrow ? "Narrow" : "") + (mix.mulpdu > 1460 ? "Wide" : "");
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -218,7 +234,10 @@ INSTANTIATE_TEST_SUITE_P(
                       Mix{.faults = true}, Mix{.share_receives = true, .faults = true},
                       Mix{.confirm = true}, Mix{.confirm = true, .bursts = true},
                       Mix{.confirm = true, .faults = true},
-                      Mix{.confirm = true, .share_receives = true}),
+                      Mix{.confirm = true, .share_receives = true},
+                      Mix{.confirm = true, .narrow = true},
+                      Mix{.confirm = true, .faults = true, .mulpdu = 60000},
+                      Mix{.bursts = true, .mulpdu = 60000}),
     NameOf);
 
 }  // namespace
