@@ -427,5 +427,25 @@ TEST(StreamStates, SharedReceives) {
   EXPECT_EQ(b.shared->Available(), 1u);
 }
 
+// Messages that one segment does not hold are judged whole as well, although small ones are copied
+// by their posts.
+TEST(StreamPosts, AreRefusedForMemoryBehindTheFirstSegment) {
+  constexpr uint32_t kBuffer = 4096;
+  for (const size_t mulpdu : {size_t{128}, size_t{1460}}) {
+    PairOptions options;
+    options.mulpdu = mulpdu;
+    StreamPair pair(options);
+    ASSERT_TRUE(pair.Run());
+    Side& a = pair.a();
+    const size_t buffer = a.AddBuffer(kBuffer);
+    const size_t target = pair.b().AddBuffer(kBuffer);
+    const auto inside = static_cast<uint32_t>(mulpdu + 100);
+    const Segment wrong = a.Local(buffer, kBuffer - inside, inside + 1);
+    EXPECT_EQ(a.Send(1, {wrong}), Code::kOutOfBounds) << mulpdu;
+    EXPECT_EQ(a.Write(2, {wrong}, pair.b().Remote(target, 0, inside + 1)), Code::kOutOfBounds);
+    EXPECT_TRUE(a.send_queue.empty());
+  }
+}
+
 }  // namespace
 }  // namespace softdat::softnet::testing
