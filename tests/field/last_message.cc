@@ -227,18 +227,7 @@ int RunSender(const Settings& settings, int to_launcher) {
   return 0;
 }
 
-int Main(int argc, char** argv) {
-  PlainOptions options(argc, argv, kUsage);
-  const Settings settings{options.Text("--ia", "softnet-lo"),
-                          static_cast<uint64_t>(options.Number("--rounds", 50)),
-                          static_cast<size_t>(options.Number("--messages", 1)),
-                          static_cast<size_t>(options.Number("--words", 8)),
-                          options.Flag("--writes"),
-                          options.Text("--way", "exit"),
-                          options.Flag("--poll"),
-                          static_cast<size_t>(options.Number("--own", 0)),
-                          static_cast<int64_t>(options.Number("--pause", 0))};
-  options.RejectOthers();
+int RunBoth(const Settings& settings) {
   int fds[2];
   if (pipe(fds) != 0) Die("no pipe");
   const pid_t launcher = Spawn([&] {
@@ -253,6 +242,25 @@ int Main(int argc, char** argv) {
   std::printf("%" PRIu64 " rounds: %s\n", settings.rounds,
               failed == 0 && status == 0 ? "every last message confirmed" : "FAILED");
   return failed == 0 && status == 0 ? 0 : 1;
+}
+
+int Main(int argc, char** argv) {
+  PlainOptions options(argc, argv, kUsage);
+  const Settings settings{options.Text("--ia", "softnet-lo"),
+                          static_cast<uint64_t>(options.Number("--rounds", 50)),
+                          static_cast<size_t>(options.Number("--messages", 1)),
+                          static_cast<size_t>(options.Number("--words", 8)),
+                          options.Flag("--writes"),
+                          options.Text("--way", "exit"),
+                          options.Flag("--poll"),
+                          static_cast<size_t>(options.Number("--own", 0)),
+                          static_cast<int64_t>(options.Number("--pause", 0))};
+  options.RejectOthers();
+  if (settings.pause == 0) return RunBoth(settings);
+  // A shell that waits for this program may take its stop for its end. So a child is stopped.
+  int status = 0;
+  waitpid(Spawn([&] { return RunBoth(settings); }), &status, 0);
+  return status == 0 ? 0 : 1;
 }
 
 }  // namespace
