@@ -196,7 +196,7 @@ class StreamShortTest : public ::testing::TestWithParam<Mix> {};
 TEST_P(StreamShortTest, DoesWhatTheGeneralWayDoes) {
   const Mix mix = GetParam();
   uint64_t posted = 0, taken = 0;
-  for (uint64_t seed = 1; seed <= 100; ++seed) {
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
     const Seen quick = Script(Way::kShort, mix, seed).Play();
     const Seen general = Script(Way::kGeneral, mix, seed).Play();
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -217,8 +217,8 @@ TEST_P(StreamShortTest, DoesWhatTheGeneralWayDoes) {
     posted += quick.posted_short;
     taken += quick.taken_short;
   }
-  EXPECT_GT(posted, 1000u);
-  EXPECT_GT(taken, 500u);
+  EXPECT_GT(posted, 500u);
+  EXPECT_GT(taken, 250u);
 }
 
 std::string NameOf(const ::testing::TestParamInfo<Mix>& info) {
