@@ -47,6 +47,9 @@ inline constexpr uint64_t kMaxMessage = uint64_t{1} << 31;
 inline constexpr size_t kInlineMessage = 2048;
 // So are the segments up to this size of longer ones, and of responses to reads.
 inline constexpr size_t kInlinePayload = 512;
+// After this much a confirmation is asked for although more is queued. Its cost is little beside
+// that of so many bytes, and the program can post more before all that is queued has arrived.
+inline constexpr uint64_t kBulkToConfirm = uint64_t{2} << 20;
 // The most confirmations under way at a time.
 inline constexpr uint32_t kMostConfirmations = 4;
 

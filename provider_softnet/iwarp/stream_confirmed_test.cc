@@ -115,6 +115,29 @@ TEST_F(ConfirmedTest, OneAnswerConfirmsAllInFrontOfIt) {
   EXPECT_TRUE(a->send_queue.empty());
 }
 
+// Otherwise all of it would complete together, and the program could post more only when nothing is
+// under way any more.
+TEST_F(ConfirmedTest, BulkAsksAlthoughMoreIsQueued) {
+  PairOptions options = Confirmed();
+  options.pipe_capacity = 16 << 20;
+  options.confirmation_slots = kMostConfirmations;
+  Make(options);
+  constexpr uint64_t kWrites = 8;
+  constexpr uint32_t kSize = kBulkToConfirm / 2;
+  const size_t from = a->AddBuffer(kSize), to = b->AddBuffer(kSize);
+  for (uint64_t i = 0; i < kWrites; ++i) {
+    ASSERT_EQ(a->Write(i, {a->Local(from, 0, kSize)}, b->Remote(to, 0, kSize)), Code::kOk);
+  }
+  Transmit();
+  EXPECT_EQ(Asked(), kWrites / 2);
+  ASSERT_TRUE(pair->Run());
+  EXPECT_EQ(a->Sends().size(), kWrites);
+  // The bytes count from the last question.
+  for (uint64_t i = 0; i < kWrites; ++i) Write(i, 1000);
+  ASSERT_TRUE(pair->Run());
+  EXPECT_EQ(Asked(), kWrites / 2 + 1);
+}
+
 TEST_F(ConfirmedTest, FewAreUnderWayAtATime) {
   for (uint64_t i = 0; i < 3 * kMostConfirmations; ++i) {
     Write(i);
