@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "provider_softnet/iwarp/stream_config.h"
 #include "provider_softnet/queue/work_kinds.h"
 #include "provider_softnet/queue/work_queue.h"
 
@@ -41,7 +42,14 @@ class Confirmation {
   // Whether, in addition, no answer that is due will confirm it.
   bool Wanted() const { return wanted_ > asked_; }
   // A request with an answer was sent, after everything in front of `position`.
-  void Asked(uint64_t position) { asked_ = std::max(asked_, position); }
+  void Asked(uint64_t position) {
+    asked_ = std::max(asked_, position);
+    unasked_bytes_ = 0;
+  }
+  // Whether so much was gathered since then that a question is due although more is queued.
+  // Otherwise all of it would complete together, and nothing would be under way when the program
+  // posts more.
+  bool MuchIsUnasked() const { return unasked_bytes_ >= kBulkToConfirm; }
 
   // The work at `position` is gathered. It asks for a confirmation if somebody will see its
   // completion, or if the queue fills with work that nobody sees. A bind asks, too, because it
@@ -49,6 +57,7 @@ class Confirmation {
   void NoteGathered(const SendQueue& queue, uint64_t position, const SendWork& work) {
     if (TakesReadCredit(work)) return;
     const uint64_t behind = position + 1;
+    unasked_bytes_ += work.length;
     if (IsUnanswered(work.op)) {
       transfers_ = behind;
       if (work.confirm) confirmable_ = behind;
@@ -74,10 +83,11 @@ class Confirmation {
  private:
   const bool possible_;
   uint64_t confirmed_;
-  uint64_t asked_;        // the position that answers which are due will confirm
-  uint64_t wanted_;       // the position that has to be confirmed
-  uint64_t transfers_;    // after the last send or write that was gathered
-  uint64_t confirmable_;  // after the last one that is over only when confirmed
+  uint64_t asked_;              // the position that answers which are due will confirm
+  uint64_t wanted_;             // the position that has to be confirmed
+  uint64_t transfers_;          // after the last send or write that was gathered
+  uint64_t confirmable_;        // after the last one that is over only when confirmed
+  uint64_t unasked_bytes_ = 0;  // of the sends and writes that were gathered since Asked()
 };
 
 }  // namespace softdat::softnet

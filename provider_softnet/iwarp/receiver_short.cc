@@ -12,17 +12,6 @@ namespace softdat::softnet {
 
 using iwarp::Opcode;
 
-namespace {
-
-// The control octets of the only segment of a message. Reserved bits are not ignored here, which
-// leaves segments that have some set to ParseDdpHeader.
-constexpr uint16_t OnlySegment(Opcode opcode) {
-  return static_cast<uint16_t>(
-      iwarp::ddp_internal::LeadWord(0, iwarp::IsTagged(opcode), /*last=*/true, opcode));
-}
-
-}  // namespace
-
 [[gnu::always_inline]] inline bool Receiver::PlaceShort(const AccessRequest& place,
                                                         const uint8_t* data) {
   const BriefAccess to(state_.memory(), place);
@@ -40,10 +29,11 @@ constexpr uint16_t OnlySegment(Opcode opcode) {
   const size_t ulpdu = lead >> 16;
   const size_t total = iwarp::FpduSize(ulpdu);
   if (staged < total || ulpdu >= state_.config.direct_payload) return false;
+  // Segments with reserved bits, which must be ignored, are left to ParseDdpHeader().
   const uint16_t control = static_cast<uint16_t>(lead);
-  if (control == OnlySegment(Opcode::kSend)) {
+  if (control == iwarp::OnlySegmentControl(Opcode::kSend)) {
     if (!TakeShortSend(fpdu, ulpdu)) return false;
-  } else if (control != OnlySegment(Opcode::kWrite) || !TakeShortWrite(fpdu, ulpdu)) {
+  } else if (control != iwarp::OnlySegmentControl(Opcode::kWrite) || !TakeShortWrite(fpdu, ulpdu)) {
     return false;
   }
   staging_.Consume(total);

@@ -42,7 +42,8 @@ bool Sender::MayGather() const {
 // need not wait for the answer to the previous ones. All but the first leave room for a request of
 // the consumer.
 bool Sender::MayConfirm() const {
-  if (state_.phase == Phase::kTerminating || (HasSend() && unasked_ < kBulkToConfirm)) return false;
+  if (state_.phase == Phase::kTerminating || (HasSend() && !confirmation_.MuchIsUnasked()))
+    return false;
   const uint32_t kept = own_.confirmations() == 0 || state_.config.agreement.ord == 0 ? 0 : 1;
   return own_.confirmations() < kMostConfirmations && own_.count() + kept < own_.slots() &&
          own_.Have();
@@ -151,7 +152,7 @@ Sender::Emitted Sender::Emit(const TxFpdu& fpdu, IovWriter* out, AccessError* er
       continue;
     }
     if (!EmitAt(before, out)) return;
-    if (unasked_ >= kBulkToConfirm && turn_ == Turn::kNone && WantsConfirmation()) {
+    if (confirmation_.MuchIsUnasked() && turn_ == Turn::kNone && WantsConfirmation()) {
       const uint32_t here = buffer_.back();
       if (GatherConfirmation() && !EmitAt(here, out)) return;
     }

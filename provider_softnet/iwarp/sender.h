@@ -231,9 +231,8 @@ class Sender {
   bool pay_ = false;            // what is owed has waited long enough
   bool stopped_ = false;
   WriteStage stage_ = WriteStage::kData;
-  uint64_t next_;         // the work being gathered, or the next
-  uint64_t offset_ = 0;   // how many of its bytes are gathered
-  uint64_t unasked_ = 0;  // bytes of work that was gathered since a confirmation was asked for
+  uint64_t next_;        // the work being gathered, or the next
+  uint64_t offset_ = 0;  // how many of its bytes are gathered
   uint32_t segment_ = 0, segment_offset_ = 0;
   uint32_t send_msn_ = iwarp::kFirstMsn, read_msn_ = iwarp::kFirstMsn;
   uint32_t writes_ = 0;  // RDMA Writes that were gathered; wraps

@@ -156,7 +156,6 @@ bool Sender::GatherSend(bool alone) {
 // `work`, at next_, is wholly gathered.
 [[gnu::hot]] void Sender::EndOfWork(const SendWork& work) {
   confirmation_.NoteGathered(sends_, next_, work);
-  unasked_ += work.length;
   if (state_.phase == Phase::kDraining && IsUnanswered(work.op)) ConfirmAll();
   ++next_;
   offset_ = 0;
@@ -317,7 +316,6 @@ bool Sender::GatherImmediate(SendWork* work) {
 void Sender::AddRequest(SendWork* work) {
   own_.Add();
   confirmation_.Asked(next_);
-  unasked_ = 0;
   ++work->reads_pending;
 }
 
@@ -415,7 +413,6 @@ bool Sender::GatherConfirmation() {
   buffer_.CommitCopied(fpdu);
   own_.Add();
   confirmation_.Asked(next_);
-  unasked_ = 0;
   return true;
 }
 

@@ -130,16 +130,8 @@ void WorkLedger::ReleaseHeld() {
 }
 
 [[gnu::hot]] void WorkLedger::CompleteNextOfOwn(uint64_t length) {
-  const ReceiveWork& receive = *config_.receive_queue->Front();
-  transport::Completion c;
-  c.context = config_.context;
-  c.cookie = receive.cookie;
-  c.flags = receive.flags & transport::kEchoed;
-  if (config_.solicited_receives) c.flags |= transport::kQuiet;
-  c.length = length;
-  c.op = transport::Op::kReceive;
-  config_.receive_queue->PopFront();
-  PushReceive(c);
+  held_ = config_.receive_queue->Front();
+  CompleteReceive(transport::Op::kReceive, length, 0, /*solicited=*/false);
 }
 
 void WorkLedger::FailReceive(transport::Op op, WorkStatus status) {

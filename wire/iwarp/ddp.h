@@ -189,6 +189,11 @@ constexpr uint32_t LeadWord(size_t ulpdu, bool tagged, bool last, Opcode op) {
 
 }  // namespace ddp_internal
 
+/// Both control octets of the only segment of a message, as a big-endian word.
+constexpr uint16_t OnlySegmentControl(Opcode op) {
+  return static_cast<uint16_t>(ddp_internal::LeadWord(0, IsTagged(op), /*last=*/true, op));
+}
+
 /// Writes FPDU length field and tagged header, kTaggedFpduHeaderSize octets.
 /// `payload_size` + 14 is at most kMaxUlpdu.
 inline void EncodeTaggedFpduHeader(uint8_t* out, Opcode op, bool last, uint32_t stag, uint64_t to,
