@@ -4,9 +4,20 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <mutex>
 #include <thread>
 #include <vector>
+
+namespace {
+std::atomic<int> yields{0};
+}  // namespace
+
+// Stands in front of the C library's.
+extern "C" [[gnu::visibility("default")]] int sched_yield() noexcept {
+  ++yields;
+  return 0;
+}
 
 namespace softdat {
 namespace {
@@ -59,6 +70,24 @@ TEST(Mutex, AllSleepersWake) {
   }
   for (auto& thread : threads) thread.join();
   EXPECT_EQ(entered, kThreads);
+}
+
+// To yield is to let any other program have the rest of the turn.
+TEST(Mutex, WhoWaitsDoesNotYield) {
+  Mutex mutex;
+  std::atomic<bool> arrived{false};
+  yields = 0;
+  mutex.lock();
+  std::thread other([&] {
+    arrived = true;
+    const std::lock_guard<Mutex> own(mutex);
+  });
+  while (!arrived) {
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  mutex.unlock();
+  other.join();
+  EXPECT_EQ(yields, 0);
 }
 
 }  // namespace
