@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fmt/format.h>
-#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -341,9 +340,13 @@ Result Driver::Drive(Waiter* waiter, LoopClock::time_point deadline, ParkedThrea
   LoopClock::time_point spin_until{};  // set when the first try found nothing
   uint32_t polls = 0;                  // since the last look at all sockets
   uint32_t in_vain = 0;                // since something moved
+  if (!waiter->spun) spin_limit_.CountWait();
   bool spinning = spin_limit_.spins() && !waiter->spun;
   bool first_try = !spinning || !YieldFirst();  // false after a yield
-  if (!first_try) sched_yield();
+  if (!first_try) {
+    Yield();
+    spinning = spin_limit_.spins();
+  }
   int busy_rounds = 0;  // rounds without a look at the clock
   while (true) {
     if (waiter->signalled()) return Result::kSignalled;
@@ -398,8 +401,9 @@ Result Driver::Drive(Waiter* waiter, LoopClock::time_point deadline, ParkedThrea
     if (now >= deadline) return Result::kTimedOut;
     if (spin_until == LoopClock::time_point{}) spin_until = now + spin_limit_.now();
     spinning = now < spin_until;
-    // The yield lets a peer on the same processor answer.
-    if (spinning) sched_yield();
+    if (!spinning) continue;
+    Yield();
+    spinning = spin_limit_.spins();
   }
 }
 

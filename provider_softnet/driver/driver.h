@@ -174,6 +174,7 @@ class Driver final : private transport::Interruptible {
   EventLoop::BlockResult BlockOnce(transport::Waiter* waiter, LoopClock::time_point deadline,
                                    const CancelOff& cancel);
   bool YieldFirst();
+  void Yield();
   Look WhereToSpin(const HotSet& own) const;
   uint32_t SpinInterval(uint32_t in_vain) const;
   void AskHelperToLeave();

@@ -114,19 +114,26 @@ void Driver::AskHelperToLeave() {
 
 [[gnu::hot]] Result Driver::Spin(HotSet* hot, LoopClock::time_point deadline,
                                  LoopClock::time_point* until) {
-  if (!started() || !spin_limit_.spins()) return Result::kTimedOut;
   const bool first_try = *until == LoopClock::time_point{};
+  if (first_try) spin_limit_.CountWait();
+  if (!started() || !spin_limit_.spins()) return Result::kTimedOut;
   const bool yielded = first_try && YieldFirst();
-  if (yielded) sched_yield();
+  if (yielded) Yield();
   const bool worked = PollOnce(hot, WhereToSpin(*hot)) == Result::kWorked;
   if (first_try && !yielded) first_try_missed_.store(!worked, std::memory_order_relaxed);
   if (worked) return Result::kWorked;
   const LoopClock::time_point now = LoopClock::now();
   if (first_try) *until = std::min(now + spin_limit_.now(), deadline);
-  if (now >= *until) return Result::kTimedOut;
-  // The yield lets a peer on the same processor answer.
-  sched_yield();
+  if (now >= *until || (yielded && !spin_limit_.spins())) return Result::kTimedOut;
+  Yield();
   return Result::kIdle;
+}
+
+// Lets a peer on the same processor answer.
+[[gnu::hot]] void Driver::Yield() {
+  const uint64_t before = CycleCount();
+  sched_yield();
+  spin_limit_.Yielded(before, CycleCount());
 }
 
 // As SpinInterval, for a wait that polls the set of a queue.

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <functional>
+#include <thread>
 
 #include "provider_softnet/driver/counting_channel.h"
 #include "provider_softnet/driver/driver.h"
@@ -108,6 +109,43 @@ TEST_F(DriverSpinTest, AWaitOfAQueueLooksEverywhereToo) {
   EXPECT_EQ(rounds_to_find(&*channel_, 3), 0);
   ASSERT_FALSE(driver_.hot().empty());
   EXPECT_LT(rounds_to_find(&*other_, 20), 4);
+}
+
+// Another program is busy on this processor, and gets a whole turn by each yield.
+class BusyProcessorTest : public DriverSpinTest {
+ protected:
+  // Brings about a pause.
+  void YieldForLong() {
+    static constexpr auto kTurn = std::chrono::milliseconds(5);
+    RoundsToFind(&*channel_, 1);
+    after_round = [] { std::this_thread::sleep_for(kTurn); };
+    rounds = 0;
+    LoopClock::time_point until{};
+    while (driver_.Spin(own_.get(), Patience(), &until) == ProgressResult::kIdle) {
+    }
+    after_round = nullptr;
+    EXPECT_EQ(rounds, SpinLimit::kFirstPatience + 1);
+    rounds = 0;
+  }
+
+  const RefPtr<HotSet> own_ = RefPtr<HotSet>::Adopt(new HotSet(HotSet::Tells::kNo));
+};
+
+TEST_F(BusyProcessorTest, BothKindsOfWaitSleep) {
+  YieldForLong();
+  LoopClock::time_point until{};
+  EXPECT_EQ(driver_.Spin(own_.get(), Patience(), &until), ProgressResult::kTimedOut);
+  Waiter waiter;
+  EXPECT_EQ(driver_.Progress(&waiter, LoopClock::now() + std::chrono::milliseconds(1)),
+            ProgressResult::kTimedOut);
+  EXPECT_EQ(rounds, 0);
+}
+
+TEST_F(BusyProcessorTest, AfterAWhileTheySpinAgain) {
+  YieldForLong();
+  LoopClock::time_point until{};
+  EXPECT_TRUE(
+      Until([&] { return driver_.Spin(own_.get(), Patience(), &until) == ProgressResult::kIdle; }));
 }
 
 }  // namespace

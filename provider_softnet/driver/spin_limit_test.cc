@@ -51,5 +51,135 @@ TEST(SpinLimitTest, WhoNeverPollsDoesNotBegin) {
   EXPECT_EQ(limit.now(), microseconds(0));
 }
 
+// -------------------------------------------------------------------------------------------------
+// Pauses behind long yields. Times are those of a counter.
+
+constexpr auto kLong = static_cast<uint64_t>(SpinLimit::kLong);
+
+class SpinPauseTest : public testing::Test {
+ protected:
+  // A yield that takes so long.
+  void Yield(uint64_t took) {
+    limit_.Yielded(now_, now_ + took);
+    now_ += took;
+  }
+  // A wait in which the thread yields, or sleeps for so long.
+  void WaitWithAYield(uint64_t took) {
+    limit_.CountWait();
+    Yield(took);
+  }
+  // The pause, if there is one, with so many waits in the time of a long yield. Returns how long it
+  // was.
+  uint64_t Pause(uint32_t waits) {
+    constexpr uint32_t kSteps = 8;
+    const uint64_t begin = now_;
+    for (uint32_t step = 0; limit_.IsPaused(now_); ++step) {
+      for (uint32_t i = waits * step / kSteps; i < waits * (step + 1) / kSteps; ++i)
+        limit_.CountWait();
+      now_ += kLong / kSteps;
+    }
+    return now_ - begin;
+  }
+  // So many long yields, one in each wait.
+  void LongYields(uint32_t count) {
+    for (uint32_t i = 0; i < count; ++i) {
+      EXPECT_FALSE(limit_.IsPaused(now_)) << i << " of " << count;
+      WaitWithAYield(kLong);
+    }
+  }
+
+  SpinLimit limit_{microseconds(20)};
+  uint64_t now_ = uint64_t{1} << 40;
+};
+
+TEST_F(SpinPauseTest, QuickYieldsAreNoReason) {
+  for (int i = 0; i < 1000; ++i) WaitWithAYield(kLong - 1);
+  EXPECT_FALSE(limit_.IsPaused(now_));
+}
+
+TEST_F(SpinPauseTest, AFewLongYieldsAreNoReason) {
+  LongYields(SpinLimit::kFirstPatience);
+  EXPECT_FALSE(limit_.IsPaused(now_));
+}
+
+TEST_F(SpinPauseTest, ThePauseIsInTimesOfTheYieldBefore) {
+  LongYields(SpinLimit::kFirstPatience);
+  WaitWithAYield(3 * kLong);
+  EXPECT_EQ(Pause(1), SpinLimit::kFirstPause * 3 * kLong);
+}
+
+// Another program is busy: who sleeps is woken at once, who yields waits for its turn.
+TEST_F(SpinPauseTest, WhilePausesAreBetterTheTriesCostOnePercent) {
+  LongYields(SpinLimit::kFirstPatience);
+  uint64_t paused = 0;
+  constexpr uint64_t kTries = 1000;
+  for (uint64_t i = 0; i < kTries; ++i) {
+    WaitWithAYield(kLong);
+    paused += Pause(40);
+  }
+  EXPECT_GT(paused, 99 * kTries * kLong);
+  EXPECT_LE(paused, SpinLimit::kLongestPause * kTries * kLong);
+}
+
+// Many programs yield to each other: who sleeps waits as long.
+TEST_F(SpinPauseTest, WhilePausesAreNoBetterTheyBecomeRare) {
+  LongYields(SpinLimit::kFirstPatience);
+  uint64_t paused = 0;
+  constexpr uint64_t kYields = 4000;
+  for (uint64_t i = 0; i < kYields; ++i) {
+    WaitWithAYield(kLong);
+    paused += Pause(1);
+  }
+  EXPECT_GT(paused, 0U);
+  EXPECT_LT(paused, kYields * kLong / 100);
+}
+
+// An hour in which nothing happened before says nothing about polls.
+TEST_F(SpinPauseTest, TwiceAsManyWaitsAreNotWorthAPause) {
+  for (uint32_t patience = SpinLimit::kFirstPatience; patience < 64; patience *= 2) {
+    now_ += uint64_t{1} << 44;
+    LongYields(patience);
+    WaitWithAYield(kLong);
+    EXPECT_EQ(Pause(2), SpinLimit::kFirstPause * kLong);
+  }
+}
+
+TEST_F(SpinPauseTest, WhenTheOtherProgramLeavesWaitsPollAgain) {
+  LongYields(SpinLimit::kFirstPatience);
+  for (int i = 0; i < 20; ++i) {
+    WaitWithAYield(kLong);
+    Pause(40);
+  }
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_FALSE(limit_.IsPaused(now_));
+    WaitWithAYield(kLong / 100);
+  }
+}
+
+// The thread came back on another processor, whose counter is behind.
+TEST_F(SpinPauseTest, ACounterThatIsBehindIsNoLongYield) {
+  for (uint32_t i = 0; i < 2 * SpinLimit::kFirstPatience; ++i) limit_.Yielded(now_, now_ - 1);
+  EXPECT_FALSE(limit_.IsPaused(now_));
+}
+
+// A virtual machine went to another host.
+TEST_F(SpinPauseTest, ACounterThatIsSetBackEndsThePause) {
+  LongYields(SpinLimit::kFirstPatience + 1);
+  EXPECT_TRUE(limit_.IsPaused(now_));
+  EXPECT_FALSE(limit_.IsPaused(1));
+}
+
+// By the real counter.
+TEST_F(SpinPauseTest, WaitsPollAgainAfterThePause) {
+  LongYields(SpinLimit::kFirstPatience);
+  EXPECT_TRUE(limit_.spins());
+  const uint64_t now = CycleCount();
+  limit_.Yielded(now - kLong, now);
+  EXPECT_FALSE(limit_.spins());
+  while (!limit_.spins()) {
+  }
+  EXPECT_GE(CycleCount() - now, SpinLimit::kFirstPause * kLong);
+}
+
 }  // namespace
 }  // namespace softdat::softnet

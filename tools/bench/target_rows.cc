@@ -172,6 +172,8 @@ std::vector<TargetRow> TcpRows() {
       {"64 B send, dat_evd_wait, unpinned", kLatency, 0.8, "raw:tcp-block", wait, Where::kAnywhere},
       {"64 B send, dat_evd_wait, a CPU busy", kLatency, 1.3, "raw:tcp-block", wait,
        Where::kAnywhereOneBusy},
+      {"64 B send, dat_evd_wait, an end's CPU busy", kLatency, 1.3, "raw:tcp-block", wait,
+       Where::kTwoCpusOneBusy},
       {"64 B send, one of 1000 end points", kLatency, 1.2, "", send, Where::kTwoCpus, "@1000"},
       {"64 B send, one of 4000 end points", kLatency, 1.1, "", send, Where::kTwoCpus, "@4000"},
       {.what = "64 B write and its notice, beside a send",

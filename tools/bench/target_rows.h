@@ -17,6 +17,7 @@ namespace softdat::tools {
 // The CPUs on which the two ends run.
 enum class Where : uint8_t {
   kTwoCpus,
+  kTwoCpusOneBusy,  // and another program keeps one of them busy
   kOneCpu,
   kAnywhere,
   kAnywhereOneBusy,  // and another program keeps one of two CPUs busy

@@ -20,6 +20,7 @@ namespace {
 Placement Place(Where where, const std::vector<int>& cpus) {
   switch (where) {
     case Where::kTwoCpus:
+    case Where::kTwoCpusOneBusy:
       return {cpus[0], cpus[1]};
     case Where::kOneCpu:
       return {cpus[0], cpus[0]};
@@ -51,7 +52,8 @@ Outcome MeasureShare(const TargetRow& row, const std::vector<int>& cpus, const S
   SOFTDAT_TRY(
       StartUnit(result->floor_name, row, row.floor_job.value_or(row.job), placement, &floor));
   SOFTDAT_TRY(StartUnit(result->name, row, row.job, placement, &dat));
-  if (row.where == Where::kAnywhereOneBusy) SOFTDAT_TRY(spinner.Start(cpus[1]));
+  if (row.where == Where::kAnywhereOneBusy || row.where == Where::kTwoCpusOneBusy)
+    SOFTDAT_TRY(spinner.Start(cpus[1]));
   std::vector<Series> series;
   const auto run = [](Unit* unit) {
     return [unit](uint64_t iterations, JobResult* job) { return unit->Run(iterations, job); };
