@@ -73,13 +73,18 @@ uint32_t IdOf(transport::ProtectionDomain& pd) {
   return static_cast<SoftnetProtectionDomain&>(pd).id();
 }
 
+AdapterOptions OptionsFor(AdapterOptions options, const Wire& wire) {
+  options.driver.look = wire.look_interval();
+  return options;
+}
+
 }  // namespace
 
 SoftnetAdapter::SoftnetAdapter(const Interface& interface, const AdapterOptions& options,
                                std::unique_ptr<Wire> wire, std::function<uint64_t()> random)
-    : shared_(std::make_shared<AdapterShared>(options, AttributesOf(interface, *wire),
-                                              interface.index, interface.chosen,
-                                              std::move(random))),
+    : shared_(std::make_shared<AdapterShared>(OptionsFor(options, *wire),
+                                              AttributesOf(interface, *wire), interface.index,
+                                              interface.chosen, std::move(random))),
       wire_(std::move(wire)) {
   wire_->Begin(shared_);
 }

@@ -44,6 +44,16 @@
 
 namespace softdat::softnet {
 
+// How often a thread that polls looks at all sockets, while its data come from hot streams.
+struct LookInterval {
+  // Polls of a queue. A look costs a processor some 2 us. So many tries of a socket take 80 us.
+  uint32_t of_a_queue = 64;
+  // Polls of a thread, whatever the queue. More than a queue allows itself, so that a thread with
+  // one queue never comes to it. A prime, so that of several adapters that a thread polls in turn,
+  // each is looked at.
+  uint32_t of_a_thread = 67;
+};
+
 struct DriverOptions {
   // How long a wait spins before it sleeps, at first (SpinLimit).
   std::chrono::microseconds spin{20};
@@ -54,6 +64,7 @@ struct DriverOptions {
   std::chrono::microseconds silence{1000};
   // How long deferred sends may wait for a caller.
   std::chrono::microseconds flush_tick{50};
+  LookInterval look{};
 };
 
 class Driver final : private transport::Interruptible {

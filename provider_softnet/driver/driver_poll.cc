@@ -15,9 +15,6 @@ namespace {
 // counts its own polls. A thread that polls many of them in turn would look late if nobody counted
 // them all.
 constinit thread_local uint32_t t_polls SOFTDAT_EARLY_TLS = 0;
-// More than a queue allows itself, so that a thread with one queue never comes to it. A prime, so
-// that of several adapters that a thread polls in turn, each is looked at.
-constexpr uint32_t kPollsOfAThread = 67;
 
 }  // namespace
 
@@ -38,8 +35,9 @@ using Result = transport::ProgressResult;
   // If the hot streams had something, that was what made the descriptor readable. If not, it still
   // is readable, and the poll must look everywhere.
   const bool everywhere = look == Look::kEverywhere && !received;
-  const bool due = hot->CountPoll() || ++t_polls >= kPollsOfAThread || everywhere ||
-                   !attention_.empty() || have_tasks_.load(std::memory_order_relaxed);
+  const bool due = hot->CountPoll(options_.look.of_a_queue) ||
+                   ++t_polls >= options_.look.of_a_thread || everywhere || !attention_.empty() ||
+                   have_tasks_.load(std::memory_order_relaxed);
   if (due) worked |= LookForPoller(hot);
   worked |= PayAfterTurn(worked);
   return worked ? Result::kWorked : Result::kIdle;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The streams on which a polling thread tries recv() before it looks at all sockets, and how often
-// it looks at all sockets. That is once in 64 polls while the data come from hot streams, and at
-// every poll while they do not.
+// it looks at all sockets. That is rarely while the data come from hot streams (LookInterval), and
+// at every poll while they do not.
 //
 // Each completion queue has a set of its own, with the streams that feed it. So threads that poll
 // different queues share nothing. A stream whose own queues nobody polls is adopted: whoever finds
@@ -52,14 +52,16 @@ class HotSet {
   // Whether none of its streams had anything in the last so many polls.
   bool SilentFor(uint32_t polls) const;
 
-  // The number of polls from one look at all sockets to the next.
+  // The number of polls from one look at all sockets to the next, or kMaxInterval for the longest.
   uint32_t interval() const { return interval_.load(std::memory_order_relaxed); }
-  // Counts a poll. Returns true when a look at all sockets is due. Several threads may poll one
-  // set, and one thread several sets in turn. A lost increment does no harm.
-  bool CountPoll() {
+  // Counts a poll. Returns true when a look at all sockets is due, which is after `longest` polls
+  // if all data come from hot streams. Several threads may poll one set, and one thread several
+  // sets in turn. A lost increment does no harm.
+  bool CountPoll(uint32_t longest) {
     const uint32_t polls = polls_.load(std::memory_order_relaxed) + 1;
     polls_.store(polls, std::memory_order_relaxed);
-    return polls - looked_at_.load(std::memory_order_relaxed) >= interval();
+    const uint32_t due = interval() == kMaxInterval ? longest : interval();
+    return polls - looked_at_.load(std::memory_order_relaxed) >= due;
   }
   void CountLook() {
     looked_at_.store(polls_.load(std::memory_order_relaxed), std::memory_order_relaxed);

@@ -99,6 +99,28 @@ class TwoQueuesTest : public testing::Test {
 
 constexpr int kInterval = 64;
 
+// The number of looks at all sockets in so many polls of a queue whose data come from a hot stream.
+uint64_t LooksIn(uint32_t polls, const LookInterval& look) {
+  Driver driver{DriverOptions{.helper_tick = std::chrono::hours(1), .look = look}};
+  EXPECT_TRUE(driver.Start().ok());
+  const auto channel = RefPtr<CountingChannel>::Adopt(new CountingChannel(&driver));
+  const auto queue = RefPtr<HotSet>::Adopt(new HotSet(HotSet::Tells::kNo));
+  queue->OnFoundByTurn(channel.get());
+  const uint64_t before = driver.counters().loop_turns.value();
+  for (uint32_t i = 0; i < polls; ++i) driver.Poll(queue.get());
+  const uint64_t looks = driver.counters().loop_turns.value() - before;
+  queue->Close();
+  channel->Close();
+  driver.Stop();
+  return looks;
+}
+
+TEST(LookIntervalTest, TheWireDecidesHowOftenPollsLookAtAllSockets) {
+  EXPECT_EQ(LooksIn(10 * 64, {}), 10U);
+  EXPECT_EQ(LooksIn(10 * 512, {.of_a_queue = 512, .of_a_thread = 521}), 10U);
+  EXPECT_EQ(LooksIn(10 * 521, {.of_a_queue = 1024, .of_a_thread = 521}), 10U);
+}
+
 TEST_F(TwoQueuesTest, APollTriesTheStreamsOfItsOwnQueueAlone) {
   Deliver(&mine_, &mine_);
   Deliver(&other_, &other_);

@@ -29,6 +29,8 @@ class Wire {
   // Sets what depends on the wire: the longest message, private data, which operations exist, what
   // a completion means. The rest is already set.
   virtual void Describe(transport::AdapterAttributes* attributes) const = 0;
+  // How often threads that poll look at all sockets.
+  virtual LookInterval look_interval() const { return {}; }
   // Called once, before anything is created.
   virtual void Begin(std::shared_ptr<AdapterShared> shared) = 0;
 

@@ -74,6 +74,7 @@ bool RingWriter::LookForRoom() {
   header_->written.store(at, std::memory_order_release);
   written_.store(at, std::memory_order_relaxed);
   *ring_bell = TakeListener(&header_->reader_listens);
+  Claim(at);
   return static_cast<ssize_t>(at - begin);
 }
 
