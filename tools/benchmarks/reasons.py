@@ -107,8 +107,9 @@ def reasons(results):
         "confirmed: 1 MiB writes": bulk + "; besides, 20 bytes of answer for each",
         "64 B send, polling": message,
         "64 B write, memory and EVD": message + "; between two looks at memory lies a `recv`",
-        "64 B write, memory alone": "the program spins, and the thread that moves the data has to get "
-                                    "its processor first",
+        "64 B write, memory alone": "the program spins, and the thread that moves the data has to get its processor "
+                                    "first. The interrupt for that is most of the time here, and about once in sixty "
+                                    "writes the kernel leaves the processor to the program until its next tick, 4 ms",
         "64 B write, memory alone, a CPU busy": "both programs spin, so that three threads and two helpers share two "
                                                 "processors: a write waits for the slice of the program that is to "
                                                 "see it, some milliseconds each time. The plain loop sleeps. A short "
@@ -117,6 +118,8 @@ def reasons(results):
         "64 B send, dat_evd_wait, unpinned": "where the kernel puts both ends on one processor, "
                                              "nobody is woken on another: then " + message,
         "64 B send, dat_evd_wait, a CPU busy": message,
+        "64 B send, dat_evd_wait, an end's CPU busy": "a wait sleeps like the plain loop, but first it has to find out "
+                                                      "that polling is in vain, and now and then it tries again",
         "64 B send, dat_cno_wait": sleeping,
         "64 B send, descriptor of a CNO": "three epoll sets, one in the other, are told of each "
                                           "arrival: the adapter's, that of the descriptor and the "
