@@ -249,9 +249,8 @@ class Driver final : private transport::Interruptible {
   std::atomic<Blocked> blocked_{Blocked::kNo};
   CallerActivity activity_;
   // How waits begin, see YieldFirst(): whether the last wait that did not yield first found nothing
-  // at once, and the number of waits. A lost update does no harm.
+  // at once. A lost update does no harm.
   std::atomic<bool> first_try_missed_{false};
-  std::atomic<uint32_t> waits_{0};
   // Turns in a row that found something while something was owed. A lost update does no harm.
   std::atomic<uint32_t> busy_turns_{0};
   // See epoch().

@@ -148,10 +148,7 @@ void Driver::AskHelperToLeave() {
 // says nothing about that.
 bool Driver::YieldFirst() {
   constexpr uint32_t kTriedAnew = 16;
-  if (!first_try_missed_.load(std::memory_order_relaxed)) return false;
-  const uint32_t waits = waits_.load(std::memory_order_relaxed) + 1;
-  waits_.store(waits, std::memory_order_relaxed);
-  return waits % kTriedAnew != 0;
+  return first_try_missed_.load(std::memory_order_relaxed) && spin_limit_.waits() % kTriedAnew != 0;
 }
 
 }  // namespace softdat::softnet

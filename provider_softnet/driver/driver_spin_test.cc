@@ -116,9 +116,14 @@ class BusyProcessorTest : public DriverSpinTest {
  protected:
   // Brings about a pause.
   void YieldForLong() {
-    static constexpr auto kTurn = std::chrono::milliseconds(5);
+    static constexpr auto kTurn = std::chrono::milliseconds(3);
+    // The pause is twice as long, which is enough for a test on a busy machine.
+    static constexpr auto kLastTurn = std::chrono::milliseconds(300);
     RoundsToFind(&*channel_, 1);
-    after_round = [] { std::this_thread::sleep_for(kTurn); };
+    after_round = [] {
+      const bool last = rounds == static_cast<int>(SpinLimit::kFirstPatience) + 1;
+      std::this_thread::sleep_for(last ? kLastTurn : kTurn);
+    };
     rounds = 0;
     LoopClock::time_point until{};
     while (driver_.Spin(own_.get(), Patience(), &until) == ProgressResult::kIdle) {

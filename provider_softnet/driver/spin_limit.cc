@@ -8,9 +8,9 @@
 namespace softdat::softnet {
 
 SpinLimit::Rate SpinLimit::NextSpan(uint64_t now) {
-  const uint64_t waits = waits_.load(std::memory_order_relaxed);
-  const Rate rate{waits - span_.waits, now - span_.begin};
-  span_ = {waits, now};
+  const uint64_t count = waits();
+  const Rate rate{count - span_.waits, now - span_.begin};
+  span_ = {count, now};
   return rate;
 }
 

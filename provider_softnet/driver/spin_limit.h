@@ -68,9 +68,8 @@ class SpinLimit {
   }
 
   // A wait begins.
-  void CountWait() {
-    waits_.store(waits_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  }
+  void CountWait() { waits_.store(waits() + 1, std::memory_order_relaxed); }
+  uint64_t waits() const { return waits_.load(std::memory_order_relaxed); }
   // A wait has yielded, between these two looks at the counter. They may be of two processors,
   // whose counters differ a little.
   void Yielded(uint64_t before, uint64_t after) {

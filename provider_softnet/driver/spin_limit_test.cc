@@ -88,6 +88,16 @@ class SpinPauseTest : public testing::Test {
     }
   }
 
+  // How long the pauses are behind so many long yields, with so many waits in the time of each.
+  uint64_t PausesBehind(uint64_t yields, uint32_t waits) {
+    uint64_t paused = 0;
+    for (uint64_t i = 0; i < yields; ++i) {
+      WaitWithAYield(kLong);
+      paused += Pause(waits);
+    }
+    return paused;
+  }
+
   SpinLimit limit_{microseconds(20)};
   uint64_t now_ = uint64_t{1} << 40;
 };
@@ -110,26 +120,16 @@ TEST_F(SpinPauseTest, ThePauseIsInTimesOfTheYieldBefore) {
 
 // Another program is busy: who sleeps is woken at once, who yields waits for its turn.
 TEST_F(SpinPauseTest, WhilePausesAreBetterTheTriesCostOnePercent) {
-  LongYields(SpinLimit::kFirstPatience);
-  uint64_t paused = 0;
   constexpr uint64_t kTries = 1000;
-  for (uint64_t i = 0; i < kTries; ++i) {
-    WaitWithAYield(kLong);
-    paused += Pause(40);
-  }
+  const uint64_t paused = PausesBehind(kTries, 40);
   EXPECT_GT(paused, 99 * kTries * kLong);
   EXPECT_LE(paused, SpinLimit::kLongestPause * kTries * kLong);
 }
 
 // Many programs yield to each other: who sleeps waits as long.
 TEST_F(SpinPauseTest, WhilePausesAreNoBetterTheyBecomeRare) {
-  LongYields(SpinLimit::kFirstPatience);
-  uint64_t paused = 0;
   constexpr uint64_t kYields = 4000;
-  for (uint64_t i = 0; i < kYields; ++i) {
-    WaitWithAYield(kLong);
-    paused += Pause(1);
-  }
+  const uint64_t paused = PausesBehind(kYields, 1);
   EXPECT_GT(paused, 0U);
   EXPECT_LT(paused, kYields * kLong / 100);
 }
@@ -145,11 +145,7 @@ TEST_F(SpinPauseTest, TwiceAsManyWaitsAreNotWorthAPause) {
 }
 
 TEST_F(SpinPauseTest, WhenTheOtherProgramLeavesWaitsPollAgain) {
-  LongYields(SpinLimit::kFirstPatience);
-  for (int i = 0; i < 20; ++i) {
-    WaitWithAYield(kLong);
-    Pause(40);
-  }
+  EXPECT_GT(PausesBehind(20, 40), 0U);
   for (int i = 0; i < 100; ++i) {
     EXPECT_FALSE(limit_.IsPaused(now_));
     WaitWithAYield(kLong / 100);
