@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Mutex and FastMutex: the same promises, two ways to keep them.
 #include "dat/base/mutex.h"
 
 #include <gtest/gtest.h>
@@ -8,6 +9,8 @@
 #include <mutex>
 #include <thread>
 #include <vector>
+
+#include "dat/base/fast_mutex.h"
 
 namespace {
 std::atomic<int> yields{0};
@@ -22,8 +25,13 @@ extern "C" [[gnu::visibility("default")]] int sched_yield() noexcept {
 namespace softdat {
 namespace {
 
-TEST(Mutex, TryLockFailsWhileTaken) {
-  Mutex mutex;
+template <typename AnyMutex>
+class AMutex : public testing::Test {};
+using Mutexes = testing::Types<Mutex, FastMutex>;
+TYPED_TEST_SUITE(AMutex, Mutexes);
+
+TYPED_TEST(AMutex, TryLockFailsWhileTaken) {
+  TypeParam mutex;
   ASSERT_TRUE(mutex.try_lock());
   EXPECT_FALSE(mutex.try_lock());
   mutex.unlock();
@@ -31,16 +39,16 @@ TEST(Mutex, TryLockFailsWhileTaken) {
   mutex.unlock();
 }
 
-TEST(Mutex, OneThreadAtATime) {
+TYPED_TEST(AMutex, OneThreadAtATime) {
   constexpr int kThreads = 4;
   constexpr int kRounds = 20000;
-  Mutex mutex;
+  TypeParam mutex;
   int count = 0;
   std::vector<std::thread> threads;
   for (int i = 0; i < kThreads; ++i) {
     threads.emplace_back([&] {
       for (int round = 0; round < kRounds; ++round) {
-        const std::lock_guard<Mutex> lock(mutex);
+        const std::lock_guard<TypeParam> lock(mutex);
         count = count + 1;  // a lost update shows two threads inside
       }
     });
@@ -50,18 +58,18 @@ TEST(Mutex, OneThreadAtATime) {
 }
 
 // Each sleeper wakes the next one when it leaves.
-TEST(Mutex, AllSleepersWake) {
+TYPED_TEST(AMutex, AllSleepersWake) {
   constexpr int kThreads = 8;
-  Mutex mutex;
+  TypeParam mutex;
   std::atomic<int> arrived{0};
   int entered = 0;
   std::vector<std::thread> threads;
   {
-    const std::lock_guard<Mutex> lock(mutex);
+    const std::lock_guard<TypeParam> lock(mutex);
     for (int i = 0; i < kThreads; ++i) {
       threads.emplace_back([&] {
         ++arrived;
-        const std::lock_guard<Mutex> own(mutex);
+        const std::lock_guard<TypeParam> own(mutex);
         ++entered;
       });
     }
@@ -73,14 +81,14 @@ TEST(Mutex, AllSleepersWake) {
 }
 
 // To yield is to let any other program have the rest of the turn.
-TEST(Mutex, WhoWaitsDoesNotYield) {
-  Mutex mutex;
+TYPED_TEST(AMutex, WhoWaitsDoesNotYield) {
+  TypeParam mutex;
   std::atomic<bool> arrived{false};
   yields = 0;
   mutex.lock();
   std::thread other([&] {
     arrived = true;
-    const std::lock_guard<Mutex> own(mutex);
+    const std::lock_guard<TypeParam> own(mutex);
   });
   while (!arrived) {
   }

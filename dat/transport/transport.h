@@ -10,7 +10,7 @@
 //  * DATA operations (Post*, Poll, Arm) may be called from any thread at any time. They return a
 //    plain Code. They never block, and allocate nothing in the steady state. The first request of
 //    a kind, or a request of one among many busy connections, may need memory, so it may fail with
-//    kNoMemory. The engine serialises the calls of one CompletionQueue's Poll.
+//    kNoMemory. The engine never calls two functions of one CompletionQueue at once.
 //  * CONTROL operations (everything else) may be called from any thread, also from inside an
 //    upcall. While the engine makes such a call, it holds no lock that an upcall needs.
 //  * UPCALLS (the Sink classes) are made with no back-end lock held. Connection, listener and

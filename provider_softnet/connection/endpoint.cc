@@ -29,14 +29,14 @@ Endpoint::~Endpoint() = default;
 Status Endpoint::Configure(const transport::QueuePairAttributes& a) {
   const TokenHold token(&driver_->token());
   {
-    const std::lock_guard<Mutex> lock(mutex_);
+    const std::lock_guard<FastMutex> lock(mutex_);
     if (state_ != State::kIdle && state_ != State::kEnded) {
       return Status(Code::kInvalidState, "the queue pair is connected or connecting");
     }
     if (Status s = queues_.CheckFits(a); !s.ok()) return s;
   }
   DropConnection(true);
-  const std::lock_guard<Mutex> lock(mutex_);
+  const std::lock_guard<FastMutex> lock(mutex_);
   // Set() checks the attributes again, because receives may have been posted meanwhile.
   Status s = queues_.Set(a);
   if (s.ok()) sink_ = a.sink;
@@ -46,7 +46,7 @@ Status Endpoint::Configure(const transport::QueuePairAttributes& a) {
 Status Endpoint::Connect(const transport::ConnectParameters& parameters) {
   const TokenHold token(&driver_->token());
   {
-    const std::lock_guard<Mutex> lock(mutex_);
+    const std::lock_guard<FastMutex> lock(mutex_);
     if (state_ != State::kIdle) return Status(Code::kInvalidState, "the queue pair is not idle");
     if (queues_.pd() == 0)
       return Status(Code::kInvalidState, "the queue pair has no protection domain");
@@ -67,7 +67,7 @@ Status Endpoint::Connect(const transport::ConnectParameters& parameters) {
                                                attributes().max_read_in, attributes().max_read_out);
   if (Status s = connector->Start(); !s.ok()) return s;
   connector_ = std::move(connector);
-  const std::lock_guard<Mutex> lock(mutex_);
+  const std::lock_guard<FastMutex> lock(mutex_);
   state_ = State::kConnecting;
   addresses_ = {};
   addresses_.remote = parameters.remote;
@@ -77,7 +77,7 @@ Status Endpoint::Connect(const transport::ConnectParameters& parameters) {
 
 void Endpoint::Disconnect(transport::DisconnectMode mode) {
   PendingUpcalls upcalls;
-  std::unique_lock<Mutex> lock(mutex_);
+  std::unique_lock<FastMutex> lock(mutex_);
   if (state_ == State::kConnected) {
     gathering_.OnWritten();  // gathered sends leave first
     stream_->Disconnect(mode);
@@ -114,13 +114,13 @@ void Endpoint::Disconnect(transport::DisconnectMode mode) {
 Status Endpoint::Reset() {
   const TokenHold token(&driver_->token());
   {
-    const std::lock_guard<Mutex> lock(mutex_);
+    const std::lock_guard<FastMutex> lock(mutex_);
     if (state_ == State::kIdle) return Status::Ok();
     if (state_ != State::kEnded)
       return Status(Code::kInvalidState, "the queue pair is still connected");
   }
   DropConnection(true);
-  const std::lock_guard<Mutex> lock(mutex_);
+  const std::lock_guard<FastMutex> lock(mutex_);
   state_ = State::kIdle;
   closing_ = 0;
   addresses_ = {};
@@ -135,7 +135,7 @@ void Endpoint::Shutdown() {
   const TokenHold token(&driver_->token());
   bool connected;
   {
-    const std::lock_guard<Mutex> lock(mutex_);
+    const std::lock_guard<FastMutex> lock(mutex_);
     dead_ = true;
     connected = state_ == State::kConnected || state_ == State::kConnecting;
     // A message that is half sent must be sent whole, so that the peer sees an orderly end.
@@ -150,7 +150,7 @@ void Endpoint::Shutdown() {
   DropConnection(!connected, true);
   if (stream_timer_) stream_timer_->Close();
   if (limit_timer_) limit_timer_->Close();
-  const std::lock_guard<Mutex> lock(mutex_);
+  const std::lock_guard<FastMutex> lock(mutex_);
   state_ = State::kEnded;
   queues_.Release();
 }
@@ -164,7 +164,7 @@ void Endpoint::DropConnection(bool reset, bool abrupt) {
   acceptance_.reset();
   established_ = false;
   CloseConnection(reset, abrupt);
-  const std::lock_guard<Mutex> lock(mutex_);
+  const std::lock_guard<FastMutex> lock(mutex_);
   stream_.reset();
   pending_ = {};
 }
@@ -181,7 +181,7 @@ void Endpoint::CloseConnection(bool reset, bool abrupt) {
   std::unique_ptr<ByteLink> link;
   std::vector<uint8_t> rest;
   {
-    const std::lock_guard<Mutex> lock(mutex_);
+    const std::lock_guard<FastMutex> lock(mutex_);
     if (!reset && abrupt) rest = TakeRest();
     data_open_ = false;
     send_blocked_ = false;
@@ -218,29 +218,29 @@ std::vector<uint8_t> Endpoint::TakeRest() {
 }
 
 transport::ConnectionAddresses Endpoint::Addresses() const {
-  const std::lock_guard<Mutex> lock(mutex_);
+  const std::lock_guard<FastMutex> lock(mutex_);
   return addresses_;
 }
 
 uint32_t Endpoint::OutstandingSends() const {
-  const std::lock_guard<Mutex> lock(mutex_);
+  const std::lock_guard<FastMutex> lock(mutex_);
   return queues_.sends().count();
 }
 
 uint32_t Endpoint::OutstandingReceives() const {
-  const std::lock_guard<Mutex> lock(mutex_);
+  const std::lock_guard<FastMutex> lock(mutex_);
   if (!queues_.srq()) return queues_.receives().count();
   return stream_ == nullptr ? 0 : stream_->held_receives();
 }
 
 bool Endpoint::ConfirmsCompletions() const {
-  const std::lock_guard<Mutex> lock(mutex_);
+  const std::lock_guard<FastMutex> lock(mutex_);
   return stream_ == nullptr || stream_->can_confirm();
 }
 
 Status Endpoint::SetReceiveWatermarks(uint32_t soft, uint32_t hard) {
   PendingUpcalls upcalls;
-  std::unique_lock<Mutex> lock(mutex_);
+  std::unique_lock<FastMutex> lock(mutex_);
   queues_.SetWatermarks(soft, hard);
   if (stream_ != nullptr) stream_->OnWatermarksSet();
   Finish(&lock, &upcalls);
@@ -248,7 +248,7 @@ Status Endpoint::SetReceiveWatermarks(uint32_t soft, uint32_t hard) {
 }
 
 Status Endpoint::CheckAcceptable() const {
-  const std::lock_guard<Mutex> lock(mutex_);
+  const std::lock_guard<FastMutex> lock(mutex_);
   if (state_ != State::kIdle) return Status(Code::kInvalidState, "the queue pair is not idle");
   if (queues_.pd() == 0)
     return Status(Code::kInvalidState, "the queue pair has no protection domain");

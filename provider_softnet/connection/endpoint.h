@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "dat/base/mutex.h"
+#include "dat/base/fast_mutex.h"
 #include "dat/transport/transport.h"
 #include "provider_softnet/connection/byte_link.h"
 #include "provider_softnet/connection/connection_context.h"
@@ -123,7 +123,7 @@ class Endpoint final : public Channel, private WatchedPath, private Leaver {
   std::vector<uint8_t> TakeRest();
   // `lock` holds mutex_. Releases it, makes the upcalls, and arranges that pending control work is
   // attended to.
-  void Finish(std::unique_lock<Mutex>* lock, PendingUpcalls* upcalls);
+  void Finish(std::unique_lock<FastMutex>* lock, PendingUpcalls* upcalls);
 
   // Token:
   void OnLinkReady(int events);
@@ -160,7 +160,7 @@ class Endpoint final : public Channel, private WatchedPath, private Leaver {
   Driver* const driver_;
   const uint32_t id_;
 
-  mutable Mutex mutex_;
+  mutable FastMutex mutex_;
   // Guarded by mutex_:
   QueueSet queues_;  // depths and sink: also read with the token, changed with both
   State state_ = State::kIdle;

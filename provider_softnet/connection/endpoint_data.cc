@@ -35,7 +35,7 @@ size_t BytesOf(const transport::SendRequest& request) {
 
 [[gnu::hot]] Code Endpoint::PostSend(const transport::SendRequest& request) {
   PendingUpcalls upcalls;
-  std::unique_lock<Mutex> lock(mutex_);
+  std::unique_lock<FastMutex> lock(mutex_);
   if (state_ == State::kIdle || state_ == State::kConnecting) return Code::kInvalidState;
   if (stream_ == nullptr) {  // ended without ever having been connected
     queues_.FlushPosted(request, &upcalls);
@@ -93,7 +93,7 @@ size_t BytesOf(const transport::SendRequest& request) {
 
 [[gnu::hot]] Code Endpoint::PostReceive(const transport::ReceiveRequest& request) {
   PendingUpcalls upcalls;
-  std::unique_lock<Mutex> lock(mutex_);
+  std::unique_lock<FastMutex> lock(mutex_);
   if (queues_.srq()) return Code::kInvalidState;
   Code code;
   // Nothing waits for a receive.
@@ -155,7 +155,7 @@ size_t BytesOf(const transport::SendRequest& request) {
 
 [[gnu::hot]] bool Endpoint::FlushSends(Flusher by) {
   PendingUpcalls upcalls;
-  std::unique_lock<Mutex> lock(mutex_);
+  std::unique_lock<FastMutex> lock(mutex_);
   if (by == Flusher::kPoller && !dead_ && stream_ != nullptr &&
       gathering_.Lingers(queues_.sends().count())) {
     driver_->DeferSends(this, Driver::Wake::kNobody);
@@ -171,7 +171,7 @@ size_t BytesOf(const transport::SendRequest& request) {
 
 bool Endpoint::PayOwed(Patience patience) {
   PendingUpcalls upcalls;
-  std::unique_lock<Mutex> lock(mutex_, std::defer_lock);
+  std::unique_lock<FastMutex> lock(mutex_, std::defer_lock);
   if (!LockPatiently(&lock, patience)) {
     if (patience == Patience::kLeave) driver_->Owe(this);
     return false;
@@ -186,7 +186,7 @@ bool Endpoint::PayOwed(Patience patience) {
 }
 
 void Endpoint::SetHot(bool hot) {
-  const std::lock_guard<Mutex> lock(mutex_);
+  const std::lock_guard<FastMutex> lock(mutex_);
   hot_ += hot ? 1 : -1;
   if (stream_ != nullptr) stream_->KeepBlocks(hot_ > 0);
 }
@@ -200,7 +200,7 @@ uint32_t Endpoint::OwnPolls() const {
 }
 
 bool Endpoint::Leave() {
-  std::unique_lock<Mutex> lock(mutex_, std::defer_lock);
+  std::unique_lock<FastMutex> lock(mutex_, std::defer_lock);
   if (!LockPatiently(&lock, Patience::kTry)) return true;
   if (dead_ || stream_ == nullptr || !data_open_) return true;
   if (!std::exchange(leaving_, true)) {
@@ -258,7 +258,7 @@ bool Endpoint::Leave() {
 
 [[gnu::hot]] bool Endpoint::TryReceive() {
   PendingUpcalls upcalls;
-  std::unique_lock<Mutex> lock(mutex_, std::try_to_lock);
+  std::unique_lock<FastMutex> lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock() || !data_open_ || link_ == nullptr) return false;
   bool moved = !link_->Silent() && Receive();
   const bool write = moved && gathering_.any() && !gathering_.Lingers(queues_.sends().count());
@@ -291,7 +291,7 @@ void Endpoint::TakeActions(PendingUpcalls* upcalls) {
   }
 }
 
-[[gnu::hot]] void Endpoint::Finish(std::unique_lock<Mutex>* lock, PendingUpcalls* upcalls) {
+[[gnu::hot]] void Endpoint::Finish(std::unique_lock<FastMutex>* lock, PendingUpcalls* upcalls) {
   if (stream_ != nullptr) {
     if (HasActions()) TakeActions(upcalls);
     // A stalled stream has begun or ceased to look for answers. The watch must follow.

@@ -63,7 +63,7 @@ void Endpoint::OnConnected(AgreedConnection connection, LinkWatch* watch,
                            std::span<const uint8_t> private_data) {
   bool started = false;
   {
-    const std::lock_guard<Mutex> lock(mutex_);
+    const std::lock_guard<FastMutex> lock(mutex_);
     started = StartStream(&connection, true);
     if (started) Transmit();  // the ready-to-receive message, if one was agreed
   }
@@ -84,7 +84,7 @@ void Endpoint::OnConnectFailed(RejectReason reason, std::span<const uint8_t> pri
   driver_->DeleteLater(std::shared_ptr<Connector>(std::move(connector_)));
   PendingUpcalls upcalls;
   {
-    const std::lock_guard<Mutex> lock(mutex_);
+    const std::lock_guard<FastMutex> lock(mutex_);
     state_ = State::kEnded;
     queues_.FlushReceives(&upcalls);
   }
@@ -97,7 +97,7 @@ void Endpoint::BeginAccepted(AgreedConnection connection) {
   acceptance_.emplace(connection.agreement, std::move(connection.requester_gone),
                       context_->options.handshake_timeout, LoopTime());
   {
-    const std::lock_guard<Mutex> lock(mutex_);
+    const std::lock_guard<FastMutex> lock(mutex_);
     if (!StartStream(&connection, false)) acceptance_->Fail("no memory for the connection");
     state_ = State::kConnecting;
     // The caller is in the middle of its accept, so no upcall may be made from here.
@@ -136,7 +136,7 @@ void Endpoint::WatchDraining() {
 
 void Endpoint::LookAtDraining() {
   PendingUpcalls upcalls;
-  std::unique_lock<Mutex> lock(mutex_);
+  std::unique_lock<FastMutex> lock(mutex_);
   if (stream_ == nullptr || stream_->ended() || link_ == nullptr) {
     draining_ = false;
     return;
@@ -183,14 +183,14 @@ void Endpoint::SettleAcceptance() {
 bool Endpoint::Established(std::span<const uint8_t> private_data) {
   uint32_t connection;
   {
-    const std::lock_guard<Mutex> lock(mutex_);
+    const std::lock_guard<FastMutex> lock(mutex_);
     state_ = State::kConnected;
     connection = connection_;
   }
   established_ = true;
   if (sink_ != nullptr) sink_->OnEstablished(private_data);
   {
-    const std::lock_guard<Mutex> lock(mutex_);
+    const std::lock_guard<FastMutex> lock(mutex_);
     // The upcall may have ended this connection, or even begun another one.
     if (connection != connection_ || link_ == nullptr || dead_) return false;
     data_open_ = true;
@@ -203,7 +203,7 @@ void Endpoint::FailAccept(const std::string& why) {
   DropConnection(true);
   PendingUpcalls upcalls;
   {
-    const std::lock_guard<Mutex> lock(mutex_);
+    const std::lock_guard<FastMutex> lock(mutex_);
     state_ = State::kEnded;
     queues_.FlushReceives(&upcalls);
   }
@@ -248,7 +248,7 @@ void Endpoint::OnLinkReady(int events) {
   bool control = false;
   int wanted = 0;
   {
-    const std::lock_guard<Mutex> lock(mutex_);
+    const std::lock_guard<FastMutex> lock(mutex_);
     if (dead_ || stream_ == nullptr || link_ == nullptr) return;
     if (data_open_ && events != kWritable) moved = Receive();
     if (send_blocked_ || gathering_.any()) moved |= Transmit();
@@ -283,7 +283,7 @@ void Endpoint::LoseConnection(int error) {
 }
 
 bool Endpoint::LookAtPath(LoopClock::time_point now) {
-  const std::lock_guard<Mutex> lock(mutex_);
+  const std::lock_guard<FastMutex> lock(mutex_);
   if (dead_ || stream_ == nullptr || stream_->ended() || link_ == nullptr) return false;
   const PathSample sample = link_->SamplePath();
   if (path_judge_.IsDead(sample, now, context_->options.dead_path)) {
@@ -300,7 +300,7 @@ std::string Endpoint::DeadPathText() const {
 
 void Endpoint::BreakDeadPath() {
   PendingUpcalls upcalls;
-  std::unique_lock<Mutex> lock(mutex_);
+  std::unique_lock<FastMutex> lock(mutex_);
   if (stream_ == nullptr || stream_->ended()) return;
   stream_->OnPeerReset(DeadPathText());
   Finish(&lock, &upcalls);
@@ -313,7 +313,7 @@ void Endpoint::LookAtLink(int events) {
 void Endpoint::UpdateTimer() {
   StreamTimer timer;
   {
-    const std::lock_guard<Mutex> lock(mutex_);
+    const std::lock_guard<FastMutex> lock(mutex_);
     if (stream_ != nullptr) timer = stream_->timer();
   }
   if (timer.id == 0) {
@@ -325,7 +325,7 @@ void Endpoint::UpdateTimer() {
       const RefPtr<Endpoint> keep(this);
       {
         PendingUpcalls upcalls;
-        std::unique_lock<Mutex> lock(mutex_);
+        std::unique_lock<FastMutex> lock(mutex_);
         if (dead_ || stream_ == nullptr) return;
         stream_->OnTimer(timer_id_);
         Finish(&lock, &upcalls);
@@ -359,7 +359,7 @@ void Endpoint::Attend() {
   const RefPtr<Endpoint> keep(this);
   EndpointPending pending;
   {
-    const std::lock_guard<Mutex> lock(mutex_);
+    const std::lock_guard<FastMutex> lock(mutex_);
     if (dead_) return;
     pending = std::exchange(pending_, {});
   }
@@ -414,7 +414,7 @@ void Endpoint::LookAgain(const EndpointPending& pending) {
   int wanted = 0;
   {
     PendingUpcalls upcalls;
-    std::unique_lock<Mutex> lock(mutex_);
+    std::unique_lock<FastMutex> lock(mutex_);
     if (stream_ == nullptr || link_ == nullptr) return;
     shared = static_cast<bool>(queues_.srq());
     if (stream_->stalled() && shared) {
@@ -437,7 +437,7 @@ void Endpoint::LookAgain(const EndpointPending& pending) {
 bool Endpoint::TellWatermark() {
   if (sink_ == nullptr) return true;
   const auto now = [this] {
-    const std::lock_guard<Mutex> lock(mutex_);
+    const std::lock_guard<FastMutex> lock(mutex_);
     return dead_ || stream_ == nullptr ? 0 : connection_;
   };
   const uint32_t before = now();
@@ -450,7 +450,7 @@ Endpoint::Attended Endpoint::AttendToEnd(const EndpointPending& pending) {
   std::string why;
   bool abrupt = false;
   {
-    const std::lock_guard<Mutex> lock(mutex_);
+    const std::lock_guard<FastMutex> lock(mutex_);
     if (stream_ != nullptr) {
       reason = stream_->end().reason;
       why = stream_->end().why;
@@ -466,7 +466,7 @@ Endpoint::Attended Endpoint::AttendToEnd(const EndpointPending& pending) {
     // ever.
     int wanted;
     {
-      const std::lock_guard<Mutex> lock(mutex_);
+      const std::lock_guard<FastMutex> lock(mutex_);
       wanted = WantedEvents();
     }
     if (watch_ && watch_->active()) watch_->Update(wanted);

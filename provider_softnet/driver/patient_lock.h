@@ -7,7 +7,6 @@
 
 #include <mutex>
 
-#include "dat/base/mutex.h"
 #include "provider_softnet/driver/channel.h"
 
 namespace softdat::softnet {
@@ -15,7 +14,8 @@ namespace softdat::softnet {
 // With kTry it gives up after some 10 ms: the process exits, and whoever holds the lock may be at
 // its own last payment, or never let go of it. With kLeave it gives up at once. Returns whether
 // `lock` is held.
-inline bool LockPatiently(std::unique_lock<Mutex>* lock, Channel::Patience patience) {
+template <typename AnyMutex>
+bool LockPatiently(std::unique_lock<AnyMutex>* lock, Channel::Patience patience) {
   if (patience == Channel::Patience::kWait) {
     lock->lock();
     return true;

@@ -28,7 +28,7 @@ CompletionRing::CompletionRing(uint32_t capacity, transport::CompletionSink* sin
   const Guard guard(lock_);
   const uint32_t tail = tail_.load(std::memory_order_relaxed);
   uint8_t due = 0;
-  if (tail - head_.load(std::memory_order_relaxed) >= capacity_) {
+  if (tail - head_.load(std::memory_order_acquire) >= capacity_) {
     if (overflowing_) return false;
     overflowing_ = true;
     due = kDueOverflow;
@@ -60,11 +60,10 @@ void CompletionRing::Notify() {
 }
 
 [[gnu::hot]] size_t CompletionRing::Poll(std::span<transport::Completion> out) {
-  // Most polls of a spinning program end here, without a write to memory.
-  if (head_.load(std::memory_order_relaxed) == tail_.load(std::memory_order_acquire)) return 0;
-  const Guard guard(lock_);
   uint32_t head = head_.load(std::memory_order_relaxed);
-  const uint32_t tail = tail_.load(std::memory_order_relaxed);
+  const uint32_t tail = tail_.load(std::memory_order_acquire);
+  // Most polls of a spinning program end here, without a write to memory.
+  if (head == tail) return 0;
   size_t count = 0;
   while (count < out.size() && head != tail) out[count++] = cells_[head++ & mask_];
   head_.store(head, std::memory_order_release);

@@ -3,8 +3,9 @@
 // empties.
 //
 // Cost. A push takes a spin lock, which is one atomic exchange. A lock-free push would need more:
-// closing the race between arming and pushing takes a second atomic operation. A poll of an empty
-// ring reads two words and writes nothing. Any other poll takes the lock once per batch.
+// closing the race between arming and pushing takes a second atomic operation. A poll takes no lock
+// and needs no atomic instruction, because the engine never calls Poll, Arm and Resize of one queue
+// at the same time. A poll of an empty ring reads two words and writes nothing.
 //
 // Upcalls. Push runs under the queue pair's lock, and therefore never calls the sink. It reports
 // that an upcall is due, and the driver makes the upcall with Notify() after it has released its
@@ -53,16 +54,16 @@ class CompletionRing final : public transport::CompletionQueue {
   enum class Armed : uint8_t { kNo, kAny, kSolicited };
 
   SpinLock lock_;  // guards everything below
+  // Changed by Resize alone, so the consumer reads them without the lock.
   RawArray<transport::Completion> cells_;
   uint32_t mask_;  // cells - 1, a power of two minus one
   uint32_t capacity_;
   Armed armed_ = Armed::kNo;
   bool overflowing_ = false;  // in an episode, which lasts from a drop until a push fits
-  // Free-running positions. They are written under lock_. A poll reads them without it to see that
-  // the ring is empty.
-  std::atomic<uint32_t> head_{0};
-  std::atomic<uint32_t> tail_{0};
-  uint8_t due_ = 0;  // upcalls that are due; guarded by lock_
+  // Free-running positions. What lies between them belongs to the consumer, the rest to who pushes.
+  std::atomic<uint32_t> head_{0};  // written by the consumer, without lock_
+  std::atomic<uint32_t> tail_{0};  // written under lock_
+  uint8_t due_ = 0;                // upcalls that are due; guarded by lock_
   transport::CompletionSink* const sink_;
 };
 

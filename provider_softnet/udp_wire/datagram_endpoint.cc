@@ -48,7 +48,7 @@ void DatagramEndpoint::MakeDatagrams() {
 
 Status DatagramEndpoint::Configure(const transport::QueuePairAttributes& a) {
   const TokenHold token(&driver_->token());
-  const std::lock_guard<Mutex> lock(mutex_);
+  const std::lock_guard<FastMutex> lock(mutex_);
   if (has_met_) return Status(Code::kInvalidState, "peers know the queue pair already");
   if (!queues_.sends().empty()) return Status(Code::kInvalidState, "datagrams are being sent");
   if (Status s = queues_.Set(a); !s.ok()) return s;
@@ -81,7 +81,7 @@ Status DatagramEndpoint::GiveNumber(Side* side) {
 }
 
 Result<uint32_t> DatagramEndpoint::Meet(const RocePlane& plane) {
-  const std::lock_guard<Mutex> lock(mutex_);
+  const std::lock_guard<FastMutex> lock(mutex_);
   if (queues_.pd() == 0) return Status(Code::kInvalidState, "no protection domain");
   if (sink_ == nullptr) return Status(Code::kInvalidState, "no datagram sink");
   Side& side = SideOf(plane);
@@ -107,7 +107,7 @@ Status DatagramEndpoint::Resolve(const transport::ConnectParameters& p, uint64_t
   const TokenHold hold(&driver_->token());
   if (Result<uint32_t> own = Meet(*plane.value()); !own.ok()) return own.TakeStatus();
   if (const int error = RouteError(plane.value()->address(), peer); error != 0) {
-    const std::lock_guard<Mutex> lock(mutex_);
+    const std::lock_guard<FastMutex> lock(mutex_);
     unreachable_.push_back({token, fmt::format("{} cannot be asked for datagrams: {}",
                                                AddressText(p.remote), std::strerror(error))});
     driver_->RequestAttention(this);
@@ -159,7 +159,7 @@ void DatagramEndpoint::Attend() {
   const RefPtr<DatagramEndpoint> keep(this);
   std::vector<Unreachable> unreachable;
   {
-    const std::lock_guard<Mutex> lock(mutex_);
+    const std::lock_guard<FastMutex> lock(mutex_);
     if (dead_) return;
     unreachable.swap(unreachable_);
   }
@@ -180,7 +180,7 @@ void DatagramEndpoint::Shutdown() {
   std::array<uint32_t, 2> numbers{};
   LostDatagrams lost;
   {
-    const std::lock_guard<Mutex> lock(mutex_);
+    const std::lock_guard<FastMutex> lock(mutex_);
     dead_ = true;
     for (size_t i = 0; i < side_count_; ++i) numbers[i] = std::exchange(sides_[i].qpn, 0);
     lost = datagrams_->lost();

@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-#include "dat/base/mutex.h"
+#include "dat/base/fast_mutex.h"
 #include "dat/transport/transport.h"
 #include "provider_softnet/cm/sidr_events.h"
 #include "provider_softnet/objects/queue_cores.h"
@@ -100,13 +100,13 @@ class DatagramEndpoint final : public RocePair {
   bool Transmit(const DatagramPath& path);
   void KeepPath(uint64_t position, const std::shared_ptr<const DatagramPath>& path);
   // mutex_ held by `lock`; lets go of it, and makes the upcalls that are due.
-  void Finish(std::unique_lock<Mutex>* lock, PendingUpcalls* upcalls);
+  void Finish(std::unique_lock<FastMutex>* lock, PendingUpcalls* upcalls);
 
   const std::shared_ptr<RoceAdapter> adapter_;
   Driver* const driver_;
   const uint32_t id_;
 
-  mutable Mutex mutex_;
+  mutable FastMutex mutex_;
   // Guarded by mutex_:
   QueueSet queues_;
   std::optional<UnreliableDatagrams> datagrams_;

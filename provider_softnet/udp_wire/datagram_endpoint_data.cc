@@ -15,7 +15,7 @@ static_assert(kDatagramHeaderSize == transport::kDatagramHeader);
 
 Code DatagramEndpoint::PostSend(const transport::SendRequest& request) {
   PendingUpcalls upcalls;
-  std::unique_lock<Mutex> lock(mutex_);
+  std::unique_lock<FastMutex> lock(mutex_);
   const bool datagram = request.op == transport::Op::kSendDatagram;
   if (datagram && queues_.pd() == 0) return Code::kInvalidState;
   const Code code = datagrams_->PostSend(request);
@@ -34,19 +34,19 @@ Code DatagramEndpoint::PostSend(const transport::SendRequest& request) {
 }
 
 Code DatagramEndpoint::PostReceive(const transport::ReceiveRequest& request) {
-  const std::lock_guard<Mutex> lock(mutex_);
+  const std::lock_guard<FastMutex> lock(mutex_);
   if (queues_.srq()) return Code::kInvalidState;
   return datagrams_->PostReceive(request);
 }
 
 uint32_t DatagramEndpoint::OutstandingSends() const {
-  const std::lock_guard<Mutex> lock(mutex_);
+  const std::lock_guard<FastMutex> lock(mutex_);
   return queues_.sends().count();
 }
 
 // None of an SRQ: a datagram takes a receive and completes it in one step.
 uint32_t DatagramEndpoint::OutstandingReceives() const {
-  const std::lock_guard<Mutex> lock(mutex_);
+  const std::lock_guard<FastMutex> lock(mutex_);
   return queues_.srq() ? 0 : queues_.receives().count();
 }
 
@@ -77,7 +77,7 @@ void DatagramEndpoint::KeepPath(uint64_t position,
 
 void DatagramEndpoint::OnRoom() {
   PendingUpcalls upcalls;
-  std::unique_lock<Mutex> lock(mutex_);
+  std::unique_lock<FastMutex> lock(mutex_);
   full_ = false;
   if (dead_) return;
   SendQueue& queue = queues_.sends();
@@ -90,7 +90,7 @@ void DatagramEndpoint::OnRoom() {
 }
 
 void DatagramEndpoint::OnPacket(const Arrival& arrival) {
-  const std::lock_guard<Mutex> lock(mutex_);
+  const std::lock_guard<FastMutex> lock(mutex_);
   if (dead_) return;
   const Side* const side = SideOf(arrival.source.ss_family);
   if (side == nullptr || side->qpn != arrival.packet.bth.dest_qpn) return;
@@ -101,13 +101,13 @@ void DatagramEndpoint::OnPacket(const Arrival& arrival) {
 
 void DatagramEndpoint::OnPacketsEnd() {
   PendingUpcalls upcalls;
-  std::unique_lock<Mutex> lock(mutex_);
+  std::unique_lock<FastMutex> lock(mutex_);
   if (!dead_) Finish(&lock, &upcalls);
 }
 
 void DatagramEndpoint::FinishPacketsSoon() { driver_->RequestAttention(this); }
 
-void DatagramEndpoint::Finish(std::unique_lock<Mutex>* lock, PendingUpcalls* upcalls) {
+void DatagramEndpoint::Finish(std::unique_lock<FastMutex>* lock, PendingUpcalls* upcalls) {
   const Notices notices = datagrams_->TakeNotices();
   if (notices.send) upcalls->Owe(queues_.send_cq());
   if (notices.receive) upcalls->Owe(queues_.recv_cq());

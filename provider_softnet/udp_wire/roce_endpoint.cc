@@ -42,14 +42,14 @@ RoceEndpoint::~RoceEndpoint() = default;
 Status RoceEndpoint::Configure(const transport::QueuePairAttributes& a) {
   const TokenHold token(&driver_->token());
   {
-    const std::lock_guard<Mutex> lock(mutex_);
+    const std::lock_guard<FastMutex> lock(mutex_);
     if (state_ != State::kIdle && state_ != State::kEnded) {
       return Status(Code::kInvalidState, "the queue pair is connected or connecting");
     }
     if (Status s = queues_.CheckFits(a); !s.ok()) return s;
   }
   DropConnection();
-  const std::lock_guard<Mutex> lock(mutex_);
+  const std::lock_guard<FastMutex> lock(mutex_);
   // It looks again: receives may have been posted meanwhile.
   Status s = queues_.Set(a);
   if (s.ok()) sink_ = a.sink;
@@ -57,7 +57,7 @@ Status RoceEndpoint::Configure(const transport::QueuePairAttributes& a) {
 }
 
 Status RoceEndpoint::CheckAcceptable() const {
-  const std::lock_guard<Mutex> lock(mutex_);
+  const std::lock_guard<FastMutex> lock(mutex_);
   if (state_ != State::kIdle) return Status(Code::kInvalidState, "the queue pair is not idle");
   if (queues_.pd() == 0)
     return Status(Code::kInvalidState, "the queue pair has no protection domain");
@@ -86,7 +86,7 @@ Status RoceEndpoint::Connect(const transport::ConnectParameters& p) {
   Result<uint32_t> qpn = plane.value()->AllocateQpn(this);
   if (!qpn.ok()) return qpn.TakeStatus();
   {
-    const std::lock_guard<Mutex> lock(mutex_);
+    const std::lock_guard<FastMutex> lock(mutex_);
     plane_ = plane.Take();
   }
   const RequestData data(plane_->address(), plane_->source_port(), peer, p.conn_qual,
@@ -114,7 +114,7 @@ Status RoceEndpoint::Connect(const transport::ConnectParameters& p) {
   exchange_ = plane_->cm().Connect(connect, LoopTimeUs());
   accepted_ = false;
   {
-    const std::lock_guard<Mutex> lock(mutex_);
+    const std::lock_guard<FastMutex> lock(mutex_);
     state_ = State::kConnecting;
     qpn_ = qpn.value();
     addresses_ = {};
@@ -131,7 +131,7 @@ Status RoceEndpoint::Connect(const transport::ConnectParameters& p) {
 // The consumer is told by an event (semantics 9.2).
 Status RoceEndpoint::BeginUnreachable(const transport::ConnectParameters& p, int error) {
   PendingUpcalls upcalls;
-  std::unique_lock<Mutex> lock(mutex_);
+  std::unique_lock<FastMutex> lock(mutex_);
   state_ = State::kConnecting;
   addresses_ = {};
   addresses_.remote = p.remote;
@@ -144,7 +144,7 @@ Status RoceEndpoint::BeginUnreachable(const transport::ConnectParameters& p, int
 
 void RoceEndpoint::Disconnect(transport::DisconnectMode mode) {
   PendingUpcalls upcalls;
-  std::unique_lock<Mutex> lock(mutex_);
+  std::unique_lock<FastMutex> lock(mutex_);
   if (state_ == State::kConnected) {
     gathering_.OnWritten();  // they leave first
     connection_->Disconnect(mode);
@@ -172,13 +172,13 @@ void RoceEndpoint::Disconnect(transport::DisconnectMode mode) {
 Status RoceEndpoint::Reset() {
   const TokenHold token(&driver_->token());
   {
-    const std::lock_guard<Mutex> lock(mutex_);
+    const std::lock_guard<FastMutex> lock(mutex_);
     if (state_ == State::kIdle) return Status::Ok();
     if (state_ != State::kEnded)
       return Status(Code::kInvalidState, "the queue pair is still connected");
   }
   DropConnection();
-  const std::lock_guard<Mutex> lock(mutex_);
+  const std::lock_guard<FastMutex> lock(mutex_);
   state_ = State::kIdle;
   addresses_ = {};
   queues_.DropReceives();
@@ -193,7 +193,7 @@ void RoceEndpoint::Shutdown() {
   sink_ = nullptr;
   bool unattended;
   {
-    const std::lock_guard<Mutex> lock(mutex_);
+    const std::lock_guard<FastMutex> lock(mutex_);
     dead_ = true;
     if (connection_ != nullptr && state_ == State::kConnected) {
       gathering_.OnWritten();
@@ -219,7 +219,7 @@ void RoceEndpoint::Vanish() {
   if (timer_) timer_->Close();
   if (limit_) limit_->Close();
   if (farewell_) farewell_->Close();
-  const std::lock_guard<Mutex> lock(mutex_);
+  const std::lock_guard<FastMutex> lock(mutex_);
   lingers_ = false;
   state_ = State::kEnded;
   queues_.Release();
@@ -238,7 +238,7 @@ void RoceEndpoint::DropConnection() {
     exchange_ = 0;
     plane_->Flush();
   }
-  const std::lock_guard<Mutex> lock(mutex_);
+  const std::lock_guard<FastMutex> lock(mutex_);
   connection_.reset();
   data_open_ = false;
   full_ = false;
@@ -251,24 +251,24 @@ void RoceEndpoint::DropConnection() {
 }
 
 transport::ConnectionAddresses RoceEndpoint::Addresses() const {
-  const std::lock_guard<Mutex> lock(mutex_);
+  const std::lock_guard<FastMutex> lock(mutex_);
   return addresses_;
 }
 
 uint32_t RoceEndpoint::OutstandingSends() const {
-  const std::lock_guard<Mutex> lock(mutex_);
+  const std::lock_guard<FastMutex> lock(mutex_);
   return queues_.sends().count();
 }
 
 uint32_t RoceEndpoint::OutstandingReceives() const {
-  const std::lock_guard<Mutex> lock(mutex_);
+  const std::lock_guard<FastMutex> lock(mutex_);
   if (!queues_.srq()) return queues_.receives().count();
   return connection_ == nullptr ? 0 : connection_->held_receives();
 }
 
 Status RoceEndpoint::SetReceiveWatermarks(uint32_t soft, uint32_t hard) {
   PendingUpcalls upcalls;
-  std::unique_lock<Mutex> lock(mutex_);
+  std::unique_lock<FastMutex> lock(mutex_);
   queues_.SetWatermarks(soft, hard);
   if (connection_ != nullptr) connection_->OnWatermarksSet();
   Finish(&lock, &upcalls);

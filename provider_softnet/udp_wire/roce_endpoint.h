@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "dat/base/mutex.h"
+#include "dat/base/fast_mutex.h"
 #include "dat/transport/transport.h"
 #include "provider_softnet/cm/cm_events.h"
 #include "provider_softnet/driver/event_loop.h"
@@ -132,7 +132,7 @@ class RoceEndpoint final : public RocePair {
   void ReplayEarly();
   // mutex_ held by `lock`; lets go of it, makes upcalls, sees to it that control work is attended
   // to.
-  void Finish(std::unique_lock<Mutex>* lock, PendingUpcalls* upcalls);
+  void Finish(std::unique_lock<FastMutex>* lock, PendingUpcalls* upcalls);
 
   // Token:
   void Established(std::span<const uint8_t> private_data);
@@ -156,7 +156,7 @@ class RoceEndpoint final : public RocePair {
   Driver* const driver_;
   const uint32_t id_;
 
-  mutable Mutex mutex_;
+  mutable FastMutex mutex_;
   // Guarded by mutex_:
   QueueSet queues_;  // depths and sink also read with the token; changed with both
   State state_ = State::kIdle;

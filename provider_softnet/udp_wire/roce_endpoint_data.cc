@@ -27,7 +27,7 @@ size_t BytesOf(const transport::SendRequest& request) {
 
 [[gnu::hot]] Code RoceEndpoint::PostSend(const transport::SendRequest& request) {
   PendingUpcalls upcalls;
-  std::unique_lock<Mutex> lock(mutex_);
+  std::unique_lock<FastMutex> lock(mutex_);
   if (state_ == State::kIdle || state_ == State::kConnecting) return Code::kInvalidState;
   if (connection_ == nullptr) {  // ended without ever having been connected
     queues_.FlushPosted(request, &upcalls);
@@ -71,7 +71,7 @@ size_t BytesOf(const transport::SendRequest& request) {
 
 [[gnu::hot]] Code RoceEndpoint::PostReceive(const transport::ReceiveRequest& request) {
   PendingUpcalls upcalls;
-  std::unique_lock<Mutex> lock(mutex_);
+  std::unique_lock<FastMutex> lock(mutex_);
   if (queues_.srq()) return Code::kInvalidState;
   Code code;
   if (connection_ != nullptr) {
@@ -108,7 +108,7 @@ size_t BytesOf(const transport::SendRequest& request) {
 
 bool RoceEndpoint::FlushSends(Flusher by) {
   PendingUpcalls upcalls;
-  std::unique_lock<Mutex> lock(mutex_);
+  std::unique_lock<FastMutex> lock(mutex_);
   gathering_.OnFlush();
   if (silent() || connection_ == nullptr || !gathering_.any()) return false;
   gathering_.NoteFlusher(/*by_program=*/by != Flusher::kHelper);
@@ -119,7 +119,7 @@ bool RoceEndpoint::FlushSends(Flusher by) {
 
 [[gnu::hot]] bool RoceEndpoint::PayOwed(Patience patience) {
   PendingUpcalls upcalls;
-  std::unique_lock<Mutex> lock(mutex_, std::defer_lock);
+  std::unique_lock<FastMutex> lock(mutex_, std::defer_lock);
   if (!LockPatiently(&lock, patience)) {
     if (patience == Patience::kLeave) driver_->Owe(this);
     return false;
@@ -133,7 +133,7 @@ bool RoceEndpoint::FlushSends(Flusher by) {
 }
 
 void RoceEndpoint::PayLast() {
-  std::unique_lock<Mutex> lock(mutex_, std::defer_lock);
+  std::unique_lock<FastMutex> lock(mutex_, std::defer_lock);
   if (!LockPatiently(&lock, Patience::kTry)) return;
   if (silent() || connection_ == nullptr) return;
   connection_->PayOwed();
@@ -142,7 +142,7 @@ void RoceEndpoint::PayLast() {
 
 void RoceEndpoint::OnRoom() {
   PendingUpcalls upcalls;
-  std::unique_lock<Mutex> lock(mutex_);
+  std::unique_lock<FastMutex> lock(mutex_);
   full_ = false;
   if (silent() || connection_ == nullptr) return;
   Transmit();
@@ -153,7 +153,7 @@ void RoceEndpoint::OnRoom() {
 // Packets in
 
 [[gnu::hot]] void RoceEndpoint::OnPacket(const Arrival& arrival) {
-  const std::lock_guard<Mutex> lock(mutex_);
+  const std::lock_guard<FastMutex> lock(mutex_);
   // A late one of an earlier connection, or from somebody else (IBTA vol. 1 §9.6.1.5).
   if (silent() || connection_ == nullptr || arrival.packet.bth.dest_qpn != qpn_) return;
   if (!SameHost(arrival.source, peer_.address())) return;
@@ -186,7 +186,7 @@ void RoceEndpoint::ReplayEarly() {
 
 void RoceEndpoint::FinishPacketsSoon() {
   {
-    const std::lock_guard<Mutex> lock(mutex_);
+    const std::lock_guard<FastMutex> lock(mutex_);
     pending_.packets = true;
   }
   driver_->RequestAttention(this);
@@ -194,7 +194,7 @@ void RoceEndpoint::FinishPacketsSoon() {
 
 [[gnu::hot]] void RoceEndpoint::OnPacketsEnd() {
   PendingUpcalls upcalls;
-  std::unique_lock<Mutex> lock(mutex_);
+  std::unique_lock<FastMutex> lock(mutex_);
   if (silent() || connection_ == nullptr) return;
   if (data_open_) Transmit();
   Finish(&lock, &upcalls);
@@ -228,7 +228,7 @@ void RoceEndpoint::FinishPacketsSoon() {
   }
 }
 
-[[gnu::hot]] void RoceEndpoint::Finish(std::unique_lock<Mutex>* lock, PendingUpcalls* upcalls) {
+[[gnu::hot]] void RoceEndpoint::Finish(std::unique_lock<FastMutex>* lock, PendingUpcalls* upcalls) {
   if (connection_ != nullptr) {
     if (connection_->has_actions()) TakeActions(upcalls);
     const uint64_t deadline_us = connection_->deadline_us();

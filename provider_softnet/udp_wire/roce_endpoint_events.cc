@@ -69,7 +69,7 @@ void RoceEndpoint::OnReply(const CmReplyArrived& reply) {
   agreed.rnr_retry_count = reply.rnr_retry_count;
   agreed.ack_timeout = adapter_->options.ack_timeout;
   {
-    const std::lock_guard<Mutex> lock(mutex_);
+    const std::lock_guard<FastMutex> lock(mutex_);
     agreed.addresses = addresses_;
     try {
       StartConnection(qpn_, agreed);
@@ -93,7 +93,7 @@ void RoceEndpoint::OnReply(const CmReplyArrived& reply) {
 void RoceEndpoint::BeginAccepted(std::shared_ptr<RocePlane> plane, CmId id, uint32_t qpn,
                                  const AgreedPair& agreed) {
   {
-    const std::lock_guard<Mutex> lock(mutex_);
+    const std::lock_guard<FastMutex> lock(mutex_);
     plane_ = std::move(plane);
     StartConnection(qpn, agreed);
     state_ = State::kConnecting;
@@ -105,7 +105,7 @@ void RoceEndpoint::BeginAccepted(std::shared_ptr<RocePlane> plane, CmId id, uint
 
 void RoceEndpoint::OnEstablished() {
   {
-    const std::lock_guard<Mutex> lock(mutex_);
+    const std::lock_guard<FastMutex> lock(mutex_);
     if (state_ != State::kConnecting || connection_ == nullptr) return;
   }
   Established({});
@@ -114,7 +114,7 @@ void RoceEndpoint::OnEstablished() {
 void RoceEndpoint::Established(std::span<const uint8_t> private_data) {
   uint32_t life;
   {
-    const std::lock_guard<Mutex> lock(mutex_);
+    const std::lock_guard<FastMutex> lock(mutex_);
     state_ = State::kConnected;
     life = life_;
   }
@@ -122,7 +122,7 @@ void RoceEndpoint::Established(std::span<const uint8_t> private_data) {
   plane_->WatchPeer(exchange_, peer_.address(), peer_qpn_);
   if (sink_ != nullptr) sink_->OnEstablished(private_data);
   PendingUpcalls upcalls;
-  std::unique_lock<Mutex> lock(mutex_);
+  std::unique_lock<FastMutex> lock(mutex_);
   // The upcall may have ended this connection, even begun another.
   if (life != life_ || connection_ == nullptr || dead_) return;
   data_open_ = true;
@@ -134,7 +134,7 @@ void RoceEndpoint::Established(std::span<const uint8_t> private_data) {
 void RoceEndpoint::OnFailed(const CmFailed& failed) {
   PendingUpcalls upcalls;
   {
-    const std::lock_guard<Mutex> lock(mutex_);
+    const std::lock_guard<FastMutex> lock(mutex_);
     if (state_ != State::kConnecting) return;
     connection_.reset();
     early_.clear();
@@ -151,7 +151,7 @@ void RoceEndpoint::OnDisconnected(CmDisconnected::By by) {
   if (by == CmDisconnected::By::kSelf) return;
   if (lingers_) return Vanish();
   PendingUpcalls upcalls;
-  std::unique_lock<Mutex> lock(mutex_);
+  std::unique_lock<FastMutex> lock(mutex_);
   if (dead_ || connection_ == nullptr) return;
   if (by == CmDisconnected::By::kPeer) {
     const bool late = !connection_->ended() && connection_->awaits_answers();
@@ -184,7 +184,7 @@ void RoceEndpoint::LookForLateAnswers() {
   constexpr int kMostQuietLooks = 2;
   constexpr int kMostLooks = 100;
   {
-    const std::lock_guard<Mutex> lock(mutex_);
+    const std::lock_guard<FastMutex> lock(mutex_);
     if (dead_ || connection_ == nullptr) return;
     const uint64_t packets = connection_->counters().packets_received;
     late_.quiet_looks = packets == late_.packets ? late_.quiet_looks + 1 : 0;
@@ -200,7 +200,7 @@ void RoceEndpoint::LookForLateAnswers() {
 
 void RoceEndpoint::OnPeerLeft() {
   PendingUpcalls upcalls;
-  std::unique_lock<Mutex> lock(mutex_);
+  std::unique_lock<FastMutex> lock(mutex_);
   if (dead_ || connection_ == nullptr) return;
   connection_->OnPeerDisconnected();
   Finish(&lock, &upcalls);
@@ -215,7 +215,7 @@ void RoceEndpoint::OnPeerLeft() {
   Pending pending;
   uint32_t life;
   {
-    const std::lock_guard<Mutex> lock(mutex_);
+    const std::lock_guard<FastMutex> lock(mutex_);
     if (silent()) return;
     pending = std::exchange(pending_, {});
     life = life_;
@@ -240,7 +240,7 @@ void RoceEndpoint::OnPeerLeft() {
   }
   if (pending.watermark && sink_ != nullptr) sink_->OnReceiveWatermark();
   {
-    const std::lock_guard<Mutex> lock(mutex_);
+    const std::lock_guard<FastMutex> lock(mutex_);
     if (silent() || life != life_) return;  // an upcall has ended this connection
   }
   if (pending.draining) WatchDraining();
@@ -251,7 +251,7 @@ void RoceEndpoint::OnPeerLeft() {
 [[gnu::hot]] void RoceEndpoint::UpdateTimer() {
   uint64_t deadline_us = 0;
   {
-    const std::lock_guard<Mutex> lock(mutex_);
+    const std::lock_guard<FastMutex> lock(mutex_);
     if (connection_ != nullptr) deadline_us = connection_->deadline_us();
     armed_us_ = deadline_us;
   }
@@ -269,7 +269,7 @@ void RoceEndpoint::OnPeerLeft() {
 
 void RoceEndpoint::OnTimer() {
   PendingUpcalls upcalls;
-  std::unique_lock<Mutex> lock(mutex_);
+  std::unique_lock<FastMutex> lock(mutex_);
   armed_us_ = 0;
   if (dead_ || connection_ == nullptr) return;
   const uint64_t now_us = LoopTimeUs();
@@ -295,7 +295,7 @@ void RoceEndpoint::StartLimit(std::chrono::milliseconds limit) {
 void RoceEndpoint::OnLimit() {
   bool ended = false;
   {
-    const std::lock_guard<Mutex> lock(mutex_);
+    const std::lock_guard<FastMutex> lock(mutex_);
     if (silent() || connection_ == nullptr) return;
     ended = connection_->ended();
   }
@@ -310,7 +310,7 @@ void RoceEndpoint::OnLimit() {
 void RoceEndpoint::WatchDraining() {
   if (adapter_->options.disconnect.count() == 0) return;
   PendingUpcalls upcalls;
-  std::unique_lock<Mutex> lock(mutex_);
+  std::unique_lock<FastMutex> lock(mutex_);
   if (connection_ == nullptr || connection_->ended()) return;
   const uint64_t left = queues_.sends().count();
   if (left != std::exchange(drained_mark_, left)) {
@@ -331,7 +331,7 @@ void RoceEndpoint::AttendToEnd() {
   bool refused = false;
   RcCounters counters;
   {
-    const std::lock_guard<Mutex> lock(mutex_);
+    const std::lock_guard<FastMutex> lock(mutex_);
     if (connection_ == nullptr) return;
     counters = connection_->counters();
     reason = connection_->end().reason;

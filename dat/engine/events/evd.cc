@@ -53,7 +53,7 @@ DAT_RETURN Evd::Create(IaCore* ia, DAT_COUNT min_qlen, Cno* cno, DAT_EVD_FLAGS f
 
 DAT_RETURN Evd::Free() {
   {
-    std::lock_guard<Mutex> lock(mu_);
+    std::lock_guard<FastMutex> lock(mu_);
     if (waiting_.load(std::memory_order_relaxed)) {
       return Error(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER, "a thread waits on the EVD");
     }
@@ -69,7 +69,7 @@ DAT_RETURN Evd::Free() {
 void Evd::Teardown() {
   Use<Cno> cno;
   {
-    std::lock_guard<Mutex> lock(mu_);
+    std::lock_guard<FastMutex> lock(mu_);
     std::swap(cno, cno_);
   }
   if (cno) cno->Detach(this);
@@ -123,7 +123,7 @@ void Evd::ShareReceives(ReceiveTally& tally) {
 
 void Evd::Abort() {
   {
-    std::lock_guard<Mutex> lock(mu_);
+    std::lock_guard<FastMutex> lock(mu_);
     aborted_ = true;
   }
   waiter_.Signal();
@@ -150,7 +150,7 @@ uint64_t Evd::Counted(size_t which) const {
 }
 
 void Evd::Query(DAT_EVD_PARAM* param) {
-  std::lock_guard<Mutex> lock(mu_);
+  std::lock_guard<FastMutex> lock(mu_);
   param->ia_handle = ia().consumer_handle();
   param->evd_qlen = qlen();
   param->cno_handle = cno_ ? cno_->handle() : DAT_HANDLE_NULL;
@@ -171,7 +171,7 @@ DAT_RETURN Evd::ModifyCno(Cno* cno) {
   Use<Cno> fresh(cno);
   if (cno != nullptr && !fresh) return BadHandle(DAT_INVALID_HANDLE_CNO);
   {
-    std::lock_guard<Mutex> lock(mu_);
+    std::lock_guard<FastMutex> lock(mu_);
     std::swap(fresh, cno_);
   }
   if (cno != nullptr) cno->Attach();
@@ -182,7 +182,7 @@ DAT_RETURN Evd::ModifyCno(Cno* cno) {
 
 void Evd::SetEnabled(bool enabled) {
   {
-    std::lock_guard<Mutex> lock(mu_);
+    std::lock_guard<FastMutex> lock(mu_);
     enabled_ = enabled;
   }
   if (enabled) RearmForCno(Announce::kQueued);
@@ -190,14 +190,14 @@ void Evd::SetEnabled(bool enabled) {
 
 void Evd::SetWaitable(bool waitable) {
   {
-    std::lock_guard<Mutex> lock(mu_);
+    std::lock_guard<FastMutex> lock(mu_);
     waitable_ = waitable;
   }
   if (!waitable) waiter_.Signal();
 }
 
 DAT_RETURN Evd::Resize(DAT_COUNT min_qlen) {
-  std::lock_guard<Mutex> lock(mu_);
+  std::lock_guard<FastMutex> lock(mu_);
   if (waiting_.load(std::memory_order_relaxed)) {
     return Error(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER, "a thread waits on the EVD");
   }
@@ -243,7 +243,7 @@ void Evd::AttachStream(DAT_COMPLETION_FLAGS flags) {
 }
 
 void Evd::DetachStream(DAT_COMPLETION_FLAGS flags) {
-  std::lock_guard<Mutex> lock(mu_);
+  std::lock_guard<FastMutex> lock(mu_);
   CountStream(flags, -1);
 }
 
@@ -263,7 +263,7 @@ void Evd::Push(const DAT_EVENT& event, bool after_completions) {
   if (!pin) return;
   bool lost = false;
   {
-    std::lock_guard<Mutex> lock(mu_);
+    std::lock_guard<FastMutex> lock(mu_);
     if (aborted_) return;  // closed: nobody can look at it any more
     if (after_completions && cq_ != nullptr) DrainCompletions();
     if (!Append(event)) {
@@ -283,7 +283,7 @@ bool Evd::TryPush(const DAT_EVENT& event) {
   const UpcallPin pin(this);
   if (!pin) return false;
   {
-    std::lock_guard<Mutex> lock(mu_);
+    std::lock_guard<FastMutex> lock(mu_);
     if (aborted_ || !Append(event)) return false;
   }
   Notify();
@@ -298,7 +298,7 @@ DAT_RETURN Evd::PostSoftwareEvent(const DAT_EVENT& event) {
 void Evd::Notify() {
   Ref<Cno> cno;
   {
-    std::lock_guard<Mutex> lock(mu_);
+    std::lock_guard<FastMutex> lock(mu_);
     if (!waiting_.load(std::memory_order_relaxed)) {
       if (enabled_) cno = Ref<Cno>(cno_.get());
     }
@@ -320,7 +320,7 @@ void Evd::OnCompletion() {
   if (!pin) return;
   Ref<Cno> cno;
   {
-    std::lock_guard<Mutex> lock(mu_);
+    std::lock_guard<FastMutex> lock(mu_);
     if (enabled_) cno = Ref<Cno>(cno_.get());
   }
   if (!cno) return;
@@ -332,7 +332,7 @@ void Evd::OnOverflow() {
   const UpcallPin pin(this);
   if (!pin) return;
   {
-    std::lock_guard<Mutex> lock(mu_);
+    std::lock_guard<FastMutex> lock(mu_);
     if (overflowed_) return;
     overflowed_ = true;
   }
@@ -360,7 +360,7 @@ void Evd::RearmForCno(Announce announce) {
   Ref<Cno> cno;
   bool arrivals = false;
   {
-    std::lock_guard<Mutex> lock(mu_);
+    std::lock_guard<FastMutex> lock(mu_);
     if (!cno_ || !enabled_ || waiting_.load(std::memory_order_relaxed)) return;
     arrivals = ArmForCno();
     if (std::exchange(arrived_, false)) arrivals = true;

@@ -13,7 +13,7 @@
 #include <mutex>
 #include <optional>
 
-#include "dat/base/mutex.h"
+#include "dat/base/fast_mutex.h"
 #include "dat/engine/events/cno.h"
 #include "dat/engine/events/event_ring.h"
 #include "dat/engine/events/receive_tally.h"
@@ -147,7 +147,7 @@ class Evd final : public Object, private transport::CompletionSink {
   std::unique_ptr<transport::CompletionQueue> cq_;  // set once in Create, cleared in Teardown
   std::atomic<uint32_t> qlen_;
 
-  Mutex mu_;  // protects everything below; never held across Progress, a trigger or an upcall
+  FastMutex mu_;  // protects everything below; never held across Progress, a trigger or an upcall
   std::optional<EventRing> ring_;
   bool waitable_ = true;
   bool enabled_ = true;

@@ -170,7 +170,7 @@ class Evd::WaitScope {
 
  private:
   Evd* const evd_;
-  std::unique_lock<Mutex> lock_;
+  std::unique_lock<FastMutex> lock_;
   bool waiting_ = false;
   Clock::time_point spin_until_{};
   int spin_rounds_ = 0;
@@ -255,7 +255,7 @@ class Evd::WaitScope {
 // Returns DAT_QUEUE_EMPTY without class bits when there is nothing.
 [[gnu::hot]] DAT_RETURN Evd::DequeueOnce(DAT_EVENT* event) {
   {
-    const std::lock_guard<Mutex> lock(mu_);
+    const std::lock_guard<FastMutex> lock(mu_);
     if (aborted_) return Error(DAT_ABORT);
     if (waiting_.load(std::memory_order_relaxed)) {
       return Error(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);

@@ -22,7 +22,7 @@ namespace softdat::engine {
 [[gnu::always_inline]] inline DAT_RETURN Evd::Dequeue(DAT_EVENT* event) {
   bool looked = false;
   {
-    const std::lock_guard<Mutex> lock(mu_);
+    const std::lock_guard<FastMutex> lock(mu_);
     if (ring_->empty() && cq_ != nullptr && !aborted_ && !rearm_when_room_ && !tallies_.any_srq() &&
         !waiting_.load(std::memory_order_relaxed)) [[likely]] {
       transport::Completion completion;
