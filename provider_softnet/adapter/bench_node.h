@@ -68,6 +68,8 @@ class BenchNode final : public transport::ConnectionSink,
   // Takes the next completion in either direction, polling or sleeping. Returns false when the
   // connection is over.
   bool ReapOne(Wait wait);
+  // Looks once whether something has come.
+  void PollOnce() { adapter_->Poll(*cq_); }
 
   uint64_t sends = 0;
   uint64_t receives = 0;
