@@ -45,6 +45,7 @@ TYPED_TEST(AMutex, OneThreadAtATime) {
   TypeParam mutex;
   int count = 0;
   std::vector<std::thread> threads;
+  threads.reserve(kThreads);
   for (int i = 0; i < kThreads; ++i) {
     threads.emplace_back([&] {
       for (int round = 0; round < kRounds; ++round) {
@@ -64,6 +65,7 @@ TYPED_TEST(AMutex, AllSleepersWake) {
   std::atomic<int> arrived{0};
   int entered = 0;
   std::vector<std::thread> threads;
+  threads.reserve(kThreads);
   {
     const std::lock_guard<TypeParam> lock(mutex);
     for (int i = 0; i < kThreads; ++i) {

@@ -47,13 +47,14 @@ class CompletionRing final : public transport::CompletionQueue {
 
   // The number of queued completions. Any thread; a snapshot.
   uint32_t size() const {
-    return tail_.load(std::memory_order_acquire) - head_.load(std::memory_order_acquire);
+    const uint32_t head = head_.load(std::memory_order_acquire);  // first, so that it is not ahead
+    return tail_.load(std::memory_order_acquire) - head;
   }
 
  private:
   enum class Armed : uint8_t { kNo, kAny, kSolicited };
 
-  SpinLock lock_;  // guards everything below
+  SpinLock lock_;  // guards what follows, unless something else is said
   // Changed by Resize alone, so the consumer reads them without the lock.
   RawArray<transport::Completion> cells_;
   uint32_t mask_;  // cells - 1, a power of two minus one
