@@ -13,6 +13,7 @@
 
 #include "dat/base/descriptor.h"
 #include "dat/base/log.h"
+#include "provider_verbs/library_call.h"
 #include "provider_verbs/os_error.h"
 
 namespace softdat::verbs {
@@ -22,6 +23,7 @@ namespace {
 // librdmacm opens the device of an id when it learns which device that is.
 bool NextEvent(rdma_event_channel* channel, rdma_cm_event** event) {
   const StandardDescriptorsTaken taken;
+  const LibraryCall call;
   return rdma_get_cm_event(channel, event) == 0;
 }
 
@@ -31,6 +33,7 @@ Result<std::unique_ptr<CmChannel>> CmChannel::Create() {
   std::unique_ptr<CmChannel> made(new CmChannel);
   {
     const StandardDescriptorsTaken taken;
+    const LibraryCall call;
     made->channel_ = rdma_create_event_channel();
   }
   if (made->channel_ == nullptr) {
@@ -50,7 +53,9 @@ Result<std::unique_ptr<CmChannel>> CmChannel::Create() {
 }
 
 CmChannel::~CmChannel() {
-  if (channel_ != nullptr && !abandoned_) rdma_destroy_event_channel(channel_);
+  if (channel_ == nullptr || abandoned_) return;
+  const LibraryCall call;
+  rdma_destroy_event_channel(channel_);
 }
 
 bool CmChannel::Dispatch() {
@@ -92,6 +97,7 @@ bool CmChannel::Dispatch() {
     if (sink != nullptr) {
       sink->OnCmEvent(event);
     } else if (event.type == RDMA_CM_EVENT_CONNECT_REQUEST) {
+      const LibraryCall call;
       rdma_destroy_id(event.id);  // its listener has gone, so this rejects it
     }
   }
@@ -104,10 +110,32 @@ static_assert(offsetof(rdma_conn_param, private_data) == offsetof(rdma_ud_param,
 
 Result<std::unique_ptr<CmId>> CmId::Create(CmChannel& channel, rdma_port_space space) {
   rdma_cm_id* id = nullptr;
+  const LibraryCall call;
   if (rdma_create_id(channel.channel_, &id, nullptr, space) != 0) {
     return OsStatus(errno, "rdma_create_id");
   }
   return std::make_unique<CmId>(channel, id);
+}
+
+int CmId::Bind(sockaddr_storage* address) {
+  const StandardDescriptorsTaken taken;
+  const LibraryCall call;
+  return rdma_bind_addr(id_, reinterpret_cast<sockaddr*>(address)) == 0 ? 0 : errno;
+}
+
+int CmId::Listen(int backlog) {
+  const StandardDescriptorsTaken taken;
+  const LibraryCall call;
+  return rdma_listen(id_, backlog) == 0 ? 0 : errno;
+}
+
+int CmId::Resolve(sockaddr_storage* from, sockaddr_storage* to, int timeout_ms) {
+  const StandardDescriptorsTaken taken;
+  const LibraryCall call;
+  return rdma_resolve_addr(id_, reinterpret_cast<sockaddr*>(from), reinterpret_cast<sockaddr*>(to),
+                           timeout_ms) == 0
+             ? 0
+             : errno;
 }
 
 uint64_t CmId::NextSerial() {
@@ -118,6 +146,7 @@ uint64_t CmId::NextSerial() {
 CmId::~CmId() {
   if (channel_.abandoned_) return;
   SetSink(nullptr);
+  const LibraryCall call;
   rdma_destroy_id(id_);
 }
 

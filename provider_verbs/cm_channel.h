@@ -83,6 +83,11 @@ class CmId {
   // No other CmId of the process has this number. An event that is on its way while its id is
   // destroyed must not be taken for an event of the next id, which may get the same address.
   uint64_t serial() const { return serial_; }
+  // rdma_bind_addr, rdma_listen and rdma_resolve_addr, which look for the device of the address and
+  // open it. Return 0 or an error number.
+  int Bind(sockaddr_storage* address);
+  int Listen(int backlog);
+  int Resolve(sockaddr_storage* from, sockaddr_storage* to, int timeout_ms);
   // Replaces the sink. Events that come while there is no sink are dropped.
   void SetSink(std::shared_ptr<CmSink> sink);
 

@@ -120,13 +120,11 @@ Status CmConnector::Resolve(std::shared_ptr<CmSink> sink) {
   if (!status.ok()) return status;
   id_ = id;
   id->SetSink(std::move(sink));
-  const StandardDescriptorsTaken taken;  // librdmacm opens the device
-  if (rdma_resolve_addr(id->get(), reinterpret_cast<sockaddr*>(&local),
-                        reinterpret_cast<sockaddr*>(&connect_.remote),
-                        ResolveTimeMs(deadline_)) != 0) {
+  const int error = id->Resolve(&local, &connect_.remote, ResolveTimeMs(deadline_));
+  if (error != 0) {
     return Status(Code::kUnreachable,
                   fmt::format("rdma_resolve_addr from {} to {}: {}", AddressText(local),
-                              AddressText(connect_.remote), OsText(errno)));
+                              AddressText(connect_.remote), OsText(error)));
   }
   return Status::Ok();
 }

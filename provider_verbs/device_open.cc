@@ -10,9 +10,11 @@
 #include <algorithm>
 
 #include "dat/base/descriptor.h"
+#include "dat/base/fork_safe_once.h"
 #include "dat/base/log.h"
 #include "dat/base/socket_address.h"
 #include "provider_verbs/interfaces.h"
+#include "provider_verbs/library_call.h"
 #include "provider_verbs/os_error.h"
 
 namespace softdat::verbs {
@@ -66,6 +68,7 @@ Result<RdmaPort> Resolve(const DeviceFinder& finder, const std::string& name, st
 }
 
 Result<ibv_context*> OpenContext(const std::string& rdma_device) {
+  const LibraryCall call;
   int count = 0;
   ibv_device** const list = ibv_get_device_list(&count);
   if (list == nullptr) return OsStatus(errno, "ibv_get_device_list");
@@ -103,13 +106,12 @@ Result<RdmaPort> PortOfNetdev(const std::string& netdev) {
   }
   auto channel = CmChannel::Create();
   if (!channel.ok()) return channel.TakeStatus();
-  const StandardDescriptorsTaken taken;
   int error = 0;
   for (sockaddr_storage& address : addresses) {
     auto id = CmId::Create(*channel.value());
     if (!id.ok()) return id.TakeStatus();
-    if (rdma_bind_addr(id.value()->get(), reinterpret_cast<sockaddr*>(&address)) != 0) {
-      error = errno;
+    if (const int failed = id.value()->Bind(&address); failed != 0) {
+      error = failed;
       continue;
     }
     const rdma_cm_id* const bound = id.value()->get();
@@ -133,9 +135,12 @@ Result<std::unique_ptr<Device>> OpenDevice(const DeviceFinder& finder, const std
   // This has an effect only before the first registration. It would do harm if the kernel copies
   // pinned pages at fork (Linux 5.13): a child would lose every page with registered memory, with
   // everything else on that page.
-  static const int fork_error =
-      ibv_is_fork_initialized() == IBV_FORK_UNNEEDED ? 0 : ibv_fork_init();
-  if (fork_error != 0) SOFTDAT_LOG(Warning, "ibv_fork_init: {}", OsText(fork_error));
+  static constinit ForkSafeOnce once;
+  once.Call([] {
+    if (ibv_is_fork_initialized() == IBV_FORK_UNNEEDED) return;
+    const int error = ibv_fork_init();
+    if (error != 0) SOFTDAT_LOG(Warning, "ibv_fork_init: {}", OsText(error));
+  });
 
   auto device = std::make_unique<Device>();
   device->sink = sink;

@@ -32,9 +32,7 @@ Result<std::shared_ptr<CmId>> ListenOn(Device& device, rdma_port_space space,
   auto created = CmId::Create(*device.cm, space);
   if (!created.ok()) return created.TakeStatus();
   std::shared_ptr<CmId> id = created.Take();
-  const StandardDescriptorsTaken taken;  // librdmacm opens the device
-  if (rdma_bind_addr(id->get(), reinterpret_cast<sockaddr*>(&address)) != 0) {
-    const int error = errno;
+  if (const int error = id->Bind(&address); error != 0) {
     if (error != EADDRINUSE && !must) {
       SOFTDAT_LOG(Info, "not listening on {}: {}", AddressText(address), OsText(error));
       return std::shared_ptr<CmId>();
@@ -42,8 +40,7 @@ Result<std::shared_ptr<CmId>> ListenOn(Device& device, rdma_port_space space,
     return OsStatus(error, "rdma_bind_addr to " + AddressText(address));
   }
   id->SetSink(core);
-  if (rdma_listen(id->get(), kBacklog) != 0) {
-    const int error = errno;
+  if (const int error = id->Listen(kBacklog); error != 0) {
     if (error != EADDRINUSE && !must) return std::shared_ptr<CmId>();
     return OsStatus(error, "rdma_listen on " + AddressText(address));
   }

@@ -5,6 +5,8 @@
 #include <netinet/in.h>
 #include <rdma/rdma_cma.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <deque>
 #include <mutex>
@@ -16,6 +18,7 @@
 namespace {
 
 using softdat::nulldevice::Context;
+using softdat::nulldevice::LibraryLock;
 using softdat::nulldevice::NullAnswer;
 using softdat::nulldevice::NullCmCalls;
 using softdat::nulldevice::Pipe;
@@ -37,6 +40,9 @@ std::vector<NullCmEvent*> g_pending;  // reported and not fetched yet
 std::deque<NullAnswer> g_answers;
 NullCmCalls g_calls;
 rdma_cm_id* g_id = nullptr;  // the newest one
+
+std::mutex g_library_mutex;
+std::atomic<std::chrono::microseconds> g_library_time{};
 
 // g_cm_mutex held. `listener`: whose request it is, if it is one.
 void Tell(rdma_cm_id* id, const NullAnswer& answer, rdma_cm_id* listener = nullptr) {
@@ -76,6 +82,17 @@ void SetAddress(sockaddr* to, const sockaddr* from) {
 
 namespace softdat::nulldevice {
 
+void HoldNullLibraries(std::chrono::microseconds time) { g_library_time = time; }
+
+LibraryLock::LibraryLock() {
+  g_library_mutex.lock();
+  const auto end = std::chrono::steady_clock::now() + g_library_time.load();
+  while (std::chrono::steady_clock::now() < end) {
+  }
+}
+
+LibraryLock::~LibraryLock() { g_library_mutex.unlock(); }
+
 void AnswerNullConnect(const NullAnswer& answer) {
   const std::lock_guard<std::mutex> lock(g_cm_mutex);
   g_answers.push_back(answer);
@@ -113,6 +130,7 @@ NullCmCalls TakeNullCmCalls() {
 extern "C" {
 
 rdma_event_channel* rdma_create_event_channel(void) {
+  const LibraryLock library;
   auto* channel = new NullCmChannel{};
   if (!channel->pipe.Open()) return nullptr;
   channel->base.fd = channel->pipe.ends[0];
@@ -132,6 +150,7 @@ void rdma_destroy_event_channel(rdma_event_channel* base) {
   delete channel;
 }
 int rdma_get_cm_event(rdma_event_channel* channel, rdma_cm_event** event) {
+  const LibraryLock library;
   void* item = nullptr;
   while (softdat::nulldevice::Get(channel->fd, &item)) {
     auto* told = static_cast<NullCmEvent*>(item);
@@ -149,6 +168,7 @@ int rdma_ack_cm_event(rdma_cm_event* event) {
 }
 int rdma_create_id(rdma_event_channel* channel, rdma_cm_id** id, void* context,
                    rdma_port_space space) {
+  const LibraryLock library;
   auto* made = new rdma_cm_id{};
   made->channel = channel;
   made->context = context;
@@ -159,6 +179,7 @@ int rdma_create_id(rdma_event_channel* channel, rdma_cm_id** id, void* context,
   return 0;
 }
 int rdma_destroy_id(rdma_cm_id* id) {
+  const LibraryLock library;
   {
     const std::lock_guard<std::mutex> lock(g_cm_mutex);
     if (g_id == id) g_id = nullptr;
@@ -170,13 +191,18 @@ int rdma_destroy_id(rdma_cm_id* id) {
 }
 int rdma_set_option(rdma_cm_id*, int, int, void*, size_t) { return 0; }
 int rdma_bind_addr(rdma_cm_id* id, sockaddr* address) {
+  const LibraryLock library;
   SetAddress(rdma_get_local_addr(id), address);
   id->verbs = Context();
   id->port_num = 1;
   return 0;
 }
-int rdma_listen(rdma_cm_id*, int) { return 0; }
+int rdma_listen(rdma_cm_id*, int) {
+  const LibraryLock library;
+  return 0;
+}
 int rdma_resolve_addr(rdma_cm_id* id, sockaddr* from, sockaddr* to, int) {
+  const LibraryLock library;
   SetAddress(rdma_get_local_addr(id), from);
   SetAddress(rdma_get_peer_addr(id), to);
   id->verbs = Context();

@@ -75,6 +75,16 @@ class Locked {
   NullQueue* const queue_;
 };
 
+// The lock that libibverbs and librdmacm have for the whole process, as long as HoldNullLibraries
+// says.
+class LibraryLock {
+ public:
+  LibraryLock();
+  ~LibraryLock();
+  LibraryLock(const LibraryLock&) = delete;
+  LibraryLock& operator=(const LibraryLock&) = delete;
+};
+
 // The device, with the properties in TheNullDevice().
 ibv_context* Context();
 // The newest pair that is not destroyed, or null.

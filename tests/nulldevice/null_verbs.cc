@@ -294,6 +294,7 @@ extern "C" {
 // ---- devices ----
 
 ibv_device** ibv_get_device_list(int* count) {
+  const softdat::nulldevice::LibraryLock library;
   if (count != nullptr) *count = 1;
   auto** list = new ibv_device* [2] {};
   list[0] = Context()->device;

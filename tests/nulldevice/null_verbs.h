@@ -7,6 +7,7 @@
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -79,6 +80,10 @@ ibv_ah_attr LastNullWay();
 // with this error.
 void RefuseNullSend(size_t after, int error);
 void RefuseNullReceive(int error);
+
+// As long as the calls last that take the lock of the libraries, which fork does not know: those
+// that look for a device, and those of rdma_cm that make, destroy or number an identifier.
+void HoldNullLibraries(std::chrono::microseconds time);
 
 // How the peer answers a request to connect. Without an answer it accepts.
 struct NullAnswer {

@@ -30,12 +30,22 @@ excluded() {
     "$here/deviations.csv"
 }
 
+# sleepers SESSION: the threads of its processes, and where in the kernel each of them waits.
+sleepers() {
+  local process thread
+  for process in $(pgrep -s "$1"); do
+    for thread in "/proc/$process/task/"*; do
+      printf '%s %s in %s; ' "${thread##*/}" "$(<"$thread/comm")" "$(<"$thread/wchan")"
+    done
+  done 2>/dev/null
+}
+
 # watched LOG COMMAND...: runs the command with its output in LOG, and ends it when LOG stops
-# growing.
+# growing. The processes that it leaves behind end, too, because they would keep the device open.
 watched() {
-  local log=$1 process size last=-1 since=$SECONDS
+  local log=$1 process size last=-1 since=$SECONDS status
   shift
-  "$@" >"$log" 2>&1 &
+  setsid "$@" >"$log" 2>&1 &
   process=$!
   while kill -0 $process 2>/dev/null; do
     read -r -t 0.2 <> <(:) || true
@@ -43,11 +53,14 @@ watched() {
     [[ $size -eq $last ]] || since=$SECONDS
     last=$size
     if [[ $((SECONDS - since)) -ge $silence ]]; then
+      echo "silent for $silence s: $(sleepers $process)" >>"$log"
       kill -KILL $process
-      echo "silent for $silence s" >>"$log"
     fi
   done
   wait $process
+  status=$?
+  kill -KILL -- -$process 2>/dev/null
+  return $status
 }
 
 # gtest NAME EXCLUDED COMMAND...: each test case is one check. A case that ends the program or hangs
