@@ -9,7 +9,9 @@
 #include <thread>
 
 #include "provider_softnet/connection/member_list.h"
+#include "provider_softnet/driver/channel.h"
 #include "provider_softnet/driver/event_loop.h"
+#include "provider_softnet/driver/patient_lock.h"
 
 namespace softdat::softnet {
 
@@ -37,11 +39,11 @@ class Leavers {
   }
   // The process exits. No loop runs any more that would tell when a peer has made room, so each
   // leaver is tried in turn until `deadline`. A thread that was in Add() or Remove() may never go
-  // on, so it is not waited for.
+  // on, so it is not waited for without end.
   void LeaveAll(LoopClock::time_point deadline) {
     constexpr std::chrono::microseconds kLook{200};
-    const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
-    if (!lock.owns_lock()) return;
+    std::unique_lock<std::mutex> lock(mutex_, std::defer_lock);
+    if (!LockPatiently(&lock, Channel::Patience::kTry)) return;
     for (;;) {
       bool all = true;
       list_.ForEach([&all](Leaver* leaver) { all &= leaver->Leave(); });

@@ -5,15 +5,16 @@
 
 #include <time.h>
 
+#include <chrono>
 #include <mutex>
 
 #include "provider_softnet/driver/channel.h"
 
 namespace softdat::softnet {
 
-// With kTry it gives up after some 10 ms: the process exits, and whoever holds the lock may be at
-// its own last payment, or never let go of it. With kLeave it gives up at once. Returns whether
-// `lock` is held.
+// With kTry it gives up after 200 ms: the process exits, and whoever holds the lock may be at its
+// own last payment, or wait for a processor on a busy machine, or never let go of it. With kLeave
+// it gives up at once. Returns whether `lock` is held.
 template <typename AnyMutex>
 bool LockPatiently(std::unique_lock<AnyMutex>* lock, Channel::Patience patience) {
   if (patience == Channel::Patience::kWait) {
@@ -21,10 +22,11 @@ bool LockPatiently(std::unique_lock<AnyMutex>* lock, Channel::Patience patience)
     return true;
   }
   if (patience == Channel::Patience::kLeave) return lock->try_lock();
-  constexpr int kMostLooks = 100;
+  constexpr std::chrono::milliseconds kLongest{200};
   constexpr timespec kLook{.tv_sec = 0, .tv_nsec = 100'000};
-  for (int looks = 0; !lock->try_lock(); ++looks) {
-    if (looks == kMostLooks) return false;
+  const auto until = std::chrono::steady_clock::now() + kLongest;
+  while (!lock->try_lock()) {
+    if (std::chrono::steady_clock::now() >= until) return false;
     nanosleep(&kLook, nullptr);
   }
   return true;
