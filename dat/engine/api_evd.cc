@@ -91,10 +91,7 @@ DAT_RETURN DAT_API EvdClearUnwaitable(DAT_EVD_HANDLE evd_handle) {
 }
 
 [[gnu::hot]] DAT_RETURN DAT_API EvdDequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT* event) try {
-  const Pinned<Evd> evd(evd_handle);
-  if (!evd) return BadHandle(DAT_INVALID_HANDLE_EVD_REQUEST);
-  if (event == nullptr) return BadArgument(2);
-  return evd->Dequeue(event);
+  return Evd::Dequeue(evd_handle, event);
 } catch (const std::bad_alloc&) {
   return kNoMemory;
 }

@@ -12,8 +12,11 @@
 
 namespace softdat::engine {
 
-Evd::Evd(IaCore* owner, DAT_COUNT qlen, DAT_EVD_FLAGS flags)
-    : Object(owner, kHandleType), flags_(flags), qlen_(static_cast<uint32_t>(qlen)) {
+Evd::Evd(IaCore* owner, Cell* cell, DAT_COUNT qlen, DAT_EVD_FLAGS flags)
+    : Object(owner, kHandleType, cell),
+      flags_(flags),
+      qlen_(static_cast<uint32_t>(qlen)),
+      mu_(cell->mutex) {
   ring_.emplace(static_cast<size_t>(qlen));
 }
 
@@ -24,8 +27,13 @@ DAT_RETURN Evd::Create(IaCore* ia, DAT_COUNT min_qlen, Cno* cno, DAT_EVD_FLAGS f
                  "an event queue of " + std::to_string(min_qlen) +
                      " entries was asked for; this IA has at most " + std::to_string(limit));
   }
-  Ref<Evd> evd(new Evd(ia, min_qlen, flags));
-  evd->DropRef();  // the handle's reference comes with Publish; until then `evd` holds the only one
+  std::unique_ptr<Cell, void (*)(Cell*)> cell(AllocateCell(), &ReleaseCell);
+  if (cell == nullptr) {
+    return Error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD, NoHandleReason());
+  }
+  Draft<Evd> draft(new Evd(ia, cell.get(), min_qlen, flags));
+  static_cast<void>(cell.release());
+  const Ref<Evd> evd(draft.get());  // once it is published, others may free it
   if (!evd->ring_->valid()) {
     return Error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY, "no memory for the event queue");
   }
@@ -38,11 +46,8 @@ DAT_RETURN Evd::Create(IaCore* ia, DAT_COUNT min_qlen, Cno* cno, DAT_EVD_FLAGS f
     evd->cno_ = Use<Cno>(cno);
     if (!evd->cno_) return BadHandle(DAT_INVALID_HANDLE_CNO);
   }
-  evd->AddRef();
-  if (!evd->Publish()) {
-    evd->DropRef();
-    return Error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD, NoHandleReason());
-  }
+  draft.Publish();  // cannot fail: the handle is reserved
+  draft.Finish();
   if (cno != nullptr) {
     cno->Attach();
     evd->RearmForCno(Announce::kQueued);

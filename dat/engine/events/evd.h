@@ -34,7 +34,7 @@ class Evd final : public Object, private transport::CompletionSink {
 
   // --- the consumer's side -------------------------------------------------------------------
   DAT_RETURN Wait(DAT_TIMEOUT timeout_us, DAT_COUNT threshold, DAT_EVENT* event, DAT_COUNT* nmore);
-  DAT_RETURN Dequeue(DAT_EVENT* event);  // evd_dequeue.h
+  static DAT_RETURN Dequeue(DAT_EVD_HANDLE handle, DAT_EVENT* event);  // evd_dequeue.h
   DAT_RETURN PostSoftwareEvent(const DAT_EVENT& event);
   DAT_RETURN Resize(DAT_COUNT min_qlen);
   DAT_RETURN ModifyCno(Cno* cno);
@@ -88,7 +88,7 @@ class Evd final : public Object, private transport::CompletionSink {
  private:
   class WaitScope;
 
-  Evd(IaCore* ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags);
+  Evd(IaCore* ia, Cell* cell, DAT_COUNT qlen, DAT_EVD_FLAGS flags);
   ~Evd() override = default;
   void Teardown() override;
   // Pending events are discarded with the EVD. A connection request that one of them announces can
@@ -126,6 +126,7 @@ class Evd final : public Object, private transport::CompletionSink {
   bool TakeAtOnce(DAT_EVENT* event, DAT_COUNT* nmore);
   // Takes the oldest event. The caller holds mu_.
   bool PopOne(DAT_EVENT* event);
+  bool DequeueQuickly(DAT_EVENT* event, bool* looked);
   DAT_RETURN DequeueAny(DAT_EVENT* event, bool looked);
   DAT_RETURN DequeueOnce(DAT_EVENT* event);
   // A dequeue only counts how it ended. The other counts follow from that.
@@ -147,7 +148,8 @@ class Evd final : public Object, private transport::CompletionSink {
   std::unique_ptr<transport::CompletionQueue> cq_;  // set once in Create, cleared in Teardown
   std::atomic<uint32_t> qlen_;
 
-  FastMutex mu_;  // protects everything below; never held across Progress, a trigger or an upcall
+  // The cell's. Protects everything below; never held across Progress, a trigger or an upcall.
+  FastMutex& mu_;
   std::optional<EventRing> ring_;
   bool waitable_ = true;
   bool enabled_ = true;

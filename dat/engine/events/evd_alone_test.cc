@@ -112,7 +112,7 @@ TEST_F(EvdAloneTest, WhatNobodySawIsToldAndNothingElse) {
   EXPECT_EQ(evd->PostSoftwareEvent(SoftwareEvent()), DAT_SUCCESS);
   const DAT_HANDLE handle = Announce(evd, &unseen)->handle();
   DAT_EVENT event;
-  EXPECT_EQ(evd->Dequeue(&event), DAT_SUCCESS);
+  EXPECT_EQ(Evd::Dequeue(evd->handle(), &event), DAT_SUCCESS);
   ASSERT_TRUE(early->Retire());
   early->Destroy(0);
   EXPECT_EQ(unseen, 0);
@@ -129,7 +129,7 @@ TEST_F(EvdAloneTest, AnOverflowIsReportedOnceUntilThereIsRoomAgain) {
   for (size_t round = 1; round <= 2; ++round) {
     for (int i = 0; i < 3; ++i) evd->Push(SoftwareEvent());
     EXPECT_EQ(ia_->overflowed, std::vector<DAT_HANDLE>(round, evd->handle()));
-    EXPECT_EQ(evd->Dequeue(&event), DAT_SUCCESS);
+    EXPECT_EQ(Evd::Dequeue(evd->handle(), &event), DAT_SUCCESS);
   }
 }
 

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "dat/base/fast_mutex.h"
 #include "dat2/udat.h"
 
 namespace softdat::engine {
@@ -27,6 +28,9 @@ struct alignas(64) Cell {
   std::atomic<uint64_t> state;
   Object* object;
   Cell* next_free;  // protected by the arena's mutex
+  // The object's, if it wants one that stays when it goes. A short call that takes it and then sees
+  // the object live needs no pin: nothing of the object is torn down before it is free again.
+  FastMutex mutex;
 };
 static_assert(sizeof(Cell) == 64);
 
@@ -77,16 +81,24 @@ inline Cell* CellOf(const void* handle) {
   return static_cast<Cell*>(const_cast<void*>(handle));
 }
 
+// Whether the object in `cell` lives and is of `type`. The pins are left out, and the comparison
+// uses the 32 bits that fit into an instruction.
+inline bool IsLive(uint64_t state, DAT_HANDLE_TYPE type) {
+  return static_cast<uint32_t>(state >> kTypeShift) ==
+         (static_cast<uint32_t>(kLiveBit >> kTypeShift) | static_cast<uint32_t>(type));
+}
+inline bool IsLive(const Cell& cell, DAT_HANDLE_TYPE type) {
+  return IsLive(cell.state.load(std::memory_order_acquire), type);
+}
+
 // Pins the object of `handle` if it lives and is of `type`. Returns its cell, else null.
 // UnpinCell() ends the use.
 inline Cell* PinHandle(const void* handle, DAT_HANDLE_TYPE type) {
   Cell* const cell = CellOf(handle);
   if (cell == nullptr) return nullptr;
-  // The comparison leaves out the pins, and uses the 32 bits that fit into an instruction.
-  const auto wanted = static_cast<uint32_t>(kLiveBit >> kTypeShift) | static_cast<uint32_t>(type);
   uint64_t state = cell->state.load(std::memory_order_acquire);
   do {
-    if (static_cast<uint32_t>(state >> kTypeShift) != wanted) return nullptr;
+    if (!IsLive(state, type)) return nullptr;
   } while (!cell->state.compare_exchange_weak(state, state + 1, std::memory_order_acq_rel,
                                               std::memory_order_acquire));
   return cell;

@@ -4,7 +4,10 @@
 
 #include <sched.h>
 
+#include <mutex>
+
 #include "dat/base/cancel.h"
+#include "dat/base/fast_mutex.h"
 #include "dat/engine/object/consumer_call.h"
 #include "dat/engine/object/ia_core.h"
 
@@ -79,6 +82,8 @@ void Object::Destroy(uint32_t own_pins) {
 
 void Object::Finish() {
   const CancelOff no_cancellation;
+  // Whoever has seen the object live with the mutex taken, and no pin, is done with it then.
+  { const std::lock_guard<FastMutex> others_leave(cell_->mutex); }
   Teardown();
   if (type_ != DAT_HANDLE_TYPE_IA) ia_->objects().Unlink(this);
   // This thread may still have pins on the cell. The cell is not reused while it does.

@@ -80,7 +80,9 @@ class Object {
   std::atomic<DAT_UINT64> consumer_context{0};
 
  protected:
-  Object(IaCore* ia, DAT_HANDLE_TYPE type) : ia_(ia), type_(type) {}
+  // `cell`: where the object will be published, or null. It is the object's from now on.
+  Object(IaCore* ia, DAT_HANDLE_TYPE type, Cell* cell = nullptr)
+      : ia_(ia), type_(type), cell_(cell) {}
   virtual ~Object() = default;
 
   // Gives back everything except the object's own memory: back-end objects, uses of other objects.
@@ -107,7 +109,7 @@ class Object {
 
   IaCore* const ia_;
   const DAT_HANDLE_TYPE type_;
-  Cell* cell_ = nullptr;
+  Cell* cell_;
   std::atomic<int32_t> uses_{0};
   std::atomic<int32_t> refs_{1};
   // Links of the IA's list of objects, protected by the mutex of the list.
