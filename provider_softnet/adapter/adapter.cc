@@ -144,7 +144,7 @@ Result<std::unique_ptr<transport::CompletionQueue>> SoftnetAdapter::CreateComple
                               kMaxCompletions));
   }
   return std::unique_ptr<transport::CompletionQueue>(
-      std::make_unique<SoftnetCompletionQueue>(capacity, sink));
+      std::make_unique<SoftnetCompletionQueue>(capacity, sink, &shared_->driver.callers()));
 }
 
 Result<std::unique_ptr<transport::QueuePair>> SoftnetAdapter::CreateQueuePair(

@@ -90,6 +90,7 @@ class Driver final : private transport::Interruptible {
   DriverToken& token() { return token_; }
   EventLoop& loop() { return loop_; }  // needs the token
   HotSet& hot() { return *hot_; }      // of threads that look at no queue
+  CallerActivity& callers() { return activity_; }
   DriverCounters& counters() { return counters_; }
 
   // Any thread; QP locks may be held. `channel` has messages for a gathered write. kHelper wakes

@@ -101,13 +101,15 @@ void Driver::DropHot(Channel* channel, HotSet* own, HotSet* other_own) {
 // descriptor would be woken for nothing. So when the descriptor is lent, the helper is left alone
 // as long as callers find no data. Once they find data, every message would wake the helper too, so
 // it must leave at once. It needs no wake-up when the descriptor is readable now, because that has
-// woken it already.
+// woken it already. It may need the processor of this thread to leave, and would get it at the next
+// tick of the scheduler only: until then the sockets that are not hot would be nobody's.
 void Driver::AskHelperToLeave() {
   const bool kick = found_by_poll_.exchange(false, std::memory_order_relaxed) ||
                     !descriptor_lent_.load(std::memory_order_relaxed);
   if (!kick && !loop_.Readable()) return;
   evict_helper_.store(true, std::memory_order_seq_cst);
   if (kick) Interrupt();
+  Yield();
 }
 
 [[gnu::hot]] Result Driver::Spin(HotSet* hot, LoopClock::time_point deadline,

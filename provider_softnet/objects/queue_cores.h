@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "dat/transport/transport.h"
+#include "provider_softnet/driver/caller_activity.h"
 #include "provider_softnet/driver/channel.h"
 #include "provider_softnet/driver/hot_set.h"
 #include "provider_softnet/driver/upcall_gate.h"
@@ -45,20 +46,35 @@ inline HotSet* HotSetOf(const RefPtr<CompletionCore>& core) {
 // The engine's handle to the queue.
 class SoftnetCompletionQueue final : public transport::CompletionQueue {
  public:
-  SoftnetCompletionQueue(uint32_t capacity, transport::CompletionSink* sink)
-      : core_(RefPtr<CompletionCore>::Adopt(new CompletionCore(capacity, sink))) {}
+  // `callers` outlives it. A program that has many completions to take calls the driver only when
+  // there is none left, and until then the helper thread would be in its way.
+  SoftnetCompletionQueue(uint32_t capacity, transport::CompletionSink* sink,
+                         CallerActivity* callers)
+      : core_(RefPtr<CompletionCore>::Adopt(new CompletionCore(capacity, sink))),
+        callers_(callers) {}
   ~SoftnetCompletionQueue() override;
 
   [[gnu::hot]] size_t Poll(std::span<transport::Completion> out) override {
-    return core_->ring.Poll(out);
+    const size_t count = core_->ring.Poll(out);
+    taken_ += count;
+    if (taken_ >= kTakenForACall) [[unlikely]] {
+      taken_ = 0;
+      callers_->Note();
+    }
+    return count;
   }
   bool Arm(bool solicited_only) override { return core_->ring.Arm(solicited_only); }
   Status Resize(uint32_t capacity) override { return core_->ring.Resize(capacity); }
 
   const RefPtr<CompletionCore>& core() const { return core_; }
 
+  // So many completions count as a call. To look at the clock for each would take too long.
+  static constexpr size_t kTakenForACall = 16;
+
  private:
   const RefPtr<CompletionCore> core_;
+  CallerActivity* const callers_;
+  size_t taken_ = 0;  // since the last time they counted; the engine calls one function at a time
 };
 
 // A shared receive queue, with the queue pairs that wait for a buffer.

@@ -17,7 +17,7 @@ namespace {
 
 // A queue whose upcall runs a function.
 struct Queue final : transport::CompletionSink {
-  Queue() : queue(std::make_unique<SoftnetCompletionQueue>(8, this)) {}
+  Queue() : queue(std::make_unique<SoftnetCompletionQueue>(8, this, &callers)) {}
   void OnCompletion() override {
     ++upcalls;
     upcall();
@@ -36,6 +36,7 @@ struct Queue final : transport::CompletionSink {
 
   std::function<void()> upcall;
   int upcalls = 0;
+  CallerActivity callers;
   std::unique_ptr<SoftnetCompletionQueue> queue;
 };
 
