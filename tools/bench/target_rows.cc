@@ -120,7 +120,13 @@ std::vector<TargetRow> CrowdRows() {
       {"window 64, 4 threads, one IA beside four", kRate, 0.9, "@4ias", stream, kAnywhere,
        "@4threads"},
       // Each end point has as much to do as the one in the floor.
-      {"window 64 on each of 64 end points", kLatency, 1.1, "", each, kTwoCpus, "@64"},
+      {.what = "window 64 on each of 64 end points",
+       .measure = kLatency,
+       .target = 1.1,
+       .floor = "",
+       .job = each,
+       .settings = "@64",
+       .longer = 4},
       {"one 64 B send on each of 64 end points", kLatency, 1.1, "", one_each, kTwoCpus, "@64"},
   };
 }

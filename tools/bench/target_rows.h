@@ -36,6 +36,9 @@ struct TargetRow {
   std::optional<Job> floor_job = std::nullopt;  // the floor's job, if it is another one
   double enough = 0;  // in the unit of the measure: meets the target whatever the floor; 0: none
   const char* prefix = "";  // of the name of the IA
+  // A slice takes so many times as long. For work that is under way for a good part of a usual one:
+  // only its beginning and its end would be measured.
+  double longer = 1;
 };
 
 // The rows for an IA: those of RoCEv2 over UDP for softnet-udp-*, otherwise those beside TCP.

@@ -82,6 +82,7 @@ Outcome MeasureRow(const TargetPlan& plan, const TargetRow& row, const std::vect
   const int shares = std::clamp(plan.slices.slices, 1, std::max(1, plan.processes));
   for (int share = 0; share < shares; ++share) {
     SlicePlan slices = plan.slices;
+    slices.seconds *= row.longer;
     slices.slices = plan.slices.slices * (share + 1) / shares - plan.slices.slices * share / shares;
     SOFTDAT_TRY(MeasureShare(row, cpus, slices, result));
   }

@@ -92,9 +92,8 @@ def reasons(results):
         "window 64, 4 threads on one IA, CPU": one_ia,
         "window 64, 4 threads with IAs of their own, CPU": own_ias,
         "window 64, 4 threads, one IA beside four": one_ia,
-        "window 64 on each of 64 end points": "as many system calls as over one end point, 20 messages in each; but "
-                                              "the queues and sockets of 64 with 4,096 messages under way take turns "
-                                              "in the processor's caches, in the kernel too",
+        "window 64 on each of 64 end points": "the queues of 64 with 4,096 messages under way take turns in the "
+                                              "processor's caches",
         "64 B write and its notice, polling": pair,
         "two 64 B sends in a row, polling": pair,
         "message layer: 64 B": message + "; the message is copied once more at each end",
