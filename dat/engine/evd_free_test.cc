@@ -3,8 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
+#include <mutex>
 #include <thread>
+#include <utility>
 
+#include "dat/engine/object/handle.h"
 #include "dat/engine/testing/engine_test.h"
 
 namespace softdat::engine::testing {
@@ -17,6 +21,26 @@ constexpr int kRounds = 5000;
 #endif
 
 class EvdFreeTest : public EngineTest {};
+
+// The call has seen the handle live and waits for the mutex. When it has the mutex, it must look
+// again, because there may be no object any more.
+TEST_F(EvdFreeTest, TheHandleDiesWhileACallWaitsForTheMutex) {
+  Cell* const cell = CellOf(recv_evd_);
+  ASSERT_NE(cell, nullptr);
+  std::unique_lock<FastMutex> lock(cell->mutex);
+  std::thread caller([&] {
+    DAT_EVENT event;
+    EXPECT_EQ(DAT_GET_TYPE(slots::EvdDequeue(recv_evd_, &event)), DAT_INVALID_HANDLE);
+  });
+  std::this_thread::sleep_for(
+      std::chrono::milliseconds(50));  // if it comes later, it passes as well
+  const uint64_t alive = cell->state.fetch_and(~kLiveBit);
+  Object* const object = std::exchange(cell->object, nullptr);
+  lock.unlock();
+  caller.join();
+  cell->object = object;
+  cell->state = alive;
+}
 
 // covers: semantics 3.2
 TEST_F(EvdFreeTest, EvdsAreFreedWhileTheyArePolled) {

@@ -8,7 +8,7 @@
 //    all sockets, if the token is free.
 //  * The helper thread looks after the sockets while no caller does. It ticks every other
 //    millisecond as long as callers are active, sleeps in the loop when they have been silent for
-//    one, and never spins.
+//    one, and never spins. Who takes completions is active, too, without a call of the driver.
 //
 // Deferred sends. A channel that left messages to a gathered write is in `deferred_`. Whoever polls
 // or waits next flushes it. If nobody does, the helper flushes it after some tens of microseconds.

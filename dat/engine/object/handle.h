@@ -29,7 +29,7 @@ struct alignas(64) Cell {
   Object* object;
   Cell* next_free;  // protected by the arena's mutex
   // The object's, if it wants one that stays when it goes. A short call that takes it and then sees
-  // the object live needs no pin: nothing of the object is torn down before it is free again.
+  // the object live needs no pin: nothing is torn down before the mutex is free again.
   FastMutex mutex;
 };
 static_assert(sizeof(Cell) == 64);
