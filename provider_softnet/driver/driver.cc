@@ -340,9 +340,9 @@ Result Driver::Drive(Waiter* waiter, LoopClock::time_point deadline, ParkedThrea
   LoopClock::time_point spin_until{};  // set when the first try found nothing
   uint32_t polls = 0;                  // since the last look at all sockets
   uint32_t in_vain = 0;                // since something moved
-  if (!waiter->spun) spin_limit_.CountWait();
+  const uint64_t waits = waiter->spun ? 0 : spin_limit_.CountWait();
   bool spinning = spin_limit_.spins() && !waiter->spun;
-  bool first_try = !spinning || !YieldFirst();  // false after a yield
+  bool first_try = !spinning || !YieldFirst(*hot_, waits);  // false after a yield
   if (!first_try) {
     Yield();
     spinning = spin_limit_.spins();
@@ -385,8 +385,7 @@ Result Driver::Drive(Waiter* waiter, LoopClock::time_point deadline, ParkedThrea
       polls = 0;
       worked |= Turn();
     }
-    if (std::exchange(first_try, false))
-      first_try_missed_.store(!worked, std::memory_order_relaxed);
+    if (std::exchange(first_try, false)) hot_->NoteFirstTry(!worked);
     worked |= PayAfterTurn(worked);
     if (worked) {
       // What came was not for this program, so it sends nothing that a payment could ride on.

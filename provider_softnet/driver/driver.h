@@ -30,6 +30,7 @@
 
 #include "dat/base/cancel.h"
 #include "dat/base/status.h"
+#include "dat/base/thread_local.h"
 #include "dat/transport/transport.h"
 #include "dat/transport/waiter.h"
 #include "provider_softnet/driver/caller_activity.h"
@@ -128,12 +129,17 @@ class Driver final : private transport::Interruptible {
   // task is destroyed. Returns false when the driver has already stopped.
   bool Post(std::function<void()> task);
 
-  // Advances whenever somebody makes progress after MarkPosted(). A post that finds the epoch
-  // unchanged since its queue pair's last write knows that earlier work is still unreaped, and
-  // gathers.
-  uint32_t epoch() const { return epoch_.load(std::memory_order_relaxed); }
-  void MarkPosted() {
-    if (!posted_.load(std::memory_order_relaxed)) posted_.store(true, std::memory_order_relaxed);
+  // A number that differs whenever somebody has made progress in between for the queue pair that
+  // has the queues `own` and `other_own`: a thread that polled one of them, or this thread, or one
+  // that waited. A post that finds it unchanged since its queue pair's last write knows that
+  // earlier work is still unreaped, and gathers. The polls of other threads for other queues do not
+  // count: they say nothing of this program's burst, and to count them would cost both threads a
+  // cache line for each message. The number may wrap.
+  uint32_t Epoch(const HotSet* own, const HotSet* other_own) const {
+    uint32_t epoch = epoch_.load(std::memory_order_relaxed) + t_polls + hot_->polls();
+    if (own != nullptr) epoch += own->polls();
+    if (other_own != nullptr) epoch += other_own->polls();
+    return epoch;
   }
 
   // With the token: a handler found data on `channel` while looking at all sockets. `own` are the
@@ -185,7 +191,7 @@ class Driver final : private transport::Interruptible {
   // Sleeps in the loop once, or not at all when there is something to do.
   EventLoop::BlockResult BlockOnce(transport::Waiter* waiter, LoopClock::time_point deadline,
                                    const CancelOff& cancel);
-  bool YieldFirst();
+  static bool YieldFirst(const HotSet& hot, uint64_t waits);
   void Yield();
   Look WhereToSpin(const HotSet& own) const;
   uint32_t SpinInterval(uint32_t in_vain) const;
@@ -201,15 +207,13 @@ class Driver final : private transport::Interruptible {
   bool PayOwed(Channel::Patience patience = Channel::Patience::kWait);
   bool PayAfterTurn(bool worked);
   bool CallersFlush();  // helper thread
-  void NoteProgress() {
-    if (posted_.load(std::memory_order_relaxed)) {
-      posted_.store(false, std::memory_order_relaxed);
-      epoch_.store(epoch_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    }
-  }
+  void NoteProgress() { epoch_.fetch_add(1, std::memory_order_relaxed); }
   void RunHelper();
   void HelperDrive(const CancelOff& cancel);
   void WakeHelper();
+
+  // The polls of this thread, whatever the queue and the adapter. It may wrap.
+  static constinit thread_local uint32_t t_polls SOFTDAT_EARLY_TLS;
 
   const DriverOptions options_;
   SpinLimit spin_limit_{options_.spin};
@@ -249,13 +253,9 @@ class Driver final : private transport::Interruptible {
   // kNo writes the wake-up descriptor.
   std::atomic<Blocked> blocked_{Blocked::kNo};
   CallerActivity activity_;
-  // How waits begin, see YieldFirst(): whether the last wait that did not yield first found nothing
-  // at once. A lost update does no harm.
-  std::atomic<bool> first_try_missed_{false};
   // Turns in a row that found something while something was owed. A lost update does no harm.
   std::atomic<uint32_t> busy_turns_{0};
-  // See epoch().
-  std::atomic<bool> posted_{false};
+  // Counts progress other than polls. See Epoch().
   std::atomic<uint32_t> epoch_{1};
   // The content of deferred_ relies on the helper. Set after a push, cleared before the stack is
   // emptied.

@@ -9,12 +9,14 @@
 #include "provider_softnet/driver/driver.h"
 
 namespace softdat::softnet {
+
+constinit thread_local uint32_t Driver::t_polls SOFTDAT_EARLY_TLS = 0;
+
 namespace {
 
-// The polls of this thread, whatever the queue, since it last looked at all sockets. Each queue
-// counts its own polls. A thread that polls many of them in turn would look late if nobody counted
-// them all.
-constinit thread_local uint32_t t_polls SOFTDAT_EARLY_TLS = 0;
+// How many polls this thread had made when it last looked at all sockets. Each queue counts its own
+// polls. A thread that polls many of them in turn would look late if nobody counted them all.
+constinit thread_local uint32_t t_looked_at SOFTDAT_EARLY_TLS = 0;
 
 }  // namespace
 
@@ -26,7 +28,6 @@ using Result = transport::ProgressResult;
 [[gnu::hot]] Result Driver::PollOnce(HotSet* hot, Look look) {
   if (hot->empty()) hot = hot_.get();
   activity_.Note();
-  NoteProgress();
   const bool flushed = FlushDeferred(Channel::Flusher::kPoller);
   const bool received = hot->Poll();
   bool worked = flushed || received;
@@ -35,9 +36,10 @@ using Result = transport::ProgressResult;
   // If the hot streams had something, that was what made the descriptor readable. If not, it still
   // is readable, and the poll must look everywhere.
   const bool everywhere = look == Look::kEverywhere && !received;
+  ++t_polls;
   const bool due = hot->CountPoll(options_.look.of_a_queue) ||
-                   ++t_polls >= options_.look.of_a_thread || everywhere || !attention_.empty() ||
-                   have_tasks_.load(std::memory_order_relaxed);
+                   t_polls - t_looked_at >= options_.look.of_a_thread || everywhere ||
+                   !attention_.empty() || have_tasks_.load(std::memory_order_relaxed);
   if (due) worked |= LookForPoller(hot);
   worked |= PayAfterTurn(worked);
   return worked ? Result::kWorked : Result::kIdle;
@@ -48,7 +50,7 @@ using Result = transport::ProgressResult;
   const RefPtr<HotSet> keep(hot);  // an upcall may destroy the queue
   if (token_.HeldByMe()) return TurnInUpcall(hot);
   hot->CountLook();
-  t_polls = 0;
+  t_looked_at = t_polls;
   const CancelOff no_cancellation;
   if (token_.TryAcquire(DriverToken::Holder::kPoller)) {
     polling_ = hot;
@@ -115,12 +117,12 @@ void Driver::AskHelperToLeave() {
 [[gnu::hot]] Result Driver::Spin(HotSet* hot, LoopClock::time_point deadline,
                                  LoopClock::time_point* until) {
   const bool first_try = *until == LoopClock::time_point{};
-  if (first_try) spin_limit_.CountWait();
+  const uint64_t waits = first_try ? spin_limit_.CountWait() : 0;
   if (!started() || !spin_limit_.spins()) return Result::kTimedOut;
-  const bool yielded = first_try && YieldFirst();
+  const bool yielded = first_try && YieldFirst(*hot, waits);
   if (yielded) Yield();
   const bool worked = PollOnce(hot, WhereToSpin(*hot)) == Result::kWorked;
-  if (first_try && !yielded) first_try_missed_.store(!worked, std::memory_order_relaxed);
+  if (first_try && !yielded) hot->NoteFirstTry(!worked);
   if (worked) return Result::kWorked;
   const LoopClock::time_point now = LoopClock::now();
   if (first_try) *until = std::min(now + spin_limit_.now(), deadline);
@@ -148,9 +150,9 @@ void Driver::AskHelperToLeave() {
 // takes a while in the next waits, too. So the peer gets the processor before the system call that
 // would find nothing. Now and then a wait tries first again, because what it finds after a yield
 // says nothing about that.
-bool Driver::YieldFirst() {
+bool Driver::YieldFirst(const HotSet& hot, uint64_t waits) {
   constexpr uint32_t kTriedAnew = 16;
-  return first_try_missed_.load(std::memory_order_relaxed) && spin_limit_.waits() % kTriedAnew != 0;
+  return hot.first_try_missed() && waits % kTriedAnew != 0;
 }
 
 }  // namespace softdat::softnet

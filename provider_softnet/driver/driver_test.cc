@@ -239,6 +239,65 @@ TEST_F(DriverTest, DeferredSendsGetASleepingWaiterToFlushThem) {
   sleeping.join();
 }
 
+// -------------------------------------------------------------------------------------------------
+// Progress, as the gathering of sends sees it
+
+class EpochTest : public DriverTest {
+ protected:
+  // The helper makes progress when it comes to sleep in the loop, and none from then on.
+  void SetUp() override {
+    DriverTest::SetUp();
+    ASSERT_TRUE(HelperDrives());
+  }
+  uint32_t Epoch() const { return driver_->Epoch(sends_.get(), receives_.get()); }
+  static RefPtr<HotSet> NewSet() { return RefPtr<HotSet>::Adopt(new HotSet(HotSet::Tells::kNo)); }
+  // Polls on a thread of its own. The set is not empty, or the driver's own would count.
+  void PollElsewhere(HotSet* set) {
+    set->OnFoundByTurn(channel_.get());
+    std::thread([&] { driver_->Poll(set); }).join();
+  }
+
+  const RefPtr<HotSet> sends_ = NewSet(), receives_ = NewSet(), others_ = NewSet();
+};
+
+TEST_F(EpochTest, PostsInARowSeeNoProgress) { EXPECT_EQ(Epoch(), Epoch()); }
+
+TEST_F(EpochTest, APollOfTheSameThreadIsProgress) {
+  const uint32_t before = Epoch();
+  driver_->Poll(others_.get());
+  EXPECT_NE(Epoch(), before);
+}
+
+TEST_F(EpochTest, AnotherThreadsPollForTheSameQueuesIsProgress) {
+  for (const RefPtr<HotSet>& set : {sends_, receives_}) {
+    const uint32_t before = Epoch();
+    PollElsewhere(set.get());
+    EXPECT_NE(Epoch(), before);
+  }
+}
+
+// It would end this thread's burst in the middle.
+TEST_F(EpochTest, AnotherThreadsPollForOtherQueuesIsNone) {
+  const uint32_t before = Epoch();
+  PollElsewhere(others_.get());
+  EXPECT_EQ(Epoch(), before);
+}
+
+TEST_F(EpochTest, AnotherThreadThatLooksAtNoQueueMakesProgress) {
+  const uint32_t before = Epoch();
+  std::thread([&] { driver_->Progress(nullptr, LoopClock::now()); }).join();
+  EXPECT_NE(Epoch(), before);
+}
+
+TEST_F(EpochTest, AWaitIsProgress) {
+  const uint32_t before = Epoch();
+  std::thread([&] {
+    Waiter waiter;
+    driver_->Progress(&waiter, LoopClock::now());
+  }).join();
+  EXPECT_NE(Epoch(), before);
+}
+
 // A thread that waits for something else drives, so the helper sleeps without ticks. The thread
 // that owes something makes no further call.
 TEST_F(DriverTest, WhatIsOwedIsPaidWhileAWaiterSleeps) {

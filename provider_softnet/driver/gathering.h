@@ -27,7 +27,7 @@ class Gathering {
     size_t hold_bytes = SIZE_MAX;
   };
   struct Post {
-    uint32_t epoch = 0;         // Driver::epoch()
+    uint32_t epoch = 0;         // Driver::Epoch()
     bool helper_ticks = false;  // Driver::HelperTicks()
     transport::Op op = transport::Op::kSend;
     uint32_t queued = 0;    // unfinished requests of the send queue, including this one

@@ -69,6 +69,13 @@ class HotSet {
   // The number of polls so far. It may wrap.
   uint32_t polls() const { return polls_.load(std::memory_order_relaxed); }
 
+  // Whether the last wait for it that tried at once found nothing (Driver::YieldFirst). A lost
+  // update does no harm.
+  bool first_try_missed() const { return first_try_missed_.load(std::memory_order_relaxed); }
+  void NoteFirstTry(bool missed) {
+    if (missed != first_try_missed()) first_try_missed_.store(missed, std::memory_order_relaxed);
+  }
+
  private:
   friend class AdopterList;
 
@@ -104,6 +111,7 @@ class HotSet {
   std::atomic<uint32_t> polls_{0};
   std::atomic<uint32_t> looked_at_{0};  // polls_ at the last look at all sockets
   std::atomic<bool> closed_{false};     // set before the slots are cleared
+  std::atomic<bool> first_try_missed_{false};
   // Guarded by the token:
   HotSet* next_adopter_ = nullptr;
   bool adopts_ = false;

@@ -18,7 +18,7 @@
 //    short. If one short burst of it left alone, its answer would come alone, and so would the post
 //    that takes its place, again and again.
 //
-// A burst ends when somebody makes progress, which starts a new epoch (Driver::epoch()).
+// A burst ends when somebody makes progress, which starts a new epoch (Driver::Epoch()).
 #ifndef SOFTDAT_PROVIDER_SOFTNET_DRIVER_POST_BURSTS_H_
 #define SOFTDAT_PROVIDER_SOFTNET_DRIVER_POST_BURSTS_H_
 

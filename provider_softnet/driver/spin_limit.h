@@ -24,6 +24,7 @@
 
 #include "dat/base/mutex.h"
 #include "provider_softnet/driver/caller_activity.h"
+#include "provider_softnet/driver/striped_counter.h"
 
 namespace softdat::softnet {
 
@@ -67,9 +68,9 @@ class SpinLimit {
     }
   }
 
-  // A wait begins.
-  void CountWait() { waits_.store(waits() + 1, std::memory_order_relaxed); }
-  uint64_t waits() const { return waits_.load(std::memory_order_relaxed); }
+  // A wait begins. Returns how many this thread has begun (StripedCounter).
+  uint64_t CountWait() { return waits_.Add(); }
+  uint64_t waits() const { return waits_.Sum(); }
   // A wait has yielded, between these two looks at the counter. They may be of two processors,
   // whose counters differ a little.
   void Yielded(uint64_t before, uint64_t after) {
@@ -101,8 +102,6 @@ class SpinLimit {
 
   const Duration first_;
   std::atomic<Duration::rep> now_;
-  // Counts waits. A lost update does no harm.
-  std::atomic<uint64_t> waits_{0};
   // The pause, by the counter: its beginning and its length, which is 0 while there is none.
   std::atomic<uint64_t> paused_at_{0};
   std::atomic<uint64_t> pause_{0};
@@ -115,6 +114,8 @@ class SpinLimit {
   uint32_t next_pause_ = kFirstPause;
   uint32_t patience_ = 2 * kFirstPatience;  // to_ignore_ behind a pause that was no better
   uint32_t to_ignore_ = kFirstPatience;     // long yields
+
+  StripedCounter waits_;
 };
 
 }  // namespace softdat::softnet

@@ -44,14 +44,13 @@ size_t BytesOf(const transport::SendRequest& request) {
 
 [[gnu::hot]] void RoceEndpoint::WriteOrGather(const transport::SendRequest& request) {
   Gathering::Post post;
-  post.epoch = driver_->epoch();
+  post.epoch = driver_->Epoch(HotSetOf(queues_.send_cq()), HotSetOf(queues_.recv_cq()));
   post.helper_ticks = driver_->HelperTicks();
   post.op = request.op;
   post.queued = queues_.sends().count();
   post.capacity = queues_.sends().capacity();
   post.bytes = BytesOf(request);
   const Gathering::Plan plan = gathering_.OnPost(post);
-  driver_->MarkPosted();
   switch (plan) {
     case Gathering::Plan::kWrite:
       Transmit();
