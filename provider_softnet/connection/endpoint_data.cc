@@ -154,7 +154,11 @@ size_t BytesOf(const transport::SendRequest& request) {
 
 [[gnu::hot]] bool Endpoint::FlushSends(Flusher by) {
   PendingUpcalls upcalls;
-  std::unique_lock<FastMutex> lock(mutex_);
+  std::unique_lock<FastMutex> lock(mutex_, std::defer_lock);
+  if (!LockPatiently(&lock, PatienceOf(by))) {
+    driver_->DeferSends(this, Driver::Wake::kNobody);
+    return false;
+  }
   if (by == Flusher::kPoller && !dead_ && stream_ != nullptr &&
       gathering_.Lingers(queues_.sends().count())) {
     driver_->DeferSends(this, Driver::Wake::kNobody);

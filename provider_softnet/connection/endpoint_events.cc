@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <mutex>
 #include <new>
 
 #include "dat/base/log.h"
@@ -14,6 +15,7 @@
 #include "provider_softnet/connection/connector.h"
 #include "provider_softnet/connection/endpoint.h"
 #include "provider_softnet/driver/loop_time.h"
+#include "provider_softnet/driver/patient_lock.h"
 #include "wire/iwarp/fpdu.h"
 
 namespace softdat::softnet {
@@ -248,7 +250,10 @@ void Endpoint::OnLinkReady(int events) {
   bool control = false;
   int wanted = 0;
   {
-    const std::lock_guard<FastMutex> lock(mutex_);
+    std::unique_lock<FastMutex> lock(mutex_, std::defer_lock);
+    // The watch is level-triggered.
+    const bool may_leave = events == kReadable && driver_->LooksInPassing();
+    if (!LockPatiently(&lock, may_leave ? Patience::kLeave : Patience::kWait)) return;
     if (dead_ || stream_ == nullptr || link_ == nullptr) return;
     if (data_open_ && events != kWritable) moved = Receive();
     if (send_blocked_ || gathering_.any()) moved |= Transmit();

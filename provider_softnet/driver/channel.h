@@ -38,6 +38,10 @@ class Channel {
   // pays.
   enum class Patience : uint8_t { kWait, kTry, kLeave };
   virtual bool PayOwed(Patience patience) = 0;
+  // A thread that polls has its own data to look for, so it leaves what another one has.
+  static Patience PatienceOf(Flusher by) {
+    return by == Flusher::kPoller ? Patience::kLeave : Patience::kWait;
+  }
   // One more set that tells its streams contains this channel, or one less. While there is any, it
   // may keep memory between messages. Any thread, no lock of a channel held.
   virtual void SetHot(bool /*hot*/) {}

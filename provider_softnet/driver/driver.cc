@@ -194,7 +194,7 @@ bool Driver::PayOwed(Channel::Patience patience) {
   constexpr uint32_t kMostBusyTurns = 16;
   if (owing_.empty()) return false;
   const uint32_t busy = busy_turns_.load(std::memory_order_relaxed) + 1;
-  if (!worked || busy >= kMostBusyTurns) return PayOwed();
+  if (!worked || busy >= kMostBusyTurns) return PayOwed(Channel::Patience::kLeave);
   busy_turns_.store(busy, std::memory_order_relaxed);
   return false;
 }
@@ -228,6 +228,7 @@ bool Driver::PayOwed(Channel::Patience patience) {
   counters_.loop_turns.Add();
   AttendAll();
   loop_.Look();
+  in_passing_ = true;
   Dispatch();
   return std::exchange(worked_, false);
 }
@@ -458,6 +459,7 @@ EventLoop::BlockResult Driver::BlockOnce(Waiter* waiter, LoopClock::time_point d
       sleepless_rounds_ = 0;
     }
   }
+  in_passing_ = false;
   Dispatch();
   if (!deferred_.empty()) {
     short_until_ = LoopClock::now() + options_.silence;

@@ -142,6 +142,12 @@ class Driver final : private transport::Interruptible {
     return epoch;
   }
 
+  // With the token, in a handler: the look at all sockets is one in passing. Its thread polls, and
+  // has its own data to look for, so it leaves a socket that another thread is busy with. That one
+  // reads it, or a later look finds it still ready. Other looks are those of threads that have
+  // nothing else to do until something is ready.
+  bool LooksInPassing() const { return in_passing_; }
+
   // With the token: a handler found data on `channel` while looking at all sockets. `own` are the
   // sets of the queues that it feeds; null: none.
   void FoundByTurn(Channel* channel, HotSet* own = nullptr, HotSet* other_own = nullptr);
@@ -236,6 +242,7 @@ class Driver final : private transport::Interruptible {
   UniqueFd wake_fd_;
   std::optional<SocketWatch> wake_watch_;
   bool worked_ = false;
+  bool in_passing_ = false;    // see LooksInPassing()
   bool found_ = false;         // whether the last sleep ended with data on some channel
   int handlers_running_ = 0;   // depth of dispatching; it grows when an upcall waits or polls
   HotSet* polling_ = nullptr;  // of the polling thread that looks at all sockets

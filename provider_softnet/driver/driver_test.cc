@@ -298,6 +298,23 @@ TEST_F(EpochTest, AWaitIsProgress) {
   EXPECT_NE(Epoch(), before);
 }
 
+// -------------------------------------------------------------------------------------------------
+// What others have
+
+// A thread that polls has its own data to look for.
+TEST_F(DriverTest, APollLeavesWhatIsOwedWhileAnotherThreadHasTheChannel) {
+  channel_->in_use = true;
+  driver_->Owe(channel_.get());
+  for (int i = 0; i < 3; ++i) driver_->Progress(nullptr, LoopClock::now());
+  EXPECT_GE(channel_->left, 3);
+  EXPECT_EQ(channel_->payments, 0);
+  channel_->in_use = false;
+  EXPECT_TRUE(Until([&] {
+    driver_->Progress(nullptr, LoopClock::now());
+    return channel_->payments == 1;
+  }));
+}
+
 // A thread that waits for something else drives, so the helper sleeps without ticks. The thread
 // that owes something makes no further call.
 TEST_F(DriverTest, WhatIsOwedIsPaidWhileAWaiterSleeps) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The lock of a queue pair, for a thread that pays what is owed (Channel::PayOwed).
+// The lock of a queue pair, for a thread that does something for it in passing: pays what is owed
+// (Channel::PayOwed), writes what has gathered, reads what has come.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_DRIVER_PATIENT_LOCK_H_
 #define SOFTDAT_PROVIDER_SOFTNET_DRIVER_PATIENT_LOCK_H_
 

@@ -107,7 +107,11 @@ size_t BytesOf(const transport::SendRequest& request) {
 
 bool RoceEndpoint::FlushSends(Flusher by) {
   PendingUpcalls upcalls;
-  std::unique_lock<FastMutex> lock(mutex_);
+  std::unique_lock<FastMutex> lock(mutex_, std::defer_lock);
+  if (!LockPatiently(&lock, PatienceOf(by))) {
+    driver_->DeferSends(this, Driver::Wake::kNobody);
+    return false;
+  }
   gathering_.OnFlush();
   if (silent() || connection_ == nullptr || !gathering_.any()) return false;
   gathering_.NoteFlusher(/*by_program=*/by != Flusher::kHelper);
