@@ -9,14 +9,25 @@ namespace {
 
 constexpr uint64_t kTrialIterations = 4;
 constexpr uint64_t kMaxGrowth = 1000;
+constexpr uint64_t kMostIterations = 1'000'000'000'000;
+// A slice may be shorter than it should be by this much.
+constexpr double kShortest = 0.7;
+// Where threads have to be started and to find a processor each, most of a short run is its
+// beginning, and its end says little. So many more trials then find the length of a slice.
+constexpr int kMoreTrials = 12;
 
 Outcome FindIterations(const Runnable& run, double seconds, uint64_t* iterations) {
   *iterations = kTrialIterations;
+  JobResult result;
   // Short runs say little about long ones, so the number of iterations grows in steps.
   for (const double part : {0.02, 0.2, 1.0}) {
-    JobResult result;
     SOFTDAT_TRY(run(*iterations, &result));
     *iterations = ScaleIterations(*iterations, result.seconds, seconds * part);
+  }
+  for (int trial = 0; trial < kMoreTrials; ++trial) {
+    SOFTDAT_TRY(run(*iterations, &result));
+    if (result.seconds >= kShortest * seconds) break;
+    *iterations = ScaleIterations(*iterations, result.seconds, seconds);
   }
   return {};
 }
@@ -24,9 +35,10 @@ Outcome FindIterations(const Runnable& run, double seconds, uint64_t* iterations
 }  // namespace
 
 uint64_t ScaleIterations(uint64_t iterations, double elapsed, double seconds) {
-  if (elapsed <= 0) return iterations * kMaxGrowth;
+  const auto most =
+      static_cast<double>(std::min(iterations, kMostIterations / kMaxGrowth) * kMaxGrowth);
+  if (elapsed <= 0) return static_cast<uint64_t>(most);
   const double wanted = static_cast<double>(iterations) * seconds / elapsed;
-  const double most = static_cast<double>(iterations * kMaxGrowth);
   return std::max<uint64_t>(1, static_cast<uint64_t>(std::min(wanted, most)));
 }
 

@@ -28,7 +28,7 @@ struct Series {
 };
 
 // The number of iterations that take about `seconds`, if `iterations` took `elapsed`. At least 1,
-// and at most a thousand times `iterations`.
+// and at most a thousand times `iterations`, or 10^12.
 uint64_t ScaleIterations(uint64_t iterations, double elapsed, double seconds);
 
 using Runnable = std::function<Outcome(uint64_t iterations, JobResult* result)>;

@@ -62,9 +62,15 @@ def reasons(results):
               "call beside the 0.2 us of own work for a message, the less can be reached: 0.75 where it "
               "takes 3 us, 0.5 where it takes 5. In one piece the window would wait for its answer with "
               "nothing to post")
-    one_ia = ("threads that poll or spin look at the streams of their own queues alone, but one of those that sleep "
-              "moves the data of all, and wakes the others")
-    own_ias = "eight threads with nothing in common take turns on the processors and in their caches"
+    many = ("with so many threads on a processor, one gets it more often when nothing has come for it yet: two looks "
+            "for each message, where four threads with IAs of their own need 1.3")
+    asleep = ("a wait polls for 20 to 200 us before it sleeps. A thread whose turn takes longer to come, because the "
+              "others have a burst to work on, sleeps and is woken, which is some 10 us for a burst")
+    own_ias = (asleep + ". If waits polled for 1 ms, it would be 1.16 us where it is 1.86; but so would those that wait "
+               "in vain")
+    moved = ("where the kernel may move threads, it pulls those together that wake each other, and these are of one "
+             "process: each message then changes the processor, and each turn the address space. On processors of "
+             "their own the same threads cost what the rows above say")
     crowded = ("the median is at the bound, below it in one hour and above it in another: the sockets and end points "
                "of both processes leave less of the caches")
     rds = ("RDS looks up the port's process and its connection, keeps a message until it is acknowledged, and "
@@ -84,14 +90,18 @@ def reasons(results):
     second = (shaken + "; on two connections nothing keeps the finish behind the data, so it waits for "
               "their confirmation, which is one more way there and back")
     return {
-        "64 B send, 2 threads on one IA, CPU": one_ia,
-        "64 B send, 4 threads on one IA, CPU": one_ia,
-        "64 B send, 8 threads on one IA, CPU": one_ia,
+        "64 B send, 2 threads on one IA, CPU": many,
+        "64 B send, 4 threads on one IA, CPU": many,
+        "64 B send, 8 threads on one IA, CPU": many,
         "64 B send, 4 threads with IAs of their own, CPU": sleeping,
-        "64 B send, 4 threads, one IA beside four": one_ia,
-        "window 64, 4 threads on one IA, CPU": one_ia,
+        "64 B send, 4 threads, one IA beside four": many,
+        "64 B send, 4 threads on one IA, unpinned, CPU": moved,
+        "64 B write and notice, 4 threads on one IA, CPU": many,
+        "window 64, 2 threads on one IA, CPU": asleep,
+        "window 64, 4 threads on one IA, CPU": asleep,
+        "window 64, 8 threads on one IA, CPU": asleep,
         "window 64, 4 threads with IAs of their own, CPU": own_ias,
-        "window 64, 4 threads, one IA beside four": one_ia,
+        "window 64, 4 threads on one IA, unpinned, CPU": moved,
         "window 64 on each of 64 end points": "the queues of 64 with 4,096 messages under way take turns in the "
                                               "processor's caches",
         "64 B write and its notice, polling": pair,
