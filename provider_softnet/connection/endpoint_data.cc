@@ -63,7 +63,7 @@ size_t BytesOf(const transport::SendRequest& request) {
 
 [[gnu::hot]] void Endpoint::WriteOrGather(const transport::SendRequest& request, size_t bytes) {
   Gathering::Post post;
-  post.epoch = driver_->Epoch(HotSetOf(queues_.send_cq()), HotSetOf(queues_.recv_cq()));
+  post.epoch = driver_->EpochFor(HotSetOf(queues_.send_cq()), HotSetOf(queues_.recv_cq()));
   post.helper_ticks = driver_->HelperTicks();
   post.op = request.op;
   post.queued = queues_.sends().count();

@@ -19,8 +19,11 @@ class GatheringTest : public testing::Test {
  protected:
   // A post in the burst `epoch`, with `queued` unfinished requests.
   Plan Post(uint32_t epoch, uint32_t queued, size_t bytes = 64) {
-    return gathering_.OnPost(
-        {.epoch = epoch, .helper_ticks = true, .queued = queued, .capacity = 64, .bytes = bytes});
+    return gathering_.OnPost({.epoch = {.common = epoch},
+                              .helper_ticks = true,
+                              .queued = queued,
+                              .capacity = 64,
+                              .bytes = bytes});
   }
 
   Gathering gathering_{{.messages = 32, .bytes = 4096, .halves = false}};
@@ -74,7 +77,7 @@ class HalvesTest : public testing::Test {
     ++epoch_;
     while (queued_ < kWindow) {
       const Plan plan = gathering_.OnPost(
-          {.epoch = epoch_, .helper_ticks = true, .queued = ++queued_, .capacity = 72});
+          {.epoch = {.common = epoch_}, .helper_ticks = true, .queued = ++queued_, .capacity = 72});
       ++gathered_;
       if (plan == Plan::kWrite || plan == Plan::kWriteAll) Write();
     }
@@ -129,7 +132,8 @@ TEST_F(HalvesTest, WithLittleUnderWayNothingWaits) {
   Fill();
   if (gathered_ > 0) Write();
   queued_ = kWindow / 8;
-  gathering_.OnPost({.epoch = ++epoch_, .helper_ticks = true, .queued = ++queued_, .capacity = 72});
+  gathering_.OnPost(
+      {.epoch = {.common = ++epoch_}, .helper_ticks = true, .queued = ++queued_, .capacity = 72});
   EXPECT_TRUE(gathering_.any());
   EXPECT_FALSE(gathering_.Lingers(queued_));
 }
@@ -138,8 +142,10 @@ TEST_F(HalvesTest, ASmallWindowDoesNotLeaveInHalves) {
   for (int round = 0; round < 10; ++round) {
     ++epoch_;
     for (uint32_t queued = 1; queued <= 8; ++queued) {
-      EXPECT_NE(gathering_.OnPost(
-                    {.epoch = epoch_, .helper_ticks = true, .queued = queued, .capacity = 72}),
+      EXPECT_NE(gathering_.OnPost({.epoch = {.common = epoch_},
+                                   .helper_ticks = true,
+                                   .queued = queued,
+                                   .capacity = 72}),
                 Plan::kWriteAll);
     }
     gathering_.OnWritten();

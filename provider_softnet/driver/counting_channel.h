@@ -40,6 +40,7 @@ class CountingChannel final : public Channel {
     peer_ = UniqueFd(fds[1]);
     const TokenHold token(&driver_->token());
     watch_.emplace(&driver_->loop(), [this](int) {
+      if (driver_->LooksInPassing()) found_in_passing.fetch_add(1);
       if (TryReceive()) driver_->FoundByTurn(this, own.get());
     });
     EXPECT_TRUE(watch_->Start(mine_.get(), kReadable).ok());
@@ -60,13 +61,18 @@ class CountingChannel final : public Channel {
     if (transport::Waiter* w = waiter.load()) w->Signal();
     return true;
   }
-  bool FlushSends(Flusher) override {
+  bool FlushSends(Flusher by) override {
+    if (in_use && PatienceOf(by) == Patience::kLeave) {
+      driver_->DeferSends(this, Driver::Wake::kNobody);
+      return false;
+    }
     flushes.fetch_add(1);
     return true;
   }
   bool PayOwed(Patience patience) override {
     if (in_use && patience == Patience::kLeave) {
       left.fetch_add(1);
+      if (before_leaving) before_leaving();
       driver_->Owe(this);
       return false;
     }
@@ -85,10 +91,12 @@ class CountingChannel final : public Channel {
   RefPtr<HotSet> own;            // of the queue that it feeds. To be set before data come.
   std::atomic<int> hot{0};       // sets that contain it
   std::atomic<int> received{0};
+  std::atomic<int> found_in_passing{0};  // by looks at all sockets
   std::atomic<int> flushes{0};
   std::atomic<bool> in_use{false};  // another thread has it
   std::atomic<int> payments{0};
-  std::atomic<int> left{0};  // payments that were left to that thread
+  std::atomic<int> left{0};              // payments that were left to that thread
+  std::function<void()> before_leaving;  // in the midst of that. To be set before it is owed.
   std::atomic<int> attended{0};
   std::atomic<transport::Waiter*> waiter{nullptr};
   std::atomic<pthread_t> last_reader{};

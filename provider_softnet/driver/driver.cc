@@ -127,6 +127,10 @@ void Driver::Kick() {
   deferred_.Push(channel);  // it may have been deferred quietly before
   // The helper stores what it does before its last look at the stack, so it will see this channel.
   if (wake == Wake::kNobody && HelperTicks()) return;
+  AnnounceDeferred();
+}
+
+[[gnu::hot]] void Driver::AnnounceDeferred() {
   announced_.store(true, std::memory_order_seq_cst);
   const Blocked blocked = blocked_.load(std::memory_order_seq_cst);
   if (blocked == Blocked::kLong) {
@@ -171,10 +175,14 @@ bool Driver::Post(std::function<void()> task) {
 
 [[gnu::hot]] bool Driver::FlushDeferred(Channel::Flusher by) {
   if (deferred_.empty()) return false;
-  announced_.store(false, std::memory_order_seq_cst);
+  const bool announced = announced_.load(std::memory_order_relaxed);
+  if (announced) announced_.store(false, std::memory_order_seq_cst);
   bool worked = false;
   deferred_.TakeAll([&](Channel* channel) { worked |= channel->FlushSends(by); });
-  flushes_.fetch_add(1, std::memory_order_relaxed);
+  const bool left = by == Channel::Flusher::kPoller && !deferred_.empty();
+  // The helper goes on to watch what was left.
+  if (left && announced) AnnounceDeferred();
+  if (worked || !left) flushes_.fetch_add(1, std::memory_order_relaxed);
   return worked;
 }
 
@@ -224,11 +232,12 @@ bool Driver::PayOwed(Channel::Patience patience) {
   worked_ = true;
 }
 
-[[gnu::hot]] bool Driver::Turn() {
+[[gnu::hot]] bool Driver::Turn(Busy busy) {
   counters_.loop_turns.Add();
+  in_passing_ = busy == Busy::kLeave;
   AttendAll();
   loop_.Look();
-  in_passing_ = true;
+  in_passing_ = busy == Busy::kLeave;  // an upcall may have looked as well
   Dispatch();
   return std::exchange(worked_, false);
 }
@@ -262,7 +271,7 @@ Result Driver::Progress(Waiter* waiter, LoopClock::time_point deadline) {
 }
 
 Result Driver::LookAround() {
-  return started() ? PollOnce(hot_.get(), Look::kEverywhere) : Result::kIdle;
+  return started() ? PollOnce(hot_.get(), Look::kThoroughly) : Result::kIdle;
 }
 
 int Driver::ProgressDescriptor() {
@@ -341,9 +350,9 @@ Result Driver::Drive(Waiter* waiter, LoopClock::time_point deadline, ParkedThrea
   LoopClock::time_point spin_until{};  // set when the first try found nothing
   uint32_t polls = 0;                  // since the last look at all sockets
   uint32_t in_vain = 0;                // since something moved
-  const uint64_t waits = waiter->spun ? 0 : spin_limit_.CountWait();
+  if (!waiter->spun) spin_limit_.CountWait();
   bool spinning = spin_limit_.spins() && !waiter->spun;
-  bool first_try = !spinning || !YieldFirst(*hot_, waits);  // false after a yield
+  bool first_try = !spinning || !hot_->YieldFirst();  // false after a yield
   if (!first_try) {
     Yield();
     spinning = spin_limit_.spins();
@@ -384,7 +393,7 @@ Result Driver::Drive(Waiter* waiter, LoopClock::time_point deadline, ParkedThrea
     worked |= hot_->Poll();
     if (++polls >= SpinInterval(++in_vain) || !attention_.empty()) {
       polls = 0;
-      worked |= Turn();
+      worked |= Turn(Busy::kLeave);
     }
     if (std::exchange(first_try, false)) hot_->NoteFirstTry(!worked);
     worked |= PayAfterTurn(worked);
@@ -419,7 +428,7 @@ EventLoop::BlockResult Driver::BlockOnce(Waiter* waiter, LoopClock::time_point d
                                          const CancelOff& cancel) {
   using BlockResult = EventLoop::BlockResult;
   if (loop_.HasWork() || Attending()) {
-    Turn();
+    Turn(Busy::kAwait);
     return BlockResult::kReady;
   }
   if (PayOwed()) return BlockResult::kReady;

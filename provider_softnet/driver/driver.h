@@ -21,6 +21,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -37,6 +38,7 @@
 #include "provider_softnet/driver/channel.h"
 #include "provider_softnet/driver/counters.h"
 #include "provider_softnet/driver/driver_token.h"
+#include "provider_softnet/driver/epoch.h"
 #include "provider_softnet/driver/event_loop.h"
 #include "provider_softnet/driver/helper_sleep.h"
 #include "provider_softnet/driver/hot_set.h"
@@ -129,23 +131,23 @@ class Driver final : private transport::Interruptible {
   // task is destroyed. Returns false when the driver has already stopped.
   bool Post(std::function<void()> task);
 
-  // A number that differs whenever somebody has made progress in between for the queue pair that
-  // has the queues `own` and `other_own`: a thread that polled one of them, or this thread, or one
-  // that waited. A post that finds it unchanged since its queue pair's last write knows that
-  // earlier work is still unreaped, and gathers. The polls of other threads for other queues do not
-  // count: they say nothing of this program's burst, and to count them would cost both threads a
-  // cache line for each message. The number may wrap.
-  uint32_t Epoch(const HotSet* own, const HotSet* other_own) const {
-    uint32_t epoch = epoch_.load(std::memory_order_relaxed) + t_polls + hot_->polls();
-    if (own != nullptr) epoch += own->polls();
-    if (other_own != nullptr) epoch += other_own->polls();
-    return epoch;
+  // For a post of the queue pair that has the queues `own` and `other_own`. A post that finds no
+  // progress since the one before knows that earlier work is still unreaped, and gathers. Progress
+  // is made by who polls one of these queues, or a queue that nothing has come for yet, by who
+  // waits, and by the posting thread, whatever it polls. The polls of other threads for other
+  // queues that work do not count. They say nothing of this program's burst, and to count them
+  // would cost both threads a cache line for each message.
+  Epoch EpochFor(const HotSet* own, const HotSet* other_own) const {
+    uint32_t polls = epoch_.load(std::memory_order_relaxed) + hot_->polls();
+    if (own != nullptr) polls += own->polls();
+    if (other_own != nullptr) polls += other_own->polls();
+    return {.common = polls, .thread = &t_polls, .polls = t_polls};
   }
 
-  // With the token, in a handler: the look at all sockets is one in passing. Its thread polls, and
-  // has its own data to look for, so it leaves a socket that another thread is busy with. That one
-  // reads it, or a later look finds it still ready. Other looks are those of threads that have
-  // nothing else to do until something is ready.
+  // With the token, in a handler of a look at all sockets: it is one in passing. Its thread has
+  // data of its own to look for, and will look again. So it leaves a socket that another thread is
+  // busy with. That one reads it, or a later look finds it still ready. A thread that sleeps when
+  // it has found nothing looks thoroughly.
   bool LooksInPassing() const { return in_passing_; }
 
   // With the token: a handler found data on `channel` while looking at all sockets. `own` are the
@@ -168,6 +170,8 @@ class Driver final : private transport::Interruptible {
   void Abandon();
 
  private:
+  static constexpr size_t kCacheLine = 64;
+
   // What the thread in the loop does now, for those who may have to wake it.
   enum class Blocked : uint8_t { kNo, kLong, kShort };
 
@@ -180,7 +184,9 @@ class Driver final : private transport::Interruptible {
   void Interrupt() override;  // of Waiter and DriverToken: wakes the blocked thread
   void Kick();
 
-  enum class Look : uint8_t { kHotStreams, kEverywhere };
+  enum class Look : uint8_t { kHotStreams, kEverywhere, kThoroughly };
+  // What a look does with a socket that another thread is busy with. See LooksInPassing().
+  enum class Busy : uint8_t { kLeave, kAwait };
 
   // A wait that spins leaves so many polls to hot streams, and after that looks at all sockets as
   // often as this.
@@ -188,7 +194,7 @@ class Driver final : private transport::Interruptible {
   static constexpr uint32_t kLater = 4;
 
   Result PollOnce(HotSet* hot, Look look = Look::kHotStreams);
-  bool LookForPoller(HotSet* hot);
+  bool LookForPoller(HotSet* hot, Busy busy);
   Result Wait(transport::Waiter* waiter, LoopClock::time_point deadline);
   Result Drive(transport::Waiter* waiter, LoopClock::time_point deadline, ParkedThread* self,
                bool* holding, const CancelOff& cancel);
@@ -197,17 +203,17 @@ class Driver final : private transport::Interruptible {
   // Sleeps in the loop once, or not at all when there is something to do.
   EventLoop::BlockResult BlockOnce(transport::Waiter* waiter, LoopClock::time_point deadline,
                                    const CancelOff& cancel);
-  static bool YieldFirst(const HotSet& hot, uint64_t waits);
   void Yield();
   Look WhereToSpin(const HotSet& own) const;
   uint32_t SpinInterval(uint32_t in_vain) const;
   void AskHelperToLeave();
-  bool Turn();  // token held: looks at all sockets, attends
+  bool Turn(Busy busy);  // token held: looks at all sockets, attends
   // Token held: the same, if this thread is in an upcall of such a look.
-  bool TurnInUpcall(HotSet* hot);
+  bool TurnInUpcall(HotSet* hot, Busy busy);
   void Dispatch();   // token held: handlers of what was seen, attention, trash
   void AttendAll();  // token held
   bool Attending() const { return next_to_attend_ < attending_.size(); }
+  void AnnounceDeferred();
   bool FlushDeferred(Channel::Flusher by);
   // To be called when nothing was found to do. Pays what is owed.
   bool PayOwed(Channel::Patience patience = Channel::Patience::kWait);
@@ -262,11 +268,12 @@ class Driver final : private transport::Interruptible {
   CallerActivity activity_;
   // Turns in a row that found something while something was owed. A lost update does no harm.
   std::atomic<uint32_t> busy_turns_{0};
-  // Counts progress other than polls. See Epoch().
-  std::atomic<uint32_t> epoch_{1};
+  // Counts progress other than polls. See EpochFor(). Each post reads it, so it has a cache line
+  // apart from what is written for each message.
+  alignas(kCacheLine) std::atomic<uint32_t> epoch_{1};
   // The content of deferred_ relies on the helper. Set after a push, cleared before the stack is
   // emptied.
-  std::atomic<bool> announced_{false};
+  alignas(kCacheLine) std::atomic<bool> announced_{false};
   // Counts how often deferred_ was emptied and how often a post wrote gathered sends. It tells the
   // helper whether callers do that themselves.
   std::atomic<uint32_t> flushes_{0};

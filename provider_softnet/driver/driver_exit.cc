@@ -13,10 +13,13 @@ namespace softdat::softnet {
 void Driver::PayAtExit() {
   constexpr auto kLongest = std::chrono::milliseconds(100);
   constexpr timespec kLook{.tv_sec = 0, .tv_nsec = 100'000};
-  owing_.TakeAll([](Channel* channel) { channel->PayOwed(Channel::Patience::kTry); });
-  // A channel that is not in the stack any more was taken by a thread that has not paid it yet.
   const LoopClock::time_point until = LoopClock::now() + kLongest;
-  while (paying_.load(std::memory_order_seq_cst) > 0 && LoopClock::now() < until) {
+  while (true) {
+    // A channel that is not in the stack any more was taken by a thread that has not paid it yet,
+    // and that may put it back.
+    const bool others = paying_.load(std::memory_order_seq_cst) > 0;
+    owing_.TakeAll([](Channel* channel) { channel->PayOwed(Channel::Patience::kTry); });
+    if (!others || LoopClock::now() >= until) return;
     nanosleep(&kLook, nullptr);
   }
 }

@@ -35,26 +35,26 @@ using Result = transport::ProgressResult;
     found_by_poll_.store(true, std::memory_order_relaxed);
   // If the hot streams had something, that was what made the descriptor readable. If not, it still
   // is readable, and the poll must look everywhere.
-  const bool everywhere = look == Look::kEverywhere && !received;
+  const bool everywhere = look != Look::kHotStreams && !received;
   ++t_polls;
   const bool due = hot->CountPoll(options_.look.of_a_queue) ||
                    t_polls - t_looked_at >= options_.look.of_a_thread || everywhere ||
                    !attention_.empty() || have_tasks_.load(std::memory_order_relaxed);
-  if (due) worked |= LookForPoller(hot);
+  if (due) worked |= LookForPoller(hot, look == Look::kThoroughly ? Busy::kAwait : Busy::kLeave);
   worked |= PayAfterTurn(worked);
   return worked ? Result::kWorked : Result::kIdle;
 }
 
 // One look at all sockets, if this thread may have the token at once.
-[[gnu::hot]] bool Driver::LookForPoller(HotSet* hot) {
+[[gnu::hot]] bool Driver::LookForPoller(HotSet* hot, Busy busy) {
   const RefPtr<HotSet> keep(hot);  // an upcall may destroy the queue
-  if (token_.HeldByMe()) return TurnInUpcall(hot);
+  if (token_.HeldByMe()) return TurnInUpcall(hot, busy);
   hot->CountLook();
   t_looked_at = t_polls;
   const CancelOff no_cancellation;
   if (token_.TryAcquire(DriverToken::Holder::kPoller)) {
     polling_ = hot;
-    const bool worked = Turn();
+    const bool worked = Turn(busy);
     polling_ = nullptr;
     hot->DropServed();
     token_.Release();
@@ -67,12 +67,12 @@ using Result = transport::ProgressResult;
 // An upcall may poll for what comes on any socket, and nobody else can look while its thread has
 // the token. Its own upcalls may poll in turn, but not without end. A control operation that has
 // the token may be in the midst of anything, so it is left alone.
-bool Driver::TurnInUpcall(HotSet* hot) {
+bool Driver::TurnInUpcall(HotSet* hot, Busy busy) {
   constexpr int kMostNested = 8;
   if (handlers_running_ == 0 || handlers_running_ > kMostNested) return false;
   hot->CountLook();
   const CancelOff no_cancellation;
-  const bool worked = Turn();
+  const bool worked = Turn(busy);
   worked_ = true;  // the turn outside is in a handler
   return worked;
 }
@@ -117,9 +117,9 @@ void Driver::AskHelperToLeave() {
 [[gnu::hot]] Result Driver::Spin(HotSet* hot, LoopClock::time_point deadline,
                                  LoopClock::time_point* until) {
   const bool first_try = *until == LoopClock::time_point{};
-  const uint64_t waits = first_try ? spin_limit_.CountWait() : 0;
+  if (first_try) spin_limit_.CountWait();
   if (!started() || !spin_limit_.spins()) return Result::kTimedOut;
-  const bool yielded = first_try && YieldFirst(*hot, waits);
+  const bool yielded = first_try && hot->YieldFirst();
   if (yielded) Yield();
   const bool worked = PollOnce(hot, WhereToSpin(*hot)) == Result::kWorked;
   if (first_try && !yielded) hot->NoteFirstTry(!worked);
@@ -144,15 +144,6 @@ void Driver::AskHelperToLeave() {
   if (hot.empty()) return Look::kEverywhere;
   const bool later = hot.SilentFor(kForHotStreams) && hot.polls() % kLater == 0;
   return later ? Look::kEverywhere : Look::kHotStreams;
-}
-
-// Whether a wait should yield before its first try. When a wait found nothing at first, the answer
-// takes a while in the next waits, too. So the peer gets the processor before the system call that
-// would find nothing. Now and then a wait tries first again, because what it finds after a yield
-// says nothing about that.
-bool Driver::YieldFirst(const HotSet& hot, uint64_t waits) {
-  constexpr uint32_t kTriedAnew = 16;
-  return hot.first_try_missed() && waits % kTriedAnew != 0;
 }
 
 }  // namespace softdat::softnet

@@ -23,7 +23,7 @@ using transport::Waiter;
 class DriverTest : public testing::Test {
  protected:
   void SetUp() override {
-    driver_.emplace(DriverOptions{});
+    driver_.emplace(options_);
     ASSERT_TRUE(driver_->Start().ok());
     channel_ = RefPtr<CountingChannel>::Adopt(new CountingChannel(&*driver_));
   }
@@ -36,6 +36,7 @@ class DriverTest : public testing::Test {
     return Until([&] { return driver_->token().holder() == DriverToken::Holder::kHelper; });
   }
 
+  DriverOptions options_;
   std::optional<Driver> driver_;
   RefPtr<CountingChannel> channel_;
 };
@@ -248,54 +249,62 @@ class EpochTest : public DriverTest {
   void SetUp() override {
     DriverTest::SetUp();
     ASSERT_TRUE(HelperDrives());
+    before_ = Now();
   }
-  uint32_t Epoch() const { return driver_->Epoch(sends_.get(), receives_.get()); }
+  // As a post of this thread sees it.
+  Epoch Now() const { return driver_->EpochFor(sends_.get(), receives_.get()); }
+  bool Progress() const { return Now().IsBehind(before_); }
   static RefPtr<HotSet> NewSet() { return RefPtr<HotSet>::Adopt(new HotSet(HotSet::Tells::kNo)); }
-  // Polls on a thread of its own. The set is not empty, or the driver's own would count.
-  void PollElsewhere(HotSet* set) {
+  // The set is not empty, or the driver's own would count.
+  void Poll(HotSet* set) {
     set->OnFoundByTurn(channel_.get());
-    std::thread([&] { driver_->Poll(set); }).join();
+    driver_->Poll(set);
   }
+  static void Elsewhere(const std::function<void()>& work) { std::thread(work).join(); }
 
   const RefPtr<HotSet> sends_ = NewSet(), receives_ = NewSet(), others_ = NewSet();
+  Epoch before_;
 };
 
-TEST_F(EpochTest, PostsInARowSeeNoProgress) { EXPECT_EQ(Epoch(), Epoch()); }
+TEST_F(EpochTest, PostsInARowSeeNoProgress) { EXPECT_FALSE(Progress()); }
 
 TEST_F(EpochTest, APollOfTheSameThreadIsProgress) {
-  const uint32_t before = Epoch();
-  driver_->Poll(others_.get());
-  EXPECT_NE(Epoch(), before);
+  Poll(others_.get());
+  EXPECT_TRUE(Progress());
 }
 
 TEST_F(EpochTest, AnotherThreadsPollForTheSameQueuesIsProgress) {
   for (const RefPtr<HotSet>& set : {sends_, receives_}) {
-    const uint32_t before = Epoch();
-    PollElsewhere(set.get());
-    EXPECT_NE(Epoch(), before);
+    before_ = Now();
+    Elsewhere([&] { Poll(set.get()); });
+    EXPECT_TRUE(Progress());
   }
 }
 
 // It would end this thread's burst in the middle.
 TEST_F(EpochTest, AnotherThreadsPollForOtherQueuesIsNone) {
-  const uint32_t before = Epoch();
-  PollElsewhere(others_.get());
-  EXPECT_EQ(Epoch(), before);
+  Elsewhere([&] { Poll(others_.get()); });
+  EXPECT_FALSE(Progress());
+}
+
+// Two threads that post in turn go on with one burst.
+TEST_F(EpochTest, APostOfAnotherThreadSeesNone) {
+  Poll(others_.get());
+  before_ = Now();
+  Elsewhere([&] { EXPECT_FALSE(Progress()); });
 }
 
 TEST_F(EpochTest, AnotherThreadThatLooksAtNoQueueMakesProgress) {
-  const uint32_t before = Epoch();
-  std::thread([&] { driver_->Progress(nullptr, LoopClock::now()); }).join();
-  EXPECT_NE(Epoch(), before);
+  Elsewhere([&] { driver_->Progress(nullptr, LoopClock::now()); });
+  EXPECT_TRUE(Progress());
 }
 
 TEST_F(EpochTest, AWaitIsProgress) {
-  const uint32_t before = Epoch();
-  std::thread([&] {
+  Elsewhere([&] {
     Waiter waiter;
     driver_->Progress(&waiter, LoopClock::now());
-  }).join();
-  EXPECT_NE(Epoch(), before);
+  });
+  EXPECT_TRUE(Progress());
 }
 
 // -------------------------------------------------------------------------------------------------
@@ -313,6 +322,64 @@ TEST_F(DriverTest, APollLeavesWhatIsOwedWhileAnotherThreadHasTheChannel) {
     driver_->Progress(nullptr, LoopClock::now());
     return channel_->payments == 1;
   }));
+}
+
+// The helper of this one does nothing unless it is woken.
+class PassiveHelperTest : public DriverTest {
+ protected:
+  PassiveHelperTest() { options_.helper_tick = std::chrono::hours(1); }
+};
+
+// The helper was woken for it, and goes on to watch what a poll has left.
+TEST_F(PassiveHelperTest, TheHelperWatchesWhatAPollHasLeft) {
+  channel_->in_use = true;
+  driver_->DeferSends(channel_.get(), Driver::Wake::kHelper);
+  driver_->Progress(nullptr, LoopClock::now());
+  channel_->in_use = false;
+  EXPECT_TRUE(Until([&] { return channel_->flushes > 0; }));
+}
+
+// Its caller sleeps when it has found nothing, so it must not leave a socket to another thread.
+TEST_F(DriverTest, ALookAroundIsNotInPassing) {
+  for (int i = 1; i <= 20; ++i) {
+    channel_->PeerSends();
+    EXPECT_TRUE(Until([&] {
+      driver_->LookAround();
+      return channel_->received == i;
+    }));
+    const TokenHold token(&driver_->token());
+    driver_->DropHot(channel_.get());  // or the next one is found there
+  }
+  EXPECT_EQ(channel_->found_in_passing, 0);
+}
+
+TEST_F(DriverTest, APollLooksInPassing) {
+  for (int i = 1; channel_->found_in_passing == 0 && i <= 1000; ++i) {
+    channel_->PeerSends();
+    EXPECT_TRUE(Until([&] {
+      driver_->Progress(nullptr, LoopClock::now());
+      return channel_->received == i;
+    }));
+    const TokenHold token(&driver_->token());
+    driver_->DropHot(channel_.get());
+  }
+  EXPECT_GT(channel_->found_in_passing, 0);
+}
+
+// The process exits while a thread is about to leave what is owed to the one that has the channel.
+TEST_F(PassiveHelperTest, WhatIsLeftWhileTheProcessExitsIsPaid) {
+  std::atomic<bool> leaving{false};
+  channel_->in_use = true;
+  channel_->before_leaving = [&] {
+    leaving = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  };
+  driver_->Owe(channel_.get());
+  std::thread polling([&] { driver_->Progress(nullptr, LoopClock::now()); });
+  ASSERT_TRUE(Until([&] { return leaving.load(); }));
+  driver_->PayAtExit();
+  EXPECT_GE(channel_->payments, 1);
+  polling.join();
 }
 
 // A thread that waits for something else drives, so the helper sleeps without ticks. The thread

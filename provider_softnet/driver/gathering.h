@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "dat/transport/transport.h"
+#include "provider_softnet/driver/epoch.h"
 #include "provider_softnet/driver/post_bursts.h"
 
 namespace softdat::softnet {
@@ -27,7 +28,7 @@ class Gathering {
     size_t hold_bytes = SIZE_MAX;
   };
   struct Post {
-    uint32_t epoch = 0;         // Driver::Epoch()
+    Epoch epoch;                // Driver::EpochFor()
     bool helper_ticks = false;  // Driver::HelperTicks()
     transport::Op op = transport::Op::kSend;
     uint32_t queued = 0;    // unfinished requests of the send queue, including this one
@@ -45,7 +46,9 @@ class Gathering {
   explicit Gathering(const Limits& limits) : limits_(limits) {}
 
   [[gnu::hot]] Plan OnPost(const Post& post) {
-    const PostBursts::Plan plan = bursts_.OnPost(post.epoch, post.queued > 1, KindOf(post.op));
+    if (post.epoch.IsBehind(epoch_)) ++epochs_;
+    epoch_ = post.epoch;
+    const PostBursts::Plan plan = bursts_.OnPost(epochs_, post.queued > 1, KindOf(post.op));
     const bool quietly = plan == PostBursts::Plan::kGatherQuietly;
     const bool at_once = quietly && (!post.helper_ticks || IsTooLargeToHold(post.bytes));
     if (plan == PostBursts::Plan::kWrite || at_once) return Plan::kWrite;
@@ -117,6 +120,8 @@ class Gathering {
 
   const Limits limits_;
   PostBursts bursts_;
+  Epoch epoch_;           // of the last post
+  uint32_t epochs_ = 1;   // that posts have seen
   bool watched_ = false;  // the helper watches what has gathered
   uint32_t own_flushes_ =
       0;  // gathered writes in a row that the program made itself, up to kTrusted

@@ -69,12 +69,18 @@ class HotSet {
   // The number of polls so far. It may wrap.
   uint32_t polls() const { return polls_.load(std::memory_order_relaxed); }
 
-  // Whether the last wait for it that tried at once found nothing (Driver::YieldFirst). A lost
-  // update does no harm.
-  bool first_try_missed() const { return first_try_missed_.load(std::memory_order_relaxed); }
-  void NoteFirstTry(bool missed) {
-    if (missed != first_try_missed()) first_try_missed_.store(missed, std::memory_order_relaxed);
+  // A wait for it begins: whether it should yield before its first try. When a wait found nothing
+  // at first, the answer takes a while in the next waits, too. So the peer gets the processor
+  // before the system call that would find nothing. Now and then a wait tries first again, because
+  // what it finds after a yield says nothing about that.
+  bool YieldFirst() {
+    constexpr uint32_t kTriedAnew = 16;
+    const uint32_t waits = waits_.load(std::memory_order_relaxed) + 1;
+    waits_.store(waits, std::memory_order_relaxed);
+    return first_try_missed_.load(std::memory_order_relaxed) && waits % kTriedAnew != 0;
   }
+  // A wait that did not yield first has tried.
+  void NoteFirstTry(bool missed) { first_try_missed_.store(missed, std::memory_order_relaxed); }
 
  private:
   friend class AdopterList;
@@ -111,6 +117,8 @@ class HotSet {
   std::atomic<uint32_t> polls_{0};
   std::atomic<uint32_t> looked_at_{0};  // polls_ at the last look at all sockets
   std::atomic<bool> closed_{false};     // set before the slots are cleared
+  // See YieldFirst(). A lost update does no harm.
+  std::atomic<uint32_t> waits_{0};
   std::atomic<bool> first_try_missed_{false};
   // Guarded by the token:
   HotSet* next_adopter_ = nullptr;

@@ -18,7 +18,7 @@
 //    short. If one short burst of it left alone, its answer would come alone, and so would the post
 //    that takes its place, again and again.
 //
-// A burst ends when somebody makes progress, which starts a new epoch (Driver::Epoch()).
+// A burst ends when somebody makes progress, which starts a new epoch (Driver::EpochFor()).
 #ifndef SOFTDAT_PROVIDER_SOFTNET_DRIVER_POST_BURSTS_H_
 #define SOFTDAT_PROVIDER_SOFTNET_DRIVER_POST_BURSTS_H_
 
@@ -89,7 +89,7 @@ class PostBursts {
   }
   static size_t Index(Kind kind) { return static_cast<size_t>(kind); }
 
-  uint32_t epoch_ = 0;          // of the burst under way; the driver begins with 1
+  uint32_t epoch_ = 0;          // of the burst under way; the first is 1
   Kind kind_ = Kind::kMessage;  // of its first post
   uint32_t length_ = 0;         // its posts so far
   uint32_t expected_ = 0;       // posts, if the last two bursts of its kind were alike

@@ -68,8 +68,8 @@ class SpinLimit {
     }
   }
 
-  // A wait begins. Returns how many this thread has begun (StripedCounter).
-  uint64_t CountWait() { return waits_.Add(); }
+  // A wait begins.
+  void CountWait() { waits_.Add(); }
   uint64_t waits() const { return waits_.Sum(); }
   // A wait has yielded, between these two looks at the counter. They may be of two processors,
   // whose counters differ a little.

@@ -13,16 +13,10 @@ namespace softdat::softnet {
 
 class StripedCounter {
  public:
-  // More threads share stripes, and two that count at once may lose one of their counts.
+  // More threads share stripes.
   static constexpr size_t kStripes = 8;
 
-  // Returns how often this thread has counted, or those that share its stripe.
-  uint64_t Add() {
-    std::atomic<uint64_t>& count = stripes_[StripeOfThisThread()].count;
-    const uint64_t now = count.load(std::memory_order_relaxed) + 1;
-    count.store(now, std::memory_order_relaxed);
-    return now;
-  }
+  void Add() { stripes_[StripeOfThisThread()].count.fetch_add(1, std::memory_order_relaxed); }
   uint64_t Sum() const {
     uint64_t sum = 0;
     for (const Stripe& stripe : stripes_) sum += stripe.count.load(std::memory_order_relaxed);
