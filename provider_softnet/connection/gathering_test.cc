@@ -180,7 +180,7 @@ class NoticeTest : public testing::Test {
   using Op = transport::Op;
 
   Plan Post(Op op, uint32_t queued, size_t bytes) {
-    return gathering_.OnPost({.epoch = epoch_,
+    return gathering_.OnPost({.epoch = {.common = epoch_},
                               .helper_ticks = true,
                               .op = op,
                               .queued = queued,
