@@ -21,7 +21,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <cstddef>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -170,8 +169,6 @@ class Driver final : private transport::Interruptible {
   void Abandon();
 
  private:
-  static constexpr size_t kCacheLine = 64;
-
   // What the thread in the loop does now, for those who may have to wake it.
   enum class Blocked : uint8_t { kNo, kLong, kShort };
 
@@ -270,10 +267,10 @@ class Driver final : private transport::Interruptible {
   std::atomic<uint32_t> busy_turns_{0};
   // Counts progress other than polls. See EpochFor(). Each post reads it, so it has a cache line
   // apart from what is written for each message.
-  alignas(kCacheLine) std::atomic<uint32_t> epoch_{1};
+  alignas(64) std::atomic<uint32_t> epoch_{1};
   // The content of deferred_ relies on the helper. Set after a push, cleared before the stack is
   // emptied.
-  alignas(kCacheLine) std::atomic<bool> announced_{false};
+  alignas(64) std::atomic<bool> announced_{false};
   // Counts how often deferred_ was emptied and how often a post wrote gathered sends. It tells the
   // helper whether callers do that themselves.
   std::atomic<uint32_t> flushes_{0};

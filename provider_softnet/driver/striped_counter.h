@@ -24,8 +24,7 @@ class StripedCounter {
   }
 
  private:
-  static constexpr size_t kCacheLine = 64;
-  struct alignas(kCacheLine) Stripe {
+  struct alignas(64) Stripe {
     std::atomic<uint64_t> count{0};
   };
 

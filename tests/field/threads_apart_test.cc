@@ -84,11 +84,6 @@ class ThreadsApartTest : public testing::Test {
     poller.join();
     return went_on;
   }
-  void Take(DAT_EVD_HANDLE evd) {
-    DAT_EVENT event;
-    ASSERT_DAT_OK(client::WaitEvent(evd, kPatienceUs, &event));
-    ASSERT_EQ(event.event_data.dto_completion_event_data.status, DAT_DTO_SUCCESS);
-  }
 
  private:
   const DAT_EP_ATTR attr_ = DeepQueues();
@@ -110,8 +105,8 @@ TEST_F(ThreadsApartTest, APollLeavesGatheredSendsToTheThreadThatWritesThem) {
         EXPECT_DAT_OK(PostSend(busy_.ep, memory_.Local(0, kSize), 0));
     }));
     for (DAT_COUNT i = 0; i < kDepth; ++i) {
-      Take(busy_peer_.recv_evd);
-      Take(busy_.request_evd);
+      EXPECT_TRUE(ExpectDto(busy_peer_.recv_evd, 0, kSize));
+      EXPECT_TRUE(ExpectDto(busy_.request_evd, 0, kSize));
       EXPECT_DAT_OK(PostReceive(busy_peer_.ep, peer_memory_.Local(0, kSize), 0));
     }
   }
@@ -129,9 +124,9 @@ TEST_F(ThreadsApartTest, APollLeavesWhatIsOwedToTheThreadThatAnswers) {
       EXPECT_DAT_OK(PostReceive(busy_.ep, memory_.Local(0, kSize), 0));
       EXPECT_DAT_OK(PostSend(busy_.ep, memory_.Local(0, kSize), 0));
     }));
-    Take(busy_peer_.recv_evd);
-    Take(busy_peer_.request_evd);
-    Take(busy_.request_evd);
+    EXPECT_TRUE(ExpectDto(busy_peer_.recv_evd, 0, kSize));
+    EXPECT_TRUE(ExpectDto(busy_peer_.request_evd, 0, kSize));
+    EXPECT_TRUE(ExpectDto(busy_.request_evd, 0, kSize));
     EXPECT_DAT_OK(PostReceive(busy_peer_.ep, peer_memory_.Local(0, kSize), 0));
   }
 }
