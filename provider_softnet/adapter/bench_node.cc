@@ -22,11 +22,12 @@ sockaddr_storage Loopback() {
   return a;
 }
 
-BenchNode::BenchNode(const TcpOptions& options, size_t memory_size, uint32_t depth)
+BenchNode::BenchNode(const TcpOptions& options, size_t memory_size, uint32_t depth,
+                     const AdapterOptions& of_adapter)
     : memory_(memory_size) {
   Result<Interface> lo = FindInterface("lo");
   if (!lo.ok()) abort();
-  adapter_ = std::make_unique<SoftnetAdapter>(lo.value(), AdapterOptions{}, MakeTcpWire(options),
+  adapter_ = std::make_unique<SoftnetAdapter>(lo.value(), of_adapter, MakeTcpWire(options),
                                               RandomNumbers().Take());
   pd_ = adapter_->CreateProtectionDomain().Take();
   transport::RegionParameters r;

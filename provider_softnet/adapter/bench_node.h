@@ -25,7 +25,8 @@ class BenchNode final : public transport::ConnectionSink,
  public:
   enum class Wait : uint8_t { kPoll, kSleep };
 
-  BenchNode(const TcpOptions& options, size_t memory_size, uint32_t depth);
+  BenchNode(const TcpOptions& options, size_t memory_size, uint32_t depth,
+            const AdapterOptions& of_adapter = {});
   ~BenchNode() override;
 
   transport::Adapter& adapter() { return *adapter_; }

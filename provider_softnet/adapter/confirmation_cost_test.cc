@@ -3,8 +3,10 @@
 // run once with completions that mean "confirmed" and once with completions that mean "taken", and
 // their costs are counted. One thread is both ends, so that each end finds what the other has sent.
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <ostream>
 #include <utility>
@@ -34,9 +36,10 @@ struct Costs {
 // Two connected adapters.
 class Pair {
  public:
-  explicit Pair(bool confirm)
-      : a(Options(confirm), kMemory, kDepth), b(Options(confirm), kMemory, kDepth) {
-    for (uint32_t i = 0; i < kDepth / 2; ++i) {
+  explicit Pair(bool confirm, uint32_t depth = 512)
+      : a(Options(confirm), kMemory, depth, LongRide()),
+        b(Options(confirm), kMemory, depth, LongRide()) {
+    for (uint32_t i = 0; i < depth / 2; ++i) {
       EXPECT_EQ(a.PostReceive(4096, 64), Code::kOk);
       EXPECT_EQ(b.PostReceive(4096, 64), Code::kOk);
     }
@@ -64,7 +67,11 @@ class Pair {
 
  private:
   static constexpr size_t kMemory = 8192;
-  static constexpr uint32_t kDepth = 512;
+  static AdapterOptions LongRide() {
+    AdapterOptions options;
+    options.driver.ride = std::chrono::seconds(5);  // however busy the machine is
+    return options;
+  }
   static TcpOptions Options(bool confirm) {
     TcpOptions options;
     options.confirm = confirm;
@@ -140,6 +147,37 @@ TEST_P(ConfirmationCostTest, AWriteAndItsNoticeCostNoMore) {
       TakeMessage(*to, GetParam());
     }
   });
+}
+
+// Two programs that look at memory alone, so that the helpers move the data, answer each other.
+// What a helper owes rides on the answer. The send queues would be full if nothing was confirmed:
+// once for each time that most of a queue is under way.
+TEST(ConfirmationCostOfHelpersTest, ConfirmationsRideOnAnswers) {
+  constexpr uint32_t kDepth = 32;
+  constexpr int kExchanges = 50 * kDepth;
+  Pair p(true, kDepth);
+  const auto received = [](BenchNode& node) {
+    return node.channel().recv_calls.value() - node.channel().recv_empty.value();
+  };
+  const auto write = [&](BenchNode& from, BenchNode& to) {
+    const uint64_t before = received(to);
+    ASSERT_EQ(from.PostWrite(0, 64, reinterpret_cast<uintptr_t>(to.memory()), to.key(),
+                             transport::kSuppress),
+              Code::kOk);
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (received(to) == before) {
+      ASSERT_LT(std::chrono::steady_clock::now(), until);
+      sched_yield();
+    }
+  };
+  const auto exchange = [&] {
+    write(p.a, p.b);
+    write(p.b, p.a);
+  };
+  for (int i = 0; i < 100 && !HasFatalFailure(); ++i) exchange();
+  const uint64_t before = p.Now().sends;
+  for (int i = 0; i < kExchanges && !HasFatalFailure(); ++i) exchange();
+  EXPECT_LE(p.Now().sends - before, 2 * kExchanges + 20);
 }
 
 // In a one-way stream there is no message for a confirmation to ride on. Confirming a window takes

@@ -29,6 +29,7 @@
 #include "provider_softnet/driver/channel.h"
 #include "provider_softnet/driver/counters.h"
 #include "provider_softnet/driver/gathering.h"
+#include "provider_softnet/driver/ride_hope.h"
 #include "provider_softnet/iwarp/acceptance.h"
 #include "provider_softnet/iwarp/mpa_handshake.h"
 #include "provider_softnet/iwarp/stream.h"
@@ -178,6 +179,7 @@ class Endpoint final : public Channel, private WatchedPath, private Leaver {
   uint32_t connection_ = 0;    // counts connections; shows whether an upcall has changed it
   EndpointPending pending_;
   Gathering gathering_;
+  RideHope ride_hope_;
   ChannelCounters counters_;
 
   // Token:

@@ -176,11 +176,20 @@ bool Endpoint::PayOwed(Patience patience) {
   PendingUpcalls upcalls;
   std::unique_lock<FastMutex> lock(mutex_, std::defer_lock);
   if (!LockPatiently(&lock, patience)) {
-    if (patience == Patience::kLeave) driver_->Owe(this);
+    if (patience != Patience::kTry) driver_->Owe(this);
     return false;
   }
   owing_ = false;
-  if (dead_ || stream_ == nullptr || !stream_->owes()) return false;
+  if (dead_ || stream_ == nullptr) return false;
+  const bool owes = stream_->owes();
+  if (patience == Patience::kRide &&
+      ride_hope_.Leave(owes, queues_.sends().back(), LoopClock::now(), driver_->ride())) {
+    owing_ = true;
+    driver_->Owe(this);
+    return false;
+  }
+  if (!owes) return false;
+  ride_hope_.Forget(queues_.sends().back());
   stream_->PayOwed();
   if (send_blocked_) return false;  // the payment leaves when there is room
   const bool moved = Transmit();
@@ -213,6 +222,7 @@ bool Endpoint::Leave() {
       link_->MakeRoom();
       stream_->Disconnect(transport::DisconnectMode::kAbrupt);
     } else {
+      stream_->PayOwed();  // the helper may have left it to a send that does not come any more
       stream_->SayPartingWord();
     }
   }

@@ -56,6 +56,7 @@ bool Endpoint::StartStream(AgreedConnection* connection, bool initiator) {
   stream_->KeepBlocks(hot_ > 0);
   link_ = std::move(connection->link);
   owing_ = false;
+  ride_hope_ = {};
   watch_reads_ = true;
   ++connection_;
   return true;

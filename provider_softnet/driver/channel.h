@@ -35,8 +35,9 @@ class Channel {
   // something else. Same rules as FlushSends(). A process that exits uses kTry, which gives up
   // after a while, because a thread that is inside a call may never end it. With kLeave it does not
   // wait for a thread that has the channel, but calls Owe() again, and that thread or a later one
-  // pays.
-  enum class Patience : uint8_t { kWait, kTry, kLeave };
+  // pays. kRide is the same, and leaves the bytes also if the program will probably soon send
+  // something that they can ride on (RideHope).
+  enum class Patience : uint8_t { kWait, kTry, kLeave, kRide };
   virtual bool PayOwed(Patience patience) = 0;
   // A thread that polls has its own data to look for, so it leaves what another one has.
   static Patience PatienceOf(Flusher by) {

@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "provider_softnet/driver/driver.h"
+#include "provider_softnet/driver/ride_hope.h"
 
 namespace softdat::softnet {
 
@@ -76,6 +77,13 @@ class CountingChannel final : public Channel {
       driver_->Owe(this);
       return false;
     }
+    if (patience == Patience::kRide &&
+        hope_.Leave(true, posted, LoopClock::now(), driver_->ride())) {
+      left.fetch_add(1);
+      driver_->Owe(this);
+      return false;
+    }
+    hope_.Forget(posted);
     payments.fetch_add(1);
     return true;
   }
@@ -95,7 +103,8 @@ class CountingChannel final : public Channel {
   std::atomic<int> flushes{0};
   std::atomic<bool> in_use{false};  // another thread has it
   std::atomic<int> payments{0};
-  std::atomic<int> left{0};              // payments that were left to that thread
+  std::atomic<uint64_t> posted{0};       // by the program
+  std::atomic<int> left{0};              // payments that were left to that thread, or to a ride
   std::function<void()> before_leaving;  // in the midst of that. To be set before it is owed.
   std::atomic<int> attended{0};
   std::atomic<transport::Waiter*> waiter{nullptr};
@@ -105,6 +114,7 @@ class CountingChannel final : public Channel {
   Driver* const driver_;
   UniqueFd mine_, peer_;
   std::optional<SocketWatch> watch_;
+  RideHope hope_;  // of one payment after the other
 };
 
 }  // namespace softdat::softnet

@@ -141,20 +141,6 @@ void Driver::Kick() {
   }
 }
 
-// Threads in the loop look at the stack before they sleep, and the helper looks at its ticks. So
-// only a thread that already sleeps in the loop must be told. If that is the helper, it is woken:
-// callers come and go, and this caller may be the last. If it is a waiting thread, the helper may
-// be asleep without ticks, and then the helper is woken.
-[[gnu::hot]] void Driver::Owe(Channel* channel) {
-  if (!owing_.Push(channel)) return;
-  if (blocked_.load(std::memory_order_seq_cst) != Blocked::kLong) return;
-  if (token_.holder() == DriverToken::Holder::kHelper) {
-    Kick();
-  } else if (helper_sleep_.kind() == HelperSleep::Kind::kDeep) {
-    WakeHelper();
-  }
-}
-
 [[gnu::hot]] void Driver::RequestAttention(Channel* channel) {
   if (attention_.Push(channel)) Interrupt();
 }
@@ -184,27 +170,6 @@ bool Driver::Post(std::function<void()> task) {
   if (left && announced) AnnounceDeferred();
   if (worked || !left) flushes_.fetch_add(1, std::memory_order_relaxed);
   return worked;
-}
-
-bool Driver::PayOwed(Channel::Patience patience) {
-  if (owing_.empty()) return false;
-  busy_turns_.store(0, std::memory_order_relaxed);
-  bool worked = false;
-  paying_.fetch_add(1, std::memory_order_seq_cst);  // before the take: see PayAtExit
-  owing_.TakeAll([&worked, patience](Channel* channel) { worked |= channel->PayOwed(patience); });
-  paying_.fetch_sub(1, std::memory_order_release);
-  return worked;
-}
-
-// Runs after a turn. A turn that found nothing pays what is owed. So does the last of many turns in
-// a row that found something, because they may have found it on other streams.
-[[gnu::hot]] bool Driver::PayAfterTurn(bool worked) {
-  constexpr uint32_t kMostBusyTurns = 16;
-  if (owing_.empty()) return false;
-  const uint32_t busy = busy_turns_.load(std::memory_order_relaxed) + 1;
-  if (!worked || busy >= kMostBusyTurns) return PayOwed(Channel::Patience::kLeave);
-  busy_turns_.store(busy, std::memory_order_relaxed);
-  return false;
 }
 
 [[gnu::hot]] void Driver::AttendAll() {
@@ -431,13 +396,14 @@ EventLoop::BlockResult Driver::BlockOnce(Waiter* waiter, LoopClock::time_point d
     Turn(Busy::kAwait);
     return BlockResult::kReady;
   }
-  if (PayOwed()) return BlockResult::kReady;
+  if (waiter == nullptr ? PayOrLeave() : PayOwed()) return BlockResult::kReady;
+  const bool rides = waiter == nullptr && ride_until_ != LoopClock::time_point{};
   const bool short_tick =
       short_until_ != LoopClock::time_point{} && LoopClock::now() < short_until_;
   const bool left = waiter == nullptr && short_tick && left_to_callers_ > 0;
   const std::chrono::microseconds tick = options_.flush_tick * (left ? 2 : 1);
-  const LoopClock::time_point until =
-      short_tick ? std::min(deadline, LoopClock::now() + tick) : deadline;
+  LoopClock::time_point until = short_tick ? std::min(deadline, LoopClock::now() + tick) : deadline;
+  if (rides) until = std::min(until, ride_until_);
   BlockResult result = BlockResult::kReady;
   {
     struct Unblock {
@@ -457,8 +423,8 @@ EventLoop::BlockResult Driver::BlockOnce(Waiter* waiter, LoopClock::time_point d
                                           : token_.WantedByAnybody() ||
                                                 evict_helper_.load(std::memory_order_seq_cst) ||
                                                 stop_.load(std::memory_order_seq_cst);
-    const bool pending = (!left && !deferred_.empty()) || !attention_.empty() || !owing_.empty() ||
-                         have_tasks_.load(std::memory_order_seq_cst);
+    const bool pending = (!left && !deferred_.empty()) || !attention_.empty() ||
+                         (!rides && !owing_.empty()) || have_tasks_.load(std::memory_order_seq_cst);
     if (!wanted && !pending) {
       result = loop_.Block(until, cancel);
       sleepless_rounds_ = 0;
@@ -479,7 +445,6 @@ EventLoop::BlockResult Driver::BlockOnce(Waiter* waiter, LoopClock::time_point d
       FlushDeferred(Channel::Flusher::kHelper);
     }
   }
-  if (waiter == nullptr) PayOwed();  // the program makes no call that it could ride on
   NoteProgress();
   found_ = std::exchange(worked_, false);
   if (result == BlockResult::kTimedOut && until != deadline) result = BlockResult::kReady;

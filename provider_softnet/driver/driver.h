@@ -15,7 +15,8 @@
 //
 // Owed bytes. A channel whose bytes nobody waits for in a hurry (an answer to the peer's
 // confirmation) is in `owing_`. The bytes ride on what the program sends next. Otherwise the first
-// turn that finds nothing else to do pays them, or at the latest the helper's next tick.
+// turn that finds nothing else to do pays them, or at the latest the helper's next tick. While the
+// helper drives, it leaves them for a moment to a program that answers what it gets (RideHope).
 #ifndef SOFTDAT_PROVIDER_SOFTNET_DRIVER_DRIVER_H_
 #define SOFTDAT_PROVIDER_SOFTNET_DRIVER_DRIVER_H_
 
@@ -66,6 +67,8 @@ struct DriverOptions {
   std::chrono::microseconds silence{1000};
   // How long deferred sends may wait for a caller.
   std::chrono::microseconds flush_tick{50};
+  // How long what is owed may wait for the program's next send while the helper moves the data.
+  std::chrono::microseconds ride{100};
   LookInterval look{};
 };
 
@@ -115,6 +118,8 @@ class Driver final : private transport::Interruptible {
   }
   // Any thread; QP locks may be held. `channel` has a few bytes that may ride on what is sent next.
   void Owe(Channel* channel);
+  // How long a channel may leave what it owes with Channel::Patience::kRide, give or take as much.
+  std::chrono::microseconds ride() const { return options_.ride; }
   // The process exits: pays what is owed. Waits a little for threads that are paying, since they
   // end with the process. It does not wait long, since one of them may be the caller.
   void PayAtExit();
@@ -215,6 +220,8 @@ class Driver final : private transport::Interruptible {
   // To be called when nothing was found to do. Pays what is owed.
   bool PayOwed(Channel::Patience patience = Channel::Patience::kWait);
   bool PayAfterTurn(bool worked);
+  // The helper drives: pays what is owed, unless the program may soon send something.
+  bool PayOrLeave();
   bool CallersFlush();  // helper thread
   void NoteProgress() { epoch_.fetch_add(1, std::memory_order_relaxed); }
   void RunHelper();
@@ -295,6 +302,8 @@ class Driver final : private transport::Interruptible {
   std::atomic<bool> found_by_poll_{false};
   // Somebody may be asleep in the loop's descriptor.
   std::atomic<bool> descriptor_lent_{false};
+  // The helper, while it drives: when it looks again at what it left; zero if that is nothing.
+  LoopClock::time_point ride_until_{};
   std::thread helper_;
 };
 

@@ -15,11 +15,11 @@ void Driver::PayAtExit() {
   constexpr timespec kLook{.tv_sec = 0, .tv_nsec = 100'000};
   const LoopClock::time_point until = LoopClock::now() + kLongest;
   while (true) {
-    // A channel that is not in the stack any more was taken by a thread that has not paid it yet,
-    // and that may put it back.
-    const bool others = paying_.load(std::memory_order_seq_cst) > 0;
     owing_.TakeAll([](Channel* channel) { channel->PayOwed(Channel::Patience::kTry); });
-    if (!others || LoopClock::now() >= until) return;
+    // A channel that is not in the stack any more was taken by a thread that has not paid it yet,
+    // and that may put it back. If no thread pays, it has done so.
+    const bool is_done = paying_.load(std::memory_order_seq_cst) == 0 && owing_.empty();
+    if (is_done || LoopClock::now() >= until) return;
     nanosleep(&kLook, nullptr);
   }
 }

@@ -120,6 +120,7 @@ void Driver::HelperDrive(const CancelOff& cancel) {
          !evict_helper_.load(std::memory_order_seq_cst)) {
     BlockOnce(nullptr, LoopClock::time_point::max(), cancel);
   }
+  PayOwed(Channel::Patience::kLeave);  // the next look may be a while away
   helper_sleep_.EndDrive();
 }
 

@@ -234,6 +234,44 @@ TEST_F(DriverTest, WhatIsOwedIsPaidWhileAWaiterSleeps) {
   sleeping.join();
 }
 
+// The helper drives. It leaves each debt, because something was posted since the last one.
+TEST_F(DriverTest, WhatTheHelperLeavesToAProgramThatSendsNothingIsPaid) {
+  ASSERT_TRUE(HelperDrives());
+  for (int i = 1; i <= 3; ++i) {
+    ++channel_->posted;
+    driver_->Owe(channel_.get());
+    EXPECT_TRUE(Until([&] { return channel_->payments >= i; }));
+  }
+  EXPECT_GE(channel_->left, 1);
+}
+
+class LongRideTest : public DriverTest {
+ protected:
+  LongRideTest() { options_.ride = std::chrono::hours(1); }
+  // The helper has left what is owed.
+  bool Leaves() {
+    if (!HelperDrives()) return false;
+    ++channel_->posted;
+    driver_->Owe(channel_.get());
+    return Until([&] { return channel_->left >= 1; });
+  }
+};
+
+// What comes meanwhile is not kept waiting.
+TEST_F(LongRideTest, TheHelperTakesWhatComesWhileItLeavesADebt) {
+  ASSERT_TRUE(Leaves());
+  channel_->PeerSends();
+  EXPECT_TRUE(Until([&] { return channel_->received == 1; }));
+  EXPECT_EQ(channel_->payments, 0);
+}
+
+// The helper is not the one who comes back.
+TEST_F(LongRideTest, WhoGetsTheTokenFindsItPaid) {
+  ASSERT_TRUE(Leaves());
+  const TokenHold hold(&driver_->token());
+  EXPECT_EQ(channel_->payments, 1);
+}
+
 // If the helper waited for it, a thread that polls the channel would not know that it owes. A
 // thread that sleeps in the loop keeps the helper from driving.
 TEST_F(DriverTest, TheHelperLeavesWhatIsOwedWhileAnotherThreadHasTheChannel) {

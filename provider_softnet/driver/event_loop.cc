@@ -35,17 +35,18 @@ int RoundUpMs(std::chrono::nanoseconds left) {
 
 constexpr auto kWithoutEnd = std::chrono::nanoseconds::max();
 
+std::atomic<bool> g_no_pwait2{false};  // set when the kernel is older than 5.11
+
 // Sleeps in an epoll descriptor, like epoll_wait, but to the nanosecond if the kernel can.
 int SleepIn(int epoll_fd, epoll_event* events, int max, std::chrono::nanoseconds left) {
   if (left == kWithoutEnd) return epoll_pwait(epoll_fd, events, max, -1, nullptr);
-  static std::atomic<bool> no_pwait2{false};  // set when the kernel is older than 5.11
-  if (!no_pwait2.load(std::memory_order_relaxed)) {
+  if (!g_no_pwait2.load(std::memory_order_relaxed)) {
     timespec ts{};
     ts.tv_sec = static_cast<time_t>(left.count() / 1'000'000'000);
     ts.tv_nsec = static_cast<long>(left.count() % 1'000'000'000);
     const int n = epoll_pwait2(epoll_fd, events, max, &ts, nullptr);
     if (n >= 0 || (errno != ENOSYS && errno != EPERM)) return n;
-    no_pwait2.store(true, std::memory_order_relaxed);
+    g_no_pwait2.store(true, std::memory_order_relaxed);
   }
   return epoll_pwait(epoll_fd, events, max, RoundUpMs(left), nullptr);
 }
@@ -216,6 +217,8 @@ void LoopTimer::Stop() {
 }
 
 void LoopTimer::Fire() { handler_(); }
+
+bool EventLoop::SleepsExactly() { return !g_no_pwait2.load(std::memory_order_relaxed); }
 
 Status EventLoop::Open() {
   int rc;

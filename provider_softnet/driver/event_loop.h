@@ -189,6 +189,9 @@ class EventLoop {
   // Returns kTimedOut, whatever is ready, if `until` had passed before the call. A cancellation
   // point if `cancel` was one. Dispatch() must follow.
   BlockResult Block(LoopClock::time_point until, const CancelOff& cancel);
+  // Whether Block() ends within microseconds of `until`. An older kernel knows milliseconds only,
+  // which the first sleep with an end shows.
+  static bool SleepsExactly();
   // How often the sockets were looked at, by either of these.
   uint64_t looks() const { return looks_; }
   // Runs the handlers of what was noted.

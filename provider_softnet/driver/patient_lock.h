@@ -15,14 +15,14 @@ namespace softdat::softnet {
 
 // With kTry it gives up after 200 ms: the process exits, and whoever holds the lock may be at its
 // own last payment, or wait for a processor on a busy machine, or never let go of it. With kLeave
-// it gives up at once. Returns whether `lock` is held.
+// and kRide it gives up at once. Returns whether `lock` is held.
 template <typename AnyMutex>
 bool LockPatiently(std::unique_lock<AnyMutex>* lock, Channel::Patience patience) {
   if (patience == Channel::Patience::kWait) {
     lock->lock();
     return true;
   }
-  if (patience == Channel::Patience::kLeave) return lock->try_lock();
+  if (patience != Channel::Patience::kTry) return lock->try_lock();
   constexpr std::chrono::milliseconds kLongest{200};
   constexpr timespec kLook{.tv_sec = 0, .tv_nsec = 100'000};
   const auto until = std::chrono::steady_clock::now() + kLongest;

@@ -243,6 +243,7 @@ void RoceEndpoint::DropConnection() {
   data_open_ = false;
   full_ = false;
   owing_ = false;
+  ride_hope_ = {};
   armed_us_ = 0;
   qpn_ = 0;
   early_.clear();

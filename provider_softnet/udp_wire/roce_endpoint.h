@@ -23,6 +23,7 @@
 #include "provider_softnet/cm/cm_events.h"
 #include "provider_softnet/driver/event_loop.h"
 #include "provider_softnet/driver/gathering.h"
+#include "provider_softnet/driver/ride_hope.h"
 #include "provider_softnet/objects/queue_cores.h"
 #include "provider_softnet/objects/queue_set.h"
 #include "provider_softnet/roce/reliable_connection.h"
@@ -179,6 +180,7 @@ class RoceEndpoint final : public RocePair {
   Pending pending_;
   std::string unreachable_;  // why
   Gathering gathering_;
+  RideHope ride_hope_;
 
   // Token:
   transport::ConnectionSink* sink_ = nullptr;

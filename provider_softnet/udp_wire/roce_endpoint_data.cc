@@ -124,11 +124,20 @@ bool RoceEndpoint::FlushSends(Flusher by) {
   PendingUpcalls upcalls;
   std::unique_lock<FastMutex> lock(mutex_, std::defer_lock);
   if (!LockPatiently(&lock, patience)) {
-    if (patience == Patience::kLeave) driver_->Owe(this);
+    if (patience != Patience::kTry) driver_->Owe(this);
     return false;
   }
   owing_ = false;
-  if (silent() || connection_ == nullptr || !connection_->owes()) return false;
+  if (silent() || connection_ == nullptr) return false;
+  const bool owes = connection_->owes();
+  if (patience == Patience::kRide &&
+      ride_hope_.Leave(owes, queues_.sends().back(), LoopClock::now(), driver_->ride())) {
+    owing_ = true;
+    driver_->Owe(this);
+    return false;
+  }
+  if (!owes) return false;
+  ride_hope_.Forget(queues_.sends().back());
   connection_->PayOwed();
   const bool moved = Transmit();
   Finish(&lock, &upcalls);
