@@ -33,7 +33,7 @@ Outcome AwaitClose(int fd) {
 
 class RawConnections : public Connections {
  public:
-  explicit RawConnections(uint32_t at_once) : fds_(at_once) {}
+  RawConnections(uint32_t at_once, uint32_t exchanges) : exchanges_(exchanges), fds_(at_once) {}
 
   Outcome Listen(uint64_t* port) override {
     listener_ = UniqueFd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -53,6 +53,7 @@ class RawConnections : public Connections {
       fd = UniqueFd(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
       if (!fd) return RawErrno("accept");
     }
+    for (uint32_t i = 0; i < exchanges_; ++i) SOFTDAT_TRY(AnswerTurn());
     return CloseTurn();
   }
 
@@ -69,6 +70,7 @@ class RawConnections : public Connections {
       if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
         return RawErrno("connect");
     }
+    for (uint32_t i = 0; i < exchanges_; ++i) SOFTDAT_TRY(AskTurn());
     for (const UniqueFd& fd : fds_) {
       if (shutdown(fd.get(), SHUT_WR) != 0) return RawErrno("shutdown");
     }
@@ -76,6 +78,24 @@ class RawConnections : public Connections {
   }
 
  private:
+  // An MPA frame without private data, or an FPDU without payload.
+  static constexpr size_t kFrame = 20;
+
+  Outcome AskTurn() {
+    uint8_t frame[kFrame] = {};
+    for (const UniqueFd& fd : fds_) SOFTDAT_TRY(SendAll(fd.get(), frame, kFrame));
+    for (const UniqueFd& fd : fds_) SOFTDAT_TRY(ReceiveAll(fd.get(), frame, kFrame));
+    return {};
+  }
+  Outcome AnswerTurn() {
+    uint8_t frame[kFrame] = {};
+    for (const UniqueFd& fd : fds_) {
+      SOFTDAT_TRY(ReceiveAll(fd.get(), frame, kFrame));
+      SOFTDAT_TRY(SendAll(fd.get(), frame, kFrame));
+    }
+    return {};
+  }
+
   // Closes each connection when its peer has done so, or has said that it will.
   Outcome CloseTurn() {
     for (UniqueFd& fd : fds_) {
@@ -85,6 +105,7 @@ class RawConnections : public Connections {
     return {};
   }
 
+  const uint32_t exchanges_;  // before the end
   UniqueFd listener_;
   std::vector<UniqueFd> fds_;  // of this turn
   uint16_t port_ = 0;
@@ -132,7 +153,11 @@ class DatConnections : public Connections {
 }  // namespace
 
 std::unique_ptr<Connections> MakeRawConnections(uint32_t at_once) {
-  return std::make_unique<RawConnections>(at_once);
+  return std::make_unique<RawConnections>(at_once, 0);
+}
+
+std::unique_ptr<Connections> MakeHandshakeConnections(uint32_t at_once) {
+  return std::make_unique<RawConnections>(at_once, 2);
 }
 
 std::unique_ptr<Connections> MakeDatConnections(const std::string& ia, uint32_t at_once) {

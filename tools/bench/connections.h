@@ -34,6 +34,9 @@ class Connections {
 // this host connect() does not wait for the server's program, so that blocking calls begin several
 // connections at once with fewer system calls than others.
 std::unique_ptr<Connections> MakeRawConnections(uint32_t at_once);
+// The same with what a start-up of MPA and the first exchange of RDMAP take: a small message there,
+// one back, and both again.
+std::unique_ptr<Connections> MakeHandshakeConnections(uint32_t at_once);
 // Each connection has an end point, which is created, connected, disconnected gracefully and freed.
 std::unique_ptr<Connections> MakeDatConnections(const std::string& ia, uint32_t at_once);
 

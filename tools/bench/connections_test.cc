@@ -49,6 +49,7 @@ TEST_P(ConnectionsTest, ServerAndClientHaveTheSameTurns) {
 INSTANTIATE_TEST_SUITE_P(
     Kinds, ConnectionsTest,
     testing::Combine(testing::Values(Kind{"tcp", MakeRawConnections},
+                                     Kind{"handshake", MakeHandshakeConnections},
                                      Kind{"softnet",
                                           [](uint32_t at_once) {
                                             return MakeDatConnections("softnet-lo", at_once);

@@ -58,7 +58,8 @@ std::optional<UnitSpec> ParseUnitSpec(std::string_view text, std::string* proble
     if (!kind || *kind == RawKind::kRds) {
       *problem = fmt::format(
           "'{}' is no floor: raw:tcp-poll, tcp-epoll, tcp-block, tcp-gather, tcp-confirm, "
-          "udp, udp-gso, udp-gso-crc, shm, memcpy, process-vm or verbs",
+          "tcp-thread, tcp-rendezvous, tcp-handshake, udp, udp-gso, udp-gso-crc, shm, memcpy, "
+          "process-vm or verbs",
           name);
       return std::nullopt;
     }

@@ -106,8 +106,9 @@ Outcome DriveDat(const WorkerOrders& orders, const UnitSpec& spec) {
 
 Outcome Connections(const WorkerOrders& orders, const UnitSpec& spec) {
   const uint32_t at_once = orders.task == WorkerTask::kConnectionBursts ? kConnectionBurst : 1;
-  const auto work =
-      spec.IsRaw() ? MakeRawConnections(at_once) : MakeDatConnections(spec.ia, at_once);
+  const auto work = !spec.IsRaw()                        ? MakeDatConnections(spec.ia, at_once)
+                    : spec.raw == RawKind::kTcpHandshake ? MakeHandshakeConnections(at_once)
+                                                         : MakeRawConnections(at_once);
   if (orders.role == WorkerRole::kDrive) {
     SOFTDAT_TRY(work->PrepareToConnect(orders.ports.front()));
     return Drive([&](const Job& job, JobResult* result) {

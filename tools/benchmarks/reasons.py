@@ -42,6 +42,12 @@ def _with_answers(results):
     return ""
 
 
+def _beside(results, name, text):
+    """`text` with what the floor of a row takes that has the same parts."""
+    row = _row(results["targets"], "work", name)
+    return "" if row is None else text % row["floor_value"]["median"]
+
+
 def _round_trip(results):
     row = _row(results["targets"], "work", "64 B send, polling")
     return "a trip of its own" if row is None else "%.0f us" % row["dat_value"]["median"]
@@ -84,10 +90,19 @@ def reasons(results):
               "both ends register its memory, for which the kernel is asked what it allows "
               "(1 to 2 us each up to 128 KiB, 5 us above); and the data are a write and its notice"
               % _round_trip(results))
+    calls = ("both ends make some 40 system calls besides waits, of at least 1 us each here "
+             "(`tests/field/connection_calls_test`), where the plain loop makes 16")
     setup = ("MPA's request, its reply, the first message and its answer are four messages more than a plain "
              "connection has, of 6 to 8 us each; and both ends make some 40 system calls besides waits, of at least "
              "1 us each here (`tests/field/connection_calls_test`)")
-    second = (shaken + "; on two connections nothing keeps the finish behind the data, so it waits for "
+    alone = ("the program spins, and the thread that moves the data has to get its processor first. Now and then "
+             "the kernel leaves that to the program until its next tick, 4 ms")
+    thread = _beside(results, "64 B write, memory alone, a CPU busy, beside a thread",
+                     "; a plain program of which a thread receives while it spins takes %.0f us")
+    answered_first = _beside(results, "message layer: 64 KiB, beside a rendezvous",
+                             "; with request, answer and a header a plain loop takes %.0f us")
+    shaken_64 = shaken + answered_first
+    second = (shaken_64 + "; on two connections nothing keeps the finish behind the data, so it waits for "
               "their confirmation, which is one more way there and back")
     return {
         "64 B send, 2 threads on one IA, CPU": many,
@@ -110,8 +125,11 @@ def reasons(results):
         "message layer: 16 KiB": "each end copies the message once more, between the program's memory and "
                                  "that of a send or receive, and the receiving end once more on the way; "
                                  "and " + message,
-        "message layer: 64 KiB": shaken,
-        "message layer: 64 KiB, waiting": shaken,
+        "message layer: 64 KiB": shaken_64,
+        "message layer: 64 KiB, beside a rendezvous": "request, answer and data each cost an end what a message does; "
+                                                      "both ends register the memory of each message; and the data "
+                                                      "are two FPDUs, of which each is received by a call of its own",
+        "message layer: 64 KiB, waiting": shaken_64,
         "message layer: 64 KiB, two end points": second,
         "message layer: 1 MiB": shaken,
         "message layer: 1 MiB, waiting": shaken,
@@ -133,13 +151,13 @@ def reasons(results):
         "confirmed: 1 MiB writes": bulk + "; besides, 20 bytes of answer for each",
         "64 B send, polling": message,
         "64 B write, memory and EVD": message + "; between two looks at memory lies a `recv`",
-        "64 B write, memory alone": "the program spins, and the thread that moves the data has to get its processor "
-                                    "first. The interrupt for that is most of the time here, and about once in sixty "
-                                    "writes the kernel leaves the processor to the program until its next tick, 4 ms",
+        "64 B write, memory alone": alone,
         "64 B write, memory alone, a CPU busy": "both programs spin, so that three threads and two helpers share two "
                                                 "processors: a write waits for the slice of the program that is to "
-                                                "see it, some milliseconds each time. The plain loop sleeps. A short "
-                                                "slice for the helpers (`sched_setattr`) changed nothing",
+                                                "see it, some milliseconds each time. The plain loop sleeps" + thread,
+        "64 B write, memory alone, beside a thread": alone,
+        "64 B write, memory alone, a CPU busy, beside a thread": "where the kernel puts three threads that spin on two "
+                                                                 "processors decides, which varies from slice to slice",
         "64 B send, dat_evd_wait": sleeping,
         "64 B send, dat_evd_wait, unpinned": "where the kernel puts both ends on one processor, "
                                              "nobody is woken on another: then " + message,
@@ -167,6 +185,8 @@ def reasons(results):
         "64 B send, one of 4000 end points": crowded,
         "connections, 64 at once": setup,
         "connections, one by one": setup,
+        "connections, 64 at once, beside a handshake": calls,
+        "connections, one by one, beside a handshake": calls,
     }
 
 

@@ -58,6 +58,9 @@ and prints the ratios to the first. Each is
   raw:tcp-block  sleeping recv         raw:shm      a ring in shared memory, spinning
   raw:tcp-gather a window in a writev  raw:memcpy   two buffers of one process
   raw:tcp-confirm  half a window in a writev, spinning for its answer while the other is under way
+  raw:tcp-thread   spinning on memory that a thread, asleep in recv, writes to; latencies only
+  raw:tcp-rendezvous  a request and its answer before each message, spinning; latencies only
+  raw:tcp-handshake   connections of targets: two small messages there and two back on each
   raw:udp-gso-crc  as udp-gso, and both ends compute a CRC-32
   raw:process-vm   process_vm_readv: the kernel copies from the other process
   raw:verbs      libibverbs; SOFTDAT_BENCH_VERBS_ADDRESS is an address of the device

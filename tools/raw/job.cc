@@ -11,8 +11,9 @@ namespace softdat::tools {
 namespace {
 
 constexpr std::string_view kNames[] = {
-    "tcp-poll",    "tcp-epoll", "tcp-block", "tcp-gather", "tcp-confirm", "udp", "udp-gso",
-    "udp-gso-crc", "shm",       "memcpy",    "process-vm", "verbs",       "rds"};
+    "tcp-poll",       "tcp-epoll",     "tcp-block", "tcp-gather", "tcp-confirm", "tcp-thread",
+    "tcp-rendezvous", "tcp-handshake", "udp",       "udp-gso",    "udp-gso-crc", "shm",
+    "memcpy",         "process-vm",    "verbs",     "rds"};
 
 std::string RdsJobProblem(const RawJob& job) {
   if (job.size > kMaxRds) return fmt::format("RDS carries up to {} bytes at once", kMaxRds);
@@ -55,6 +56,10 @@ std::string RawJobProblem(const RawJob& job) {
       job.kind == RawKind::kTcpGather || job.kind == RawKind::kTcpConfirm || cut;
   if (streams_only && job.shape != Shape::kStream)
     return fmt::format("raw:{} gathers messages: it is for bandwidth and rates, not for latency",
+                       name);
+  const bool latency_only = job.kind == RawKind::kTcpThread || job.kind == RawKind::kTcpRendezvous;
+  if (latency_only && job.shape == Shape::kStream)
+    return fmt::format("raw:{} goes there and back: it is for latency, not for bandwidth and rates",
                        name);
   return "";
 }

@@ -16,24 +16,29 @@
 namespace softdat::tools {
 
 enum class RawKind : uint8_t {
-  kTcpPoll,     // each side spins on a recv that does not block
-  kTcpEpoll,    // each side sleeps in epoll_wait, then receives
-  kTcpBlock,    // each side sleeps in recv
-  kTcpGather,   // streams: `window` messages per system call; the server takes what is there
-  kTcpConfirm,  // the same in halves of `window`, each of which the server confirms; each side
-                // spins
-  kUdp,         // each side spins; streams: one sendmmsg and recvmmsg for `window` datagrams
-  kUdpGso,      // streams: one sendmsg that the kernel cuts into `window` datagrams
-  kUdpGsoCrc,   // the same, and each side computes a CRC-32 of each datagram
-  kShm,         // a ring in memory that both processes share; each side spins; two copies
-  kMemcpy,      // no server: memcpy from one buffer to another
-  kProcessVm,   // process_vm_readv from the server's memory; the server sleeps
-  kVerbs,       // an RDMA device through libibverbs, polling its completion queue
-  kRds,         // no floor: RDS sockets of librds.so over the IA that SOFTDAT_RDS_IA names
+  kTcpPoll,        // each side spins on a recv that does not block
+  kTcpEpoll,       // each side sleeps in epoll_wait, then receives
+  kTcpBlock,       // each side sleeps in recv
+  kTcpGather,      // streams: `window` messages per system call; the server takes what is there
+  kTcpConfirm,     // the same in halves of `window`, each of which the server confirms; each side
+                   // spins
+  kTcpThread,      // each side spins on memory, and a thread of it sleeps in recv
+  kTcpRendezvous,  // each message is announced, and sent after an answer; each side spins
+  kTcpHandshake,   // connections: two small messages there and two back before the end; else as
+                   // kTcpBlock
+  kUdp,            // each side spins; streams: one sendmmsg and recvmmsg for `window` datagrams
+  kUdpGso,         // streams: one sendmsg that the kernel cuts into `window` datagrams
+  kUdpGsoCrc,      // the same, and each side computes a CRC-32 of each datagram
+  kShm,            // a ring in memory that both processes share; each side spins; two copies
+  kMemcpy,         // no server: memcpy from one buffer to another
+  kProcessVm,      // process_vm_readv from the server's memory; the server sleeps
+  kVerbs,          // an RDMA device through libibverbs, polling its completion queue
+  kRds,            // no floor: RDS sockets of librds.so over the IA that SOFTDAT_RDS_IA names
 };
 
-// "tcp-poll", "tcp-epoll", "tcp-block", "tcp-gather", "tcp-confirm", "udp", "udp-gso",
-// "udp-gso-crc", "shm", "memcpy", "process-vm", "verbs", "rds".
+// "tcp-poll", "tcp-epoll", "tcp-block", "tcp-gather", "tcp-confirm", "tcp-thread",
+// "tcp-rendezvous", "tcp-handshake", "udp", "udp-gso", "udp-gso-crc", "shm", "memcpy",
+// "process-vm", "verbs", "rds".
 std::string_view RawKindName(RawKind kind);
 std::optional<RawKind> FindRawKind(std::string_view name);
 

@@ -37,6 +37,10 @@ Outcome SendRefusal(int fd, const Outcome& why) {
 
 std::unique_ptr<RawTransfer> MakeRawTransfer(const RawJob& job, bool is_server, int fd) {
   switch (job.kind) {
+    case RawKind::kTcpThread:
+      return MakeTcpThreadTransfer(job, is_server, fd);
+    case RawKind::kTcpRendezvous:
+      return MakeTcpRendezvousTransfer(job, is_server, fd);
     case RawKind::kUdp:
     case RawKind::kUdpGso:
     case RawKind::kUdpGsoCrc:

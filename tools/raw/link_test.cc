@@ -20,8 +20,9 @@ constexpr char kDeviceVariable[] = "SOFTDAT_BENCH_VERBS_ADDRESS";
 TEST_F(RawLinkTest, EachKindOneAfterTheOther) {
   for (const RawKind kind :
        {RawKind::kTcpPoll, RawKind::kTcpEpoll, RawKind::kTcpBlock, RawKind::kTcpGather,
-        RawKind::kTcpConfirm, RawKind::kUdp, RawKind::kUdpGso, RawKind::kUdpGsoCrc, RawKind::kShm,
-        RawKind::kMemcpy, RawKind::kProcessVm, RawKind::kTcpPoll}) {
+        RawKind::kTcpConfirm, RawKind::kTcpThread, RawKind::kTcpRendezvous, RawKind::kTcpHandshake,
+        RawKind::kUdp, RawKind::kUdpGso, RawKind::kUdpGsoCrc, RawKind::kShm, RawKind::kMemcpy,
+        RawKind::kProcessVm, RawKind::kTcpPoll}) {
     for (const Shape shape : {Shape::kLatency, Shape::kStream}) {
       const RawJob job = RawJobOf(kind, shape, 50000, 4, 5);
       if (!RawJobProblem(job).empty()) continue;
@@ -54,8 +55,8 @@ TEST_F(RawLinkTest, MessagesInSharedMemoryAreAllThere) {
 }
 
 TEST_F(RawLinkTest, LatenciesOfOddSizes) {
-  for (const RawKind kind :
-       {RawKind::kTcpPoll, RawKind::kUdp, RawKind::kShm, RawKind::kMemcpy, RawKind::kProcessVm}) {
+  for (const RawKind kind : {RawKind::kTcpPoll, RawKind::kTcpThread, RawKind::kTcpRendezvous,
+                             RawKind::kUdp, RawKind::kShm, RawKind::kMemcpy, RawKind::kProcessVm}) {
     for (const uint32_t size : {1u, 56u, 57u, 4097u, kMaxDatagram})
       ASSERT_NO_FATAL_FAILURE(ExpectToRun(RawJobOf(kind, Shape::kLatency, size, 1, 101)));
   }

@@ -38,13 +38,13 @@ Outcome SendAll(int fd, const void* data, size_t bytes) {
   return {};
 }
 
-Outcome ReceiveAll(int fd, void* data, size_t bytes) {
+Outcome ReceiveAll(int fd, void* data, size_t bytes, int flags) {
   auto* at = static_cast<uint8_t*>(data);
   while (bytes > 0) {
-    const ssize_t got = recv(fd, at, bytes, 0);
+    const ssize_t got = recv(fd, at, bytes, flags);
     if (got == 0) return RawClosed();
     if (got < 0) {
-      if (errno == EINTR) continue;
+      if (errno == EINTR || errno == EAGAIN) continue;
       return RawErrno("recv");
     }
     at += got;

@@ -20,7 +20,8 @@ Outcome RawClosed();
 sockaddr_in Loopback(uint16_t port);
 
 Outcome SendAll(int fd, const void* data, size_t bytes);
-Outcome ReceiveAll(int fd, void* data, size_t bytes);
+// With MSG_DONTWAIT it spins.
+Outcome ReceiveAll(int fd, void* data, size_t bytes, int flags = 0);
 
 }  // namespace softdat::tools
 

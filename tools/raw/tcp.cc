@@ -84,7 +84,8 @@ class TcpTransfer : public RawTransfer {
         if (epoll_wait(epoll_.get(), &event, 1, -1) < 0 && errno != EINTR)
           return RawErrno("epoll_wait");
       }
-      const int flags = job_.kind == RawKind::kTcpBlock ? 0 : MSG_DONTWAIT;
+      const bool sleeps = job_.kind == RawKind::kTcpBlock || job_.kind == RawKind::kTcpHandshake;
+      const int flags = sleeps ? 0 : MSG_DONTWAIT;
       const ssize_t got = recv(fd_, buffer_.data() + done, job_.size - done, flags);
       if (got > 0) {
         done += static_cast<size_t>(got);

@@ -38,6 +38,8 @@ class RawTransfer {
 std::unique_ptr<RawTransfer> MakeRawTransfer(const RawJob& job, bool is_server, int fd);
 
 std::unique_ptr<RawTransfer> MakeTcpTransfer(const RawJob& job, bool is_server, int fd);
+std::unique_ptr<RawTransfer> MakeTcpThreadTransfer(const RawJob& job, bool is_server, int fd);
+std::unique_ptr<RawTransfer> MakeTcpRendezvousTransfer(const RawJob& job, bool is_server, int fd);
 std::unique_ptr<RawTransfer> MakeUdpTransfer(const RawJob& job, bool is_server);
 std::unique_ptr<RawTransfer> MakeShmTransfer(const RawJob& job, bool is_server);
 std::unique_ptr<RawTransfer> MakeMemcpyTransfer(const RawJob& job, bool is_server);
