@@ -162,6 +162,18 @@ def commit(root):
     return name + "-dirty" if changed else name
 
 
+def verbs_cost(root, say):
+    """Counts the instructions that are added to a verbs device which does nothing."""
+    say("instructions beside bare verbs")
+    run = subprocess.run(["bazel", "run", "--config=opt", "//tests/nulldevice:cost"], cwd=root,
+                         stdout=subprocess.PIPE, text=True, check=False)
+    if run.returncode != 0:
+        return {"not_measured": "//tests/nulldevice:cost ended with %d" % run.returncode}
+    line = re.compile(r"^(\S.*?) {2,}([\d.]+)(?: +\+([\d.]+) +([\d.]+))?$", re.MULTILINE)
+    return {"rows": [dict(zip(("what", "total", "added", "libdat2"),
+                              [what, *(float(number) if number else None for number in numbers)]))
+                     for what, *numbers in line.findall(run.stdout)]}
+
 
 def micro(root, say):
     """Runs the micro benchmarks."""

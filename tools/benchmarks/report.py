@@ -10,6 +10,7 @@ matplotlib.use("svg")
 matplotlib.rcParams["svg.hashsalt"] = "softdat"  # the same plot gives the same file
 import matplotlib.pyplot as plt  # noqa: E402  (the back end is chosen before)
 
+import second_wave  # noqa: E402
 from reasons import reasons, udp_reasons  # noqa: E402
 
 FIGURES = [
@@ -208,6 +209,14 @@ def confirmations(part):
     return table(["window", *units[:2], "ratio", *units[2:], "ratio", "softnet / plain, both confirmed"], rows)
 
 
+def verbs_cost(part):
+    if "not_measured" in part:
+        return "Not measured: %s\n" % part["not_measured"]
+    return table(["", "instructions", "added", "of these in libdat2"],
+                 [[row["what"], *("%.0f" % row[name] if row[name] is not None else ""
+                                  for name in ("total", "added", "libdat2"))] for row in part["rows"]])
+
+
 def micro(part):
     if "not_measured" in part:
         return "Not measured: %s\n" % part["not_measured"]
@@ -237,6 +246,12 @@ with them much of the speed of large messages. A floor `raw:...` is the same loo
 `bazel run --config=opt //tools:dat_perf -- targets --only TEXT`.
 
 %(targets)s
+## Aims of the second wave
+
+Ratios to the floor, from the table above: where each stood when the aim was set, and now. Two rows show what is left
+when the floor has the part that no implementation can do without.
+
+%(second_wave)s
 ## Scale
 
 `bazel run --config=opt //tools:dat_perf -- scale`
@@ -258,6 +273,14 @@ stream: counted line by line, with both ends in one thread over shared memory, s
 leave both ends together 0.08 of the last line.
 
 %(parts)s
+## Beside bare verbs
+
+For one RDMA write, posted and reaped, on a device that does nothing (`bazel run --config=opt //tests/nulldevice:cost`).
+OFA's provider is that of Debian's `libdapl2`. What ours adds to a post: the handle, the arguments and the state of the
+end point, the queue's lock, the region that the segment has to lie in, and a slot for what the completion will show.
+To a completion: the handle, the locks of the event dispatcher and of the queue, that slot, and the event.
+
+%(verbs_cost)s
 ## What confirmations cost
 
 A completion that means "in the peer's memory" needs an answer, and with a window of 64 there are at least two for a
@@ -339,9 +362,11 @@ def write(results, root, folder):
         **results["machine"],
         "commits": commits(results["commits"]),
         "targets": targets(results["targets"], why, missing),
+        "second_wave": table(["work", "floor", "before", "aim", "now"], second_wave.rows(results)),
         "scale": scale(results["scale"], why, missing),
         "instructions": instructions(results["instructions"]),
         "parts": parts(results["parts"], results["instructions"]),
+        "verbs_cost": verbs_cost(results.get("verbs-cost", {"not_measured": "not yet"})),
         "confirmations": confirmations(results.get("confirmations", {"not_measured": "not yet"})),
         "copies": copies(results["shm-copies"]),
         "peers": peers(results["peers"], ["softnet-lo", "UCX", "libfabric"]),
