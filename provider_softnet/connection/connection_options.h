@@ -30,9 +30,9 @@ struct ConnectionOptions {
   size_t max_half_open = 1024;  // connections whose request has not arrived yet
   // Gathered sends leave when they reach this many messages or bytes.
   uint32_t gather_messages = 64;
-  size_t gather_bytes = 256 * 1024;
+  size_t gather_bytes = 1024 * 1024;
   // More than this is written at once even if another send is expected behind it.
-  size_t hold_bytes = 128 * 1024;
+  size_t hold_bytes = 1024 * 1024;
 
   static ConnectionOptions FromSettings();
 };

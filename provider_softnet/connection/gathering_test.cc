@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "provider_softnet/connection/connection_options.h"
 #include "provider_softnet/connection/drain_judge.h"
 
 namespace softdat::softnet {
@@ -26,7 +27,10 @@ class GatheringTest : public testing::Test {
                               .bytes = bytes});
   }
 
-  Gathering gathering_{{.messages = 32, .bytes = 4096, .halves = false}};
+  explicit GatheringTest(const Gathering::Limits& limits = {.messages = 32, .bytes = 4096})
+      : gathering_(limits) {}
+
+  Gathering gathering_;
 };
 
 TEST_F(GatheringTest, ASinglePostIsWritten) {
@@ -65,6 +69,27 @@ TEST_F(GatheringTest, MuchLeavesAtOnce) {
   int posts = 0;
   while (last != Plan::kWriteAll && ++posts < 100) last = Post(1, 2, 1);
   EXPECT_EQ(posts, 32);  // messages
+}
+
+// The pieces of a message of a MiB, as message-passing layers post them.
+class PiecesTest : public GatheringTest {
+ protected:
+  static Gathering::Limits Default() {
+    const ConnectionOptions options;
+    return {.messages = options.gather_messages,
+            .bytes = options.gather_bytes,
+            .halves = true,
+            .hold_bytes = options.hold_bytes};
+  }
+  PiecesTest() : GatheringTest(Default()) {}
+};
+
+TEST_F(PiecesTest, LargeWritesInARowLeaveTogether) {
+  constexpr size_t kPiece = 128 << 10;
+  EXPECT_EQ(Post(1, 1, kPiece), Plan::kWrite);
+  EXPECT_EQ(Post(1, 2, kPiece), Plan::kKeepAndWatch);
+  for (uint32_t queued = 3; queued <= 8; ++queued)
+    EXPECT_EQ(Post(1, queued, kPiece), Plan::kKeep) << queued;
 }
 
 // A program that keeps 64 requests under way in a queue of 72.

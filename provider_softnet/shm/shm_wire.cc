@@ -38,6 +38,7 @@ class ShmWire final : public Wire {
   // A write's notice costs so little here that only small writes wait for it.
   static ConnectionOptions Options() {
     ConnectionOptions o = ConnectionOptions::FromSettings();
+    o.gather_bytes = 256 * 1024;
     o.hold_bytes = 16 * 1024;
     return o;
   }

@@ -29,8 +29,10 @@ msghdr Message(const iovec* iov, size_t count) {
   return m;
 }
 
-// The kernel doubles it, for its own structures. By default each user may set 208 KiB.
-constexpr int kShortQueue = 96 << 10;
+// The kernel doubles these, for its own structures. By default each user may set 208 KiB
+// (net.core.wmem_max), and a queue that is lengthened needs room for another segment.
+constexpr int kShortQueue = 512 << 10;
+constexpr int kShortQueueOfAnyUser = 144 << 10;
 
 void SetSendBuffer(int fd, int bytes) {
   setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
@@ -115,7 +117,13 @@ bool IsWithinHost(int fd) {
   return IsLoopback(remote) || SameHost(LocalAddressOf(fd), remote);
 }
 
-void ShortenQueue(int fd) { SetSendBuffer(fd, kShortQueue); }
+void ShortenQueue(int fd) {
+  SetSendBuffer(fd, kShortQueue);
+  int granted = 0;
+  socklen_t size = sizeof(granted);
+  if (getsockopt(fd, SOL_SOCKET, SO_SNDBUF, &granted, &size) != 0 || granted < 2 * kShortQueue)
+    SetSendBuffer(fd, kShortQueueOfAnyUser);
+}
 
 void LengthenQueue(int fd) { SetSendBuffer(fd, 2 * kShortQueue); }
 

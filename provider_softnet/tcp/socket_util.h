@@ -42,11 +42,12 @@ void PrepareStream(int fd, std::chrono::milliseconds dead_path);
 
 // Whether a connection's two ends have one address, or loopback addresses.
 bool IsWithinHost(int fd);
-// Lets some 200 KiB wait in a socket whose peer is on this host. By itself the kernel lets
-// megabytes wait, and each page of them is written and read outside of the processors' caches. A
-// longer queue has no use here, because nothing of it travels.
+// Lets a MiB at most wait in a socket whose peer is on this host; some 300 KiB where a user may not
+// set more. By itself the kernel lets megabytes wait, and each page of them is written and read
+// outside of the processors' caches. A much longer queue has no use here, because nothing of it
+// travels. In a much shorter one the two ends take turns.
 void ShortenQueue(int fd);
-// Lets twice as much wait, so that another segment finds room.
+// Lets more wait, so that another segment finds room.
 void LengthenQueue(int fd);
 
 // Says that nothing is outstanding when the socket cannot tell.
