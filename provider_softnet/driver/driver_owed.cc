@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What channels owe, and when it is paid.
-#include <algorithm>
-
 #include "provider_softnet/driver/driver.h"
 
 namespace softdat::softnet {

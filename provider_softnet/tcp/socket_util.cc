@@ -118,11 +118,12 @@ bool IsWithinHost(int fd) {
 }
 
 void ShortenQueue(int fd) {
-  SetSendBuffer(fd, kShortQueue);
+  LengthenQueue(fd);
   int granted = 0;
   socklen_t size = sizeof(granted);
-  if (getsockopt(fd, SOL_SOCKET, SO_SNDBUF, &granted, &size) != 0 || granted < 2 * kShortQueue)
-    SetSendBuffer(fd, kShortQueueOfAnyUser);
+  const bool has_room = getsockopt(fd, SOL_SOCKET, SO_SNDBUF, &granted, &size) == 0 &&
+                        granted >= 2 * (2 * kShortQueue);
+  SetSendBuffer(fd, has_room ? kShortQueue : kShortQueueOfAnyUser);
 }
 
 void LengthenQueue(int fd) { SetSendBuffer(fd, 2 * kShortQueue); }
