@@ -7,6 +7,10 @@
 // uses the copy. A position that cannot be is EPROTO. The bytes are whatever the peer sends, as on
 // any wire: their reader copies them once, and judges the copy.
 //
+// Long messages go to memory past the caches if the other end runs on another processor
+// (StreamingCopy). What it has read of the ring is still in its cache, and taking it from there
+// line by line is slow as well.
+//
 // Nobody is told of bytes or room, unless an end has said that it listens. Each side stores first
 // and then asks whether the other one listens. A listener says so first and then looks whether
 // there is something. So one of them sees the other (TakeListener).
@@ -29,6 +33,7 @@ struct RingHeader {
   std::atomic<uint32_t> over;                        // the writer writes nothing more
   alignas(64) std::atomic<uint64_t> read;            // the reader's position
   std::atomic<uint32_t> forgets;                     // the reader wants nothing more
+  std::atomic<uint32_t> reader_runs_on;              // its processor's number + 1: a hint
   alignas(64) std::atomic<uint32_t> reader_listens;  // set by the reader, taken by the writer
   alignas(64) std::atomic<uint32_t> writer_listens;  // set by the writer, taken by the reader
 };
@@ -63,6 +68,9 @@ class RingWriter {
 
  private:
   bool LookForRoom();
+  // Copies what lies first in `iov` to the positions from `at` to `end`. Returns `end`.
+  template <bool kStreams>
+  uint64_t Put(const iovec* iov, uint64_t at, uint64_t end);
   // Fetches for writing the cache lines in which the next small message will end. The one in which
   // it begins is left to the reader, who is at it.
   void Claim(uint64_t at) const {
@@ -75,7 +83,8 @@ class RingWriter {
   uint8_t* const data_;
   // Written under the owner's lock. Read by HasRoom() without it.
   std::atomic<uint64_t> written_{0};
-  uint64_t peer_read_ = 0;  // checked copy of the reader's position
+  uint64_t peer_read_ = 0;     // checked copy of the reader's position
+  uint32_t peer_runs_on_ = 0;  // copy of reader_runs_on, as old as peer_read_
 };
 
 class RingReader {

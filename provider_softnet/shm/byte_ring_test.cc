@@ -55,6 +55,21 @@ TEST_F(ByteRingTest, CarriesBytesAroundItsEnd) {
   EXPECT_FALSE(reader_.HasBytes());
 }
 
+// What the writer does for readers on its own and on other processors. Nobody has to believe the
+// header.
+TEST_F(ByteRingTest, WhereverTheReaderRuns) {
+  std::vector<uint8_t> sent(kRingData * 3 / 4 + 5), got(sent.size());
+  for (uint32_t processor = 0; processor < 20; ++processor) {
+    std::iota(sent.begin(), sent.end(), static_cast<uint8_t>(processor));
+    header().reader_runs_on = processor < 10 ? processor : UINT32_MAX - processor;
+    const size_t head = 1 + processor * 7;
+    const iovec parts[] = {{sent.data(), head}, {sent.data() + head, sent.size() - head}};
+    ASSERT_EQ(writer_.Write(parts, 2, &bell_), static_cast<ssize_t>(sent.size()));
+    ASSERT_EQ(Read(&got), static_cast<ssize_t>(got.size()));
+    ASSERT_EQ(got, sent) << processor;
+  }
+}
+
 TEST_F(ByteRingTest, AFullRingTakesWhatFits) {
   const std::vector<uint8_t> much(kRingData + 1);
   EXPECT_EQ(Write(much), static_cast<ssize_t>(kRingData));
