@@ -26,6 +26,7 @@
 #include "provider_softnet/connection/drain_judge.h"
 #include "provider_softnet/connection/endpoint_pending.h"
 #include "provider_softnet/connection/link_watch.h"
+#include "provider_softnet/connection/poll_rest.h"
 #include "provider_softnet/driver/channel.h"
 #include "provider_softnet/driver/counters.h"
 #include "provider_softnet/driver/gathering.h"
@@ -180,6 +181,7 @@ class Endpoint final : public Channel, private WatchedPath, private Leaver {
   EndpointPending pending_;
   Gathering gathering_;
   RideHope ride_hope_;
+  PollRest rest_;
   ChannelCounters counters_;
 
   // Token:

@@ -264,16 +264,22 @@ bool Endpoint::Leave() {
       return true;
     }
     counters_.recv_empty.Add();
+    rest_.OnNothing(stream_->payload_missing());
     break;
   }
   return moved;
 }
 
 [[gnu::hot]] bool Endpoint::TryReceive() {
+  SetRests(false);
   PendingUpcalls upcalls;
   std::unique_lock<FastMutex> lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock() || !data_open_ || link_ == nullptr) return false;
-  bool moved = !link_->Silent() && Receive();
+  bool moved = false;
+  if (rest_.Lasts()) [[unlikely]]
+    SetRests(true);
+  else
+    moved = !link_->Silent() && Receive();
   const bool write = moved && gathering_.any() && !gathering_.Lingers(queues_.sends().count());
   if (send_blocked_ || write) moved |= Transmit();
   if (!moved && !pending_.any() && !HasActions()) return false;

@@ -22,10 +22,12 @@ class Channel {
     if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
   }
 
-  // Reads what is there without blocking. Does nothing when another thread is reading. Any thread,
-  // with or without the token. Returns true when something moved. Makes completion upcalls, never
-  // connection upcalls.
+  // Reads what is there without blocking. Does nothing when another thread is reading, or while the
+  // channel rests. Any thread, with or without the token. Returns true when something moved. Makes
+  // completion upcalls, never connection upcalls.
   virtual bool TryReceive() = 0;
+  // Any thread, a hint: the last TryReceive() did not look, because nothing is to be expected yet.
+  bool rests() const { return rests_.load(std::memory_order_relaxed); }
   // Writes what was left to a gathered send. Any thread, with or without the token. `by` says who
   // flushes: a program that polls or waits flushes its sends itself, and the helper flushes those
   // of others. What a poll leaves behind is deferred again.
@@ -54,6 +56,7 @@ class Channel {
 
  protected:
   virtual ~Channel() = default;
+  void SetRests(bool rests) { rests_.store(rests, std::memory_order_relaxed); }
 
  private:
   friend class ChannelStack;
@@ -61,6 +64,7 @@ class Channel {
   // Guarded by the token: OwnPolls() when a thread that polls other queues last found data here.
   uint32_t polls_when_found_ = 0;
   std::atomic<uint32_t> references_{1};
+  std::atomic<bool> rests_{false};
   // One link for each kind of stack. The flag says "in the stack", which makes a push idempotent.
   struct StackLink {
     std::atomic<bool> queued{false};

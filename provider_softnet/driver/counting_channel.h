@@ -54,6 +54,8 @@ class CountingChannel final : public Channel {
   void PeerSends() { EXPECT_EQ(::write(peer_.get(), "x", 1), 1); }
 
   bool TryReceive() override {
+    SetRests(rests_now);
+    if (rests_now) return false;
     char buffer[64];
     const ssize_t n = ::recv(mine_.get(), buffer, sizeof(buffer), MSG_DONTWAIT);
     if (n <= 0) return false;
@@ -102,6 +104,7 @@ class CountingChannel final : public Channel {
   std::atomic<int> found_in_passing{0};  // by looks at all sockets
   std::atomic<int> flushes{0};
   std::atomic<bool> in_use{false};  // another thread has it
+  std::atomic<bool> rests_now{false};
   std::atomic<int> payments{0};
   std::atomic<uint64_t> posted{0};       // by the program
   std::atomic<int> left{0};              // payments that were left to that thread, or to a ride

@@ -355,7 +355,7 @@ Result Driver::Drive(Waiter* waiter, LoopClock::time_point deadline, ParkedThrea
       continue;
     }
     bool worked = FlushDeferred(Channel::Flusher::kWaiter);
-    worked |= hot_->Poll();
+    worked |= hot_->Poll() == HotSet::Polled::kMoved;
     if (++polls >= SpinInterval(++in_vain) || !attention_.empty()) {
       polls = 0;
       worked |= Turn(Busy::kLeave);

@@ -29,17 +29,20 @@ using Result = transport::ProgressResult;
   if (hot->empty()) hot = hot_.get();
   activity_.Note();
   const bool flushed = FlushDeferred(Channel::Flusher::kPoller);
-  const bool received = hot->Poll();
+  const HotSet::Polled polled = hot->Poll();
+  const bool received = polled == HotSet::Polled::kMoved;
   bool worked = flushed || received;
   if (worked && !found_by_poll_.load(std::memory_order_relaxed))
     found_by_poll_.store(true, std::memory_order_relaxed);
   // If the hot streams had something, that was what made the descriptor readable. If not, it still
   // is readable, and the poll must look everywhere.
   const bool everywhere = look != Look::kHotStreams && !received;
-  ++t_polls;
-  const bool due = hot->CountPoll(options_.look.of_a_queue) ||
-                   t_polls - t_looked_at >= options_.look.of_a_thread || everywhere ||
-                   !attention_.empty() || have_tasks_.load(std::memory_order_relaxed);
+  // Rests would count for much more than the time that they take.
+  const bool counts = polled != HotSet::Polled::kRested;
+  t_polls += counts ? 1 : 0;
+  const bool due = (counts && (hot->CountPoll(options_.look.of_a_queue) ||
+                               t_polls - t_looked_at >= options_.look.of_a_thread)) ||
+                   everywhere || !attention_.empty() || have_tasks_.load(std::memory_order_relaxed);
   if (due) worked |= LookForPoller(hot, look == Look::kThoroughly ? Busy::kAwait : Busy::kLeave);
   worked |= PayAfterTurn(worked);
   return worked ? Result::kWorked : Result::kIdle;

@@ -71,9 +71,9 @@ bool HotSet::OtherIsActive(const Slot& slot) const {
   return false;
 }
 
-[[gnu::hot]] bool HotSet::Poll() {
-  if (interval() < kPointlessBelow) return false;
-  bool worked = false;
+[[gnu::hot]] HotSet::Polled HotSet::Poll() {
+  if (interval() < kPointlessBelow) return Polled::kNothing;
+  bool moved = false, looked = false, rests = false;
   for (Slot& slot : slots_) {
     const RefPtr<Channel> channel = Get(&slot);
     if (!channel) continue;
@@ -82,14 +82,18 @@ bool HotSet::OtherIsActive(const Slot& slot) const {
       if (interval() < kMaxInterval) {
         interval_.store(std::min(interval() * 2, kMaxInterval), std::memory_order_relaxed);
       }
-      worked = true;
+      moved = true;
+    } else if (channel->rests()) [[unlikely]] {
+      rests = true;
     } else {
+      looked = true;
       const uint32_t misses = slot.misses.load(std::memory_order_relaxed) + 1;
       slot.misses.store(misses, std::memory_order_relaxed);
       if (misses >= kSilent && OtherIsActive(slot)) Put(&slot, nullptr, Kind::kOwn);
     }
   }
-  return worked;
+  if (moved) return Polled::kMoved;
+  return rests && !looked ? Polled::kRested : Polled::kNothing;
 }
 
 void HotSet::OnFoundByTurn(Channel* channel, Kind kind) {

@@ -35,8 +35,10 @@ class HotSet {
     if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
   }
 
-  // Any thread: calls recv() once on each hot stream. Returns true when something moved.
-  bool Poll();
+  // Any thread: looks once at each hot stream. kRested: all of them rest, so that nobody has
+  // looked.
+  enum class Polled : uint8_t { kNothing, kMoved, kRested };
+  Polled Poll();
   // Any thread, for an adopted one with the token: a look at all sockets found data on `channel`.
   void OnFoundByTurn(Channel* channel, Kind kind = Kind::kOwn);
   // Any thread: the channel is closed. A thread that has begun to poll it may still do so.

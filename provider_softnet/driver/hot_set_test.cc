@@ -100,10 +100,11 @@ class TwoQueuesTest : public testing::Test {
 constexpr int kInterval = 64;
 
 // The number of looks at all sockets in so many polls of a queue whose data come from a hot stream.
-uint64_t LooksIn(uint32_t polls, const LookInterval& look) {
+uint64_t LooksIn(uint32_t polls, const LookInterval& look, bool rests = false) {
   Driver driver{DriverOptions{.helper_tick = std::chrono::hours(1), .look = look}};
   EXPECT_TRUE(driver.Start().ok());
   const auto channel = RefPtr<CountingChannel>::Adopt(new CountingChannel(&driver));
+  channel->rests_now = rests;
   const auto queue = RefPtr<HotSet>::Adopt(new HotSet(HotSet::Tells::kNo));
   queue->OnFoundByTurn(channel.get());
   const uint64_t before = driver.counters().loop_turns.value();
@@ -119,6 +120,32 @@ TEST(LookIntervalTest, TheWireDecidesHowOftenPollsLookAtAllSockets) {
   EXPECT_EQ(LooksIn(10 * 64, {}), 10U);
   EXPECT_EQ(LooksIn(10 * 512, {.of_a_queue = 512, .of_a_thread = 521}), 10U);
   EXPECT_EQ(LooksIn(10 * 521, {.of_a_queue = 1024, .of_a_thread = 521}), 10U);
+}
+
+// A poll of a stream that rests takes no time, and is no sign that there is nothing to come.
+TEST(LookIntervalTest, RestsAreNoPolls) { EXPECT_EQ(LooksIn(10 * 64, {}, /*rests=*/true), 0U); }
+
+TEST_F(TwoQueuesTest, AStreamThatRestsIsNotSilent) {
+  Deliver(&mine_, &mine_);
+  mine_.channel->rests_now = true;
+  PollInVain(&mine_, 1000);
+  EXPECT_FALSE(mine_.hot->SilentFor(1));
+  EXPECT_EQ(mine_.hot->Poll(), HotSet::Polled::kRested);
+  mine_.channel->rests_now = false;
+  PollInVain(&mine_, 2);
+  EXPECT_TRUE(mine_.hot->SilentFor(2));
+  EXPECT_EQ(mine_.hot->Poll(), HotSet::Polled::kNothing);
+}
+
+// Another one of the set was looked at.
+TEST_F(TwoQueuesTest, AStreamThatRestsHidesNoOther) {
+  Deliver(&mine_, &mine_);
+  mine_.hot->OnFoundByTurn(other_.channel.get());
+  mine_.channel->rests_now = true;
+  EXPECT_EQ(mine_.hot->Poll(), HotSet::Polled::kNothing);
+  other_.channel->PeerSends();
+  EXPECT_EQ(mine_.hot->Poll(), HotSet::Polled::kMoved);
+  mine_.hot->Drop(other_.channel.get());
 }
 
 TEST_F(TwoQueuesTest, APollTriesTheStreamsOfItsOwnQueueAlone) {

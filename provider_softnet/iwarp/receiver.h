@@ -44,6 +44,12 @@ class Receiver {
 
   // Where the next bytes go: up to `max` (at least 4) entries. Returns 0 after a failure.
   size_t Offer(iovec* iov, size_t max);
+  // How much is missing of a payload that goes straight to its destination, or, with CRC, of the
+  // FPDU in front. 0: nothing of the kind is under way.
+  size_t payload_missing() const {
+    if (direct_offered_ > 0) return direct_offered_;
+    return staging_.needed() > staging_.size() ? staging_.needed() - staging_.size() : 0;
+  }
   // To be called after every Offer(). Nothing is written to the offered memory any more.
   void ReleasePins() {
     while (pin_count_ > 0) pins_[--pin_count_].Release();

@@ -92,6 +92,8 @@ class Stream {
   // while nothing is to be read (stalled, ended). May end the connection, because a destination was
   // deregistered or memory is short.
   size_t ReceiveVector(iovec* iov, size_t max);
+  // How much of a payload the last ReceiveVector asked for, if it is a large one.
+  size_t payload_missing() const { return receiver_.payload_missing(); }
   // `size` bytes have arrived. Places them, pushes completions, queues responses.
   void OnReceived(size_t size);
   // recv() returned 0: the peer closed, and everything before that was given to OnReceived.

@@ -150,20 +150,19 @@ int UnsentBytes(int fd) {
 }
 
 size_t SegmentSize(int fd) {
-  int bytes = 0;
-  socklen_t size = sizeof(bytes);
-  if (getsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &bytes, &size) != 0 || bytes < 512) return 1448;
+  constexpr uint32_t kSafe = 1448;
+  tcp_info info{};
+  socklen_t size = sizeof(info);
+  if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0 || info.tcpi_snd_mss < 512)
+    return kSafe;
   // Linux sends no more at once than half of the largest window that the peer has announced. That
   // of a new connection is below 64 KiB. So only the path tells how long the segments of a loopback
   // interface will be.
-  constexpr int kLeastBoundByWindow = 16384;
-  if (bytes < kLeastBoundByWindow) return static_cast<size_t>(bytes);
+  constexpr uint32_t kLeastBoundByWindow = 16384;
+  if (info.tcpi_snd_mss < kLeastBoundByWindow) return info.tcpi_snd_mss;
   constexpr uint32_t kMostHeaders = 40 + 32;  // IPv6; TCP with time stamps
-  tcp_info info{};
-  size = sizeof(info);
-  if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return static_cast<size_t>(bytes);
   const uint32_t path = std::clamp<uint32_t>(info.tcpi_pmtu, kMostHeaders, UINT16_MAX);
-  return std::max(static_cast<size_t>(bytes), static_cast<size_t>(path - kMostHeaders));
+  return std::max(info.tcpi_snd_mss, path - kMostHeaders);
 }
 
 int TcpStateOf(int fd) {

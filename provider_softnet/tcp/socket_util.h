@@ -54,7 +54,9 @@ void LengthenQueue(int fd);
 PathSample SamplePath(int fd);
 // Bytes that the peer's TCP does not have yet.
 int UnsentBytes(int fd);
-// The largest segment that the connection will send (EMSS, RFC 5044 §5.1), or a safe value.
+// The largest segment that the connection can send once the peer's window has grown (EMSS, RFC 5044
+// §5.1), or a safe value. More than what a peer takes that announces segments between 16 KiB and
+// what the path can carry.
 size_t SegmentSize(int fd);
 // TCP_ESTABLISHED and so on. -1 when it is unknown.
 int TcpStateOf(int fd);
