@@ -2,6 +2,7 @@
 // Three processes on one address, each connected to both others, send messages all the time. One of
 // them is killed. The two others learn of it: everything that they have posted for it completes,
 // and its connections end. Between them no message is lost or changed, and they go on.
+#include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,13 +19,16 @@ namespace softdat::field {
 namespace {
 
 constexpr const char* kUsage =
-    "[--ia NAME] [--before N] [--after N] [--words N] [--patience S] [--load N]\n"
+    "[--ia NAME] [--before N] [--after N] [--words N] [--patience S] [--load N] [--together N]\n"
     "  --ia NAME     adapter (softnet-lo)\n"
     "  --before N    messages of each process before one is killed (500)\n"
     "  --after N     messages of each survivor when it knows of that (2000)\n"
     "  --words N     words of 8 bytes in a message (512)\n"
     "  --patience S  seconds within which they must know of it (15)\n"
-    "  --load N      so many processes beside it do nothing but compute (0)";
+    "  --load N      so many processes beside it do nothing but compute (0)\n"
+    "  --together N  1: no survivor leaves before both have finished. On a wire that loses "
+    "packets\n"
+    "                nobody knows whether the peer has his last acknowledgement (0)";
 
 using Clock = std::chrono::steady_clock;
 
@@ -33,6 +37,7 @@ struct Settings {
   uint64_t before, after;
   size_t words;
   std::chrono::seconds patience;
+  bool together;
 };
 
 constexpr size_t kDepth = 8;  // messages on their way, and receives for them
@@ -138,7 +143,9 @@ class Neighbour {
     MustWait(connect_evd_, DAT_CONNECTION_EVENT_ESTABLISHED);
   }
 
-  int Survive(int to_parent) {
+  // `from_parent`: a byte says that both may leave.
+  int Survive(int to_parent, int from_parent) {
+    const int done = to_parent;
     Link& other = *links[0];
     Link& victim = *links[1];
     uint64_t end_known_at = 0;  // so many had been sent
@@ -173,6 +180,9 @@ class Neighbour {
     }
     std::printf("%" PRIu64 " messages between the survivors, %" PRIu64 " with the killed one\n",
                 other.receives_over, victim.receives_over);
+    char leave = 0;
+    if (settings_.together && (write(done, "", 1) != 1 || read(from_parent, &leave, 1) != 1))
+      Die("no parent");
     return 0;
   }
 
@@ -227,24 +237,25 @@ int Main(int argc, char** argv) {
                           static_cast<uint64_t>(options.Number("--before", 500)),
                           static_cast<uint64_t>(options.Number("--after", 2000)),
                           static_cast<size_t>(options.Number("--words", 512)),
-                          std::chrono::seconds(options.Number("--patience", 15))};
+                          std::chrono::seconds(options.Number("--patience", 15)),
+                          options.Number("--together", 0) != 0};
   const auto load = static_cast<int>(options.Number("--load", 0));
   options.RejectOthers();
   if (settings.words == 0) Die("--words is at least 1");
   std::optional<Load> others;
   if (load > 0) others.emplace(load);
-  const Pipe left_to_right, left_to_victim, right_to_victim, to_parent;
+  const Pipe left_to_right, left_to_victim, right_to_victim, to_parent, from_parent;
   const pid_t left = Spawn([&] {
     Neighbour n(settings);
     n.Accept(&n.links[0], left_to_right.out);
     n.Accept(&n.links[1], left_to_victim.out);
-    return n.Survive(to_parent.out);
+    return n.Survive(to_parent.out, from_parent.in);
   });
   const pid_t right = Spawn([&] {
     Neighbour n(settings);
     n.Connect(&n.links[0], left_to_right.in);
     n.Accept(&n.links[1], right_to_victim.out);
-    return n.Survive(to_parent.out);
+    return n.Survive(to_parent.out, from_parent.in);
   });
   const pid_t victim = Spawn([&]() -> int {
     Neighbour n(settings);
@@ -259,6 +270,13 @@ int Main(int argc, char** argv) {
   int status = 0;
   waitpid(victim, &status, 0);
   good &= WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+  if (settings.together) {
+    constexpr int kPatienceMs = 30'000;  // one that has failed says nothing
+    pollfd said{to_parent.in, POLLIN, 0};
+    for (int i = 0; i < 2 && good; ++i)
+      good = poll(&said, 1, kPatienceMs) == 1 && read(to_parent.in, &ready, 1) == 1;
+    good = good && write(from_parent.out, "..", 2) == 2;
+  }
   for (const pid_t pid : {left, right}) {
     if (!good) kill(pid, SIGKILL);
     waitpid(pid, &status, 0);
