@@ -33,9 +33,13 @@ TCP_WORKS = [
      {"dat": ("write_bw", "-s", "1M", "-t", "8"), "ucx": ("ucp_put_bw", 1 << 20, 1000, -3),
       "fi": None}),
 ]
-# UCX's puts of the last row write into memory that UCX has made itself, which both processes share. Its
-# messages come from memory of the program, as those of DAT do, and are copied by cma.
-SHM_WORKS = TCP_WORKS + [
+# UCX's puts write into memory that UCX has made itself, which both processes share. Its messages come from
+# memory of the program, as those of DAT do, and are copied by cma. It limits its small messages by no window.
+SHM_WORKS = [
+    (work, unit, small_is_good, {**calls, "dat": ("send_bw", "-s", "64", "-t", "256")})
+    if work == "64 B messages, many outstanding" else (work, unit, small_is_good, calls)
+    for work, unit, small_is_good, calls in TCP_WORKS
+] + [
     ("1 MiB messages, many outstanding", "MB/s", False,
      {"dat": ("send_bw", "-s", "1M", "-t", "8"), "ucx": ("tag_bw", 1 << 20, 1000, -3), "fi": None}),
 ]

@@ -133,7 +133,7 @@ def reasons(results):
         "message layer: 64 KiB": shaken_64,
         "message layer: 64 KiB, beside a rendezvous": "request, answer and data each cost an end what a message does; "
                                                       "both ends register the memory of each message; and the data "
-                                                      "are two FPDUs, of which each is received by a call of its own",
+                                                      "are more than one FPDU can carry",
         "message layer: 64 KiB, waiting": shaken_64,
         "message layer: 64 KiB, two end points": second,
         "message layer: 1 MiB": queued,

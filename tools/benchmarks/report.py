@@ -302,12 +302,14 @@ Debian's `ucx_perftest` (`tag_lat`, `tag_bw`, `ucp_put_bw`; `UCX_TLS=tcp,self`, 
 `UCX_TLS=posix,cma,self`, `fi_pingpong` with `-p shm -e rdm`. The plain loops are a ring in shared memory, and
 for writes a copy within one process. UCX's puts go to memory that UCX itself has made for both processes, so
 they are such a copy, too. DAT registers memory of the program, as UCX's messages do, which `cma` copies from one
-process to the other (`tools/benchmarks/run --only shm-peers`).
+process to the other. Small messages of softnet have a window of 256, those of UCX have none
+(`tools/benchmarks/run --only shm-peers`).
 
 %(shm_peers)s
-Bytes of softnet go through a ring, so each is copied twice, by two processors at the same time. The kernel could
-copy each once (`process_vm_readv`), in one call for each DDP segment, of up to 64 KiB. `raw:process-vm` does nothing
-else, with one call for each message (`tools/benchmarks/run --only shm-copies`):
+Bytes of softnet go through a ring, so each is copied twice, by two processors at the same time, and from 8 KiB on
+past their caches, which is several times as fast where the two have no cache in common. The kernel could copy each
+once (`process_vm_readv`), in one call for each DDP segment, of up to 64 KiB. `raw:process-vm` does nothing else, with
+one call for each message (`tools/benchmarks/run --only shm-copies`):
 
 %(copies)s
 ## RoCEv2 over UDP

@@ -44,6 +44,12 @@ AIMS = [
     ("one of 1000 end points; one of 4000", "one", None, "1.1x",
      ["64 B send, one of 1000 end points", "64 B send, one of 4000 end points"]),
 ]
+# Work, aim, and the row of the table of shared memory. What UCX does stands behind ours.
+SHM_AIMS = [
+    ("shared memory: 64 B message, one way", "0.3 us", "64 B message, one way"),
+    ("shared memory: 64 B messages, many outstanding", "12 M/s", "64 B messages, many outstanding"),
+    ("shared memory: 1 MiB messages, many outstanding", "9000 MB/s", "1 MiB messages, many outstanding"),
+]
 VERBS = ("verbs: instructions added to a write and its completion", "bare verbs", "391", "200")
 
 
@@ -56,6 +62,11 @@ def rows(results):
         floor = "`%s`" % floor if floor.startswith("raw:") else floor
         lines.append([work, floor, before or "not measured", aim,
                       "; ".join(ratios.get(name, "not measured") for name in names)])
+    shared = {row["work"]: row for row in results.get("shm-peers", [])}
+    for work, aim, name in SHM_AIMS:
+        row = shared.get(name)
+        lines.append([work, "UCX beside it", "not measured", aim, "not measured" if row is None else "%.2f %s; %.2f" % (
+            row["values"]["softnet-shm-lo"], row["unit"], row["values"]["UCX"])])
     now = [row["added"] for row in results.get("verbs-cost", {}).get("rows", []) if row["what"] == OURS]
     lines.append([*VERBS, "%.0f" % now[0] if now else "not measured"])
     return lines
