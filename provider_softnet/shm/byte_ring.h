@@ -8,8 +8,8 @@
 // any wire: their reader copies them once, and judges the copy.
 //
 // Much that is written at once goes to memory past the caches if the other end runs on another
-// processor (StreamingCopy). What that one has read of the ring is still in its cache, and taking it
-// from there line by line is slow as well.
+// processor (StreamingCopy). What that one has read of the ring is still in its cache, and taking
+// it from there line by line is slow as well.
 //
 // Nobody is told of bytes or room, unless an end has said that it listens. Each side stores first
 // and then asks whether the other one listens. A listener says so first and then looks whether
