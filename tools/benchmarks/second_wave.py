@@ -33,6 +33,8 @@ AIMS = [
      ["message layer: 1 MiB", "message layer: 1 MiB, waiting", "message layer: 1 MiB, two end points",
       "message layer: 1 MiB, by read"]),
     ("message layer, 4 MiB", "the same messages over TCP", None, "1.0x", ["message layer: 4 MiB"]),
+    ("message layer, 1 MiB; 4 MiB", "raw:tcp-rendezvous", None, "",
+     ["message layer: 1 MiB, beside a rendezvous", "message layer: 4 MiB, beside a rendezvous"]),
     ("2, 4, 8 threads on one IA: 64 B, CPU", "one thread", None, "flat",
      ["64 B send, %d threads on one IA, CPU" % threads for threads in (2, 4, 8)]),
     ("2, 4, 8 threads on one IA: window 64, CPU", "one thread", None, "flat",
