@@ -248,8 +248,8 @@ with them much of the speed of large messages. A floor `raw:...` is the same loo
 %(targets)s
 ## Aims of the second wave
 
-Ratios to the floor, from the table above: where each stood when the aim was set, and now. Two rows show what is left
-when the floor has the part that no implementation can do without.
+Ratios to the floor, from the table above: where each stood when the aim was set, and now. The rows without
+an aim show what is left when the floor has the part that no implementation can do without.
 
 %(second_wave)s
 ## Scale
