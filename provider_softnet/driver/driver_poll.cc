@@ -37,7 +37,7 @@ using Result = transport::ProgressResult;
   // If the hot streams had something, that was what made the descriptor readable. If not, it still
   // is readable, and the poll must look everywhere.
   const bool everywhere = look != Look::kHotStreams && !received;
-  // Rests would count for much more than the time that they take.
+  // The interval is one of time. Polls that look at nothing take hardly any.
   const bool counts = polled != HotSet::Polled::kRested;
   t_polls += counts ? 1 : 0;
   const bool due = (counts && (hot->CountPoll(options_.look.of_a_queue) ||

@@ -55,8 +55,8 @@ PathSample SamplePath(int fd);
 // Bytes that the peer's TCP does not have yet.
 int UnsentBytes(int fd);
 // The largest segment that the connection can send once the peer's window has grown (EMSS, RFC 5044
-// §5.1), or a safe value. More than what a peer takes that announces segments between 16 KiB and
-// what the path can carry.
+// §5.1), or a safe value. It is too much for a peer that announces less than the path can carry,
+// but more than 16 KiB. FPDUs then span two segments, which is allowed.
 size_t SegmentSize(int fd);
 // TCP_ESTABLISHED and so on. -1 when it is unknown.
 int TcpStateOf(int fd);
