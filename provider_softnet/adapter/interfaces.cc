@@ -71,15 +71,13 @@ uint32_t MtuOf(const std::string& name) {
   return static_cast<uint32_t>(request.ifr_mtu);
 }
 
-}  // namespace
-
-std::vector<Interface> ListInterfaces() {
+Result<std::vector<Interface>> ReadInterfaces() {
   std::vector<Interface> out;
   ifaddrs* list = nullptr;
   if (getifaddrs(&list) != 0) {
-    // Without memory the list is unknown, so an empty list would be wrong.
     if (errno == ENOMEM) throw std::bad_alloc();
-    return out;
+    return Status(Code::kNoResources,
+                  fmt::format("cannot list the network interfaces: {}", strerror(errno)));
   }
   const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner(list, &freeifaddrs);
   for (const ifaddrs* i = list; i != nullptr; i = i->ifa_next) {
@@ -107,6 +105,13 @@ std::vector<Interface> ListInterfaces() {
   return out;
 }
 
+}  // namespace
+
+std::vector<Interface> ListInterfaces() {
+  Result<std::vector<Interface>> all = ReadInterfaces();
+  return all.ok() ? all.Take() : std::vector<Interface>();
+}
+
 std::string UnavailableReason(const Interface& i) {
   if (!i.up) return "the interface is down";
   if (i.address.ss_family == AF_UNSPEC) return "the interface has no IP address";
@@ -116,8 +121,10 @@ std::string UnavailableReason(const Interface& i) {
 Result<Interface> FindInterface(const std::string& device) {
   const size_t slash = device.find('/');  // which no interface's name contains
   const std::string name = device.substr(0, slash);
+  Result<std::vector<Interface>> all = ReadInterfaces();
+  if (!all.ok()) return all.TakeStatus();
   std::string names;
-  for (Interface& i : ListInterfaces()) {
+  for (Interface& i : all.value()) {
     if (i.name != name) {
       names += names.empty() ? i.name : ", " + i.name;
       continue;

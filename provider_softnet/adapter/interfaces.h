@@ -28,13 +28,13 @@ struct Interface {
 // Why an adapter cannot be opened on this interface. Empty when it can.
 std::string UnavailableReason(const Interface& i);
 
-// All interfaces, in the kernel's order.
+// All interfaces, in the kernel's order. None if the kernel cannot be asked.
 std::vector<Interface> ListInterfaces();
 
 // The interface of that name, if it is usable. The name may be followed by a slash and one of its
 // addresses, without a zone. Fails with kNotFound (and lists the names that exist), with
-// kUnreachable (it is down, has no address or not that one), or with kAddressUnsupported (what
-// follows the slash is no address).
+// kUnreachable (it is down, has no address or not that one), with kAddressUnsupported (what follows
+// the slash is no address), or with kNoResources (no descriptor is left to ask the kernel).
 Result<Interface> FindInterface(const std::string& device);
 
 }  // namespace softdat::softnet

@@ -3,6 +3,7 @@
 #include "provider_softnet/adapter/interfaces.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <string>
@@ -41,6 +42,18 @@ TEST(Interfaces, WithoutAQuestionItIsTheBestOfThem) {
   EXPECT_FALSE(lo.value().chosen);
   const auto is_ipv4 = [](const sockaddr_storage& a) { return a.ss_family == AF_INET; };
   EXPECT_EQ(is_ipv4(lo.value().address), std::ranges::any_of(lo.value().addresses, is_ipv4));
+}
+
+// That nothing can be asked does not mean that there is no such interface.
+TEST(Interfaces, WithoutADescriptor) {
+  struct rlimit before {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const struct rlimit none { 0, before.rlim_max };
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  const Result<Interface> lo = FindInterface("lo");
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  ASSERT_FALSE(lo.ok());
+  EXPECT_EQ(lo.status().code(), Code::kNoResources) << lo.status().reason();
 }
 
 TEST(Interfaces, WhatCannotBeAskedFor) {
