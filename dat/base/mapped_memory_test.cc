@@ -12,6 +12,7 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -42,7 +43,8 @@ class MappedMemoryTest : public ::testing::Test {
   // Expects `code` from each check of the whole range, and that their reasons name the middle page.
   void ExpectAll(bool writes, Code code) {
     for (const Status& status : {CheckMapped(memory_ + 1, 3 * kPage - 2, writes),
-                                 CheckRegistrable(memory_ + 1, 3 * kPage - 2, writes),
+                                 check_.Check(memory_ + 1, 3 * kPage - 2, writes),
+                                 Unanswered()->Check(memory_ + 1, 3 * kPage - 2, writes),
                                  CheckAccessible(memory_ + 1, 3 * kPage - 2, writes)}) {
       EXPECT_EQ(status.code(), code) << status.reason();
       if (code == Code::kOk) continue;
@@ -50,6 +52,18 @@ class MappedMemoryTest : public ::testing::Test {
     }
   }
 
+  // A check that has to do without the kernel's answers, as before Linux 6.11.
+  static std::unique_ptr<RegistrationCheck> Unanswered() {
+    struct rlimit before {};
+    EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+    const struct rlimit none { 0, before.rlim_max };
+    EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+    auto check = std::make_unique<RegistrationCheck>();
+    EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+    return check;
+  }
+
+  const RegistrationCheck check_;
   char* memory_ = nullptr;
 };
 
@@ -102,7 +116,8 @@ TEST_F(MappedMemoryTest, BehindTheEndOfAFile) {
   EXPECT_TRUE(CheckMapped(file, 2 * kPage, true).ok());
   EXPECT_TRUE(CheckAccessible(file, 2 * kPage, true).ok());
   for (const Status& status :
-       {CheckMapped(file, 2 * kPage + 1, false), CheckRegistrable(file, 2 * kPage + 1, false)}) {
+       {CheckMapped(file, 2 * kPage + 1, false), check_.Check(file, 2 * kPage + 1, false),
+        Unanswered()->Check(file, 2 * kPage + 1, false)}) {
     EXPECT_EQ(status.code(), Code::kNotMapped);
     EXPECT_NE(status.reason().find(Name(file + 2 * kPage)), std::string_view::npos)
         << status.reason();
@@ -135,12 +150,12 @@ std::vector<bool> Present(void* memory, size_t pages) {
   return present;
 }
 
-TEST_F(MappedMemoryTest, AShortRegionHasItsPages) {
+TEST_F(MappedMemoryTest, WithoutAnswersAShortRegionIsBroughtIn) {
   EXPECT_EQ(Present(memory_, 3), std::vector<bool>(3, false));
   if (madvise(memory_, kPage, 23 /* MADV_POPULATE_WRITE */) != 0) {
     GTEST_SKIP() << "this kernel does not bring pages in (Linux 5.14 does)";
   }
-  EXPECT_TRUE(CheckRegistrable(middle(), kPage, true).ok());
+  EXPECT_TRUE(Unanswered()->Check(middle(), kPage, true).ok());
   EXPECT_EQ(Present(memory_, 3), (std::vector<bool>{true, true, false}));
 }
 
@@ -149,9 +164,25 @@ TEST_F(MappedMemoryTest, ALongRegionIsNotBroughtIn) {
   void* const region =
       mmap(nullptr, kPages * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(region, MAP_FAILED);
-  EXPECT_TRUE(CheckRegistrable(region, kPages * kPage, true).ok());
+  EXPECT_TRUE(check_.Check(region, kPages * kPage, true).ok());
+  EXPECT_TRUE(Unanswered()->Check(region, kPages * kPage, true).ok());
   EXPECT_EQ(Present(region, kPages), std::vector<bool>(kPages, false));
   munmap(region, kPages * kPage);
+}
+
+// A program may close descriptors that are not its own, and open something else under the number.
+TEST_F(MappedMemoryTest, ItsDescriptorIsTakenAway) {
+  const int other = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  ASSERT_GE(other, 0);
+  const int number = dup(other);  // the next one that is free
+  ASSERT_EQ(close(number), 0);
+  const RegistrationCheck check;
+  if (fcntl(number, F_GETFD) < 0) GTEST_SKIP() << "this kernel does not answer (Linux 6.11 does)";
+  ASSERT_EQ(dup2(other, number), number);
+  EXPECT_TRUE(check.Check(memory_, 3 * kPage, true).ok());
+  ASSERT_EQ(munmap(middle(), kPage), 0);
+  EXPECT_EQ(check.Check(memory_, 3 * kPage, true).code(), Code::kNotMapped);
+  close(other);
 }
 
 // Without a descriptor only holes are found.

@@ -4,7 +4,6 @@
 
 #include <string>
 
-#include "dat/base/mapped_memory.h"
 #include "dat/base/settings.h"
 #include "dat/engine/object/dat_error.h"
 #include "dat/engine/object/ia_core.h"
@@ -36,8 +35,8 @@ DAT_RETURN Lmr::Create(IaCore* ia, Pz* pz, const Parameters& parameters, Lmr** o
   }
   // Checked here for every back end, so that all give one answer. A back end that pins pages would
   // also refuse, but say less.
-  if (Status status = CheckRegistrable(parameters.address, parameters.length,
-                                       (parameters.privileges & kWritingPrivileges) != 0);
+  if (Status status = ia->registration_check().Check(
+          parameters.address, parameters.length, (parameters.privileges & kWritingPrivileges) != 0);
       !status.ok()) {
     return Fail(status, Subject::kMemory);
   }

@@ -88,7 +88,7 @@ def reasons(results):
             "some of the messages")
     shaken = ("a request and an answer go there and back before the data do, which is %s for each message; "
               "both ends register its memory, for which the kernel is asked what it allows "
-              "(1 to 2 us each up to 128 KiB, 5 us above); and the data are a write and its notice"
+              "(0.6 us each); and the data are a write and its notice"
               % _round_trip(results))
     calls = ("both ends make some 40 system calls besides waits, of at least 1 us each here "
              "(`tests/field/connection_calls_test`), where the plain loop makes 16")
@@ -144,7 +144,7 @@ def reasons(results):
         "message layer: 1 MiB, two end points": queued + "; on two connections nothing keeps the finish behind the "
                                                 "data, so it waits for their confirmation",
         "message layer: 1 MiB, by read": "a request goes before the read, a finish after it, and nothing of "
-                                         "the next message before that; both ends register the memory (5 us each)",
+                                         "the next message before that; both ends register the memory",
         "message layer: 4 MiB": queued,
         "confirmed: 64 B send, polling": ride,
         "confirmed: 64 B write, memory and EVD": ride,

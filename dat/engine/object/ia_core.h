@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 
+#include "dat/base/mapped_memory.h"
 #include "dat/engine/object/adapter_counters.h"
 #include "dat/engine/object/object.h"
 #include "dat/engine/object/object_list.h"
@@ -29,6 +30,8 @@ class IaCore : public Object {
   DAT_IA_ADDRESS_PTR address() { return reinterpret_cast<DAT_IA_ADDRESS_PTR>(&address_); }
   // The registry's name for this IA (a small integer), for the ia_handle fields of queries.
   DAT_IA_HANDLE consumer_handle();
+
+  const RegistrationCheck& registration_check() const { return registration_check_; }
 
   AdapterCounters& counters() { return counters_; }
   // Everything that was made on this IA.
@@ -59,6 +62,7 @@ class IaCore : public Object {
   const std::string& name_;
   std::unique_ptr<transport::Adapter> adapter_;
   sockaddr_storage address_{};
+  const RegistrationCheck registration_check_;
   AdapterCounters counters_;
   std::atomic<bool> progress_claimed_{false};  // a living CNO has it
   ObjectList objects_;
