@@ -18,6 +18,7 @@
 
 #include "rds/api/kernel_calls.h"
 #include "rds/api/own_descriptor.h"
+#include "rds/socket/program_memory.h"
 
 namespace softdat::rds {
 namespace {
@@ -108,6 +109,7 @@ bool Library::IsSocket(int fd) {
 // lock is taken before a fork, because a thread that holds it may be waiting for one of DAT's.
 void Library::AfterForkInChild() {
   new (&making) std::mutex;
+  ProgramMemoryAfterForkInChild();
   if (current.exchange(nullptr) == nullptr) return;
   InfoService::AfterForkInChild();
   CloseNames();

@@ -37,14 +37,17 @@ bool CopyFromProgram(uint64_t address, void* out, size_t bytes);
 bool CopyToProgram(uint64_t address, const void* data, size_t bytes);
 
 // Whether all of the area can be read, or written. Its contents stay as they are, whoever else
-// writes them meanwhile. Pages that were never touched are made. An area without octets can be
-// both, wherever it is; one that goes beyond the last address can be neither.
+// writes them meanwhile. An area without octets can be both, wherever it is; one that goes beyond
+// the last address can be neither.
 bool IsReadable(const Area& area);
 bool IsWritable(const Area& area);
 // The same for all of them. Neighbours are looked at together, so many small pieces of one buffer
 // cost as little as the buffer.
 bool AreReadable(std::span<const Area> areas);
 bool AreWritable(std::span<const Area> areas);
+
+// The mappings of a forked child are its own. To be called in it first.
+void ProgramMemoryAfterForkInChild();
 
 }  // namespace softdat::rds
 

@@ -175,6 +175,26 @@ TEST(ProgramMemoryTest, ManyAreasToBeRead) {
   EXPECT_FALSE(AreReadable(std::vector<Area>{{pages.at(0), 8}, {pages.at(2), 8}}));
 }
 
+// What a child maps and unmaps is not its parent's.
+TEST(ProgramMemoryTest, AChildHasMappingsOfItsOwn) {
+  const Pages pages("www");
+  const Area area{pages.at(0), 3 * kPage};
+  ASSERT_TRUE(IsWritable(area));
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    ProgramMemoryAfterForkInChild();
+    munmap(pages.pointer(1), kPage);
+    const bool holed = IsWritable(area);
+    const Pages more("www");
+    _exit(!holed && IsWritable({more.at(0), 3 * kPage}) ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  EXPECT_TRUE(IsWritable(area));
+}
+
 // ---- nothing changes ----
 
 TEST(ProgramMemoryTest, ContentsStay) {
