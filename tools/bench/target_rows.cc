@@ -137,6 +137,15 @@ std::vector<TargetRow> CrowdRows() {
                      .settings = settings,
                      .longer = kLonger};
   };
+  const auto end_points = [&each](const char* what, const char* settings) {
+    return TargetRow{.what = what,
+                     .measure = kLatency,
+                     .target = 1.1,
+                     .floor = "",
+                     .job = each,
+                     .settings = settings,
+                     .longer = kLonger};
+  };
   return {
       threads("64 B send, 2 threads on one IA, CPU", wait, "@2threads", kTwoCpus),
       threads("64 B send, 4 threads on one IA, CPU", wait, "@4threads", kTwoCpus),
@@ -157,13 +166,8 @@ std::vector<TargetRow> CrowdRows() {
       threads("window 64, 4 threads with IAs of their own, CPU", stream, "@4ias", kTwoCpus),
       threads("window 64, 4 threads on one IA, unpinned, CPU", stream, "@4threads", kAnywhere),
       // Each end point has as much to do as the one in the floor.
-      {.what = "window 64 on each of 64 end points",
-       .measure = kLatency,
-       .target = 1.1,
-       .floor = "",
-       .job = each,
-       .settings = "@64",
-       .longer = kLonger},
+      end_points("window 64 on each of 16 end points", "@16"),
+      end_points("window 64 on each of 64 end points", "@64"),
       {"one 64 B send on each of 64 end points", kLatency, 1.1, "", one_each, kTwoCpus, "@64"},
   };
 }

@@ -11,6 +11,8 @@ import platform
 import re
 import subprocess
 
+import parts
+
 # Bytes of a transfer in the figures. Those of the paper go to 128 KiB, and to 1 MiB for bandwidths.
 SIZES = [64, 1024, 4096, 16384, 32768, 65536, 131072, 262144, 524288, 1048576]
 WINDOW = 16
@@ -38,6 +40,7 @@ class Measurer:
 
     def __init__(self, program, say):
         self.program = program
+        self.binaries = os.path.dirname(os.path.dirname(program))  # the folder of what is built
         self.say = say
 
     def json(self, *arguments):
@@ -162,17 +165,24 @@ def commit(root):
     return name + "-dirty" if changed else name
 
 
-def verbs_cost(root, say):
-    """Counts the instructions that are added to a verbs device which does nothing."""
+def verbs_cost(root, binaries, say):
+    """Counts the instructions that are added to a verbs device which does nothing, and where ours go.
+
+    `binaries`: the folder of what is built."""
     say("instructions beside bare verbs")
     run = subprocess.run(["bazel", "run", "--config=opt", "//tests/nulldevice:cost"], cwd=root,
                          stdout=subprocess.PIPE, text=True, check=False)
     if run.returncode != 0:
         return {"not_measured": "//tests/nulldevice:cost ended with %d" % run.returncode}
     line = re.compile(r"^(\S.*?) {2,}([\d.]+)(?: +\+([\d.]+) +([\d.]+))?$", re.MULTILINE)
-    return {"rows": [dict(zip(("what", "total", "added", "libdat2"),
-                              [what, *(float(number) if number else None for number in numbers)]))
-                     for what, *numbers in line.findall(run.stdout)]}
+    rows = [dict(zip(("what", "total", "added", "libdat2"),
+                     [what, *(float(number) if number else None for number in numbers)]))
+            for what, *numbers in line.findall(run.stdout)]
+    try:
+        return {"rows": rows, "parts": parts.over_verbs(binaries)}
+    except (RuntimeError, OSError) as problem:
+        say("parts beside bare verbs: %s" % problem)
+        return {"rows": rows}
 
 
 def micro(root, say):

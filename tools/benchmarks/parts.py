@@ -37,13 +37,26 @@ PARTS = [
     ("provider_softnet/shm/", "the link: a ring in memory"),
     ("tools/", None),  # the program
 ]
+# The same for our provider of verbs.
+PARTS_OVER_VERBS = [
+    ("dat/registry/", "libdat2: handle to provider"),
+    ("dat/engine/object/", "handles: alive, and kept while the call lasts; counters"),
+    ("dat/base/", "locks of the event dispatcher and of both queues"),
+    ("dat/backend_kit/", "locks of the event dispatcher and of both queues"),
+    ("dat/engine/events/", "event: states of the dispatcher, `DAT_EVENT`"),
+    ("dat/", "call: arguments, limits, state of the end point, request"),
+    ("provider_verbs/region_table", "the region in which the segment has to lie"),
+    ("provider_verbs/completion_queue", "completion: whose it is, in its turn, what it shows"),
+    ("provider_verbs/", "send queue: room, slot for the completion, `ibv_send_wr`"),
+    ("tests/", None),  # the program and the device
+]
 COPIES = "copies of bytes (libc)"
 
 
-def part_of(path):
+def part_of(path, parts):
     """Returns the part that a source file belongs to, None for the program, "" for a system header."""
     path = re.sub(r"^(/proc/self/cwd/)?(\./)*", "", path)
-    for folder, part in PARTS:
+    for folder, part in parts:
         if path.startswith(folder):
             return part
     return ""
@@ -87,12 +100,12 @@ class Counts:
             self.names[space, number] = name
         return self.names.get((space, number), value)
 
-    def by_part(self):
+    def by_part(self, table=None):
         total = collections.Counter()
         for function, files in self.by_function.items():
             parts = collections.Counter()
             for file, cost in files.items():
-                parts[part_of(file)] += cost
+                parts[part_of(file, table or PARTS)] += cost
             loose = parts.pop("", 0)
             if parts:
                 parts[parts.most_common(1)[0][0]] += loose
@@ -103,20 +116,39 @@ class Counts:
         return total
 
 
-def instructions(program, provider, work):
-    """Returns the instructions of each part for one exchange, of both ends."""
+def callgrind(options, command, environment, parts=None):
+    """Returns the instructions of each part of one run."""
     with tempfile.TemporaryDirectory() as folder:
         kept = os.path.join(folder, "counts")
-        environment = {**os.environ, "SOFTDAT_PROVIDER_PATH": provider}
-        run = subprocess.run(
-            ["valgrind", "--tool=callgrind", "--collect-atstart=no",
-             "--toggle-collect=two_ends_exchange", "--callgrind-out-file=" + kept, program, IA, work,
-             str(COUNT)], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            check=False)
+        run = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=" + kept, *options, *command],
+                             env={**os.environ, **environment}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                             text=True, check=False)
         if run.returncode != 0 or not os.path.exists(kept):
             raise RuntimeError(run.stdout.strip().splitlines()[-1])
         with open(kept, encoding="utf-8") as lines:
-            return {part: cost / COUNT for part, cost in Counts(lines).by_part().items()}
+            return Counts(lines).by_part(parts)
+
+
+def instructions(program, provider, work):
+    """Returns the instructions of each part for one exchange, of both ends."""
+    counts = callgrind(["--collect-atstart=no", "--toggle-collect=two_ends_exchange"],
+                       [program, IA, work, str(COUNT)], {"SOFTDAT_PROVIDER_PATH": provider})
+    return {part: cost / COUNT for part, cost in counts.items()}
+
+
+def over_verbs(binaries):
+    """Returns the instructions of each part of our provider, for a write that is posted and reaped on a device
+    that does nothing."""
+    device = os.path.join(binaries, "tests", "nulldevice")
+    with tempfile.NamedTemporaryFile("w", suffix=".conf") as conf:
+        conf.write('ours u2.0 nonthreadsafe default %s softdat.2.0 "verbs-lo" ""\n'
+                   % os.path.join(binaries, "provider_verbs", "libdaplverbs.so.2"))
+        conf.flush()
+        environment = {"DAT_OVERRIDE": conf.name, "LD_PRELOAD": os.path.join(device, "libnullverbs.so")}
+        few, many = (callgrind([], [os.path.join(device, "subject"), "ours", str(count)], environment,
+                               PARTS_OVER_VERBS) for count in (COUNT, 2 * COUNT))
+    each = {part: (cost - few[part]) / COUNT for part, cost in many.items()}
+    return {part: cost for part, cost in each.items() if cost >= 0.5}
 
 
 def measure(binaries, say):

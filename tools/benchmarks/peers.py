@@ -14,6 +14,8 @@ import statistics
 import subprocess
 import time
 
+import parts
+
 ROUNDS = 5
 FIRST_PORT = 13400
 LIMIT_S = 60
@@ -60,6 +62,8 @@ SHM_FLOORS = {"send_lat": "raw:shm", "send_bw": "raw:shm", "write_bw": "raw:memc
 # What UCX may use. cma copies from one process to another in one piece.
 UCX_TCP = "tcp,self"
 UCX_SHM = "posix,cma,self"
+# The messages of two runs. What both have in common, as the start, drops out of the difference.
+COUNTED_MESSAGES = (20000, 60000)
 MEASURES = {"us": "us per iteration", "M/s": "M/s", "MB/s": "MB/s"}
 
 
@@ -128,8 +132,51 @@ def measure_udp(measurer, say):
 
 
 def measure_shm(measurer, say):
-    return measure(measurer, say, "softnet-shm-lo", SHM_WORKS, SHM_FLOORS, ("-p", "shm", "-e", "rdm"),
+    rows = measure(measurer, say, "softnet-shm-lo", SHM_WORKS, SHM_FLOORS, ("-p", "shm", "-e", "rdm"),
                    UCX_SHM)
+    if "not_measured" in rows or shutil.which("valgrind") is None:
+        return rows
+    say("instructions of UCX")
+    ports = itertools.count(FIRST_PORT + 500)
+    try:
+        of_ucx = sum(ucx_instructions(ports, end) for end in ("server", "client"))
+        of_softnet = sum(parts.instructions(os.path.join(measurer.binaries, "tools", "parts", "two_ends"),
+                                            os.path.join(measurer.binaries, "provider_softnet"),
+                                            "sends").values())
+    except (RuntimeError, OSError, subprocess.TimeoutExpired) as problem:
+        return {"not_measured": str(problem)}
+    rows.append({"work": "a 64 B message of many, both ends", "unit": "instructions", "small_is_good": True,
+                 "values": {"softnet-shm-lo": of_softnet, "UCX": of_ucx}})
+    return rows
+
+
+def ucx_instructions(ports, end):
+    """Counts what one end of UCX executes for a 64 B message, many outstanding.
+
+    Under valgrind this end is much the slower one, so it never looks in vain."""
+    totals = []
+    for messages in COUNTED_MESSAGES:
+        port = str(next(ports))
+        counted = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
+        server = [*(counted if end == "server" else []), "ucx_perftest", "-p", port]
+        client = [*(counted if end == "client" else []), "ucx_perftest", "127.0.0.1", "-p", port, "-t", "tag_bw",
+                  "-s", "64", "-n", str(messages), "-w", "100", "-f"]
+        environment = {**os.environ, "UCX_TLS": UCX_SHM, "UCX_NET_DEVICES": "lo"}
+        texts = {"env": environment, "stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE,
+                 "stderr": subprocess.STDOUT, "text": True}
+        with subprocess.Popen(["taskset", "-c", "0", *server], **texts) as process:
+            try:
+                time.sleep(5 if end == "server" else 1)  # it does not say when it listens
+                of_client = subprocess.run(["taskset", "-c", "1", *client], check=False, timeout=LIMIT_S, **texts)
+                of_server = process.communicate(timeout=LIMIT_S)[0]
+            finally:
+                process.kill()
+        found = re.search(r"refs: +([\d,]+)", of_server if end == "server" else of_client.stdout)
+        if found is None:
+            raise RuntimeError("ucx_perftest under valgrind: %s" % of_client.stdout.strip()[-200:])
+        totals.append(int(found[1].replace(",", "")))
+    few, many = COUNTED_MESSAGES
+    return (totals[1] - totals[0]) / (many - few)
 
 
 def measure(measurer, say, ia, works, floors, provider, transports=UCX_TCP):

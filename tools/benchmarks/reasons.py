@@ -48,6 +48,12 @@ def _beside(results, name, text):
     return "" if row is None else text % row["floor_value"]["median"]
 
 
+def _ratio(results, name, text):
+    """`text` with the ratio of a row."""
+    row = _row(results["targets"], "work", name)
+    return "" if row is None else text % row["ratio"]["median"]
+
+
 def _round_trip(results):
     row = _row(results["targets"], "work", "64 B send, polling")
     return "a trip of its own" if row is None else "%.0f us" % row["dat_value"]["median"]
@@ -79,6 +85,9 @@ def reasons(results):
              "their own the same threads cost what the rows above say")
     crowded = ("the median is at the bound, below it in one hour and above it in another: the sockets and end points "
                "of both processes leave less of the caches")
+    caches = ("what a message under way has in queues, buffers and the program's memory is some 250 bytes at each end, "
+              "so that 4,096 of them fill a second-level cache of 1 MiB, and take turns in it; %s"
+              % _ratio(results, "window 64 on each of 16 end points", "16 end points cost %.2f of one"))
     rds = ("RDS looks up the port's process and its connection, keeps a message until it is acknowledged, and "
            "tells the socket: 6,600 instructions of each end for a message there and one back, beside the IA's own")
     datagrams = ("RDS copies a message once more at the end that sends it, which keeps it until it is acknowledged, "
@@ -123,8 +132,8 @@ def reasons(results):
         "window 64, 8 threads on one IA, CPU": asleep,
         "window 64, 4 threads with IAs of their own, CPU": own_ias,
         "window 64, 4 threads on one IA, unpinned, CPU": moved,
-        "window 64 on each of 64 end points": "the queues of 64 with 4,096 messages under way take turns in the "
-                                              "processor's caches",
+        "window 64 on each of 16 end points": caches,
+        "window 64 on each of 64 end points": caches,
         "64 B write and its notice, polling": pair,
         "two 64 B sends in a row, polling": pair,
         "message layer: 64 B": message + "; the message is copied once more at each end",

@@ -128,6 +128,10 @@ def scale(part, why, missing):
                   for row in part["rows"]])
 
 
+def figure(value, unit):
+    return "{:,.0f}".format(value) if unit == "instructions" else "%.2f" % value
+
+
 def peers(part, heads):
     if "not_measured" in part:
         return "Not measured: %s\n" % part["not_measured"]
@@ -136,9 +140,9 @@ def peers(part, heads):
         values = dict(row["values"])
         cells = [row["work"], row["unit"]]
         for head in heads:
-            cells.append("%.2f" % values.pop(head) if head in values else "")
-        cells += ["%.2f" % value for value in values.values()]
-        cells += ["`%s`" % name for name in values]
+            cells.append(figure(values.pop(head), row["unit"]) if head in values else "")
+        cells += ["%.2f" % value for value in values.values()] or [""]
+        cells += ["`%s`" % name for name in values] or [""]
         rows.append(cells)
     return table(["work", "", *heads, "plain loop", ""], rows)
 
@@ -217,6 +221,28 @@ def verbs_cost(part):
                                   for name in ("total", "added", "libdat2"))] for row in part["rows"]])
 
 
+TRANSLATED = ("send queue", "completion", "event")
+
+
+def verbs_why(part):
+    counted = part.get("parts")
+    if counted is None:
+        return ""
+    translating = sum(cost for name, cost in counted.items() if name.startswith(TRANSLATED))
+    return (" To turn DAT's request into an `ibv_send_wr` and its completion into a\n`DAT_EVENT` (send queue, "
+            "completion, event) takes %.0f, to find what a wrong program does (handles, arguments,\nstates, region) "
+            "and to keep threads apart %.0f. With an aim of 200, one of\nthe two would have to go." % (
+                translating, sum(counted.values()) - translating))
+
+
+def verbs_parts(part):
+    counted = part.get("parts")
+    if counted is None:
+        return "Not measured.\n"
+    rows = [[name, "%.0f" % cost] for name, cost in sorted(counted.items(), key=lambda item: -item[1])]
+    return table(["part", "instructions"], [*rows, ["**all**", "**%.0f**" % sum(counted.values())]])
+
+
 def micro(part):
     if "not_measured" in part:
         return "Not measured: %s\n" % part["not_measured"]
@@ -276,11 +302,13 @@ leave both ends together 0.08 of the last line.
 ## Beside bare verbs
 
 For one RDMA write, posted and reaped, on a device that does nothing (`bazel run --config=opt //tests/nulldevice:cost`).
-OFA's provider is that of Debian's `libdapl2`. What ours adds to a post: the handle, the arguments and the state of the
-end point, the queue's lock, the region that the segment has to lie in, and a slot for what the completion will show.
-To a completion: the handle, the locks of the event dispatcher and of the queue, that slot, and the event.
+OFA's provider is that of Debian's `libdapl2`.
 
 %(verbs_cost)s
+Where those of our provider and libdat2 go, counted line by line. A program of bare verbs makes its `ibv_send_wr`
+itself, so less is added than this.%(verbs_why)s
+
+%(verbs_parts)s
 ## What confirmations cost
 
 A completion that means "in the peer's memory" needs an answer, and with a window of 64 there are at least two for a
@@ -303,7 +331,8 @@ Debian's `ucx_perftest` (`tag_lat`, `tag_bw`, `ucp_put_bw`; `UCX_TLS=tcp,self`, 
 for writes a copy within one process. UCX's puts go to memory that UCX itself has made for both processes, so
 they are such a copy, too. DAT registers memory of the program, as UCX's messages do, which `cma` copies from one
 process to the other. Small messages of softnet have a window of 256, those of UCX have none
-(`tools/benchmarks/run --only shm-peers`). Processors of a virtual machine have a cache in common at one time and none
+(`tools/benchmarks/run --only shm-peers`). The instructions of softnet are those of Parts of a message, where the
+receives that DAT wants posted, the completions that it reports and the keys that it checks have lines of their own. Processors of a virtual machine have a cache in common at one time and none
 at another, which changes within seconds: where the plain loop takes 0.07 us for 64 B they had one, where it takes
 0.28 us they had none.
 
@@ -371,6 +400,8 @@ def write(results, root, folder):
         "instructions": instructions(results["instructions"]),
         "parts": parts(results["parts"], results["instructions"]),
         "verbs_cost": verbs_cost(results.get("verbs-cost", {"not_measured": "not yet"})),
+        "verbs_why": verbs_why(results.get("verbs-cost", {})),
+        "verbs_parts": verbs_parts(results.get("verbs-cost", {})),
         "confirmations": confirmations(results.get("confirmations", {"not_measured": "not yet"})),
         "copies": copies(results["shm-copies"]),
         "peers": peers(results["peers"], ["softnet-lo", "UCX", "libfabric"]),
