@@ -14,6 +14,9 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
+
+#include "wire/bytes.h"
 
 namespace softdat::softnet {
 
@@ -27,6 +30,9 @@ struct PathSample {
 
 class ByteLink {
  public:
+  ByteLink() = default;
+  ByteLink(const ByteLink&) = delete;
+  ByteLink& operator=(const ByteLink&) = delete;
   // Closes the link at once. ConnectionContext has gentler ways to end one.
   virtual ~ByteLink() = default;
 
@@ -43,6 +49,13 @@ class ByteLink {
   // The end comes: the last segment is to find room, behind what waits already, as far as possible.
   virtual void MakeRoom() {}
   virtual ssize_t Peek() = 0;
+  // A link whose bytes lie in memory may show them there. Lend: the next ones, or none, which says
+  // nothing about what Receive would return. The peer may change them at any time, so whoever looks
+  // at one of them takes a copy first. TakeBack: the first `size` of them are used. Returns whether
+  // there were more, in this piece or behind it.
+  bool lends() const { return lends_; }
+  virtual ByteSpan Lend() { return {}; }
+  virtual bool TakeBack(size_t /*size*/) { return false; }
   // Whether a cheap look says that Receive would return EAGAIN. False when only a call can tell.
   virtual bool Silent() const { return false; }
   // The number of sent bytes that have not reached the peer's end.
@@ -82,6 +95,13 @@ class ByteLink {
   // Payloads of at least this many bytes are worth a call of Receive of their own, straight to
   // where they belong. Shorter ones are read with what is around them and copied once more.
   virtual size_t LeastDirect() const { return size_t{16} << 10; }
+
+ protected:
+  enum class Lends : uint8_t { kYes };
+  explicit ByteLink(Lends) : lends_(true) {}
+
+ private:
+  const bool lends_ = false;
 };
 
 }  // namespace softdat::softnet

@@ -112,6 +112,7 @@ class Endpoint final : public Channel, private WatchedPath, private Leaver {
   void WriteOrGather(const transport::SendRequest& request, size_t bytes);
   bool Transmit();  // writes until nothing is left or the link is full
   bool Receive();   // reads until nothing is left, within a budget
+  bool ReceiveInPlace(size_t* budget);
   // A gathered send stays. Everything else (responses, last words) may leave now.
   bool MayTransmit() const { return !send_blocked_ && !gathering_.any() && link_ != nullptr; }
   // Whether TakeActions() has anything to do.

@@ -233,9 +233,26 @@ bool Endpoint::Leave() {
 // -------------------------------------------------------------------------------------------------
 // Receiving
 
+// Returns whether all that was there is used, and there was some.
+[[gnu::hot]] bool Endpoint::ReceiveInPlace(size_t* budget) {
+  size_t used = 0;
+  do {
+    const ByteSpan bytes = link_->Lend();
+    if (bytes.empty()) return used > 0;
+    counters_.recv_calls.Add();
+    used = stream_->TakeInPlace(bytes);
+    if (used == 0) return false;
+    counters_.bytes_received.Add(used);
+    *budget -= std::min(*budget, used);
+    if (!link_->TakeBack(used)) return true;
+  } while (*budget > 0);
+  return true;
+}
+
 [[gnu::hot]] bool Endpoint::Receive() {
   size_t budget = kReceiveBudget;
-  bool moved = false;
+  if (link_->lends() && ReceiveInPlace(&budget)) return true;
+  bool moved = budget < kReceiveBudget;
   while (budget > 0) {
     iovec iov[kReceiveIov];
     const size_t count = stream_->ReceiveVector(iov, kReceiveIov);

@@ -3,6 +3,7 @@
 #include "provider_softnet/iwarp/receiver.h"
 
 #include <algorithm>
+#include <cstring>
 #include <new>
 
 #include "wire/iwarp/fpdu.h"
@@ -95,6 +96,31 @@ void Receiver::TakeDirect(size_t size) {
   while (left > 0 && NextPiece(&cursor_, left, &piece)) left -= piece.length;
   payload_left_ -= size;
   direct_offered_ = 0;
+}
+
+// If the length changes meanwhile, staging has more or less than an FPDU, which the steps find out.
+size_t Receiver::StageOneFpdu(ByteSpan bytes) {
+  const size_t staged = staging_.size();
+  size_t whole = 0;  // of the FPDU in front, from the first staged byte on
+  if (phase_ != RxPhase::kHeader) {
+    if (payload_size_ >= state_.config.direct_payload) return 0;
+    whole = payload_left_ + trailer_left_;
+  } else {
+    if (staged + bytes.size() < iwarp::kFpduLengthSize) return 0;
+    uint8_t length[iwarp::kFpduLengthSize];
+    for (size_t i = 0; i < sizeof length; ++i) {
+      length[i] = i < staged ? staging_.front()[i] : bytes[i - staged];
+    }
+    const size_t ulpdu = LoadBe16(length);
+    if (ulpdu >= state_.config.direct_payload) return 0;
+    whole = iwarp::FpduSize(ulpdu);
+  }
+  if (whole <= staged) return 0;
+  const size_t size = std::min(whole - staged, bytes.size());
+  if (staging_.MakeRoom(size, /*grow=*/false) < size) return 0;
+  std::memcpy(staging_.room(), bytes.data(), size);
+  staging_.Add(size);
+  return size;
 }
 
 [[gnu::hot]] void Receiver::AdaptReadAhead() {

@@ -5,8 +5,8 @@
 // and stops.
 //
 // Arriving payloads of a page or more go straight to their destination. Smaller ones are read into
-// staging, many at a time, and copied once. With CRC, an FPDU is checked whole before any of it
-// touches registered memory.
+// staging, many at a time, and copied once; or copied from where they lie, if the link lends them.
+// With CRC, an FPDU is checked whole before any of it touches registered memory.
 #ifndef SOFTDAT_PROVIDER_SOFTNET_IWARP_RECEIVER_H_
 #define SOFTDAT_PROVIDER_SOFTNET_IWARP_RECEIVER_H_
 
@@ -56,6 +56,12 @@ class Receiver {
   }
   // This many of the bytes have arrived, more than 0.
   void Take(size_t size);
+  // Without Offer() and Take(), from bytes that come next and may change at any time. Both return
+  // how many were used, or 0. TakeShortInPlace: if they begin with a message as for StepShort(), it
+  // is taken where it lies. StageOneFpdu: takes what belongs to the FPDU in front, unless its
+  // payload is worth being read to its destination. So the next FPDU begins what is left.
+  size_t TakeShortInPlace(ByteSpan bytes);
+  size_t StageOneFpdu(ByteSpan bytes);
   // To be called after all steps for the bytes that were taken. Chooses how much to read next time.
   void AdaptReadAhead();
   void GiveStagingBackIfEmpty() { staging_.GiveBackIfEmpty(); }
@@ -82,9 +88,7 @@ class Receiver {
   }
   // Takes a small message that needs nothing of what the general steps can do. Returns false when
   // the next FPDU is none.
-  bool StepShort() {
-    return phase_ == RxPhase::kHeader && !stalled_ && state_.first_fpdu_seen && StepShortFpdu();
-  }
+  bool StepShort();
   // While stalled: takes one answer out of the bytes after the message that waits. Returns false
   // when there is none.
   bool StepBehind();
@@ -149,9 +153,13 @@ class Receiver {
   bool IsAnswer(const uint8_t* fpdu, size_t size) const;
 
   // receiver_short.cc
-  bool StepShortFpdu();
-  bool TakeShortSend(const uint8_t* fpdu, size_t ulpdu);
-  bool TakeShortWrite(const uint8_t* fpdu, size_t ulpdu);
+  bool MayTakeShort() const {
+    return phase_ == RxPhase::kHeader && !stalled_ && state_.first_fpdu_seen &&
+           !state_.config.agreement.crc;
+  }
+  size_t TakeShortFpdu(const uint8_t* header, ByteSpan bytes);
+  bool TakeShortSend(const uint8_t* header, const uint8_t* fpdu, size_t ulpdu);
+  bool TakeShortWrite(const uint8_t* header, const uint8_t* fpdu, size_t ulpdu);
   bool PlaceShort(const AccessRequest& place, const uint8_t* data);
 
   // receiver_segment.cc: the meaning of a segment

@@ -13,6 +13,16 @@ namespace {
 // More FPDUs than a program usually answers together: a message, the data that it announces,
 // confirmation and answer.
 constexpr uint64_t kManyFpdus = 12;
+// Of bytes that are taken in place, so many are fetched from the peer's cache while those in front
+// of them are worked on.
+constexpr size_t kFetchedAhead = 1024;
+constexpr size_t kCacheLine = 64;
+
+// Fetches on from `fetched`, up to kFetchedAhead bytes behind `used`.
+void FetchAhead(ByteSpan bytes, size_t used, size_t* fetched) {
+  const size_t end = std::min(bytes.size(), used + kFetchedAhead);
+  for (; *fetched < end; *fetched += kCacheLine) __builtin_prefetch(bytes.data() + *fetched);
+}
 
 AdmissionRules RulesOf(const StreamConfig& config, uint32_t slots_out) {
   AdmissionRules rules;
@@ -168,10 +178,38 @@ void Stream::SayPartingWord() {
   } else {
     Process();
   }
-  // A peer that keeps sending is still answered. Many FPDUs at once are a stream, and no reply to
-  // it is on its way that the answer could travel with.
-  if ((owed || state_.counters.fpdus_received - fpdus >= kManyFpdus) && owes()) PayOwed();
+  PayIfWaiting(owed, fpdus);
   receiver_.AdaptReadAhead();
+}
+
+// A peer that keeps sending is still answered. Many FPDUs at once are a stream, and no reply to it
+// is on its way that the answer could travel with.
+void Stream::PayIfWaiting(bool owed, uint64_t fpdus) {
+  if ((owed || state_.counters.fpdus_received - fpdus >= kManyFpdus) && owes()) PayOwed();
+}
+
+[[gnu::hot]] size_t Stream::TakeInPlace(ByteSpan bytes) {
+  const bool owed = owes();
+  const uint64_t fpdus = state_.counters.fpdus_received;
+  size_t used = 0, fetched = 0;
+  while (used < bytes.size() && state_.open() && !receiver_.stalled()) {
+    FetchAhead(bytes, used, &fetched);
+    const ByteSpan rest = bytes.subspan(used);
+    if (const size_t taken = receiver_.TakeShortInPlace(rest); taken > 0) {
+      used += taken;
+      ++state_.counters.taken_in_place;
+      continue;
+    }
+    const size_t staged = receiver_.StageOneFpdu(rest);
+    if (staged == 0) break;
+    used += staged;
+    Process();
+  }
+  if (used == 0) return 0;
+  state_.counters.bytes_received += used;
+  PayIfWaiting(owed, fpdus);
+  receiver_.GiveStagingBackIfEmpty();
+  return used;
 }
 
 // Works through staged bytes until more bytes, a receive or the end are needed.

@@ -96,6 +96,9 @@ class Stream {
   size_t payload_missing() const { return receiver_.payload_missing(); }
   // `size` bytes have arrived. Places them, pushes completions, queues responses.
   void OnReceived(size_t size);
+  // Instead of both: `bytes` can be read next where they are. Returns how many were used, and has
+  // done with them what OnReceived does. 0: it is better to read them. They may change at any time.
+  size_t TakeInPlace(ByteSpan bytes);
   // recv() returned 0: the peer closed, and everything before that was given to OnReceived.
   void OnPeerFin();
   // The peer closed, but bytes are unread because this stream is stalled (POLLRDHUP). The stream
@@ -170,6 +173,9 @@ class Stream {
  private:
   // stream.cc
   void TakeIn(size_t size);
+  // What came in is worked through. `owed` and `fpdus`: owes(), and how many FPDUs had come,
+  // before.
+  void PayIfWaiting(bool owed, uint64_t fpdus);
   void Process();
   void LookBehind();
   // Acts on what a part has left in state_: completes finished work, breaks, ends.

@@ -97,8 +97,9 @@ struct StreamTimer {
 struct StreamCounters {
   uint64_t fpdus_sent = 0, fpdus_received = 0;
   uint64_t posted_short = 0, taken_short = 0;  // messages that went the short way
+  uint64_t taken_in_place = 0;                 // of these, those that the link had lent
   uint64_t bytes_sent = 0, bytes_received = 0;
-  uint64_t bytes_copied_in = 0;  // payload that went through the staging buffer
+  uint64_t bytes_copied_in = 0;  // payload copied by us, from staging or from what the link lent
   uint64_t bytes_direct_in = 0;  // payload received straight into its destination
   uint64_t bytes_inlined = 0;    // payload copied behind its header on the way out
   uint64_t stalls = 0;           // how often no receive was posted

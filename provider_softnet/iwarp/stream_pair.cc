@@ -145,6 +145,8 @@ bool StreamPair::Receive(int i) {
     return side.stream->ended();
   }
   if (pipe.available() == 0) return false;
+  const bool random = !options_.whole_steps && !options_.single_bytes;
+  if ((options_.in_place || (random && Draw(2) == 0)) && ReceiveInPlace(i)) return true;
   iovec iov[20];
   const size_t count = side.stream->ReceiveVector(iov, options_.whole_steps ? 20 : 4 + Draw(16));
   if (count == 0) {
@@ -168,6 +170,21 @@ bool StreamPair::Receive(int i) {
   side.stream->OnReceived(take);
   Act(i);
   return true;
+}
+
+// The memory is just as large as what is shown, and its contents are lost behind the call.
+bool StreamPair::ReceiveInPlace(int i) {
+  Side& side = *sides[i];
+  Pipe& pipe = pipes[1 - i];
+  const size_t shown = options_.whole_steps ? pipe.available() : 1 + Draw(pipe.available());
+  const auto lent = std::make_unique<uint8_t[]>(shown);
+  std::memcpy(lent.get(), pipe.bytes.data() + pipe.taken, shown);
+  const size_t used = side.stream->TakeInPlace({lent.get(), shown});
+  std::memset(lent.get(), 0xDB, shown);
+  pipe.taken += used;
+  if (pipe.empty()) pipe.Clear();
+  Act(i);
+  return used > 0;
 }
 
 bool StreamPair::StepAll() {

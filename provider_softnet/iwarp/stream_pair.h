@@ -64,6 +64,7 @@ struct PairOptions {
   size_t pipe_capacity = 1 << 20;
   bool whole_steps = false;     // no random splits
   bool single_bytes = false;    // each byte arrives alone
+  bool in_place = false;        // bytes are taken in place if the stream will; else now and then
   bool share_receives = false;  // side 1 takes its receives from an SRQ
   uint64_t rnr_timeout_us = 0;
   bool extensions = true;
@@ -150,6 +151,8 @@ class StreamPair {
 
  private:
   void Act(int i);
+  // Shows side `i` what has arrived. Returns whether it has used some of it.
+  bool ReceiveInPlace(int i);
   void Dispatch(Pipe* pipe, size_t bytes);
 
   PairOptions options_;

@@ -141,16 +141,27 @@ void RingWriter::Listen(bool on) { SetListener(&header_->writer_listens, on); }
       at += n;
     }
   }
-  read_.store(at, std::memory_order_relaxed);
-  if (at - told_ >= kRingStep) {
-    told_ = at;
-    header_->reader_runs_on.store(ThisProcessor(), std::memory_order_relaxed);
-    header_->read.store(at, std::memory_order_release);
-    // Less is no room for the writer, so it goes on to listen.
-    if (peer_written_ - at <= kRingData - kRingRoom)
-      *ring_bell = TakeListener(&header_->writer_listens);
-  }
+  *ring_bell = Advance(at);
   return static_cast<ssize_t>(at - begin);
+}
+
+[[gnu::hot]] ByteSpan RingReader::Lend() {
+  const uint64_t at = read_.load(std::memory_order_relaxed);
+  const uint64_t written = header_->written.load(std::memory_order_acquire);
+  if (written - at > kRingData) return {};
+  peer_written_ = written;
+  const size_t place = at % kRingData;
+  return {data_ + place, std::min<uint64_t>(written - at, kRingData - place)};
+}
+
+bool RingReader::Advance(uint64_t at) {
+  read_.store(at, std::memory_order_relaxed);
+  if (at - told_ < kRingStep) return false;
+  told_ = at;
+  header_->reader_runs_on.store(ThisProcessor(), std::memory_order_relaxed);
+  header_->read.store(at, std::memory_order_release);
+  // Less is no room for the writer, so it goes on to listen.
+  return peer_written_ - at <= kRingData - kRingRoom && TakeListener(&header_->writer_listens);
 }
 
 bool RingReader::Forget() {

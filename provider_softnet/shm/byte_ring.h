@@ -5,7 +5,7 @@
 // The other end is not trusted. It can write anything into the header and the bytes at any time. So
 // each end keeps its own position to itself, loads the other end's position once, checks it, and
 // uses the copy. A position that cannot be is EPROTO. The bytes are whatever the peer sends, as on
-// any wire: their reader copies them once, and judges the copy.
+// any wire: their reader judges a copy of them.
 //
 // Much that is written at once goes to memory past the caches if the other end runs on another
 // processor (StreamingCopy). What that one has read of the ring is still in its cache, and taking
@@ -23,6 +23,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+
+#include "wire/bytes.h"
 
 namespace softdat::softnet {
 
@@ -95,6 +97,12 @@ class RingReader {
   // Returns the number of bytes read, 0 when there are none, or -1 with EPROTO. *ring_bell: the
   // writer listens for room, and there is some.
   ssize_t Read(const iovec* iov, size_t count, bool* ring_bell);
+  // The bytes that can be read next and lie in one piece. None also where Read() would fail.
+  ByteSpan Lend();
+  // So many of the lent bytes are read. Returns whether to ring the bell, as in Read().
+  bool Skip(size_t size) { return Advance(read_.load(std::memory_order_relaxed) + size); }
+  // Whether the last Lend() or Read() saw bytes that are not read.
+  bool KnowsOfBytes() const { return peer_written_ != read_.load(std::memory_order_relaxed); }
   bool HasBytes() const {
     return header_->written.load(std::memory_order_acquire) !=
            read_.load(std::memory_order_relaxed);
@@ -117,6 +125,9 @@ class RingReader {
   void Listen(bool on);
 
  private:
+  // Goes on to the position. Returns whether the writer listens for room, and there is some.
+  bool Advance(uint64_t at);
+
   RingHeader* const header_;
   const uint8_t* const data_;
   // Written under the owner's lock. Read by HasBytes() without it.

@@ -56,6 +56,26 @@ TEST_F(ByteRingTest, CarriesBytesAroundItsEnd) {
   EXPECT_FALSE(reader_.HasBytes());
 }
 
+// What is lent lies in one piece. It stays until it is said to be read, and no longer.
+TEST_F(ByteRingTest, LendsWhatCanBeRead) {
+  EXPECT_TRUE(reader_.Lend().empty());
+  std::vector<uint8_t> sent(kRingData * 2 / 3), got;
+  for (int round = 0; round < 5; ++round) {
+    std::iota(sent.begin(), sent.end(), static_cast<uint8_t>(round));
+    ASSERT_EQ(Write(sent), static_cast<ssize_t>(sent.size()));
+    got.clear();
+    while (!reader_.Lend().empty()) {
+      const ByteSpan lent = reader_.Lend();
+      const size_t used = (lent.size() + 1) / 2;
+      got.insert(got.end(), lent.begin(), lent.begin() + static_cast<ptrdiff_t>(used));
+      reader_.Skip(used);
+      EXPECT_EQ(reader_.KnowsOfBytes(), got.size() < sent.size());
+    }
+    ASSERT_EQ(got, sent);
+    EXPECT_FALSE(reader_.HasBytes());
+  }
+}
+
 // What the writer does for readers on its own and on other processors. Nobody has to believe the
 // header.
 TEST_F(ByteRingTest, WhereverTheReaderRuns) {
@@ -105,6 +125,14 @@ TEST_F(ByteRingTest, AWriterThatWaitsIsTold) {
     while (Read(&some) > 0) bells += bell_ ? 1 : 0;
     EXPECT_EQ(bells, 1) << step;
     EXPECT_TRUE(writer_.HasRoom());
+
+    while (Write(much) > 0) {
+    }
+    writer_.Listen(true);
+    for (ByteSpan lent = reader_.Lend(); !lent.empty(); lent = reader_.Lend()) {
+      bells += reader_.Skip(std::min(step, lent.size())) ? 1 : 0;
+    }
+    EXPECT_EQ(bells, 2) << step;
   }
 }
 
@@ -131,6 +159,7 @@ TEST_F(ByteRingTest, PositionsThatCannotBeAreRefused) {
   for (const uint64_t lie : {uint64_t{kRingData} + 1, UINT64_MAX, uint64_t{1} << 63}) {
     header().written = lie;
     EXPECT_TRUE(reader_.HasBytes());
+    EXPECT_TRUE(reader_.Lend().empty());
     EXPECT_EQ(Read(&some), -1);
     EXPECT_EQ(errno, EPROTO);
   }
@@ -156,6 +185,12 @@ TEST_F(ByteRingTest, AHostileHeader) {
     some.resize(1 + random() % 3000);
     if (random() % 2 == 0) {
       EXPECT_LE(Write(some), static_cast<ssize_t>(some.size()));
+    } else if (random() % 2 == 0) {
+      const ByteSpan lent = reader_.Lend();
+      uint8_t all = 0;
+      for (const uint8_t byte : lent) all |= byte;
+      EXPECT_EQ(all, 0);
+      reader_.Skip(lent.size());
     } else {
       EXPECT_LE(Read(&some), static_cast<ssize_t>(some.size()));
     }

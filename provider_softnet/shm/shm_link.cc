@@ -103,6 +103,18 @@ bool ShmLink::TakeHello() {
   return -1;
 }
 
+[[gnu::hot]] ByteSpan ShmLink::Lend() {
+  if (awaits_hello_) return {};
+  const ByteSpan bytes = area_->in.Lend();
+  AfterReceive();
+  return bytes;
+}
+
+[[gnu::hot]] bool ShmLink::TakeBack(size_t size) {
+  if (area_->in.Skip(size)) RingBell(fd_.get());
+  return area_->in.KnowsOfBytes();
+}
+
 ssize_t ShmLink::Peek() {
   if (awaits_hello_ && !TakeHello()) return -1;
   const bool gone = gone_.load(std::memory_order_acquire);

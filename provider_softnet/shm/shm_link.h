@@ -17,15 +17,19 @@ namespace softdat::softnet {
 class ShmLink final : public ByteLink {
  public:
   // For Connect(). `same_host`: the peer may be in this host's memory.
-  ShmLink(UniqueFd fd, bool same_host) : fd_(std::move(fd)), same_host_(same_host) {}
+  ShmLink(UniqueFd fd, bool same_host)
+      : ByteLink(Lends::kYes), fd_(std::move(fd)), same_host_(same_host) {}
   // Of a listener. The hello may still be on its way.
-  explicit ShmLink(UniqueFd accepted) : fd_(std::move(accepted)), awaits_hello_(true) {}
+  explicit ShmLink(UniqueFd accepted)
+      : ByteLink(Lends::kYes), fd_(std::move(accepted)), awaits_hello_(true) {}
   // The peer reads what is there, and then an error, unless FinishSending() was called.
   ~ShmLink() override = default;
 
   ssize_t Send(const iovec* iov, size_t count) override;
   ssize_t Receive(const iovec* iov, size_t count) override;
   ssize_t Peek() override;
+  ByteSpan Lend() override;
+  bool TakeBack(size_t size) override;
   [[gnu::hot]] bool Silent() const override {
     area_->in.Expect();
     return !area_->in.HasBytes() && !area_->in.WriterIsOver() && !PeerHasGone();

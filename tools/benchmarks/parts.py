@@ -124,7 +124,8 @@ def callgrind(options, command, environment, parts=None):
                              env={**os.environ, **environment}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                              text=True, check=False)
         if run.returncode != 0 or not os.path.exists(kept):
-            raise RuntimeError(run.stdout.strip().splitlines()[-1])
+            own = [line for line in run.stdout.splitlines() if line and not line.startswith("==")]
+            raise RuntimeError("%s under valgrind: %s" % (command[0], own[-1] if own else "it failed"))
         with open(kept, encoding="utf-8") as lines:
             return Counts(lines).by_part(parts)
 
