@@ -17,6 +17,7 @@
 #include <new>
 
 #include "dat/base/socket_address.h"
+#include "provider_softnet/driver/descriptor_limit.h"
 #include "provider_softnet/driver/unique_fd.h"
 
 namespace softdat::softnet {
@@ -74,8 +75,9 @@ uint32_t MtuOf(const std::string& name) {
 Result<std::vector<Interface>> ReadInterfaces() {
   std::vector<Interface> out;
   ifaddrs* list = nullptr;
-  if (getifaddrs(&list) != 0) {
+  while (getifaddrs(&list) != 0) {
     if (errno == ENOMEM) throw std::bad_alloc();
+    if (errno == EMFILE && RaiseDescriptorLimit()) continue;
     return Status(Code::kNoResources,
                   fmt::format("cannot list the network interfaces: {}", strerror(errno)));
   }

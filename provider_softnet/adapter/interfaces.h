@@ -34,7 +34,7 @@ std::vector<Interface> ListInterfaces();
 // The interface of that name, if it is usable. The name may be followed by a slash and one of its
 // addresses, without a zone. Fails with kNotFound (and lists the names that exist), with
 // kUnreachable (it is down, has no address or not that one), with kAddressUnsupported (what follows
-// the slash is no address), or with kNoResources (no descriptor is left to ask the kernel).
+// the slash is no address), or with kNoResources (the kernel cannot be asked).
 Result<Interface> FindInterface(const std::string& device);
 
 }  // namespace softdat::softnet
