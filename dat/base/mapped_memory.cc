@@ -14,7 +14,6 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -140,6 +139,11 @@ Answer AskFor(int fd, uint64_t address, Mapping* mapping) {
   return Answer::kFound;
 }
 
+bool IsMappings(int fd) {
+  Mapping mapping;
+  return AskFor(fd, 0, &mapping) == Answer::kFound;
+}
+
 // Judges [begin, end) by its mappings, which `find` looks up as AskFor() does. Returns nothing if
 // that is not supported.
 template <typename Find>
@@ -151,8 +155,9 @@ std::optional<Status> Judge(uint64_t begin, uint64_t end, bool writes, Find find
     if (answer == Answer::kNone || m.begin > at) {
       return Refuse(Code::kNotMapped, at, kNotMappedText);
     }
-    if (!m.readable) return Refuse(Code::kPrivileges, at, "may not be read");
-    if (writes && !m.writable) return Refuse(Code::kPrivileges, at, "may not be written");
+    if (writes ? !m.writable : !m.readable) {
+      return Refuse(Code::kPrivileges, at, writes ? "may not be written" : "may not be read");
+    }
     const uint64_t stop = std::min(end, m.end);
     if (m.inode != 0 && !PageExists(stop - 1)) {
       return Refuse(Code::kNotMapped, stop - 1, kBehindFileText);
@@ -256,26 +261,29 @@ Status CheckAccessible(const void* address, uint64_t length, bool writes) {
 // -------------------------------------------------------------------------------------------------
 // RegistrationCheck
 
-RegistrationCheck::RegistrationCheck() : fd_(OpenMappings()) {
-  Mapping mapping;
-  if (fd_ < 0 || AskFor(fd_, 0, &mapping) == Answer::kFound) return;
+void RegistrationCheck::Open() {
+  fd_ = OpenMappings();
+  if (fd_ < 0 || IsMappings(fd_)) return;
   close(fd_);
   fd_ = -1;
 }
 
+// A program may have closed the descriptor, and opened something else under its number.
 RegistrationCheck::~RegistrationCheck() {
-  if (fd_ >= 0) close(fd_);
+  if (fd_ >= 0 && IsMappings(fd_)) close(fd_);
+}
+
+std::optional<Status> RegistrationCheck::Ask(const void* address, uint64_t length,
+                                             bool writes) const {
+  if (fd_ < 0) return std::nullopt;
+  const auto begin = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(address));
+  return Judge(begin, begin + length, writes,
+               [this](uint64_t at, Mapping* m) { return AskFor(fd_, at, m); });
 }
 
 Status RegistrationCheck::Check(const void* address, uint64_t length, bool writes) const {
-  const auto begin = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(address));
-  if (fd_ >= 0) [[likely]] {
-    std::optional<Status> judged =
-        Judge(begin, begin + length, writes,
-              [this](uint64_t at, Mapping* m) { return AskFor(fd_, at, m); });
-    // Nothing, if the program has closed the descriptor under us.
-    if (judged) return *std::move(judged);
-  }
+  if (auto judged = Ask(address, length, writes)) [[likely]]
+    return *std::move(judged);
   if (length > kCheapToBringIn) return CheckMapped(address, length, writes);
   Status accessible = CheckAccessible(address, length, writes);
   if (accessible.ok()) return accessible;

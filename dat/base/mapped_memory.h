@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "dat/base/status.h"
 
@@ -48,8 +49,8 @@ class MappingReader {
   size_t begin_ = 0, end_ = 0;  // the part of text_ that is not parsed yet
 };
 
-// Whether [address, address + length) can be read, and also written if `writes`, as its mappings
-// stand now. `length` > 0, and the range does not wrap. kNotMapped names the first page that is not
+// Whether [address, address + length) can be read, or written if `writes`, as its mappings stand
+// now. `length` > 0, and the range does not wrap. kNotMapped names the first page that is not
 // mapped, or one that lies behind the end of its file. kPrivileges names the first page whose
 // protection forbids the access.
 //
@@ -67,21 +68,26 @@ Status CheckAccessible(const void* address, uint64_t length, bool writes);
 
 // CheckMapped for memory that is registered, again and again. It keeps the list of mappings open,
 // so that an answer takes 0.6 us for each mapping of the range, where to open it as well takes nine
-// times as long. Kernels before 6.11 do not answer: there, and where no descriptor was free, it is
-// CheckAccessible for up to 128 KiB, which brings pages in, and CheckMapped above. Pages that
-// MADV_GUARD_INSTALL has made inaccessible within a mapping are not seen. Any thread; not in a
-// child of fork, for which the list would be that of its parent.
+// times as long. Not seen are pages that cannot be made (a full file system in memory), and those
+// that MADV_GUARD_INSTALL has made inaccessible within a mapping. Any thread; not in a child of
+// fork, for which the list would be that of its parent.
 class RegistrationCheck {
  public:
-  RegistrationCheck();
+  RegistrationCheck() = default;
   ~RegistrationCheck();
   RegistrationCheck(const RegistrationCheck&) = delete;
   RegistrationCheck& operator=(const RegistrationCheck&) = delete;
 
+  // Opens the list. To be called once, before the questions.
+  void Open();
+  // Nothing if the kernel cannot be asked: it is older than 6.11, or there was no descriptor.
+  std::optional<Status> Ask(const void* address, uint64_t length, bool writes) const;
+  // Where it cannot be asked: CheckAccessible for up to 128 KiB, which brings pages in, and
+  // CheckMapped above.
   Status Check(const void* address, uint64_t length, bool writes) const;
 
  private:
-  int fd_;  // -1: it would give no answers
+  int fd_ = -1;
 };
 
 }  // namespace softdat

@@ -27,6 +27,7 @@ class MappedMemoryTest : public ::testing::Test {
   void SetUp() override {
     const auto size = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
     if (size != kPage) GTEST_SKIP() << "pages of " << size << " bytes";
+    check_.Open();
     memory_ = static_cast<char*>(
         mmap(nullptr, 3 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     ASSERT_NE(memory_, MAP_FAILED);
@@ -59,11 +60,13 @@ class MappedMemoryTest : public ::testing::Test {
     const struct rlimit none { 0, before.rlim_max };
     EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
     auto check = std::make_unique<RegistrationCheck>();
+    check->Open();
     EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+    EXPECT_FALSE(check->Ask(&before, sizeof before, true).has_value());
     return check;
   }
 
-  const RegistrationCheck check_;
+  RegistrationCheck check_;
   char* memory_ = nullptr;
 };
 
@@ -99,6 +102,11 @@ TEST_F(MappedMemoryTest, APageToBeReadOnly) {
   ASSERT_EQ(mprotect(middle(), kPage, PROT_READ), 0);
   ExpectAll(true, Code::kPrivileges);
   ExpectAll(false, Code::kOk);
+}
+
+TEST_F(MappedMemoryTest, APageToBeWrittenOnly) {
+  ASSERT_EQ(mprotect(middle(), kPage, PROT_WRITE), 0);
+  ExpectAll(true, Code::kOk);
 }
 
 TEST_F(MappedMemoryTest, BehindTheEndOfAFile) {
@@ -146,6 +154,7 @@ std::vector<bool> Present(void* memory, size_t pages) {
   std::vector<unsigned char> flags(pages);
   EXPECT_EQ(mincore(memory, pages * kPage, flags.data()), 0);
   std::vector<bool> present;
+  present.reserve(pages);
   for (const unsigned char flag : flags) present.push_back((flag & 1) != 0);
   return present;
 }
@@ -176,12 +185,17 @@ TEST_F(MappedMemoryTest, ItsDescriptorIsTakenAway) {
   ASSERT_GE(other, 0);
   const int number = dup(other);  // the next one that is free
   ASSERT_EQ(close(number), 0);
-  const RegistrationCheck check;
-  if (fcntl(number, F_GETFD) < 0) GTEST_SKIP() << "this kernel does not answer (Linux 6.11 does)";
-  ASSERT_EQ(dup2(other, number), number);
-  EXPECT_TRUE(check.Check(memory_, 3 * kPage, true).ok());
-  ASSERT_EQ(munmap(middle(), kPage), 0);
-  EXPECT_EQ(check.Check(memory_, 3 * kPage, true).code(), Code::kNotMapped);
+  {
+    RegistrationCheck check;
+    check.Open();
+    if (fcntl(number, F_GETFD) < 0) GTEST_SKIP() << "this kernel does not answer (Linux 6.11 does)";
+    ASSERT_EQ(dup2(other, number), number);
+    EXPECT_TRUE(check.Check(memory_, 3 * kPage, true).ok());
+    ASSERT_EQ(munmap(middle(), kPage), 0);
+    EXPECT_EQ(check.Check(memory_, 3 * kPage, true).code(), Code::kNotMapped);
+  }
+  EXPECT_GE(fcntl(number, F_GETFD), 0) << "it has closed what is not its own";
+  close(number);
   close(other);
 }
 

@@ -11,18 +11,33 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <optional>
 
+#include "dat/base/fork_safe_once.h"
 #include "dat/base/mapped_memory.h"
 #include "dat/base/process_wide.h"
 
 namespace softdat::rds {
 namespace {
 
-#ifndef MADV_POPULATE_WRITE  // Linux 5.14
+#ifndef MADV_POPULATE_READ  // Linux 5.14
+#define MADV_POPULATE_READ 22
 #define MADV_POPULATE_WRITE 23
 #endif
 
-constinit ProcessWide<RegistrationCheck> check;
+// Opened by the first question, which most children of fork never ask.
+class OwnMappings {
+ public:
+  const RegistrationCheck& Get() {
+    once_.Call([this] { check_.Open(); });
+    return check_;
+  }
+
+ private:
+  ForkSafeOnce once_;
+  RegistrationCheck check_;
+};
+constinit ProcessWide<OwnMappings> own_mappings;
 
 // ---- copying ----
 
@@ -106,6 +121,10 @@ uint64_t PageSize() {
   return size;
 }
 
+bool Populate(uint64_t first, uint64_t end, int advice) {
+  return madvise(reinterpret_cast<void*>(first), end - first, advice) == 0;
+}
+
 // Linux reads a set of signals before it sees that nothing can be done with it, and then refuses
 // the call. (The first word is left out, as there is no set at address 0.)
 bool IsPageReadable(uint64_t page) {
@@ -126,24 +145,26 @@ bool IsPageWritable(uint64_t page) {
               kAddNothing) >= 0) {
     return true;
   }
-  return IsRefusal(errno) &&
-         madvise(reinterpret_cast<void*>(page), PageSize(), MADV_POPULATE_WRITE) == 0;
+  return IsRefusal(errno) && Populate(page, page + PageSize(), MADV_POPULATE_WRITE);
 }
 
 struct Right {
   bool writes;
+  int advice;  // faults pages in, as a use of this right would, and changes none
   bool (*has_page)(uint64_t page);
 };
-constexpr Right kRead{false, IsPageReadable};
-constexpr Right kWrite{true, IsPageWritable};
+constexpr Right kRead{false, MADV_POPULATE_READ, IsPageReadable};
+constexpr Right kWrite{true, MADV_POPULATE_WRITE, IsPageWritable};
 
 // Whole pages, up to `end`.
 bool HavePages(uint64_t first, uint64_t end, const Right& right) {
-  if (end - first > PageSize() &&
-      check.Get().Check(reinterpret_cast<void*>(first), end - first, right.writes).ok()) {
-    return true;
+  if (end - first > PageSize()) {
+    const std::optional<Status> judged =
+        own_mappings.Get().Get().Ask(reinterpret_cast<void*>(first), end - first, right.writes);
+    if (judged ? judged->ok() : Populate(first, end, right.advice)) return true;
   }
-  // One page alone, or there is a page without the right.
+  // One page alone; or an older kernel, or a mapping of a device, which cannot be populated; or
+  // there is indeed a page without the right.
   for (uint64_t page = first; page != end; page += PageSize()) {
     if (!right.has_page(page)) return false;
   }
@@ -182,7 +203,7 @@ bool CopyToProgram(uint64_t address, const void* data, size_t bytes) {
               bytes);
 }
 
-void ProgramMemoryAfterForkInChild() { check.AbandonAfterFork(); }
+void ProgramMemoryAfterForkInChild() { own_mappings.AbandonAfterFork(); }
 
 bool IsReadable(const Area& area) { return AreReadable({&area, 1}); }
 bool IsWritable(const Area& area) { return AreWritable({&area, 1}); }

@@ -358,6 +358,7 @@ constexpr int kNoFilter = 77;
 int FailedWithout(const std::vector<Refused>& calls) {
   const pid_t child = fork();
   if (child == 0) {
+    ProgramMemoryAfterForkInChild();
     if (!Refuse(calls)) _exit(kNoFilter);
     _exit(FailedRights() + FailedCopies() == 0 ? 0 : 1);
   }
@@ -368,6 +369,8 @@ int FailedWithout(const std::vector<Refused>& calls) {
 
 // The advice of Linux 5.14 by which pages are made, and what an older kernel says to it.
 constexpr Refused kNoRead{SYS_madvise, EINVAL, 2, 22}, kNoWrite{SYS_madvise, EINVAL, 2, 23};
+// Linux 6.11 answers questions about mappings.
+constexpr Refused kNoQuestions{SYS_ioctl, ENOTTY};
 constexpr uint32_t kWakeOp = FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG;
 
 struct WithoutCase {
@@ -382,9 +385,15 @@ TEST(ProgramMemoryTest, WithoutSomeSystemCalls) {
       {"a sandbox without copying",
        {{SYS_process_vm_readv, EPERM}, {SYS_process_vm_writev, EPERM}}},
       {"a sandbox without writing", {{SYS_process_vm_writev, EPERM}}},
-      {"a kernel before 5.14", {kNoRead, kNoWrite}},
+      {"a kernel before 6.11", {kNoQuestions}},
+      {"no /proc", {{SYS_openat, ENOENT}}},
+      {"a kernel before 5.14", {kNoQuestions, kNoRead, kNoWrite}},
       {"a kernel before 5.14, in a sandbox without copying",
-       {{SYS_process_vm_readv, EPERM}, {SYS_process_vm_writev, EPERM}, kNoRead, kNoWrite}},
+       {{SYS_process_vm_readv, EPERM},
+        {SYS_process_vm_writev, EPERM},
+        kNoQuestions,
+        kNoRead,
+        kNoWrite}},
       {"a sandbox without FUTEX_WAKE_OP", {{SYS_futex, EPERM, 1, kWakeOp}}},
       {"an architecture without FUTEX_WAKE_OP", {{SYS_futex, ENOSYS, 1, kWakeOp}}},
   };

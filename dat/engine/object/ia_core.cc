@@ -11,6 +11,7 @@ namespace softdat::engine {
 void IaCore::SetAdapter(std::unique_ptr<transport::Adapter> adapter) {
   adapter_ = std::move(adapter);
   address_ = attributes().address;
+  registration_check_.Open();  // last, because the IA works without a descriptor for it
 }
 
 DAT_IA_HANDLE IaCore::consumer_handle() {

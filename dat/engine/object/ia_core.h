@@ -62,7 +62,7 @@ class IaCore : public Object {
   const std::string& name_;
   std::unique_ptr<transport::Adapter> adapter_;
   sockaddr_storage address_{};
-  const RegistrationCheck registration_check_;
+  RegistrationCheck registration_check_;
   AdapterCounters counters_;
   std::atomic<bool> progress_claimed_{false};  // a living CNO has it
   ObjectList objects_;
