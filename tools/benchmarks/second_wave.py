@@ -64,7 +64,8 @@ def rows(results):
         floor = "`%s`" % floor if floor.startswith("raw:") else floor
         lines.append([work, floor, before or "not measured", aim,
                       "; ".join(ratios.get(name, "not measured") for name in names)])
-    shared = {row["work"]: row for row in results.get("shm-peers", [])}
+    peers = results.get("shm-peers", [])
+    shared = {} if "not_measured" in peers else {row["work"]: row for row in peers}
     for work, aim, name in SHM_AIMS:
         row = shared.get(name)
         lines.append([work, "UCX beside it", "not measured", aim, "not measured" if row is None else "%.2f %s; %.2f" % (
