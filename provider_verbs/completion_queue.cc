@@ -36,6 +36,7 @@ Result<std::shared_ptr<CqCore>> CqCore::Create(Device& device, uint32_t capacity
   }
   std::shared_ptr<CqCore> core(new CqCore(device, capacity, sink));
   const uint32_t depth = std::min(std::max(capacity, kLeastDepth), device.traits.max_cqe);
+  errno = 0;
   core->cq_ = ibv_create_cq(device.context, static_cast<int>(depth), core.get(), device.channel, 0);
   if (core->cq_ == nullptr) {
     return ExhaustionStatus(errno, fmt::format("ibv_create_cq with {} entries", depth));

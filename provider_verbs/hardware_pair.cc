@@ -43,6 +43,7 @@ ibv_qp_cap CapacityFor(const DeviceTraits& traits, const transport::QueuePairAtt
 
 Status HardwarePair::Make(ibv_pd* pd, ibv_qp_init_attr init) {
   const ibv_qp_cap wanted = init.cap;
+  errno = 0;
   qp_ = ibv_create_qp(pd, &init);
   if (qp_ == nullptr) {
     return ExhaustionStatus(

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "provider_verbs/hardware_pair.h"
 
+#include <errno.h>
+
 #include "provider_verbs/testing/pair_fixture.h"
 
 namespace softdat::verbs {
@@ -101,6 +103,11 @@ TEST_F(HardwarePairTest, AnExhaustedDeviceIsNoInvalidArgument) {
   HardwarePair pair(*device_);
   EXPECT_EQ(Make(&pair).code(), Code::kNoResources);
   EXPECT_FALSE(pair.exists());
+  // Its library may set no error at all. What is there is then that of an earlier call.
+  nulldevice::TheNullDevice().no_pages_error = 0;
+  errno = ENOTTY;
+  const Status without = Make(&pair);
+  EXPECT_EQ(without.code(), Code::kNoResources) << without.reason();
 }
 
 // The thread that frees an endpoint does not wait. Its queues may be freed meanwhile, and must

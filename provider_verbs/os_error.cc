@@ -69,9 +69,10 @@ Status OsStatus(int error, const std::string& what) {
 
 Status ExhaustionStatus(int error, const std::string& what) {
   const int positive = error < 0 ? -error : error;
-  if (positive != EINVAL) return OsStatus(error, what);
-  return Status(Code::kNoResources, what + ": " + OsText(error) +
-                                        ", although the device allows that: it has none left");
+  if (positive != EINVAL && positive != 0) return OsStatus(error, what);
+  const std::string why = positive == 0 ? "no reason given" : OsText(error);
+  return Status(Code::kNoResources,
+                what + ": " + why + ", although the device allows that: it has none left");
 }
 
 }  // namespace softdat::verbs

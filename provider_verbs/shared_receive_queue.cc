@@ -24,6 +24,7 @@ Result<std::shared_ptr<SrqCore>> SrqCore::Create(Device& device, ibv_pd* pd,
   init.srq_context = core.get();
   init.attr.max_wr = capacity;
   init.attr.max_sge = max_iov;
+  errno = 0;
   core->srq_ = ibv_create_srq(pd, &init);
   if (core->srq_ == nullptr) {
     return ExhaustionStatus(

@@ -118,7 +118,7 @@ bool TakePages(uint32_t pages) {
   const std::lock_guard<std::mutex> lock(g_mutex);
   const uint32_t limit = TheNullDevice().queue_pages;
   if (limit != 0 && g_pages + pages > limit) {
-    errno = EINVAL;
+    if (const int error = TheNullDevice().no_pages_error; error != 0) errno = error;
     return false;
   }
   g_pages += pages;

@@ -4,6 +4,7 @@
 #ifndef SOFTDAT_TESTS_NULLDEVICE_NULL_VERBS_H_
 #define SOFTDAT_TESTS_NULLDEVICE_NULL_VERBS_H_
 
+#include <errno.h>
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 
@@ -19,8 +20,9 @@ struct NullDevice {
   bool iwarp = false;  // reads have one sink, which must be open to remote writes
   uint32_t vendor_id = 0;
   // The pages that the queues of a process may take, counted as soft-iWARP counts them. If there
-  // are none left, calls fail with EINVAL. 0: no limit.
+  // are none left, calls fail with `no_pages_error`. 0: no limit.
   uint32_t queue_pages = 0;
+  int no_pages_error = EINVAL;  // 0: errno stays as it is
   // Requests and receives stay in their queues until the test completes them or the pair goes to
   // the error state.
   bool holds = false;
