@@ -401,6 +401,7 @@ TEST(ErrnoTest, WhereRecvmsgCannotStore) {
   if (kSanitized) GTEST_SKIP();
   const Rds socket = Rds::Bound();
   EXPECT_EQ(Send(socket, AddressOf(socket.port()), "x"), 1);
+  ASSERT_EQ(Poll(socket, POLLIN, 10000), POLLIN);  // Linux may deliver it behind the call
   Message m;
   char in = 0;
   const auto receive = [&] { return ErrnoOf(recvmsg(socket, &m.header, MSG_DONTWAIT)); };
