@@ -168,6 +168,14 @@ TEST_F(MappedMemoryTest, WithoutAnswersAShortRegionIsBroughtIn) {
   EXPECT_EQ(Present(memory_, 3), (std::vector<bool>{true, true, false}));
 }
 
+TEST_F(MappedMemoryTest, AnAnswerBringsNothingIn) {
+  if (!check_.Ask(memory_, 3 * kPage, true)) {
+    GTEST_SKIP() << "this kernel does not answer (Linux 6.11 does)";
+  }
+  EXPECT_TRUE(check_.Check(memory_, 3 * kPage, true).ok());
+  EXPECT_EQ(Present(memory_, 3), std::vector<bool>(3, false));
+}
+
 TEST_F(MappedMemoryTest, ALongRegionIsNotBroughtIn) {
   constexpr size_t kPages = 256;
   void* const region =

@@ -27,6 +27,7 @@
 #include <utility>
 #include <vector>
 
+#include "dat/base/mapped_memory.h"
 #include "rds/socket/test_pages.h"
 
 namespace softdat::rds {
@@ -207,6 +208,21 @@ TEST(ProgramMemoryTest, ContentsStay) {
     ASSERT_TRUE(IsReadable({pages.at(0), bytes}));
   }
   EXPECT_EQ(std::memcmp(before.data(), pages.pointer(0), before.size()), 0);
+}
+
+// To bring pages in takes longer than what is done with them.
+TEST(ProgramMemoryTest, PagesAreNotBroughtIn) {
+  const Pages pages("wwww");
+  RegistrationCheck kernel;
+  kernel.Open();
+  if (!kernel.Ask(pages.pointer(0), 4 * kPage, true)) {
+    GTEST_SKIP() << "this kernel does not tell otherwise (Linux 6.11 does)";
+  }
+  EXPECT_TRUE(IsWritable({pages.at(0), 4 * kPage}));
+  EXPECT_TRUE(IsReadable({pages.at(0), 4 * kPage}));
+  unsigned char present[4] = {};
+  ASSERT_EQ(mincore(pages.pointer(0), 4 * kPage, present), 0);
+  for (const unsigned char flags : present) EXPECT_EQ(flags & 1, 0);
 }
 
 // A file that is mapped privately is copied page by page when it is written. A look is no write to
